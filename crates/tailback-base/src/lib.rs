@@ -1,0 +1,18 @@
+//! The words every tailback crate shares.
+//!
+//! Queue disciplines, conditioners and transport endpoints are plain objects driven by calls that carry `now`; they
+//! know neither a simulator nor each other. What they do share lives here: [`Time`] and [`Duration`], [`BitRate`] and
+//! sizes, the [`Packet`] a discipline may look at, named random [`Stream`]s, and the [`Model`] declarations from which
+//! the schema, `tailback describe`, the reference pages and every error message are made.
+
+pub mod model;
+pub mod packet;
+pub mod quantity;
+pub mod rng;
+pub mod time;
+
+pub use model::{Kind, Model, Param, ProbeDef, Settings, Value};
+pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};
+pub use quantity::{BitRate, Level, Size};
+pub use rng::Stream;
+pub use time::{Duration, Time};

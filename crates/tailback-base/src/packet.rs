@@ -1,0 +1,87 @@
+//! What a queue discipline or a conditioner may see of a packet.
+//!
+//! A discipline is generic over [`Packet`]: in the simulator a 32-byte `Copy` value, in a live gateway a real buffer.
+//! Everything an AQM of the five studies needs is here; an AQM must not look at anything else.
+
+use crate::time::Time;
+
+/// A flow (one transport connection or datagram stream, one direction's data and its ACKs), dense from 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct FlowId(pub u32);
+
+/// The two ECN bits of the IP header (RFC 3168 §5).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[repr(u8)]
+pub enum Ecn {
+    #[default]
+    NotEct = 0b00,
+    Ect1 = 0b01,
+    Ect0 = 0b10,
+    Ce = 0b11,
+}
+
+impl Ecn {
+    pub const fn from_bits(b: u8) -> Ecn {
+        match b & 0b11 {
+            0b00 => Ecn::NotEct,
+            0b01 => Ecn::Ect1,
+            0b10 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    /// Whether a router may mark instead of dropping. A packet that is already CE counts as capable.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Ecn::NotEct)
+    }
+}
+
+/// The six DiffServ bits (RFC 2474); drop precedence of assured forwarding is read from it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Dscp(pub u8);
+
+/// What makes two packets "the same" for a classifier or a flow-aware AQM.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyField {
+    /// The five-tuple: one connection.
+    Tuple,
+    /// (sending host, receiving host), direction included: Keshav's conversation.
+    Pair,
+    Source,
+    Destination,
+    /// The destination label an application may change while it runs.
+    Label,
+    /// (source edge, destination edge): the unit of a DiffServ profile.
+    Aggregate,
+}
+
+/// The packet, as disciplines and conditioners see it.
+pub trait Packet {
+    /// Size on the wire, bytes.
+    fn bytes(&self) -> u32;
+    fn flow(&self) -> FlowId;
+    /// The value of a classification key; equal keys mean the same conversation.
+    fn key(&self, field: KeyField) -> u64;
+    fn dscp(&self) -> Dscp;
+    fn set_dscp(&mut self, colour: Dscp);
+    fn ecn(&self) -> Ecn;
+    /// Set congestion experienced (a legacy congestion bit is CE as well).
+    fn set_ce(&mut self);
+    /// The time stamp a discipline keeps on a packet it holds, usually the time it was accepted.
+    fn stamp(&self) -> Time;
+    fn set_stamp(&mut self, t: Time);
+    fn is_retransmission(&self) -> bool;
+    /// A packet that carries data, not a pure acknowledgement (marking rules that spare ACKs ask this).
+    fn is_data(&self) -> bool;
+    /// First byte (data) or acknowledged byte (ACK) of the transport's sequence space; conditioners infer windows
+    /// from it.
+    fn sequence(&self) -> u64;
+}
+
+/// A request a queue sends back to the source of a packet, as a control packet (source quench, AAQM's explicit request).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Request {
+    /// Meaning is the discipline's own (for AAQM: the request level).
+    pub kind: u32,
+    pub value: f64,
+}

@@ -1,0 +1,115 @@
+//! Time: an integer count of nanoseconds.
+//!
+//! [`Time`] is an instant since the start of the run, [`Duration`] a length; both are 64-bit and never negative.
+//! Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the engine never does.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// An instant, in nanoseconds since the start of the run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub u64);
+
+/// A length of time, in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Duration(pub u64);
+
+impl Time {
+    pub const ZERO: Time = Time(0);
+    /// Later than every instant of any run.
+    pub const NEVER: Time = Time(u64::MAX);
+
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// The nearest nanosecond to `s` seconds; negative and NaN become zero.
+    pub fn from_seconds(s: f64) -> Time {
+        Time(Duration::from_seconds(s).0)
+    }
+
+    /// The length from `earlier` to `self`, zero if `earlier` is later.
+    #[inline]
+    pub fn since(self, earlier: Time) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    pub const ZERO: Duration = Duration(0);
+
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 * 1e-9
+    }
+
+    /// The nearest nanosecond to `s` seconds; negative and NaN become zero, too long saturates.
+    pub fn from_seconds(s: f64) -> Duration {
+        Duration(libm::round(s * 1e9) as u64)
+    }
+
+    pub const fn from_millis(ms: u64) -> Duration {
+        Duration(ms * 1_000_000)
+    }
+
+    pub const fn from_micros(us: u64) -> Duration {
+        Duration(us * 1_000)
+    }
+}
+
+impl Add<Duration> for Time {
+    type Output = Time;
+    #[inline]
+    fn add(self, d: Duration) -> Time {
+        Time(self.0.saturating_add(d.0))
+    }
+}
+
+impl AddAssign<Duration> for Time {
+    #[inline]
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+
+impl Sub<Time> for Time {
+    type Output = Duration;
+    #[inline]
+    fn sub(self, earlier: Time) -> Duration {
+        self.since(earlier)
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    #[inline]
+    fn add(self, d: Duration) -> Duration {
+        Duration(self.0.saturating_add(d.0))
+    }
+}
+
+impl AddAssign for Duration {
+    #[inline]
+    fn add_assign(&mut self, d: Duration) {
+        *self = *self + d;
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    #[inline]
+    fn sub(self, d: Duration) -> Duration {
+        Duration(self.0.saturating_sub(d.0))
+    }
+}
+
+impl fmt::Debug for Time {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}.{:09}s", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+impl fmt::Debug for Duration {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        Time(self.0).fmt(f)
+    }
+}

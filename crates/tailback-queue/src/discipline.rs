@@ -1,0 +1,244 @@
+//! The contract between a queue discipline and whoever drives it.
+//!
+//! * `now` never decreases.
+//! * The driver calls [`QueueDiscipline::dequeue`] whenever the line falls free, also to find nothing, and after each
+//!   enqueue on a free line. What `dequeue` hands out has left the backlog: the packet on the wire is not part of the
+//!   buffer.
+//! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
+//! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
+
+use tailback_base::{BitRate, Duration, Ecn, FlowId, Packet, ProbeDef, Request, Time};
+
+/// The line behind the queue, as it is at this call.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub now: Time,
+    pub rate: BitRate,
+    /// What is being sent, if anything.
+    pub busy: Option<OnWire>,
+}
+
+/// The packet on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct OnWire {
+    pub until: Time,
+    pub flow: FlowId,
+    /// Its [`tailback_base::KeyField::Pair`] key.
+    pub pair: u64,
+    pub bytes: u32,
+}
+
+impl Line {
+    /// The time this many bytes take on the line.
+    pub fn time_of(&self, bytes: u32) -> Duration {
+        self.rate.time_of(u64::from(bytes))
+    }
+
+    /// An idle line, for tests and lazy drivers.
+    pub fn idle(now: Time, rate: BitRate) -> Line {
+        Line { now, rate, busy: None }
+    }
+}
+
+/// Where a packet was when it was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Place {
+    /// On arrival, before it was stored.
+    Arriving,
+    /// While stored: bytes were written to memory and never sent.
+    Queued,
+    /// When it was taken out to be sent.
+    Dequeued,
+}
+
+/// Why a packet was dropped. A closed set: results, captures and pages use these words.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The buffer was full.
+    Overflow,
+    /// A probabilistic early drop.
+    Early,
+    /// Certain drop, because the average or the probability is beyond its limit.
+    Forced,
+    /// CHOKe: it matched a packet drawn from the queue.
+    Match,
+    /// A penalised flow.
+    Penalty,
+    /// The flow or bin holds more than its cap.
+    Percap,
+    /// Its sojourn time stayed above target.
+    Sojourn,
+    /// The discipline shed load in bulk.
+    Overload,
+    /// The queue is longer than its dynamic threshold, or closed.
+    Refused,
+    /// An impairment of the link, not a queue.
+    Impairment,
+}
+
+/// Why a packet was marked. A closed set.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum MarkReason {
+    Early,
+    /// An explicit request of an AQM that asks by marking.
+    Request,
+    Forced,
+    /// A step threshold (DCTCP style).
+    Step,
+    Coupled,
+    Sojourn,
+    /// An impairment of the link, not a queue.
+    Impairment,
+}
+
+impl Place {
+    pub const ALL: [Place; 3] = [Place::Arriving, Place::Queued, Place::Dequeued];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Arriving => "arriving",
+            Place::Queued => "queued",
+            Place::Dequeued => "dequeued",
+        }
+    }
+}
+
+impl DropReason {
+    pub const ALL: [DropReason; 10] = [
+        DropReason::Overflow,
+        DropReason::Early,
+        DropReason::Forced,
+        DropReason::Match,
+        DropReason::Penalty,
+        DropReason::Percap,
+        DropReason::Sojourn,
+        DropReason::Overload,
+        DropReason::Refused,
+        DropReason::Impairment,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::Overflow => "overflow",
+            DropReason::Early => "early",
+            DropReason::Forced => "forced",
+            DropReason::Match => "match",
+            DropReason::Penalty => "penalty",
+            DropReason::Percap => "percap",
+            DropReason::Sojourn => "sojourn",
+            DropReason::Overload => "overload",
+            DropReason::Refused => "refused",
+            DropReason::Impairment => "impairment",
+        }
+    }
+}
+
+impl MarkReason {
+    pub const ALL: [MarkReason; 7] =
+        [MarkReason::Early, MarkReason::Request, MarkReason::Forced, MarkReason::Step, MarkReason::Coupled, MarkReason::Sojourn, MarkReason::Impairment];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarkReason::Early => "early",
+            MarkReason::Request => "request",
+            MarkReason::Forced => "forced",
+            MarkReason::Step => "step",
+            MarkReason::Coupled => "coupled",
+            MarkReason::Sojourn => "sojourn",
+            MarkReason::Impairment => "impairment",
+        }
+    }
+}
+
+/// What is stored, without the packet on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+/// Index into [`QueueDiscipline::probes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ProbeId(pub u16);
+
+/// Where a discipline reports what it did. The driver counts, records and delivers.
+pub trait Out<P> {
+    /// `p` leaves here, unsent.
+    fn dropped(&mut self, p: P, place: Place, why: DropReason);
+    /// `p` was marked (its CE is already set) and stays.
+    fn marked(&mut self, p: &P, why: MarkReason);
+    /// Send a control packet back to the source of `about`.
+    fn request(&mut self, about: &P, r: Request);
+    /// A probe whose every change matters (victims, modes, intervals) tells its new value.
+    fn note(&mut self, probe: ProbeId, index: u32, value: f64);
+}
+
+/// The answer to "what now?" when the line is free.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Service<P> {
+    Send(P),
+    /// Packets are stored, but none may leave before this instant.
+    Wait(Time),
+    Empty,
+}
+
+/// A queue discipline. One object per link direction.
+pub trait QueueDiscipline<P: Packet> {
+    /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
+    /// Choose the next packet to send.
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P>;
+    /// When the discipline next wants [`QueueDiscipline::on_timer`]. Asked after every call.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
+    fn backlog(&self) -> Backlog;
+    /// The probes the recorder may read; the model's declaration, usually.
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    /// The present value of a probe; NaN where `index` has none.
+    fn read(&self, _probe: ProbeId, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A boxed discipline is a discipline, so that stages wrap what a registry built.
+impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        (**self).enqueue(p, line, out)
+    }
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        (**self).dequeue(line, out)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        (**self).on_timer(line, out)
+    }
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}
+
+/// The router's side of ECN (RFC 3168 §5): mark a capable packet when `ecn` is on, and say whether it survives.
+/// The caller drops what does not.
+pub fn signal<P: Packet>(p: &mut P, ecn: bool, why: MarkReason, out: &mut dyn Out<P>) -> bool {
+    if ecn && p.ecn() != Ecn::NotEct {
+        p.set_ce();
+        out.marked(p, why);
+        return true;
+    }
+    false
+}

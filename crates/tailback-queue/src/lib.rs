@@ -1,0 +1,11 @@
+//! Queue disciplines, packet schedulers and drop policies, without clocks or I/O.
+//!
+//! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
+//! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
+//!
+//! To add a discipline: write one file with its `MODEL` and its type, and name it in [`registry`].
+
+pub mod discipline;
+pub mod registry;
+
+pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};

@@ -1,0 +1,112 @@
+//! The contract between a transport endpoint and whoever drives it.
+//!
+//! After every call the driver calls [`Endpoint::poll_transmit`] until it no longer answers a segment, then asks
+//! [`Endpoint::next_timeout`] and sees to it that [`Endpoint::on_timeout`] is called at that instant (or later: the
+//! endpoint checks).
+
+use crate::segment::Segment;
+use tailback_base::{Duration, ProbeDef, Request, Time};
+
+/// How much an application writes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Amount {
+    Bytes(u64),
+    /// Data without end.
+    Unlimited,
+}
+
+/// The answer of [`Endpoint::poll_transmit`].
+#[derive(Clone, PartialEq, Debug)]
+pub enum Transmit {
+    Segment(Segment),
+    /// Something is to be sent, but not before this instant (pacing).
+    NotBefore(Time),
+    Idle,
+}
+
+/// What an endpoint tells the application above it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AppEvent {
+    /// The handshake is complete.
+    Connected,
+    /// This many new bytes arrived in order.
+    Delivered(u64),
+    /// Everything written so far is acknowledged.
+    AllAcknowledged,
+    /// The other side will send no more.
+    PeerClosed,
+    /// The connection is over.
+    Closed,
+}
+
+/// Where an endpoint reports upwards.
+pub trait AppEvents {
+    fn event(&mut self, e: AppEvent);
+}
+
+/// Nobody listens.
+impl AppEvents for () {
+    fn event(&mut self, _: AppEvent) {}
+}
+
+/// What a sender counted since it was created. Times sum to the time since its first transmission.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct SenderReport {
+    /// Data segments sent, retransmissions included.
+    pub sent_packets: u64,
+    pub sent_payload_bytes: u64,
+    pub retransmitted_packets: u64,
+    pub timeouts: u64,
+    pub fast_retransmits: u64,
+    /// Window reductions that answered an ECN echo.
+    pub ecn_reductions: u64,
+    /// Time the congestion window was what held the sender back.
+    pub limited_by_network: Duration,
+    /// Time the advertised window or the window cap was.
+    pub limited_by_window_cap: Duration,
+    /// Time there was nothing to send.
+    pub limited_by_application: Duration,
+    /// Round-trip samples taken, and their sum and extremes, seconds.
+    pub rtt_samples: u64,
+    pub rtt_sum: f64,
+    pub rtt_min: f64,
+    pub rtt_max: f64,
+}
+
+/// One end of a connection.
+pub trait Endpoint {
+    /// The application hands down data.
+    fn write(&mut self, n: Amount, now: Time);
+    /// No more data will be written; what is written is still delivered.
+    fn close(&mut self, now: Time);
+    fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
+    /// Called until it does not answer a segment.
+    fn poll_transmit(&mut self, now: Time) -> Transmit;
+    fn next_timeout(&self) -> Option<Time>;
+    fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
+    /// A router on the path asks for something.
+    fn on_request(&mut self, _r: Request, _now: Time) {}
+    /// New in-order payload received so far, bytes.
+    fn received_bytes(&self) -> u64 {
+        0
+    }
+    /// The smoothed round-trip time, once there is one (for conditioners on the same host).
+    fn srtt(&self) -> Option<Duration> {
+        None
+    }
+    /// Counters up to `now`.
+    fn report(&self, _now: Time) -> SenderReport {
+        SenderReport::default()
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    /// The present value of the i-th probe.
+    fn read(&self, _probe: usize) -> f64 {
+        f64::NAN
+    }
+    /// Whether the connection is over and both the state and the id may be reused.
+    fn is_closed(&self) -> bool {
+        false
+    }
+}

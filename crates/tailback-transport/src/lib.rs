@@ -1,0 +1,10 @@
+//! Transport endpoints, without clocks or I/O.
+//!
+//! An endpoint is one end of a connection behind [`Endpoint`]: segments go in through `on_segment`, come out of
+//! `poll_transmit`, and `next_timeout` says when it wants to be woken.
+
+pub mod endpoint;
+pub mod segment;
+
+pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+pub use segment::{Flags, SackBlocks, Segment};

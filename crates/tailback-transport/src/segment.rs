@@ -1,0 +1,67 @@
+//! A segment, as endpoints exchange it.
+//!
+//! Sequence numbers count bytes in 64 bits and never wrap. A SYN and a FIN occupy one unit each. The simulator packs a
+//! segment into its 32-byte packet and hangs what does not fit (SACK blocks, timestamps) on a side table.
+
+use smallvec::SmallVec;
+use tailback_base::{Ecn, Time};
+
+/// TCP's flags, plus what the sender knows of a retransmission.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    pub const NONE: Flags = Flags(0);
+    pub const SYN: Flags = Flags(1);
+    pub const FIN: Flags = Flags(1 << 1);
+    pub const ACK: Flags = Flags(1 << 2);
+    pub const RST: Flags = Flags(1 << 3);
+    /// ECN echo (RFC 3168).
+    pub const ECE: Flags = Flags(1 << 4);
+    /// Congestion window reduced (RFC 3168).
+    pub const CWR: Flags = Flags(1 << 5);
+    /// These bytes were sent before.
+    pub const RETRANSMISSION: Flags = Flags(1 << 6);
+
+    pub const fn has(self, f: Flags) -> bool {
+        self.0 & f.0 != 0
+    }
+
+    #[must_use]
+    pub const fn with(self, f: Flags) -> Flags {
+        Flags(self.0 | f.0)
+    }
+}
+
+/// SACK blocks, half-open byte ranges, the most recent first (RFC 2018).
+pub type SackBlocks = SmallVec<[(u64, u64); 4]>;
+
+/// One segment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Segment {
+    /// First sequence unit this segment occupies.
+    pub seq: u64,
+    /// Payload, bytes.
+    pub payload: u32,
+    /// Next unit expected from the other side (valid with [`Flags::ACK`]).
+    pub ack: u64,
+    pub flags: Flags,
+    pub ecn: Ecn,
+    /// Size on the wire, bytes.
+    pub bytes: u32,
+    pub sack: SackBlocks,
+    /// RFC 7323: (value, echo reply).
+    pub timestamps: Option<(Time, Time)>,
+}
+
+impl Segment {
+    /// One past the last sequence unit this segment occupies.
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.payload) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN))
+    }
+
+    /// Whether the segment occupies sequence space (so that it wants an acknowledgement).
+    pub fn occupies(&self) -> bool {
+        self.end() > self.seq
+    }
+}
