@@ -1,1 +1,4 @@
+//! The simulator.
 
+pub mod scenario;
+pub mod spec;

@@ -1,0 +1,142 @@
+//! What a run is, once a scenario has been read and checked: plain data the engine builds a network from.
+//!
+//! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
+
+use tailback_base::{BitRate, Duration, Settings, Time};
+
+/// One scenario, ready to run with any seed.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    pub name: String,
+    /// The run ends at this instant.
+    pub duration: Duration,
+    /// Statistics start here; what happens earlier is simulated but not counted.
+    pub warmup: Duration,
+    pub seed: u64,
+    /// Rows of the table of flows by interval, if wanted.
+    pub interval: Option<Duration>,
+    pub links: Vec<LinkSpec>,
+    pub flows: Vec<GroupSpec>,
+    pub record: Vec<RecordSpec>,
+    /// Keep one row for each drop and mark.
+    pub log_drops: bool,
+}
+
+/// A link between two nodes; both directions.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    pub name: String,
+    pub from: String,
+    pub to: String,
+    pub forward: DirectionSpec,
+    /// `to` back to `from`. Named `NAME.reverse` in results.
+    pub reverse: DirectionSpec,
+}
+
+/// One direction of a link: what a packet meets, in this order: impairments, queue, line.
+#[derive(Clone, Debug)]
+pub struct DirectionSpec {
+    pub rate: BitRate,
+    /// One-way propagation delay.
+    pub delay: Duration,
+    /// A model of family `queue`.
+    pub queue: Settings,
+    pub impairments: Vec<Impairment>,
+    /// Rate changes during the run, in order of time.
+    pub rate_changes: Vec<(Time, BitRate)>,
+}
+
+/// What a link does to a packet before its queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Impairment {
+    /// Drop (or CE-mark) the packets with these arrival indices; the first packet to arrive has index 0.
+    ByIndex { indices: Vec<u64>, action: Harm },
+    /// Every n-th packet: indices n-1, 2n-1, ...
+    EveryNth { n: u64, action: Harm },
+    /// Each packet on its own with this probability.
+    Random { probability: f64, action: Harm },
+    /// Two states; loss probability in each; transition probabilities per packet (Gilbert 1960, Elliott 1963).
+    Gilbert { to_bad: f64, to_good: f64, loss_good: f64, loss_bad: f64, action: Harm },
+    /// Each packet is sent twice with this probability.
+    Duplicate { probability: f64 },
+    /// Each packet is held back by `delay` with this probability, so that later ones overtake it.
+    Reorder { probability: f64, delay: Duration },
+    /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
+    SendDelay { max: Duration },
+}
+
+/// What an impairment that strikes a packet does. Only data packets are struck when `data_only`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    Drop,
+    /// Set CE on an ECN-capable packet; others pass unharmed.
+    Mark,
+}
+
+/// A group of flows that share everything but start, delays and rates.
+#[derive(Clone, Debug)]
+pub struct GroupSpec {
+    pub name: String,
+    pub count: u32,
+    /// The node where the sources attach (or live, without `access`).
+    pub from: String,
+    /// The node where the destinations attach (or live, without `exit`).
+    pub to: String,
+    /// Each flow has its own source host behind such a link.
+    pub access: Option<AccessSpec>,
+    /// Each flow has its own destination host behind such a link.
+    pub exit: Option<AccessSpec>,
+    /// A model of family `transport` (`tcp`, `udp`).
+    pub transport: Settings,
+    /// A model of family `traffic`.
+    pub traffic: Settings,
+    /// A model of family `sizes`: what datagram sources draw their packet sizes from.
+    pub sizes: Settings,
+    pub start: Instants,
+    /// When the flow stops producing data; without it, at the end of the run.
+    pub stop: Option<Instants>,
+}
+
+/// A private link for each flow of a group, between its own host and the network. Lists are taken in turn.
+#[derive(Clone, Debug)]
+pub struct AccessSpec {
+    pub rate: Vec<BitRate>,
+    pub delay: Vec<Duration>,
+    /// Impairments on the data direction (host to network for `access`, network to host for `exit`).
+    pub impairments: Vec<Impairment>,
+}
+
+/// One instant a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instants {
+    /// Flow i takes entry i modulo the length.
+    Listed(Vec<Time>),
+    /// Each flow draws its own, uniform in [from, to).
+    Uniform { from: Time, to: Time },
+    /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts.
+    Poisson { from: Time, mean_gap: Duration },
+    /// This long after the flow's own start.
+    After(Vec<Duration>),
+}
+
+/// What to record, and how often.
+#[derive(Clone, Debug)]
+pub struct RecordSpec {
+    /// `link.NAME`, `link.NAME.reverse` or `flows.NAME` (every flow of the group).
+    pub what: Target,
+    /// Probe names of that thing, such as `queue`, `average`, `cwnd`.
+    pub probes: Vec<String>,
+    pub when: Sampling,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    Link { name: String, reverse: bool },
+    Flows { group: String },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sampling {
+    Every(Duration),
+    OnChange,
+}
