@@ -7,5 +7,6 @@
 
 pub mod discipline;
 pub mod registry;
+pub mod testing;
 
 pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};

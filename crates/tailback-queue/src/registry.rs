@@ -23,3 +23,8 @@ pub fn build<P: Packet + 'static>(settings: &Settings, _place: Place) -> Result<
         _ => Err(Refusal::new(format!("there is no queue discipline \"{name}\""), "see `tailback describe`")),
     }
 }
+
+/// The model of this name.
+pub fn find(name: &str) -> Option<&'static Model> {
+    MODELS.iter().copied().find(|m| m.name == name)
+}
