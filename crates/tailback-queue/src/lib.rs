@@ -5,7 +5,12 @@
 //!
 //! To add a discipline: write one file with its `MODEL` and its type, and name it in [`registry`].
 
+pub mod admission;
+pub mod capacity;
 pub mod discipline;
+pub mod fifo;
+pub mod front_drop;
+pub mod random_drop;
 pub mod registry;
 pub mod testing;
 

@@ -2,7 +2,9 @@
 
 use crate::discipline::QueueDiscipline;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Model, Packet, Settings, Stream};
+use crate::fifo::{DropTail, Fifo};
+use crate::{fifo, front_drop, random_drop};
+use tailback_base::{BitRate, Model, Packet, Settings, Size, Stream};
 
 /// What a discipline may know when it is built, beside its own settings.
 #[derive(Clone, Debug)]
@@ -14,12 +16,20 @@ pub struct Place {
 }
 
 /// Every discipline, in the order the reference shows them.
-pub static MODELS: &[&Model] = &[];
+pub static MODELS: &[&Model] = &[&fifo::MODEL, &random_drop::MODEL, &front_drop::MODEL];
 
 /// Build the discipline these settings describe.
-pub fn build<P: Packet + 'static>(settings: &Settings, _place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let name = settings.model.name;
     match name {
+        "droptail" => {
+            let fifo = Fifo::new(settings.size("buffer"), DropTail);
+            Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
+        }
+        "random-drop" => {
+            Ok(Box::new(Fifo::new(settings.size("buffer"), random_drop::RandomDrop::new(place.stream))))
+        }
+        "front-drop" => Ok(Box::new(Fifo::new(settings.size("buffer"), front_drop::FrontDrop))),
         _ => Err(Refusal::new(format!("there is no queue discipline \"{name}\""), "see `tailback describe`")),
     }
 }
@@ -27,4 +37,9 @@ pub fn build<P: Packet + 'static>(settings: &Settings, _place: Place) -> Result<
 /// The model of this name.
 pub fn find(name: &str) -> Option<&'static Model> {
     MODELS.iter().copied().find(|m| m.name == name)
+}
+
+/// The buffer, exactly when these settings describe a plain drop-tail FIFO, which the engine fuses into arithmetic.
+pub fn fused_limit(settings: &Settings) -> Option<Size> {
+    (settings.model.name == "droptail" && !settings.flag("count_in_service")).then(|| settings.size("buffer"))
 }

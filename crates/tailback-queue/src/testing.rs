@@ -118,7 +118,12 @@ pub struct Log<P> {
 
 impl<P> Default for Log<P> {
     fn default() -> Self {
-        Log { dropped: vec![], marked: vec![], requests: vec![], notes: vec![] }
+        Log {
+            dropped: vec![],
+            marked: vec![],
+            requests: vec![],
+            notes: vec![],
+        }
     }
 }
 
@@ -140,12 +145,20 @@ impl<P: Clone> Out<P> for Log<P> {
 impl Log<TestPacket> {
     /// The identities of the packets dropped for this reason, in order.
     pub fn drops(&self, why: DropReason) -> Vec<u64> {
-        self.dropped.iter().filter(|(_, _, w)| *w == why).map(|(p, _, _)| p.id).collect()
+        self.dropped
+            .iter()
+            .filter(|(_, _, w)| *w == why)
+            .map(|(p, _, _)| p.id)
+            .collect()
     }
 
     /// The identities of the packets marked for this reason, in order.
     pub fn marks(&self, why: MarkReason) -> Vec<u64> {
-        self.marked.iter().filter(|(_, w)| *w == why).map(|(p, _)| p.id).collect()
+        self.marked
+            .iter()
+            .filter(|(_, w)| *w == why)
+            .map(|(p, _)| p.id)
+            .collect()
     }
 }
 
@@ -162,11 +175,21 @@ pub struct Bench<D> {
 impl<D: QueueDiscipline<TestPacket>> Bench<D> {
     /// Time zero, an idle line of 1 Mbit/s.
     pub fn new(queue: D) -> Bench<D> {
-        Bench { queue, now: Time::ZERO, rate: BitRate(1_000_000), busy: None, log: Log::default() }
+        Bench {
+            queue,
+            now: Time::ZERO,
+            rate: BitRate(1_000_000),
+            busy: None,
+            log: Log::default(),
+        }
     }
 
     pub fn line(&self) -> Line {
-        Line { now: self.now, rate: self.rate, busy: self.busy }
+        Line {
+            now: self.now,
+            rate: self.rate,
+            busy: self.busy,
+        }
     }
 
     /// Let `d` pass, running the discipline's timers that fall due, each at its instant.
@@ -191,7 +214,10 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
 
     /// Take the next packet, as a line that is free does; `None` for `Empty` and `Wait`.
     pub fn take(&mut self) -> Option<TestPacket> {
-        let line = Line { busy: None, ..self.line() };
+        let line = Line {
+            busy: None,
+            ..self.line()
+        };
         match self.queue.dequeue(&line, &mut self.log) {
             Service::Send(p) => Some(p),
             Service::Wait(_) | Service::Empty => None,
@@ -214,7 +240,12 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
 
     /// A probe by name; panics when the discipline has none of this name.
     pub fn probe(&self, name: &str, index: u32) -> f64 {
-        let i = self.queue.probes().iter().position(|d| d.name == name).unwrap_or_else(|| panic!("no probe {name}"));
+        let i = self
+            .queue
+            .probes()
+            .iter()
+            .position(|d| d.name == name)
+            .unwrap_or_else(|| panic!("no probe {name}"));
         self.queue.read(ProbeId(i as u16), index)
     }
 }
