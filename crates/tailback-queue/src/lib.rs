@@ -6,11 +6,15 @@
 //! To add a discipline: write one file with its `MODEL` and its type, and name it in [`registry`].
 
 pub mod admission;
+pub mod average;
+pub mod blue;
 pub mod capacity;
+pub mod codel;
 pub mod discipline;
 pub mod fifo;
 pub mod front_drop;
 pub mod random_drop;
+pub mod red;
 pub mod registry;
 pub mod testing;
 

@@ -1,9 +1,9 @@
 //! The list of disciplines a scenario can name, and how each is built.
 
 use crate::discipline::QueueDiscipline;
-use tailback_base::quantity::Refusal;
 use crate::fifo::{DropTail, Fifo};
-use crate::{fifo, front_drop, random_drop};
+use crate::{blue, codel, fifo, front_drop, random_drop, red};
+use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Packet, Settings, Size, Stream};
 
 /// What a discipline may know when it is built, beside its own settings.
@@ -16,20 +16,36 @@ pub struct Place {
 }
 
 /// Every discipline, in the order the reference shows them.
-pub static MODELS: &[&Model] = &[&fifo::MODEL, &random_drop::MODEL, &front_drop::MODEL];
+pub static MODELS: &[&Model] = &[
+    &fifo::MODEL,
+    &random_drop::MODEL,
+    &front_drop::MODEL,
+    &red::MODEL,
+    &blue::MODEL,
+    &codel::MODEL,
+];
 
-/// Build the discipline these settings describe.
+/// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
+/// write instead.
 pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let name = settings.model.name;
+    if let Some(missing) = settings.missing() {
+        let remedy = format!("give {}", missing.kind.allowed());
+        return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
+    }
     match name {
         "droptail" => {
             let fifo = Fifo::new(settings.size("buffer"), DropTail);
             Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
         }
         "random-drop" => {
-            Ok(Box::new(Fifo::new(settings.size("buffer"), random_drop::RandomDrop::new(place.stream))))
+            let admission = random_drop::RandomDrop::new(place.stream);
+            Ok(Box::new(Fifo::new(settings.size("buffer"), admission)))
         }
         "front-drop" => Ok(Box::new(Fifo::new(settings.size("buffer"), front_drop::FrontDrop))),
+        "red" => Ok(Box::new(red::build(settings, place)?)),
+        "blue" => Ok(Box::new(blue::build(settings, place)?)),
+        "codel" => Ok(Box::new(codel::build(settings)?)),
         _ => Err(Refusal::new(format!("there is no queue discipline \"{name}\""), "see `tailback describe`")),
     }
 }
