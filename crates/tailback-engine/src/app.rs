@@ -1,0 +1,72 @@
+//! Applications: what opens, feeds and closes the flows.
+//!
+//! An application is an object that is called when something it asked for happens, and acts on the network through
+//! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic`]) are applications;
+//! so is anything a user writes, such as a server farm with a million short connections.
+
+use crate::packet::SimPacket;
+use tailback_base::{FlowId, Stream, Time};
+use tailback_transport::{Amount, AppEvent, Endpoint};
+
+/// The two ends of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    Source,
+    Destination,
+}
+
+/// What an application is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AppInput {
+    /// Its start time has come.
+    Start,
+    /// Its stop time has come: produce no more data.
+    Stop,
+    /// The wake it asked for.
+    Wake,
+    /// An endpoint of one of its flows has news.
+    Transport { flow: FlowId, side: Side, event: AppEvent },
+    /// A datagram of one of its flows arrived.
+    Datagram { flow: FlowId, bytes: u32 },
+    /// A control packet reached the source of one of its datagram flows.
+    Request { flow: FlowId },
+}
+
+/// A node of the network.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(pub u32);
+
+/// A way to make both ends of a connection, registered with the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TransportId(pub u32);
+
+/// The two ends of a new connection, source first.
+pub type Ends = [Box<dyn Endpoint>; 2];
+
+/// What an application may do.
+pub trait Net {
+    fn now(&self) -> Time;
+    /// The application's own random stream.
+    fn rng(&mut self) -> &mut Stream;
+    /// The flow the scenario made for this application, if any.
+    fn own_flow(&self) -> Option<FlowId>;
+    /// Open a connection between two nodes; this application hears of both its ends. Ids are reused once a connection is
+    /// closed and none of its packets is in flight.
+    fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
+    fn write(&mut self, flow: FlowId, side: Side, n: Amount);
+    fn close(&mut self, flow: FlowId, side: Side);
+    /// Send a datagram of this size on the wire, of which `header` bytes are no payload.
+    fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32);
+    /// Change the destination label of a flow: packets that reach a queue from now on carry it.
+    fn relabel(&mut self, flow: FlowId, label: u32);
+    /// Call me again at this instant (replaces an earlier wish).
+    fn wake(&mut self, at: Time);
+}
+
+/// An application.
+pub trait Application {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net);
+}
+
+/// The packet type that disciplines and conditioners are built for in the simulator.
+pub type P = SimPacket;

@@ -1,0 +1,207 @@
+//! The event list: an implicit 4-ary heap with a hole at the root.
+//!
+//! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake) has
+//! at most one live event here, so the list is as long as the network is large, not as the traffic. Events are ordered
+//! by (time, kind, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//!
+//! Almost every event schedules the next one of its own kind. A pop therefore only leaves a hole at the root, and the
+//! push that follows sifts down from there: one walk instead of two.
+//!
+//! Cost: one pop and one push are about log4(n) levels of 4 comparisons of 128-bit keys.
+
+use tailback_base::Time;
+
+/// What an event is about. The order is the order at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A link's rate changes.
+    RateChange,
+    /// A line falls free, or a discipline that asked to wait may send.
+    Service,
+    /// A discipline's own timer.
+    QueueTimer,
+    /// The packet at the head of a wire reaches the far end.
+    Delivery,
+    /// A packet held back by an impairment enters the queue.
+    Release,
+    /// A conditioner's timer.
+    EdgeTimer,
+    /// A message between edges arrives.
+    Message,
+    /// A transport endpoint's timer.
+    Endpoint,
+    /// An application's wake.
+    Application,
+    /// Recording and the end of the warm-up: sees the state after everything else at this instant.
+    Tick,
+}
+
+impl EventKind {
+    const ALL: [EventKind; 10] = [
+        EventKind::RateChange,
+        EventKind::Service,
+        EventKind::QueueTimer,
+        EventKind::Delivery,
+        EventKind::Release,
+        EventKind::EdgeTimer,
+        EventKind::Message,
+        EventKind::Endpoint,
+        EventKind::Application,
+        EventKind::Tick,
+    ];
+}
+
+/// Time in the high 64 bits, kind in the next 8, entity in the low 32.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    #[inline]
+    fn new(t: Time, kind: EventKind, entity: u32) -> Key {
+        Key((u128::from(t.0) << 64) | (u128::from(kind as u8) << 32) | u128::from(entity))
+    }
+}
+
+/// The pending events of one run.
+#[derive(Default)]
+pub struct EventList {
+    heap: Vec<Key>,
+    /// The root has been popped and not yet replaced.
+    hole: bool,
+}
+
+impl EventList {
+    pub fn new() -> EventList {
+        EventList::default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.heap.len() - usize::from(self.hole)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn push(&mut self, t: Time, kind: EventKind, entity: u32) {
+        let key = Key::new(t, kind, entity);
+        if self.hole {
+            self.hole = false;
+            self.sift_down(key);
+        } else {
+            self.sift_up(key);
+        }
+    }
+
+    /// Take the earliest event that is not later than `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
+        if self.hole {
+            self.hole = false;
+            let last = self.heap.pop()?;
+            if self.heap.is_empty() {
+                // The hole was all there was.
+                return None;
+            }
+            self.sift_down(last);
+        }
+        let Key(k) = *self.heap.first()?;
+        let t = Time((k >> 64) as u64);
+        if t > until {
+            return None;
+        }
+        self.hole = true;
+        Some((t, EventKind::ALL[((k >> 32) & 0xff) as usize], k as u32))
+    }
+
+    /// Put `key` at the root and let it sink.
+    fn sift_down(&mut self, key: Key) {
+        let n = self.heap.len();
+        let heap = &mut self.heap[..];
+        let mut i = 0;
+        loop {
+            let first = 4 * i + 1;
+            if first >= n {
+                break;
+            }
+            let mut least = first;
+            let mut least_key = heap[first];
+            for c in first + 1..(first + 4).min(n) {
+                let k = heap[c];
+                if k < least_key {
+                    least = c;
+                    least_key = k;
+                }
+            }
+            if least_key >= key {
+                break;
+            }
+            heap[i] = least_key;
+            i = least;
+        }
+        heap[i] = key;
+    }
+
+    fn sift_up(&mut self, key: Key) {
+        let mut i = self.heap.len();
+        self.heap.push(key);
+        while i > 0 {
+            let parent = (i - 1) / 4;
+            if self.heap[parent] <= key {
+                break;
+            }
+            self.heap[i] = self.heap[parent];
+            i = parent;
+        }
+        self.heap[i] = key;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kinds_keep_their_numbers() {
+        for (i, k) in EventKind::ALL.iter().enumerate() {
+            assert_eq!(*k as usize, i);
+        }
+    }
+
+    #[test]
+    fn departures_come_before_arrivals_and_names_break_ties() {
+        let mut e = EventList::new();
+        let t = Time(5);
+        e.push(t, EventKind::Delivery, 1);
+        e.push(t, EventKind::Service, 9);
+        e.push(t, EventKind::Delivery, 0);
+        let order: Vec<_> = std::iter::from_fn(|| e.pop_until(Time::NEVER)).map(|(_, k, id)| (k, id)).collect();
+        assert_eq!(order, [(EventKind::Service, 9), (EventKind::Delivery, 0), (EventKind::Delivery, 1)]);
+    }
+
+    proptest! {
+        /// Against a sorted list, under any interleaving of push and pop.
+        #[test]
+        fn pops_in_order(ops in prop::collection::vec(prop::option::of((0u64..50, 0u32..10)), 1..400)) {
+            let mut e = EventList::new();
+            let mut model: Vec<(u64, u32)> = Vec::new();
+            for op in ops {
+                match op {
+                    Some((t, id)) => {
+                        e.push(Time(t), EventKind::Delivery, id);
+                        model.push((t, id));
+                        model.sort_unstable();
+                    }
+                    None => {
+                        let expected = if model.is_empty() { None } else { Some(model.remove(0)) };
+                        prop_assert_eq!(e.pop_until(Time::NEVER).map(|(t, _, id)| (t.0, id)), expected);
+                    }
+                }
+                prop_assert_eq!(e.len(), model.len());
+            }
+        }
+    }
+}

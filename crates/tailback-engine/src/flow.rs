@@ -1,0 +1,131 @@
+//! A flow: its ends, its way through the network, and what is counted of it.
+
+use crate::app::Ends;
+use crate::histogram::Histogram;
+use crate::packet::Keys;
+use tailback_base::{Duration, Ecn, Time};
+use tailback_transport::SenderReport;
+
+/// A stretch of the table of routes: ports in order of travel.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Route {
+    pub start: u32,
+    pub len: u8,
+}
+
+/// What moves the data.
+pub enum Carrier {
+    Connection(Ends),
+    /// Datagrams, counted where they arrive.
+    Datagrams { ecn: Ecn, next_seq: u64 },
+    /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
+    Closed,
+}
+
+/// No application.
+pub const NO_APP: u32 = u32::MAX;
+/// No conditioner follows this flow's round-trip time.
+pub const NO_FOLLOWER: u32 = u32::MAX;
+
+pub struct Flow {
+    pub group: u32,
+    pub index: u32,
+    pub carrier: Carrier,
+    /// Times of the pending timer events of source and destination.
+    pub timers: [Time; 2],
+    /// Data's way, and the way back.
+    pub forward: Route,
+    pub backward: Route,
+    pub keys: Keys,
+    pub app: u32,
+    /// The application wants to hear of every event, not only of the start and stop.
+    pub listens: bool,
+    pub srtt_follower: u32,
+    /// Packets of this flow somewhere in the network.
+    pub in_flight: u32,
+    pub watched: bool,
+    pub opened: Time,
+    pub stats: FlowStats,
+}
+
+/// Counted where things happen, since the start of statistics.
+#[derive(Default, Debug, Clone)]
+pub struct FlowStats {
+    /// Datagrams sent.
+    pub datagrams: u64,
+    /// Data packets that reached the destination, retransmissions included.
+    pub received_packets: u64,
+    pub received_wire_bytes: u64,
+    pub received_payload_bytes: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    /// One-way delay of the data packets that reached the destination.
+    pub delay: Histogram,
+}
+
+/// The totals of a flow at one instant; differences give rates over an interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Snapshot {
+    pub sender: SenderReport,
+    /// New payload delivered in order, bytes.
+    pub delivered: u64,
+    pub received_packets: u64,
+    pub received_wire_bytes: u64,
+    pub datagrams: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    pub delay_sum: f64,
+    pub delay_count: u64,
+}
+
+impl Flow {
+    pub fn snapshot(&self, now: Time) -> Snapshot {
+        let (sender, delivered) = match &self.carrier {
+            Carrier::Connection([source, destination]) => (source.report(now), destination.received_bytes()),
+            _ => (SenderReport::default(), self.stats.received_payload_bytes),
+        };
+        let d = &self.stats.delay;
+        Snapshot {
+            sender,
+            delivered,
+            received_packets: self.stats.received_packets,
+            received_wire_bytes: self.stats.received_wire_bytes,
+            datagrams: self.stats.datagrams,
+            dropped: self.stats.dropped,
+            marked: self.stats.marked,
+            delay_count: d.count(),
+            delay_sum: if d.count() == 0 { 0.0 } else { d.mean() * d.count() as f64 },
+        }
+    }
+}
+
+/// `a - b`, field by field; extremes of the round-trip time are those of the whole life of the connection.
+pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
+    let (s, t) = (&a.sender, &b.sender);
+    let less = |x: Duration, y: Duration| Duration(x.0.saturating_sub(y.0));
+    Snapshot {
+        sender: SenderReport {
+            sent_packets: s.sent_packets - t.sent_packets,
+            sent_payload_bytes: s.sent_payload_bytes - t.sent_payload_bytes,
+            retransmitted_packets: s.retransmitted_packets - t.retransmitted_packets,
+            timeouts: s.timeouts - t.timeouts,
+            fast_retransmits: s.fast_retransmits - t.fast_retransmits,
+            ecn_reductions: s.ecn_reductions - t.ecn_reductions,
+            limited_by_network: less(s.limited_by_network, t.limited_by_network),
+            limited_by_window_cap: less(s.limited_by_window_cap, t.limited_by_window_cap),
+            limited_by_application: less(s.limited_by_application, t.limited_by_application),
+            rtt_samples: s.rtt_samples - t.rtt_samples,
+            rtt_sum: s.rtt_sum - t.rtt_sum,
+            rtt_min: s.rtt_min,
+            rtt_max: s.rtt_max,
+        },
+        delivered: a.delivered - b.delivered,
+        received_packets: a.received_packets - b.received_packets,
+        received_wire_bytes: a.received_wire_bytes - b.received_wire_bytes,
+        datagrams: a.datagrams - b.datagrams,
+        dropped: a.dropped - b.dropped,
+        marked: a.marked - b.marked,
+        delay_sum: a.delay_sum - b.delay_sum,
+        delay_count: a.delay_count - b.delay_count,
+    }
+}

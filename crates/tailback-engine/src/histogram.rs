@@ -1,0 +1,143 @@
+//! A histogram of times that finds quantiles to 3 %.
+//!
+//! Log-linear: each power of two is cut into 32 equal bins (as in HdrHistogram). Only the range that occurs is stored,
+//! so a flow whose delays lie within one power of two pays for a few dozen counters.
+
+use tailback_base::Duration;
+
+const BITS: u32 = 5;
+const SUB: u64 = 1 << BITS;
+/// Times are counted in units of 2^7 ns; anything shorter is in the first bins exactly as measured to 128 ns.
+const UNIT: u32 = 7;
+
+/// Counts of times, with sum and maximum kept exactly.
+#[derive(Clone, Debug, Default)]
+pub struct Histogram {
+    first: u32,
+    bins: Vec<u32>,
+    count: u64,
+    sum_ns: u64,
+    max_ns: u64,
+}
+
+#[inline]
+fn bin_of(ns: u64) -> u32 {
+    let v = ns >> UNIT;
+    if v < SUB {
+        return v as u32;
+    }
+    let octave = 63 - v.leading_zeros() - BITS;
+    (octave + 1) * SUB as u32 + ((v >> octave) - SUB) as u32
+}
+
+/// Lower edge of a bin, ns.
+fn edge(bin: u32) -> f64 {
+    let (octave, sub) = (u64::from(bin) / SUB, u64::from(bin) % SUB);
+    let v = if octave == 0 { sub as f64 } else { (SUB + sub) as f64 * libm::exp2((octave - 1) as f64) };
+    v * f64::from(1u32 << UNIT)
+}
+
+impl Histogram {
+    #[inline]
+    pub fn add(&mut self, d: Duration) {
+        self.count += 1;
+        self.sum_ns += d.0;
+        self.max_ns = self.max_ns.max(d.0);
+        let bin = bin_of(d.0);
+        let i = bin.wrapping_sub(self.first) as usize;
+        match self.bins.get_mut(i) {
+            Some(c) => *c = c.saturating_add(1),
+            None => self.grow(bin),
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, bin: u32) {
+        if self.bins.is_empty() {
+            self.first = bin;
+        }
+        if bin < self.first {
+            let more = (self.first - bin) as usize;
+            self.bins.splice(0..0, std::iter::repeat_n(0, more));
+            self.first = bin;
+        }
+        let i = (bin - self.first) as usize;
+        if i >= self.bins.len() {
+            self.bins.reserve_exact(i + 1 - self.bins.len());
+            self.bins.resize(i + 1, 0);
+        }
+        self.bins[i] += 1;
+    }
+
+    pub fn clear(&mut self) {
+        *self = Histogram::default();
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Seconds; NaN when nothing was counted.
+    pub fn mean(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.sum_ns as f64 * 1e-9 / self.count as f64 }
+    }
+
+    /// Seconds; NaN when nothing was counted.
+    pub fn max(&self) -> f64 {
+        if self.count == 0 { f64::NAN } else { self.max_ns as f64 * 1e-9 }
+    }
+
+    /// The q-quantile (0..=1), seconds, interpolated inside its bin; NaN when nothing was counted.
+    pub fn quantile(&self, q: f64) -> f64 {
+        if self.count == 0 {
+            return f64::NAN;
+        }
+        let rank = q * self.count as f64;
+        let mut below = 0.0;
+        for (i, &c) in self.bins.iter().enumerate() {
+            let c = f64::from(c);
+            if c > 0.0 && below + c >= rank {
+                let bin = self.first + i as u32;
+                let ns = edge(bin) + (edge(bin + 1) - edge(bin)) * ((rank - below) / c);
+                return ns.min(self.max_ns as f64) * 1e-9;
+            }
+            below += c;
+        }
+        self.max()
+    }
+
+    /// Memory held, bytes.
+    pub fn memory(&self) -> usize {
+        self.bins.capacity() * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_within_three_percent() {
+        let mut h = Histogram::default();
+        for i in (1..=100_000u64).rev() {
+            h.add(Duration(i * 1_000));
+        }
+        for q in [0.05, 0.5, 0.95, 0.99] {
+            let x = h.quantile(q);
+            assert!((x / (q * 0.1) - 1.0).abs() < 0.03, "{q}: {x}");
+        }
+        assert_eq!(h.max(), 0.1);
+        assert!((h.mean() - 0.0500005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn bins_follow_each_other_without_gap() {
+        let mut last = 0;
+        for ns in 0..200_000 {
+            let b = bin_of(ns);
+            assert!(b == last || b == last + 1, "{ns}");
+            assert!(edge(b) <= ns as f64 && (ns as f64) < edge(b + 1));
+            last = b;
+        }
+    }
+}

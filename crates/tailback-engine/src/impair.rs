@@ -1,0 +1,180 @@
+//! What a link does to packets before its queue: losing, marking, duplicating, reordering and delaying them.
+//!
+//! The impairments of a direction act in the order they are listed. Losses and marks follow arrival indices, which
+//! count every packet that reaches the impairment from 0. A send delay never reorders: a packet is released no earlier
+//! than the one before it. A reordered packet is held back alone; later ones overtake it.
+//!
+//! Each direction draws from its own stream, so that an impairment disturbs no other random choice.
+//!
+//! Cost: a branch on links without impairments; else a few instructions an impairment, and one event for a packet held.
+
+use crate::packet::WirePacket;
+use crate::spec::{Harm, Impairment};
+use tailback_base::{Stream, Time};
+
+/// The state of one impairment.
+struct Stage {
+    what: Impairment,
+    arrivals: u64,
+    /// Gilbert: in the bad state. By index: position in the sorted list.
+    bad: bool,
+    cursor: usize,
+    /// Send delay: the last release.
+    last: Time,
+}
+
+/// All impairments of one direction of a link, and the packets they hold.
+pub struct Impairments {
+    stages: Vec<Stage>,
+    rng: Stream,
+    /// Held packets, ordered by (release, order of arrival).
+    held: Vec<(Time, u64, WirePacket)>,
+    held_so_far: u64,
+    /// Time of the pending release event.
+    pub release_at: Time,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Verdict {
+    pub drop: bool,
+    pub mark: bool,
+    pub copy: bool,
+    /// Enter the queue at this time; `None` at once.
+    pub hold_until: Option<Time>,
+}
+
+impl Impairments {
+    /// `None` when there is nothing to do.
+    pub fn new(list: &[Impairment], rng: Stream) -> Option<Box<Impairments>> {
+        if list.is_empty() {
+            return None;
+        }
+        let stages = list
+            .iter()
+            .map(|i| {
+                let mut what = i.clone();
+                if let Impairment::ByIndex { indices, .. } = &mut what {
+                    indices.sort_unstable();
+                }
+                Stage { what, arrivals: 0, bad: false, cursor: 0, last: Time::ZERO }
+            })
+            .collect();
+        Some(Box::new(Impairments { stages, rng, held: Vec::new(), held_so_far: 0, release_at: Time::NEVER }))
+    }
+
+    /// Decide about the packet that arrives now.
+    pub fn judge(&mut self, now: Time) -> Verdict {
+        let mut v = Verdict { drop: false, mark: false, copy: false, hold_until: None };
+        for s in &mut self.stages {
+            let index = s.arrivals;
+            s.arrivals += 1;
+            let rng = &mut self.rng;
+            let mut harm = |strikes: bool, action: Harm| {
+                if strikes {
+                    match action {
+                        Harm::Drop => v.drop = true,
+                        Harm::Mark => v.mark = true,
+                    }
+                }
+            };
+            match &s.what {
+                Impairment::ByIndex { indices, action } => {
+                    let strikes = indices.get(s.cursor) == Some(&index);
+                    while indices.get(s.cursor).is_some_and(|i| *i <= index) {
+                        s.cursor += 1;
+                    }
+                    harm(strikes, *action);
+                }
+                Impairment::EveryNth { n, action } => harm((index + 1) % n == 0, *action),
+                Impairment::Random { probability, action } => harm(rng.chance(*probability), *action),
+                Impairment::Gilbert { to_bad, to_good, loss_good, loss_bad, action } => {
+                    if rng.chance(if s.bad { *to_good } else { *to_bad }) {
+                        s.bad = !s.bad;
+                    }
+                    harm(rng.chance(if s.bad { *loss_bad } else { *loss_good }), *action);
+                }
+                Impairment::Duplicate { probability } => v.copy |= rng.chance(*probability),
+                Impairment::Reorder { probability, delay } => {
+                    if rng.chance(*probability) {
+                        v.hold_until = Some(v.hold_until.unwrap_or(now) + *delay);
+                    }
+                }
+                Impairment::SendDelay { max } => {
+                    let wait = tailback_base::Duration(rng.below(max.0.saturating_add(1)));
+                    let release = (v.hold_until.unwrap_or(now) + wait).max(s.last);
+                    s.last = release;
+                    v.hold_until = Some(release);
+                }
+            }
+            if v.drop {
+                return v;
+            }
+        }
+        v.hold_until = v.hold_until.filter(|t| *t > now || !self.held.is_empty());
+        v
+    }
+
+    /// Keep a packet until `release`.
+    pub fn hold(&mut self, p: WirePacket, release: Time) {
+        let key = (release, self.held_so_far);
+        self.held_so_far += 1;
+        // Releases are nearly in order: search from the back.
+        let at = self.held.iter().rposition(|(t, n, _)| (*t, *n) <= key).map_or(0, |i| i + 1);
+        self.held.insert(at, (key.0, key.1, p));
+    }
+
+    pub fn next_release(&self) -> Option<Time> {
+        self.held.first().map(|h| h.0)
+    }
+
+    /// The next packet whose time has come.
+    pub fn release(&mut self, now: Time) -> Option<WirePacket> {
+        if self.held.first()?.0 > now {
+            return None;
+        }
+        Some(self.held.remove(0).2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::Duration;
+
+    fn fates(what: Impairment, n: u64) -> Vec<u64> {
+        let mut i = Impairments::new(&[what], Stream::new(1, "test")).unwrap();
+        (0..n).filter(|k| i.judge(Time(*k)).drop).collect()
+    }
+
+    #[test]
+    fn losses_strike_where_told() {
+        assert_eq!(fates(Impairment::ByIndex { indices: vec![7, 2, 2], action: Harm::Drop }, 20), [2, 7]);
+        assert_eq!(fates(Impairment::EveryNth { n: 5, action: Harm::Drop }, 16), [4, 9, 14]);
+        let random = fates(Impairment::Random { probability: 0.1, action: Harm::Drop }, 100_000).len();
+        assert!((9_700..10_300).contains(&random), "{random}");
+    }
+
+    #[test]
+    fn gilbert_loses_in_bursts() {
+        let what = Impairment::Gilbert { to_bad: 0.01, to_good: 0.25, loss_good: 0.0, loss_bad: 1.0, action: Harm::Drop };
+        let lost = fates(what, 400_000);
+        let share = lost.len() as f64 / 400_000.0;
+        // Share of time in the bad state: 0.01 / 0.26; mean burst: 4 packets.
+        assert!((share - 0.01 / 0.26).abs() < 0.002, "{share}");
+        let bursts = lost.windows(2).filter(|w| w[1] != w[0] + 1).count() + 1;
+        let mean = lost.len() as f64 / bursts as f64;
+        assert!((mean - 4.0).abs() < 0.2, "{mean}");
+    }
+
+    #[test]
+    fn a_send_delay_never_reorders() {
+        let mut i = Impairments::new(&[Impairment::SendDelay { max: Duration(1000) }], Stream::new(1, "test")).unwrap();
+        let mut last = Time::ZERO;
+        for k in 0..10_000 {
+            let t = i.judge(Time(k * 10)).hold_until.unwrap_or(Time(k * 10));
+            assert!(t >= last && t <= Time(k * 10 + 1000).max(last));
+            last = t;
+        }
+    }
+}

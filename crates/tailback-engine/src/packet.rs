@@ -1,0 +1,338 @@
+//! The packet in the simulator.
+//!
+//! [`WirePacket`] is what flies: 32 bytes, `Copy`, the unit of every ring. [`SimPacket`] is what a discipline or a
+//! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
+//! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
+
+use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
+use tailback_transport::{Flags, SackBlocks, Segment};
+
+/// Times in a packet have 48 bits: runs of up to 78 hours.
+pub const MAX_TIME: Time = Time((1 << 48) - 1);
+/// Sequence numbers in a packet have 48 bits.
+const SEQ_BITS: u32 = 48;
+const LOW48: u64 = (1 << 48) - 1;
+/// Routes are at most this long, hops.
+pub const MAX_HOPS: usize = 120;
+/// In the flags byte beside [`Flags`]: this packet travels from the flow's destination to its source.
+const BACKWARD: u8 = 1 << 7;
+/// In the hop byte: a control packet, whose request is in the extras.
+const CONTROL: u8 = 1 << 7;
+const NO_EXTRA: u32 = u32::MAX;
+
+/// A packet on its way. Four words:
+/// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
+/// flow (32) and extra (32).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WirePacket {
+    seq_bytes: u64,
+    stamp_hop_header: u64,
+    born_flags_tos: u64,
+    flow: u32,
+    extra: u32,
+}
+
+/// The classification keys of a flow, see [`KeyField`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Keys {
+    pub source: u32,
+    pub destination: u32,
+    /// What the application may change; starts as the destination.
+    pub label: u32,
+    pub aggregate: u32,
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SimPacket {
+    pub wire: WirePacket,
+    pub keys: Keys,
+}
+
+/// What does not fit in 32 bytes.
+#[derive(Clone, Debug, Default)]
+pub struct Extra {
+    /// The sequence number that is not in the packet: the ACK of a segment that carries data, or the other way round.
+    other_seq: u64,
+    sack: SackBlocks,
+    timestamps: Option<(Time, Time)>,
+    request: Option<Request>,
+}
+
+/// The side table. Slots are reused; it is as large as the largest number of such packets in flight.
+#[derive(Default)]
+pub struct Extras {
+    slots: Vec<Extra>,
+    free: Vec<u32>,
+}
+
+impl Extras {
+    fn add(&mut self, e: Extra) -> u32 {
+        if let Some(i) = self.free.pop() {
+            self.slots[i as usize] = e;
+            return i;
+        }
+        self.slots.push(e);
+        (self.slots.len() - 1) as u32
+    }
+
+    /// Forget what hangs on a packet that is gone.
+    #[inline]
+    pub fn release(&mut self, p: &WirePacket) {
+        if p.extra != NO_EXTRA {
+            self.free.push(p.extra);
+        }
+    }
+
+    /// A second copy of a packet, with extras of its own.
+    pub fn duplicate(&mut self, p: WirePacket) -> WirePacket {
+        if p.extra == NO_EXTRA {
+            return p;
+        }
+        let copy = self.slots[p.extra as usize].clone();
+        WirePacket { extra: self.add(copy), ..p }
+    }
+}
+
+impl WirePacket {
+    /// Pack a segment that `flow` sends now.
+    #[inline]
+    pub fn from_segment(s: &Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
+        let carries = s.occupies();
+        let (seq, other) = if carries { (s.seq, if s.flags.has(Flags::ACK) { s.ack } else { 0 }) } else { (s.ack, s.seq) };
+        let extra = if other != 0 || !s.sack.is_empty() || s.timestamps.is_some() {
+            extras.add(Extra { other_seq: other, sack: s.sack.clone(), timestamps: s.timestamps, request: None })
+        } else {
+            NO_EXTRA
+        };
+        debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
+        WirePacket {
+            seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
+            stamp_hop_header: u64::from((s.bytes - s.payload) as u8),
+            born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8) | u64::from(s.ecn as u8),
+            flow: flow.0,
+            extra,
+        }
+    }
+
+    /// A datagram: `bytes` on the wire, of which `header` carry no payload.
+    pub fn datagram(seq: u64, bytes: u32, header: u32, ecn: Ecn, flow: FlowId, now: Time) -> WirePacket {
+        WirePacket {
+            seq_bytes: ((seq & LOW48) << 16) | u64::from(bytes as u16),
+            stamp_hop_header: u64::from(header as u8),
+            born_flags_tos: (now.0 << 16) | u64::from(ecn as u8),
+            flow: flow.0,
+            extra: NO_EXTRA,
+        }
+    }
+
+    /// A control packet about a flow, on its way to the flow's source (or, if `backward` is false, its destination).
+    pub fn control(r: Request, bytes: u32, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
+        let extra = extras.add(Extra { request: Some(r), ..Extra::default() });
+        WirePacket {
+            seq_bytes: u64::from(bytes as u16),
+            stamp_hop_header: (u64::from(CONTROL) << 8) | u64::from(bytes as u8),
+            born_flags_tos: (now.0 << 16) | (u64::from(if backward { BACKWARD } else { 0 }) << 8),
+            flow: flow.0,
+            extra,
+        }
+    }
+
+    /// Unpack the segment at its destination.
+    pub fn to_segment(&self, extras: &Extras) -> Segment {
+        let payload = self.payload();
+        let flags = self.flags();
+        let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
+        let extra = extras.slots.get(self.extra as usize);
+        let other = extra.map_or(0, |e| e.other_seq);
+        let (seq, ack) = if carries { (self.seq(), other) } else { (other, self.seq()) };
+        Segment {
+            seq,
+            payload,
+            ack,
+            flags,
+            ecn: Ecn::from_bits(self.born_flags_tos as u8),
+            bytes: self.size(),
+            sack: extra.map(|e| e.sack.clone()).unwrap_or_default(),
+            timestamps: extra.and_then(|e| e.timestamps),
+        }
+    }
+
+    pub fn request(&self, extras: &Extras) -> Option<Request> {
+        extras.slots.get(self.extra as usize).and_then(|e| e.request)
+    }
+
+    #[inline]
+    pub fn seq(&self) -> u64 {
+        self.seq_bytes >> 16
+    }
+
+    #[inline]
+    pub fn size(&self) -> u32 {
+        (self.seq_bytes & 0xffff) as u32
+    }
+
+    #[inline]
+    pub fn payload(&self) -> u32 {
+        self.size() - (self.stamp_hop_header & 0xff) as u32
+    }
+
+    #[inline]
+    pub fn flags(&self) -> Flags {
+        Flags((self.born_flags_tos >> 8) as u8 & !BACKWARD)
+    }
+
+    #[inline]
+    pub fn is_backward(&self) -> bool {
+        (self.born_flags_tos >> 8) as u8 & BACKWARD != 0
+    }
+
+    #[inline]
+    pub fn is_control(&self) -> bool {
+        (self.stamp_hop_header >> 8) as u8 & CONTROL != 0
+    }
+
+    /// When it was first put on its first link.
+    #[inline]
+    pub fn born(&self) -> Time {
+        Time(self.born_flags_tos >> 16)
+    }
+
+    /// How many links it has left behind.
+    #[inline]
+    pub fn hop(&self) -> usize {
+        ((self.stamp_hop_header >> 8) as u8 & !CONTROL) as usize
+    }
+
+    #[inline]
+    pub fn next_hop(&mut self) {
+        self.stamp_hop_header += 1 << 8;
+    }
+
+    pub fn set_hop(&mut self, hop: usize) {
+        let control = self.stamp_hop_header & (u64::from(CONTROL) << 8);
+        self.stamp_hop_header = (self.stamp_hop_header & !0xff00) | control | ((hop as u64) << 8);
+    }
+
+    #[inline]
+    pub fn flow_id(&self) -> FlowId {
+        FlowId(self.flow)
+    }
+
+    #[inline]
+    pub fn ecn_bits(&self) -> Ecn {
+        Ecn::from_bits(self.born_flags_tos as u8)
+    }
+
+    pub fn mark_ce(&mut self) {
+        self.born_flags_tos |= Ecn::Ce as u64;
+    }
+}
+
+impl Packet for SimPacket {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.wire.size()
+    }
+    #[inline]
+    fn flow(&self) -> FlowId {
+        self.wire.flow_id()
+    }
+    fn key(&self, field: KeyField) -> u64 {
+        let pair = |a: u32, b: u32| (u64::from(a) << 32) | u64::from(b);
+        // The ACK stream of a conversation is another conversation.
+        let (from, to) = if self.wire.is_backward() { (self.keys.destination, self.keys.source) } else { (self.keys.source, self.keys.destination) };
+        match field {
+            KeyField::Tuple => (u64::from(self.wire.flow) << 1) | u64::from(self.wire.is_backward()),
+            KeyField::Pair => pair(from, to),
+            KeyField::Source => u64::from(from),
+            KeyField::Destination => u64::from(to),
+            KeyField::Label => u64::from(self.keys.label),
+            KeyField::Aggregate => u64::from(self.keys.aggregate),
+        }
+    }
+    fn dscp(&self) -> Dscp {
+        Dscp((self.wire.born_flags_tos as u8) >> 2)
+    }
+    fn set_dscp(&mut self, colour: Dscp) {
+        self.wire.born_flags_tos = (self.wire.born_flags_tos & !0xfc) | (u64::from(colour.0 & 0x3f) << 2);
+    }
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        self.wire.ecn_bits()
+    }
+    fn set_ce(&mut self) {
+        self.wire.mark_ce();
+    }
+    #[inline]
+    fn stamp(&self) -> Time {
+        Time(self.wire.stamp_hop_header >> 16)
+    }
+    #[inline]
+    fn set_stamp(&mut self, t: Time) {
+        self.wire.stamp_hop_header = (self.wire.stamp_hop_header & 0xffff) | (t.0 << 16);
+    }
+    fn is_retransmission(&self) -> bool {
+        self.wire.flags().has(Flags::RETRANSMISSION)
+    }
+    fn is_data(&self) -> bool {
+        self.wire.payload() > 0
+    }
+    fn sequence(&self) -> u64 {
+        self.wire.seq()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use smallvec::smallvec;
+
+    fn round_trip(s: &Segment) -> Segment {
+        let mut extras = Extras::default();
+        let p = WirePacket::from_segment(s, FlowId(7), true, Time(123_456_789), &mut extras);
+        assert!(p.is_backward());
+        assert_eq!(p.born(), Time(123_456_789));
+        p.to_segment(&extras)
+    }
+
+    #[test]
+    fn a_wire_packet_is_32_bytes() {
+        assert_eq!(size_of::<WirePacket>(), 32);
+        assert_eq!(size_of::<SimPacket>(), 48);
+    }
+
+    #[test]
+    fn segments_survive_the_wire() {
+        let data = Segment {
+            seq: 123_456,
+            payload: 1460,
+            ack: 0,
+            flags: Flags::RETRANSMISSION.with(Flags::CWR),
+            ecn: Ecn::Ect0,
+            bytes: 1500,
+            sack: smallvec![],
+            timestamps: None,
+        };
+        assert_eq!(round_trip(&data), data);
+        let both = Segment { ack: 99, flags: Flags::ACK, timestamps: Some((Time(1), Time(2))), ..data.clone() };
+        assert_eq!(round_trip(&both), both);
+        let ack = Segment { seq: 0, payload: 0, ack: 5000, flags: Flags::ACK.with(Flags::ECE), bytes: 48, sack: smallvec![(6000, 7000)], ..data.clone() };
+        assert_eq!(round_trip(&ack), ack);
+        let syn = Segment { seq: 0, payload: 0, flags: Flags::SYN, bytes: 40, ..data };
+        assert_eq!(round_trip(&syn), syn);
+    }
+
+    #[test]
+    fn stamps_hops_and_marks_keep_out_of_each_others_way() {
+        let wire = WirePacket::datagram(5, 1000, 28, Ecn::Ect1, FlowId(3), Time(77));
+        let mut p = SimPacket { wire, keys: Keys::default() };
+        p.set_stamp(MAX_TIME);
+        p.wire.next_hop();
+        p.wire.next_hop();
+        p.set_dscp(Dscp(46));
+        p.set_ce();
+        assert_eq!((p.stamp(), p.wire.hop(), p.dscp(), p.ecn()), (MAX_TIME, 2, Dscp(46), Ecn::Ce));
+        assert_eq!((p.bytes(), p.wire.payload(), p.wire.born(), p.sequence()), (1000, 972, Time(77), 5));
+    }
+}

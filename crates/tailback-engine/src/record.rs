@@ -1,0 +1,84 @@
+//! Recording: time series of probes, and the log of drops and marks.
+//!
+//! Nothing here is touched in a run that records nothing. A series is sampled at a step, or takes a point whenever the
+//! value differs from the last one after an event that may have changed it; several changes inside one event show as one.
+
+use tailback_base::Time;
+use tailback_queue::{DropReason, MarkReason, Place};
+
+/// What a series reads.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Source {
+    /// Packets waiting at a port.
+    Queue(u32),
+    QueueBytes(u32),
+    /// Bytes the port has delivered since the start of statistics.
+    Delivered(u32),
+    /// A probe of the port's discipline.
+    Discipline { port: u32, probe: u16, index: u32 },
+    /// A push probe of the port's discipline: points come from the discipline itself.
+    Pushed { port: u32, probe: u16 },
+    /// A probe of a flow's sender.
+    Sender { flow: u32, probe: u16 },
+    /// New payload a flow has delivered, bytes.
+    Goodput(u32),
+}
+
+/// One time series.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// `link.bottleneck` or `flows.bulk.3`.
+    pub what: String,
+    pub probe: String,
+    pub unit: &'static str,
+    pub source: Source,
+    pub on_change: bool,
+    pub times: Vec<Time>,
+    pub values: Vec<f64>,
+    /// Which of several (queue, colour), for pushed and indexed probes.
+    pub indices: Vec<u32>,
+}
+
+impl Series {
+    pub fn point(&mut self, now: Time, index: u32, value: f64) {
+        self.times.push(now);
+        self.indices.push(index);
+        self.values.push(value);
+    }
+
+    /// Take a point if the value is another than the last one.
+    pub fn change(&mut self, now: Time, value: f64) {
+        if self.values.last().is_none_or(|v| v.to_bits() != value.to_bits()) {
+            self.point(now, 0, value);
+        }
+    }
+}
+
+/// What became of a packet, and where.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Fate {
+    Dropped(Place, DropReason),
+    Marked(MarkReason),
+}
+
+/// One row of the log.
+#[derive(Clone, Copy, Debug)]
+pub struct LogRow {
+    pub time: Time,
+    pub port: u32,
+    pub flow: u32,
+    /// First byte of the segment, or number of the datagram.
+    pub sequence: u64,
+    pub bytes: u32,
+    pub fate: Fate,
+}
+
+/// Everything a run records.
+#[derive(Default)]
+pub struct Recorder {
+    pub series: Vec<Series>,
+    pub log: Option<Vec<LogRow>>,
+    /// For each port and flow that is watched at every change: its series.
+    pub port_series: Vec<Vec<u32>>,
+    pub flow_series: Vec<Vec<u32>>,
+}
