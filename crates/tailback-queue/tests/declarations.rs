@@ -1,0 +1,162 @@
+//! What every declaration owes its readers: the schema, `tailback describe`, the reference and the error messages.
+
+use std::collections::HashSet;
+use tailback_base::{BitRate, Kind, Model, Settings, Size, Stream};
+use tailback_queue::QueueDiscipline;
+use tailback_queue::registry::{self, MODELS, Place};
+use tailback_queue::testing::TestPacket;
+
+fn place() -> Place {
+    Place {
+        stream: Stream::new(1, "declarations"),
+        rate: BitRate(10_000_000),
+    }
+}
+
+/// The defaults, with a buffer for models that want one from the user.
+fn defaults(model: &'static Model) -> Settings {
+    let mut settings = Settings::defaults(model);
+    while let Some(p) = settings.missing() {
+        assert_eq!(
+            p.kind,
+            Kind::Size,
+            "{}.{}: only a buffer may be required",
+            model.name,
+            p.name
+        );
+        settings = settings.with(p.name, "100 packets");
+    }
+    settings
+}
+
+#[test]
+fn names_are_unique_and_spelled_alike() {
+    let spelled = |name: &str, join: char| {
+        !name.is_empty()
+            && name.starts_with(|c: char| c.is_ascii_lowercase())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == join)
+    };
+    let mut names = HashSet::new();
+    for model in MODELS {
+        assert!(names.insert(model.name), "{} is declared twice", model.name);
+        assert!(spelled(model.name, '-'), "{}", model.name);
+        assert!(std::ptr::eq(registry::find(model.name).unwrap(), *model));
+        let mut inner = HashSet::new();
+        for p in model.params {
+            assert!(inner.insert(p.name), "{}.{} is declared twice", model.name, p.name);
+            assert!(spelled(p.name, '_'), "{}.{}", model.name, p.name);
+        }
+        let mut inner = HashSet::new();
+        for p in model.probes {
+            assert!(
+                inner.insert(p.name),
+                "{}: probe {} is declared twice",
+                model.name,
+                p.name
+            );
+            assert!(
+                spelled(p.name, '_') && !p.doc.is_empty(),
+                "{}: probe {}",
+                model.name,
+                p.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_word_is_there() {
+    for model in MODELS {
+        assert_eq!(model.family, "queue", "{}", model.name);
+        for (what, text) in [
+            ("title", model.title),
+            ("summary", model.summary),
+            ("source", model.source),
+        ] {
+            assert!(!text.trim().is_empty(), "{} has no {what}", model.name);
+            assert!(!text.contains("  "), "{}: the {what} has a run of blanks", model.name);
+        }
+        for p in model.params {
+            assert!(
+                p.doc.ends_with('.'),
+                "{}.{}: one sentence, please: {}",
+                model.name,
+                p.name,
+                p.doc
+            );
+        }
+    }
+}
+
+#[test]
+fn every_default_is_a_value_of_its_own_kind() {
+    for model in MODELS {
+        for p in model.params {
+            if let Some(Err(e)) = p.default_value() {
+                panic!("{}.{} = {}: {e}", model.name, p.name, p.default);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_model_has_a_buffer_of_at_least_one() {
+    for model in MODELS {
+        let buffer = model
+            .param("buffer")
+            .unwrap_or_else(|| panic!("{} has no buffer", model.name));
+        assert_eq!(buffer.kind, Kind::Size, "{}", model.name);
+        for nothing in ["0 packets", "0B"] {
+            let raw = tailback_base::model::Raw::Text(nothing.into());
+            assert!(
+                Settings::defaults(model).set("buffer", &raw).is_err(),
+                "{}: {nothing}",
+                model.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
+    for model in MODELS {
+        let built = registry::build::<TestPacket>(&defaults(model), place());
+        let queue = built.unwrap_or_else(|e| panic!("{}: {e}", model.name));
+        let names = |probes: &'static [tailback_base::ProbeDef]| probes.iter().map(|p| p.name).collect::<Vec<_>>();
+        assert_eq!(names(queue.probes()), names(model.probes), "{}", model.name);
+        assert_eq!(queue.backlog().packets, 0);
+    }
+}
+
+#[test]
+fn only_plain_drop_tail_is_fused() {
+    for model in MODELS {
+        let fused = registry::fused_limit(&defaults(model));
+        assert_eq!(fused.is_some(), model.name == "droptail", "{}", model.name);
+    }
+    let droptail = Settings::defaults(registry::find("droptail").unwrap());
+    assert_eq!(registry::fused_limit(&droptail), Some(Size::Packets(50)));
+    assert_eq!(
+        registry::fused_limit(&droptail.clone().with("buffer", "64KB")),
+        Some(Size::Bytes(64_000))
+    );
+    assert_eq!(
+        registry::fused_limit(&droptail.clone().with("buffer", "unlimited")),
+        Some(Size::Unlimited)
+    );
+    assert_eq!(registry::fused_limit(&droptail.with("count_in_service", "true")), None);
+}
+
+#[test]
+fn what_is_missing_is_refused_by_name() {
+    for model in MODELS {
+        if let Some(p) = Settings::defaults(model).missing() {
+            let refusal = registry::build::<TestPacket>(&Settings::defaults(model), place())
+                .err()
+                .unwrap();
+            assert!(refusal.problem.contains(p.name), "{refusal}");
+        }
+    }
+}
