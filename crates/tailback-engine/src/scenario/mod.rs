@@ -1,1 +1,109 @@
 //! Scenario files and everything that reads them.
+//!
+//! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
+//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models: [`models`]), and which
+//! becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the reference
+//! ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says
+//! where and what to write instead; no input makes this code panic.
+//!
+//! ```toml
+//! duration = "100s"
+//! [link.bottleneck]
+//! from = "left"
+//! to = "right"
+//! rate = "500Mbps"
+//! delay = "49.5ms"
+//! queue = { kind = "droptail", buffer = "1000 packets" }
+//! [flows.bulk]
+//! count = 100
+//! rtt = ["100ms", "200ms"]
+//! access_rate = "10Mbps"
+//! ```
+
+pub mod canonical;
+pub mod document;
+pub mod error;
+mod file;
+pub mod flows;
+pub mod models;
+pub mod overrides;
+pub mod read;
+pub mod recording;
+pub mod routes;
+pub mod table;
+pub mod tables;
+pub mod topology;
+pub mod traffic_models;
+
+pub use error::{Problem, ScenarioError};
+
+use crate::spec::Spec;
+use document::Document;
+use std::path::Path;
+
+/// A scenario that can be run.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub spec: Spec,
+    /// Everything as given, after overrides, as JSON with sorted keys.
+    pub document: serde_json::Value,
+    /// The scenario as TOML: the text as given, or, after overrides or from JSON, written anew.
+    pub toml: String,
+    /// 32 hexadecimal digits that stand for `document` without its seed: the same scenario, the same digest, on any machine.
+    pub digest: String,
+    /// What is allowed but looks like a mistake.
+    pub warnings: Vec<String>,
+}
+
+/// Read a scenario file: TOML, or JSON if its name ends in `.json`. `overrides` are texts `path=value`, applied in order.
+///
+/// # Errors
+/// A [`ScenarioError`] with every problem found; also for a file that cannot be read.
+pub fn load_file(path: impl AsRef<Path>, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    let path = path.as_ref();
+    let name = path.display().to_string();
+    let text = file::read_text(path)?;
+    if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
+        load_json(&text, &name, overrides)
+    } else {
+        load_text(&text, &name, overrides)
+    }
+}
+
+/// Read a scenario from TOML text; `name` stands for the file in messages.
+///
+/// # Errors
+/// As [`load_file`].
+pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let document = Document::from_toml(text, name).map_err(|p| ScenarioError::in_text(name, text, &[], vec![*p]))?;
+    load(document, overrides)
+}
+
+/// Read a scenario from JSON text of the same shape, as the Python builder makes it.
+///
+/// # Errors
+/// As [`load_file`]; places are key paths only.
+pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    let document = Document::from_json(text, name).map_err(|p| ScenarioError::in_text(name, "", &[], vec![*p]))?;
+    load(document, overrides)
+}
+
+fn load(mut document: Document, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    overrides::apply(&mut document, overrides)?;
+    let (spec, warnings) = read::read(&document)?;
+    let json = canonical::to_json(&document.root);
+    let toml = if document.text.is_empty() || !overrides.is_empty() {
+        canonical::to_toml(&document.root)
+    } else {
+        document.text.clone()
+    };
+    let digest = canonical::digest(&json);
+    Ok(Loaded {
+        spec,
+        document: json,
+        toml,
+        digest,
+        warnings,
+    })
+}

@@ -1,0 +1,648 @@
+//! The `[flows.NAME]` tables: ends, private links, transport, traffic, and when flows start and stop.
+//!
+//! `rtt` is turned into the delay of the access link here: the round trip without queues and transmission times is the
+//! delay of the path there and back plus twice the access and exit delays.
+
+use super::document::{Entry, Node, Tree};
+use super::error::{At, Problem};
+use super::read::{among, impairments};
+use super::routes::Routes;
+use super::table::{Filled, Reader, choices, join};
+use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
+use super::{models, traffic_models as own};
+use crate::packet::MAX_HOPS;
+use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
+use tailback_base::model::{Raw, Settings, Value};
+use tailback_base::{BitRate, Duration, Time};
+
+/// The most groups of flows.
+const MOST_GROUPS: usize = 100_000;
+/// Bytes a flow takes, roughly: two endpoints, its counters, its private links. For the message only.
+const FLOW_BYTES: u64 = 4_000;
+
+/// What a group of flows is checked against.
+pub struct Around<'a> {
+    pub links: &'a [LinkSpec],
+    /// Where flows begin and end unless they say otherwise.
+    pub ends: Option<(String, String)>,
+    /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.
+    pub whole: bool,
+    /// The duration, if it could be read.
+    pub duration: Option<Duration>,
+}
+
+/// Read all groups.
+pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut Routes) -> Vec<GroupSpec> {
+    if entries.len() > MOST_GROUPS {
+        let problem = format!("{} groups of flows are too many", entries.len());
+        r.complain(Problem::new(
+            "limit",
+            entries[MOST_GROUPS].key_at.clone(),
+            "flows",
+            problem,
+            "put flows that share everything but delays into one group with lists",
+        ));
+        return vec![];
+    }
+    let mut groups = vec![];
+    let mut total = 0u64;
+    for entry in entries {
+        let Some(group) = group(r, entry, around, routes) else {
+            continue;
+        };
+        let before = total;
+        total += u64::from(group.count);
+        if total > MOST_FLOWS && before <= MOST_FLOWS {
+            let at = entry
+                .node
+                .get("count")
+                .map_or(entry.key_at.clone(), |e| e.node.at.clone());
+            too_many(r, at, &join("flows", &entry.key), total);
+        }
+        groups.push(group);
+    }
+    if !groups.is_empty() && r.problems.is_empty() {
+        if let Some(end) = around.duration.map(|d| Time(d.0)) {
+            for g in &groups {
+                if first_instant(&g.start).is_some_and(|t| t >= end) {
+                    r.warnings.push(format!(
+                        "flows.{}: no flow starts before the run ends at {}",
+                        g.name,
+                        Duration(end.0)
+                    ));
+                }
+            }
+        }
+    }
+    groups
+}
+
+fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {
+    let gigabytes = total.saturating_mul(FLOW_BYTES) / 1_000_000_000;
+    let problem = format!("{total} flows are too many: they would take about {gigabytes} GB of memory");
+    let remedy = format!("at most {MOST_FLOWS} flows, all groups together; run fewer, or several scenarios");
+    r.complain(
+        Problem::new("limit", at, &join(path, "count"), problem, remedy)
+            .value(total.to_string())
+            .allowed(format!("1 to {MOST_FLOWS} flows")),
+    );
+}
+
+fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<GroupSpec> {
+    let before = r.problems.len();
+    let path = join("flows", &entry.key);
+    let node = &entry.node;
+    // A count out of range gets the message about memory instead of one about a range.
+    if let Some(Entry {
+        node: Node {
+            tree: Tree::Scalar(Raw::Int(n)),
+            at,
+        },
+        ..
+    }) = node.get("count")
+    {
+        if *n > MOST_FLOWS as i64 {
+            too_many(r, at.clone(), &path, *n as u64);
+            return None;
+        }
+    }
+    let names: Vec<&'static str> = models::family("transport").iter().map(|m| m.name).collect();
+    let filled = r.fill(node, &path, &FLOWS, &names);
+    let part = |name: &str| node.get(name).map(|e| &e.node);
+    let key = |name: &str| join(&path, name);
+
+    let traffic = match part("traffic") {
+        Some(n) => r.model(n, &key("traffic"), "traffic").map(|f| f.settings),
+        None => Some(Settings::defaults(&own::BULK)),
+    };
+    let transport = transport(r, node, &path, &names, traffic.as_ref());
+    let sizes = sizes(r, node, &path, filled.as_ref(), traffic.as_ref(), transport.as_ref());
+    if let (Some(traffic), Some(transport), Some(sizes)) = (&traffic, &transport, &sizes) {
+        packets(r, node, &path, traffic, transport, sizes);
+    }
+    let start = match part("start") {
+        Some(n) => instants(r, n, &key("start"), false),
+        None => Some(Instants::Listed(vec![Time::ZERO])),
+    };
+    let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
+    let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));
+    let exit_impair = part("exit_impair").map_or(vec![], |n| impairments(r, n, &key("exit_impair")));
+
+    let filled = filled?;
+    let (from, to) = ends(r, node, &filled, around)?;
+    let delays = route(r, node, &filled, &from, &to, around, routes);
+    let (access, exit) = private_links(r, node, &filled, delays, access_impair, exit_impair);
+    if let (Some(start), Some(Some(stop))) = (&start, &stop) {
+        in_order(r, node, &filled, start, stop);
+    }
+    if r.problems.len() > before {
+        return None;
+    }
+    Some(GroupSpec {
+        name: entry.key.clone(),
+        count: filled.settings.count("count") as u32,
+        from,
+        to,
+        access,
+        exit,
+        transport: transport?,
+        traffic: traffic?,
+        sizes: sizes?,
+        start: start?,
+        stop: stop.flatten(),
+    })
+}
+
+/// `transport = ...`, or a table named after a transport, or what suits the traffic.
+fn transport(r: &mut Reader, node: &Node, path: &str, names: &[&str], traffic: Option<&Settings>) -> Option<Settings> {
+    let given = node.get("transport");
+    let short: Vec<&Entry> = node
+        .entries()
+        .iter()
+        .filter(|e| names.contains(&e.key.as_str()))
+        .collect();
+    if let [_, second, ..] = short[..] {
+        let problem = format!("both \"{}\" and \"{}\" are given", short[0].key, second.key);
+        r.complain(Problem::new(
+            "conflict",
+            second.key_at.clone(),
+            &join(path, &second.key),
+            problem,
+            "keep the one transport these flows use",
+        ));
+        return None;
+    }
+    let settings = match (given, short.first()) {
+        (given, Some(short)) => {
+            // `transport = "tcp"` beside `tcp = { ... }` says the same thing twice, which is allowed.
+            if let Some(g) = given.filter(|g| !matches!(&g.node.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
+                let problem = format!("\"{}\" and transport = {} are both given", short.key, g.node.show());
+                let remedy = format!("keep one: transport = \"NAME\", or {} = {{ ... }}", short.key);
+                r.complain(
+                    Problem::new("conflict", g.node.at.clone(), &join(path, "transport"), problem, remedy)
+                        .value(g.node.show()),
+                );
+                return None;
+            }
+            let model = models::find("transport", &short.key)?;
+            r.fill(&short.node, &join(path, &short.key), model, &[])?.settings
+        }
+        (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
+        (None, None) => {
+            let streams = traffic.is_none_or(|t| matches!(t.model.name, "bulk" | "transfer"));
+            match models::find("transport", if streams { "tcp" } else { "udp" }) {
+                Some(model) => Settings::defaults(model),
+                None => {
+                    let remedy = format!("give transport = \"NAME\"; {}", choices("transport"));
+                    r.complain(Problem::new(
+                        "missing",
+                        node.at.clone(),
+                        &join(path, "transport"),
+                        "these flows need a transport",
+                        remedy,
+                    ));
+                    return None;
+                }
+            }
+        }
+    };
+    let source = traffic.map_or("", |t| t.model.name);
+    if settings.model.name == "udp" && matches!(source, "bulk" | "transfer") {
+        let at = given
+            .map(|g| &g.node)
+            .or(short.first().map(|s| &s.node))
+            .map_or(node.at.clone(), |n| n.at.clone());
+        let problem = format!("{source} traffic over udp would know no rate");
+        let remedy = "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp";
+        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
+        return None;
+    }
+    Some(settings)
+}
+
+fn sizes(
+    r: &mut Reader,
+    node: &Node,
+    path: &str,
+    filled: Option<&Filled>,
+    traffic: Option<&Settings>,
+    transport: Option<&Settings>,
+) -> Option<Settings> {
+    let (short, long) = (node.get("packet_size"), node.get("sizes"));
+    if let (Some(short), Some(_)) = (short, long) {
+        let problem = "both packet_size and sizes are given";
+        r.complain(
+            Problem::new(
+                "conflict",
+                short.node.at.clone(),
+                &join(path, "packet_size"),
+                problem,
+                "keep one of the two",
+            )
+            .value(short.node.show()),
+        );
+        return None;
+    }
+    let given = short.or(long);
+    if let (Some(g), Some("bulk" | "transfer"), Some("tcp")) =
+        (given, traffic.map(|t| t.model.name), transport.map(|t| t.model.name))
+    {
+        let problem = format!(
+            "\"{}\" does nothing here: tcp cuts its stream into segments itself",
+            g.key
+        );
+        r.complain(
+            Problem::new(
+                "conflict",
+                g.node.at.clone(),
+                &join(path, &g.key),
+                problem,
+                "leave it out, or set the segment size among the parameters of tcp",
+            )
+            .value(g.node.show()),
+        );
+        return None;
+    }
+    if let Some(short) = short {
+        let filled = filled?;
+        let mut settings = Settings::defaults(&own::FIXED);
+        let bytes = Raw::Text(format!("{}B", filled.settings.count("packet_size")));
+        if let Err(e) = settings.set("bytes", &bytes) {
+            r.complain(Problem::new(
+                "value",
+                short.node.at.clone(),
+                &join(path, "packet_size"),
+                e.problem,
+                e.remedy,
+            ));
+            return None;
+        }
+        return Some(settings);
+    }
+    let Some(long) = long else {
+        return Some(Settings::defaults(&own::FIXED));
+    };
+    let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
+    let s = &filled.settings;
+    let pair = match s.model.name {
+        "exponential" => ("min", "max"),
+        "bimodal" => ("small", "large"),
+        _ => return Some(filled.settings),
+    };
+    if s.count(pair.0) > s.count(pair.1) {
+        let problem = format!(
+            "{} = {}B is more than {} = {}B",
+            pair.0,
+            s.count(pair.0),
+            pair.1,
+            s.count(pair.1)
+        );
+        r.complain(Problem::new(
+            "conflict",
+            long.node.at.clone(),
+            &filled.key(pair.0),
+            problem,
+            "swap the two",
+        ));
+        return None;
+    }
+    Some(filled.settings)
+}
+
+/// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or time would stand still.
+fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings, sizes: &Settings) {
+    let smallest = match sizes.model.name {
+        "exponential" => sizes.count("min"),
+        "bimodal" => sizes.count("small"),
+        "listed" => sizes
+            .list("bytes")
+            .iter()
+            .filter_map(|v| if let Value::Count(n) = v { Some(*n) } else { None })
+            .min()
+            .unwrap_or(1),
+        _ => sizes.count("bytes"),
+    };
+    let header = if transport.model.name == "udp" {
+        transport.count("header")
+    } else {
+        0
+    };
+    if smallest <= header {
+        let at = node
+            .get("packet_size")
+            .or(node.get("sizes"))
+            .map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem = format!("a packet of {smallest}B is no more than its header of {header}B");
+        r.complain(
+            Problem::new(
+                "conflict",
+                at,
+                &join(path, "sizes"),
+                problem,
+                "give larger packets or a smaller header",
+            )
+            .value(format!("{smallest}B")),
+        );
+    }
+    if !matches!(traffic.model.name, "cbr" | "poisson" | "on-off") {
+        return;
+    }
+    let Some(fastest) = rates(traffic, "rate").into_iter().max() else {
+        return;
+    };
+    if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {
+        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem = format!("packets of {smallest}B at {fastest} follow each other within less than a nanosecond");
+        let remedy = format!(
+            "give a rate of at most {}, or larger packets",
+            BitRate(smallest * 8_000_000_000)
+        );
+        r.complain(Problem::new("limit", at, &join(path, "traffic.rate"), problem, remedy).value(fastest.to_string()));
+    }
+}
+
+/// The two ends, given or by default.
+fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around) -> Option<(String, String)> {
+    let mut end = |key: &str, default: Option<&String>| -> Option<String> {
+        if !filled.settings.is_none(key) {
+            return Some(filled.settings.text(key).to_string());
+        }
+        if default.is_none() && around.whole && !around.links.is_empty() {
+            let nodes = among(
+                "",
+                Routes::new(around.links).node_names().collect::<Vec<_>>().into_iter(),
+                "nodes",
+            )
+            .1;
+            let problem = format!(
+                "[{}] needs \"{key}\": there is more than one link, so the ends are not obvious",
+                filled.path
+            );
+            r.complain(Problem::new(
+                "missing",
+                node.at.clone(),
+                &filled.key(key),
+                problem,
+                format!("add `{key}` with the name of a node; {nodes}"),
+            ));
+        }
+        default.cloned()
+    };
+    let from = end("from", around.ends.as_ref().map(|e| &e.0));
+    let to = end("to", around.ends.as_ref().map(|e| &e.1));
+    Some((from?, to?))
+}
+
+/// The delay of the path there and back; complains if there is no path.
+fn route(
+    r: &mut Reader,
+    node: &Node,
+    filled: &Filled,
+    from: &str,
+    to: &str,
+    around: &Around,
+    routes: &mut Routes,
+) -> Option<Duration> {
+    if !around.whole || around.links.is_empty() {
+        return None;
+    }
+    let at = |key: &str| node.get(key).map_or(node.at.clone(), |e| e.node.at.clone());
+    let mut known = true;
+    for (key, name) in [("from", from), ("to", to)] {
+        if !routes.has(name) {
+            let nodes: Vec<&str> = routes.node_names().collect();
+            let (near, remedy) = among(name, nodes.into_iter(), "nodes");
+            let problem = format!("no link touches a node \"{}\"", super::error::shorten(name, 60));
+            r.complain(
+                Problem::new("unreachable", at(key), &filled.key(key), problem, remedy)
+                    .value(name)
+                    .nearest(near.as_deref()),
+            );
+            known = false;
+        }
+    }
+    if !known {
+        return None;
+    }
+    if from == to {
+        let problem = format!("the flows go from \"{from}\" to \"{to}\", over no link");
+        r.complain(
+            Problem::new(
+                "conflict",
+                at("to"),
+                &filled.key("to"),
+                problem,
+                "give two different nodes",
+            )
+            .value(to),
+        );
+        return None;
+    }
+    let Some(hops) = routes.path(from, to) else {
+        let reach = routes.connected(from);
+        let (near, list) = among(to, reach.into_iter(), &format!("nodes that \"{from}\" reaches"));
+        let problem = format!("no way leads from \"{from}\" to \"{to}\"");
+        let remedy = format!("add a link that joins the two parts of the network; {list}");
+        r.complain(
+            Problem::new("unreachable", at("to"), &filled.key("to"), problem, remedy)
+                .value(to)
+                .nearest(near.as_deref()),
+        );
+        return None;
+    };
+    if hops.len() > MAX_HOPS - 2 {
+        let problem = format!("the way from \"{from}\" to \"{to}\" has {} links", hops.len());
+        let remedy = format!("at most {} links can be crossed, beside access and exit", MAX_HOPS - 2);
+        r.complain(Problem::new("limit", at("to"), &filled.key("to"), problem, remedy).value(to));
+        return None;
+    }
+    Some(routes.round_trip(&hops))
+}
+
+fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
+    s.list(key)
+        .iter()
+        .filter_map(|v| if let Value::Rate(r) = v { Some(*r) } else { None })
+        .collect()
+}
+
+fn times(s: &Settings, key: &str) -> Vec<Duration> {
+    s.list(key)
+        .iter()
+        .filter_map(|v| if let Value::Time(d) = v { Some(*d) } else { None })
+        .collect()
+}
+
+/// The access and the exit link, if the flows have such.
+fn private_links(
+    r: &mut Reader,
+    node: &Node,
+    filled: &Filled,
+    path_delay: Option<Duration>,
+    mut access_impair: Vec<Impairment>,
+    exit_impair: Vec<Impairment>,
+) -> (Option<AccessSpec>, Option<AccessSpec>) {
+    let s = &filled.settings;
+    if !s.is_none("send_delay") {
+        access_impair.push(Impairment::SendDelay {
+            max: s.time("send_delay"),
+        });
+    }
+    let exit = private_link(rates(s, "exit_rate"), times(s, "exit_delay"), exit_impair);
+    let mut access_delay = times(s, "access_delay");
+    if !s.is_none("rtt") {
+        let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
+        if !access_delay.is_empty() {
+            let problem = "both rtt and access_delay are given, and rtt sets the access delay";
+            r.complain(Problem::new(
+                "conflict",
+                at,
+                &filled.key("rtt"),
+                problem,
+                "keep one of the two",
+            ));
+            return (None, None);
+        }
+        let exit_delay = exit.as_ref().map_or(vec![Duration::ZERO], |e| e.delay.clone());
+        if let Some(path_delay) = path_delay {
+            match delays_for(&times(s, "rtt"), &exit_delay, path_delay, s.count("count")) {
+                Ok(delays) => access_delay = delays,
+                Err((rtt, least)) => {
+                    let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
+                    let remedy = format!("give a round trip of at least {least}, or shorten the delays of the links");
+                    r.complain(
+                        Problem::new("conflict", at, &filled.key("rtt"), problem, remedy).value(rtt.to_string()),
+                    );
+                }
+            }
+        }
+    }
+    (private_link(rates(s, "access_rate"), access_delay, access_impair), exit)
+}
+
+fn private_link(rate: Vec<BitRate>, delay: Vec<Duration>, impairments: Vec<Impairment>) -> Option<AccessSpec> {
+    if rate.is_empty() && delay.is_empty() && impairments.is_empty() {
+        return None;
+    }
+    let rate = if rate.is_empty() {
+        vec![BitRate(DELAY_ONLY_BPS)]
+    } else {
+        rate
+    };
+    let delay = if delay.is_empty() { vec![Duration::ZERO] } else { delay };
+    Some(AccessSpec {
+        rate,
+        delay,
+        impairments,
+    })
+}
+
+/// The access delay of each flow so that its round trip is `rtt`; the error is the round trip and the least possible.
+fn delays_for(
+    rtt: &[Duration],
+    exit: &[Duration],
+    path: Duration,
+    count: u64,
+) -> Result<Vec<Duration>, (Duration, Duration)> {
+    // The two lists are taken in turn side by side; together they repeat after their least common multiple.
+    let gcd = |mut a: usize, mut b: usize| {
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a.max(1)
+    };
+    let common = rtt.len().saturating_mul(exit.len() / gcd(rtt.len(), exit.len()));
+    (0..common.min(count as usize))
+        .map(|i| {
+            let (rtt, exit) = (rtt[i % rtt.len()], exit[i % exit.len()]);
+            let least = path + exit + exit;
+            if rtt < least {
+                Err((rtt, least))
+            } else {
+                Ok(Duration((rtt - least).0 / 2))
+            }
+        })
+        .collect()
+}
+
+/// An instant, a list of such, or a table.
+fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<Instants> {
+    let filled = if matches!(node.tree, Tree::Table(_)) {
+        r.model(node, path, "instants")?
+    } else {
+        r.fill_short(node, path, &own::AT, "times")?
+    };
+    let s = &filled.settings;
+    let instants = |key: &str| times(s, key).into_iter().map(|d| Time(d.0)).collect();
+    match s.model.name {
+        "uniform" => {
+            let (from, to) = (Time(s.time("from").0), Time(s.time("to").0));
+            if from >= to {
+                let problem = format!("from {} to {} there is no time", s.time("from"), s.time("to"));
+                r.complain(
+                    Problem::new(
+                        "conflict",
+                        node.at.clone(),
+                        &filled.key("to"),
+                        problem,
+                        "give a `to` that is later than `from`",
+                    )
+                    .value(s.time("to").to_string()),
+                );
+                return None;
+            }
+            Some(Instants::Uniform { from, to })
+        }
+        "poisson" => Some(Instants::Poisson {
+            from: Time(s.time("from").0),
+            mean_gap: s.time("mean_gap"),
+        }),
+        "after" if stop => Some(Instants::After(times(s, "delay"))),
+        "after" => {
+            let problem = "a start cannot be counted from the flow's own start";
+            r.complain(
+                Problem::new(
+                    "conflict",
+                    node.at.clone(),
+                    path,
+                    problem,
+                    "give an instant such as \"10s\", or kind = \"uniform\" or \"poisson\"",
+                )
+                .value("after"),
+            );
+            None
+        }
+        _ => Some(Instants::Listed(instants("times"))),
+    }
+}
+
+fn first_instant(i: &Instants) -> Option<Time> {
+    match i {
+        Instants::Listed(list) => list.iter().copied().min(),
+        Instants::Uniform { from, .. } | Instants::Poisson { from, .. } => Some(*from),
+        Instants::After(_) => None,
+    }
+}
+
+/// A flow that stops before it starts is a mistake, where that can be seen.
+fn in_order(r: &mut Reader, node: &Node, filled: &Filled, start: &Instants, stop: &Instants) {
+    let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
+        return;
+    };
+    let flows = (filled.settings.count("count") as usize).min(start.len().max(stop.len()));
+    if let Some(i) = (0..flows).find(|i| stop[i % stop.len()] <= start[i % start.len()]) {
+        let (a, b) = (Duration(start[i % start.len()].0), Duration(stop[i % stop.len()].0));
+        let at = node.get("stop").map_or(At::Nowhere, |e| e.node.at.clone());
+        let problem = format!("flow {i} would stop at {b} but start at {a}");
+        r.complain(
+            Problem::new(
+                "conflict",
+                at,
+                &filled.key("stop"),
+                problem,
+                "give a stop later than the start",
+            )
+            .value(b.to_string()),
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
+
+use super::document::{Entry, Node};
+use super::error::{At, Problem};
+use super::read::among;
+use super::table::{Filled, Reader, join};
+use super::tables::{FLOW_PROBES, LINK_PROBES, RECORD};
+use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
+use tailback_base::Duration;
+use tailback_base::model::{Model, ProbeDef, Value};
+
+/// The most rows one table of samples may have.
+pub const MOST_ROWS: u64 = 2_000_000_000;
+
+/// What can be recorded.
+pub struct Known<'a> {
+    pub links: &'a [LinkSpec],
+    pub groups: &'a [GroupSpec],
+    /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
+    pub whole: bool,
+    pub duration: Option<Duration>,
+}
+
+/// Read one recording.
+pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordSpec> {
+    let before = r.problems.len();
+    let path = join("record", &entry.key);
+    let node = &entry.node;
+    let filled = r.fill(node, &path, &RECORD, &[])?;
+    let target = target(r, node, &filled, known);
+    let when = sampling(r, node, &filled);
+    let (target, when) = (target?, when?);
+    let names: Vec<String> = filled
+        .settings
+        .list("probes")
+        .iter()
+        .filter_map(|v| if let Value::Text(t) = v { Some(t.clone()) } else { None })
+        .collect();
+    let count = probes(r, node, &filled, known, &target, &names);
+    if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
+        let rows = (duration.0 / every.0.max(1)).saturating_mul(count);
+        if rows > MOST_ROWS {
+            let problem = format!("a sample every {every} makes {rows} rows in {duration}");
+            let remedy = format!("sample less often, or fewer flows: at most {MOST_ROWS} rows");
+            r.complain(
+                Problem::new("limit", at(node, "every"), &filled.key("every"), problem, remedy)
+                    .value(every.to_string()),
+            );
+        }
+    }
+    (r.problems.len() == before).then_some(RecordSpec {
+        what: target,
+        probes: names,
+        when,
+    })
+}
+
+fn at(node: &Node, key: &str) -> At {
+    node.get(key).map_or(node.at.clone(), |e| e.node.at.clone())
+}
+
+fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<Target> {
+    let s = &filled.settings;
+    match (s.is_none("link"), s.is_none("flows")) {
+        (false, true) => {
+            let text = s.text("link");
+            let (name, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
+            if known.whole && !known.links.iter().any(|l| l.name == name) {
+                let (near, remedy) = among(name, known.links.iter().map(|l| l.name.as_str()), "links");
+                let problem = format!("there is no link \"{}\"", super::error::shorten(name, 60));
+                r.complain(
+                    Problem::new("value", at(node, "link"), &filled.key("link"), problem, remedy)
+                        .value(text)
+                        .nearest(near.as_deref()),
+                );
+                return None;
+            }
+            Some(Target::Link {
+                name: name.to_string(),
+                reverse,
+            })
+        }
+        (true, false) => {
+            let group = s.text("flows");
+            if known.whole && !known.groups.iter().any(|g| g.name == group) {
+                let (near, remedy) = among(group, known.groups.iter().map(|g| g.name.as_str()), "groups of flows");
+                let problem = format!("there are no flows \"{}\"", super::error::shorten(group, 60));
+                r.complain(
+                    Problem::new("value", at(node, "flows"), &filled.key("flows"), problem, remedy)
+                        .value(group)
+                        .nearest(near.as_deref()),
+                );
+                return None;
+            }
+            Some(Target::Flows {
+                group: group.to_string(),
+            })
+        }
+        (neither, _) => {
+            let problem = format!(
+                "[{}] names {}",
+                filled.path,
+                if neither {
+                    "nothing to record"
+                } else {
+                    "both a link and flows"
+                }
+            );
+            r.complain(Problem::new(
+                "conflict",
+                node.at.clone(),
+                &filled.key("link"),
+                problem,
+                "give one of link = \"NAME\" and flows = \"NAME\"",
+            ));
+            None
+        }
+    }
+}
+
+fn sampling(r: &mut Reader, node: &Node, filled: &Filled) -> Option<Sampling> {
+    let s = &filled.settings;
+    match (s.is_none("every"), s.flag("on_change")) {
+        (false, false) => Some(Sampling::Every(s.time("every"))),
+        (true, true) => Some(Sampling::OnChange),
+        (none, _) => {
+            let problem = format!(
+                "[{}] says {}",
+                filled.path,
+                if none {
+                    "not when to record"
+                } else {
+                    "both every and on_change"
+                }
+            );
+            r.complain(Problem::new(
+                "conflict",
+                at(node, "every"),
+                &filled.key("every"),
+                problem,
+                "give one of every = \"10ms\" and on_change = true",
+            ));
+            None
+        }
+    }
+}
+
+/// Check the names of the probes. Returns how many rows a sample has.
+fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &Target, names: &[String]) -> u64 {
+    let (built_in, model, rows): (&'static [ProbeDef], Option<&'static Model>, u64) = match target {
+        Target::Link { name, reverse } => {
+            let link = known.links.iter().find(|l| l.name == *name);
+            let queue = link.map(|l| {
+                if *reverse {
+                    l.reverse.queue.model
+                } else {
+                    l.forward.queue.model
+                }
+            });
+            (&LINK_PROBES, queue, 1)
+        }
+        Target::Flows { group } => {
+            let group = known.groups.iter().find(|g| g.name == *group);
+            (
+                &FLOW_PROBES,
+                group.map(|g| g.transport.model),
+                group.map_or(1, |g| u64::from(g.count)),
+            )
+        }
+    };
+    // Without the model one cannot know its probes.
+    let Some(model) = model else { return rows };
+    let all = || built_in.iter().chain(model.probes).map(|p| p.name);
+    for (i, name) in names.iter().enumerate() {
+        let item = match node.get("probes").map(|e| &e.node) {
+            Some(Node {
+                tree: super::document::Tree::List(items),
+                ..
+            }) => items.get(i).map_or(At::Nowhere, |n| n.at.clone()),
+            Some(one) => one.at.clone(),
+            None => At::Nowhere,
+        };
+        let key = format!("{}[{i}]", filled.key("probes"));
+        if !all().any(|p| p == name) {
+            let known: Vec<&str> = all().collect();
+            let (near, remedy) = among(name, known.into_iter(), "probes here");
+            let problem = format!(
+                "the {} \"{}\" has no probe \"{}\"",
+                model.family,
+                model.name,
+                super::error::shorten(name, 60)
+            );
+            r.complain(
+                Problem::new("value", item, &key, problem, remedy)
+                    .value(name.clone())
+                    .nearest(near.as_deref()),
+            );
+        } else if names[..i].contains(name) {
+            r.complain(
+                Problem::new(
+                    "duplicate",
+                    item,
+                    &key,
+                    format!("the probe \"{name}\" is named twice"),
+                    "name it once",
+                )
+                .value(name.clone()),
+            );
+        }
+    }
+    rows
+}

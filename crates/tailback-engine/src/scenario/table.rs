@@ -1,0 +1,401 @@
+//! One table of the document against one [`Model`]: which keys are known, which values allowed, what is missing.
+//!
+//! This is the only place where a value of a scenario is checked against a declaration. Parameters that hold models or
+//! tables of tables come back as [`Filled::parts`], for [`super::read`] to go on with.
+
+use super::document::{Entry, Node, Tree};
+use super::error::{At, Problem};
+use super::models;
+use tailback_base::model::{Kind, Model, Param, Settings, nearest};
+use tailback_base::quantity::Refusal;
+
+/// Collects problems while the tree is read.
+#[derive(Default)]
+pub struct Reader {
+    pub problems: Vec<Problem>,
+    /// What is allowed but looks like a mistake.
+    pub warnings: Vec<String>,
+}
+
+/// A table whose plain values are checked.
+pub struct Filled<'d> {
+    pub settings: Settings,
+    parts: Vec<(&'static Param, &'d Entry)>,
+    /// Keys that the caller said it knows itself.
+    pub extra: Vec<&'d Entry>,
+    /// Where to point for a value that is not there.
+    pub at: At,
+    pub path: String,
+}
+
+impl<'d> Filled<'d> {
+    /// The node given for a parameter that holds models.
+    pub fn part(&self, name: &str) -> Option<&'d Node> {
+        self.parts.iter().find(|(p, _)| p.name == name).map(|(_, e)| &e.node)
+    }
+
+    /// The path of a key of this table.
+    pub fn key(&self, name: &str) -> String {
+        join(&self.path, name)
+    }
+}
+
+/// Whether a kind holds models, which [`Kind::check`] cannot check.
+pub fn is_structural(kind: &Kind) -> bool {
+    match kind {
+        Kind::Model(_) | Kind::Named(_) => true,
+        Kind::List(k) | Kind::PerFlow(k) => is_structural(k),
+        _ => false,
+    }
+}
+
+/// `link` and `a` make `link.a`.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_string()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+/// How a message calls the table of a model.
+fn owner(model: &Model, path: &str) -> String {
+    match (model.family, model.name) {
+        ("table", "scenario") => "a scenario".to_string(),
+        ("table", _) => format!("[{path}]"),
+        (family, name) if family == name => format!("a {name}"),
+        (family, name) => format!("the {family} \"{name}\""),
+    }
+}
+
+impl Reader {
+    /// Note a problem.
+    pub fn complain(&mut self, problem: Problem) {
+        // A file of 64 MB could hold millions of them; a thousand is more than anyone reads.
+        if self.problems.len() < 1000 {
+            self.problems.push(problem);
+        }
+    }
+
+    /// A refusal of a parameter's check becomes a problem with its place.
+    fn refuse(&mut self, node: &Node, path: &str, kind: &Kind, refusal: Refusal) {
+        let mut p = Problem::new("value", node.at.clone(), path, refusal.problem, refusal.remedy).value(node.show());
+        if let (Kind::Choice(words), Tree::Scalar(tailback_base::model::Raw::Text(t))) = (kind, &node.tree) {
+            p = p.nearest(nearest(t, words.iter().copied()));
+        }
+        self.complain(p.allowed(kind.allowed()));
+    }
+
+    /// Check the entries of a table; `None` if anything is wrong with it. `known` are further keys the caller reads.
+    pub fn fill<'d>(
+        &mut self,
+        node: &'d Node,
+        path: &str,
+        model: &'static Model,
+        known: &[&str],
+    ) -> Option<Filled<'d>> {
+        let before = self.problems.len();
+        let mut filled = Filled {
+            settings: Settings::defaults(model),
+            parts: vec![],
+            extra: vec![],
+            at: node.at.clone(),
+            path: path.to_string(),
+        };
+        let Tree::Table(entries) = &node.tree else {
+            let what = owner(model, path);
+            let problem = format!("{} is not a table", node.show());
+            self.complain(
+                Problem::new(
+                    "value",
+                    node.at.clone(),
+                    path,
+                    problem,
+                    format!("give {what} as a table of keys and values"),
+                )
+                .value(node.show()),
+            );
+            return None;
+        };
+        for entry in entries {
+            if known.contains(&entry.key.as_str()) {
+                filled.extra.push(entry);
+            } else {
+                self.entry(entry, path, model, known, &mut filled);
+            }
+        }
+        for p in model.params {
+            let given = if is_structural(&p.kind) {
+                filled.part(p.name).is_some()
+            } else {
+                filled.settings.is_given(p.name)
+            };
+            // A key that was given wrongly has been complained about already.
+            if p.default.is_empty() && !given && node.get(p.name).is_none() {
+                self.missing(p, node, path, model);
+            }
+        }
+        (self.problems.len() == before).then_some(filled)
+    }
+
+    fn entry<'d>(
+        &mut self,
+        entry: &'d Entry,
+        path: &str,
+        model: &'static Model,
+        known: &[&str],
+        filled: &mut Filled<'d>,
+    ) {
+        let key = join(path, &entry.key);
+        let Some(param) = model.param(&entry.key) else {
+            return self.unknown(entry, &key, path, model, known);
+        };
+        if is_structural(&param.kind) {
+            filled.parts.push((param, entry));
+            return;
+        }
+        self.param_value(&entry.node, &key, param, &mut filled.settings);
+    }
+
+    fn param_value(&mut self, node: &Node, key: &str, param: &'static Param, settings: &mut Settings) {
+        // Item by item first, so that a message points at the item that is wrong and not at the whole list.
+        if let (Kind::List(kind) | Kind::PerFlow(kind), Tree::List(items)) = (&param.kind, &node.tree) {
+            let before = self.problems.len();
+            for (i, item) in items.iter().enumerate() {
+                self.check(item, &format!("{key}[{i}]"), kind);
+            }
+            if self.problems.len() > before {
+                return;
+            }
+        }
+        if let Some(raw) = self.check(node, key, &param.kind) {
+            // `check` has accepted the value; a refusal here would be a mistake of ours, but still a message.
+            if let Err(refusal) = settings.set(param.name, &raw) {
+                self.refuse(node, key, &param.kind, refusal);
+            }
+        }
+    }
+
+    fn check(&mut self, node: &Node, path: &str, kind: &Kind) -> Option<tailback_base::model::Raw> {
+        let Some(raw) = node.raw() else {
+            let remedy = format!("give {}", kind.allowed());
+            self.complain(
+                Problem::new(
+                    "value",
+                    node.at.clone(),
+                    path,
+                    format!("a table stands where {} belongs", kind.noun()),
+                    remedy,
+                )
+                .value(node.show()),
+            );
+            return None;
+        };
+        match kind.check(&raw) {
+            Ok(_) => Some(raw),
+            Err(refusal) => {
+                self.refuse(node, path, kind, refusal);
+                None
+            }
+        }
+    }
+
+    fn unknown(&mut self, entry: &Entry, key: &str, path: &str, model: &'static Model, known: &[&str]) {
+        let names: Vec<&str> = model
+            .params
+            .iter()
+            .map(|p| p.name)
+            .chain(known.iter().copied())
+            .collect();
+        let near = nearest(&entry.key, names.iter().copied());
+        let list = if names.is_empty() {
+            "it has no parameters: leave it out".to_string()
+        } else {
+            format!("known here: {}", names.join(", "))
+        };
+        let remedy = match near {
+            Some(name) => format!("did you mean \"{name}\"? {list}"),
+            None => list,
+        };
+        let problem = format!(
+            "{} has no key \"{}\"",
+            owner(model, path),
+            super::error::shorten(&entry.key, 60)
+        );
+        self.complain(
+            Problem::new("unknown-key", entry.key_at.clone(), key, problem, remedy)
+                .value(entry.node.show())
+                .nearest(near),
+        );
+    }
+
+    fn missing(&mut self, p: &'static Param, node: &Node, path: &str, model: &'static Model) {
+        let example = match &p.kind {
+            Kind::Named(family) => format!("add a table [{family}.NAME]"),
+            Kind::Model(family) => format!(
+                "add {} = \"NAME\" or {} = {{ kind = \"NAME\", ... }}; {}",
+                p.name,
+                p.name,
+                choices(family)
+            ),
+            kind => format!("add `{}`: {}", p.name, kind.allowed()),
+        };
+        let problem = format!(
+            "{} needs \"{}\": {}",
+            owner(model, path),
+            p.name,
+            lower_first(p.doc.trim_end_matches('.'))
+        );
+        self.complain(Problem::new(
+            "missing",
+            node.at.clone(),
+            &join(path, p.name),
+            problem,
+            example,
+        ));
+    }
+
+    /// A model of a family: a name, or a table with `kind` (which may be left out where the family has one model).
+    pub fn model<'d>(&mut self, node: &'d Node, path: &str, family: &str) -> Option<Filled<'d>> {
+        let all = models::family(family);
+        match &node.tree {
+            Tree::Scalar(tailback_base::model::Raw::Text(name)) => {
+                let model = self.model_named(name, node, path, family)?;
+                // The bare name is a table without keys.
+                self.fill_bare(node, path, model)
+            }
+            Tree::Table(_) => match node.get("kind") {
+                Some(entry) => {
+                    let Tree::Scalar(tailback_base::model::Raw::Text(name)) = &entry.node.tree else {
+                        let remedy = choices(family);
+                        let problem = format!("the kind {} is not a name", entry.node.show());
+                        self.complain(
+                            Problem::new("value", entry.node.at.clone(), &join(path, "kind"), problem, remedy)
+                                .value(entry.node.show()),
+                        );
+                        return None;
+                    };
+                    let model = self.model_named(name, &entry.node, &join(path, "kind"), family)?;
+                    self.fill(node, path, model, &["kind"])
+                }
+                None if all.len() == 1 => self.fill(node, path, all[0], &["kind"]),
+                None => {
+                    let problem = format!("the {family} here has no kind");
+                    self.complain(Problem::new(
+                        "missing",
+                        node.at.clone(),
+                        &join(path, "kind"),
+                        problem,
+                        format!("add kind = \"NAME\"; {}", choices(family)),
+                    ));
+                    None
+                }
+            },
+            _ => {
+                let problem = format!("{} is not a {family}", node.show());
+                let remedy = format!("give a name, or a table with `kind`; {}", choices(family));
+                self.complain(Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show()));
+                None
+            }
+        }
+    }
+
+    /// A value in short form: what would be the parameter `name` of the model, alone.
+    pub fn fill_short<'d>(
+        &mut self,
+        node: &'d Node,
+        path: &str,
+        model: &'static Model,
+        name: &str,
+    ) -> Option<Filled<'d>> {
+        let before = self.problems.len();
+        let mut filled = Filled {
+            settings: Settings::defaults(model),
+            parts: vec![],
+            extra: vec![],
+            at: node.at.clone(),
+            path: path.to_string(),
+        };
+        self.param_value(node, path, model.param(name)?, &mut filled.settings);
+        (self.problems.len() == before).then_some(filled)
+    }
+
+    fn fill_bare<'d>(&mut self, node: &'d Node, path: &str, model: &'static Model) -> Option<Filled<'d>> {
+        let before = self.problems.len();
+        for p in model.params.iter().filter(|p| p.default.is_empty()) {
+            let example = match p.kind {
+                Kind::Size => "\"1000 packets\"",
+                Kind::Rate { .. } => "\"5Mbps\"",
+                Kind::Time { .. } => "\"10ms\"",
+                _ => "...",
+            };
+            let doc = lower_first(p.doc.trim_end_matches('.'));
+            let problem = format!("{} needs \"{}\": {doc}", owner(model, path), p.name);
+            let remedy = format!(
+                "write {{ kind = \"{}\", {} = {example} }}: {}",
+                model.name,
+                p.name,
+                p.kind.allowed()
+            );
+            self.complain(
+                Problem::new("missing", node.at.clone(), &join(path, p.name), problem, remedy).value(node.show()),
+            );
+        }
+        let filled = Filled {
+            settings: Settings::defaults(model),
+            parts: vec![],
+            extra: vec![],
+            at: node.at.clone(),
+            path: path.to_string(),
+        };
+        (self.problems.len() == before).then_some(filled)
+    }
+
+    /// The model of this name, or a complaint that names the nearest.
+    pub fn model_named(&mut self, name: &str, node: &Node, path: &str, family: &str) -> Option<&'static Model> {
+        let found = models::find(family, name);
+        if found.is_none() {
+            let near = nearest(name, models::family(family).into_iter().map(|m| m.name));
+            let remedy = match near {
+                Some(n) => format!("did you mean \"{n}\"? {}", choices(family)),
+                None => choices(family),
+            };
+            let problem = format!("there is no {family} \"{}\"", super::error::shorten(name, 60));
+            self.complain(
+                Problem::new("value", node.at.clone(), path, problem, remedy)
+                    .value(node.show())
+                    .nearest(near),
+            );
+        }
+        found
+    }
+
+    /// A list of models of a family; one alone counts as a list of one.
+    pub fn model_list<'d>(&mut self, node: &'d Node, path: &str, family: &str) -> Vec<Filled<'d>> {
+        match &node.tree {
+            Tree::List(items) => items
+                .iter()
+                .enumerate()
+                .filter_map(|(i, item)| self.model(item, &format!("{path}[{i}]"), family))
+                .collect(),
+            _ => self.model(node, path, family).into_iter().collect(),
+        }
+    }
+}
+
+/// The names of a family, as a remedy.
+pub fn choices(family: &str) -> String {
+    let names: Vec<&str> = models::family(family).iter().map(|m| m.name).collect();
+    format!("the choices are {}", names.join(", "))
+}
+
+/// A sentence in the middle of another. Acronyms keep their capitals.
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some(a), Some(b)) if a.is_uppercase() && !b.is_uppercase() => {
+            a.to_lowercase().chain(text.chars().skip(1)).collect()
+        }
+        _ => text.to_string(),
+    }
+}

@@ -1,0 +1,170 @@
+//! Topology helpers: well-known networks written out as the link tables they stand for, before anything else looks.
+//!
+//! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
+//! parking lot can differ from the others.
+
+use super::document::{Entry, Node, Tree};
+use super::error::{At, Problem};
+use super::table::Reader;
+use tailback_base::model::Raw;
+
+/// The document with the topology's links in it.
+pub struct Expanded {
+    pub root: Node,
+    /// Where flows begin and end unless they say otherwise.
+    pub ends: Option<(String, String)>,
+}
+
+/// What a helper would copy at most, in values: a list of impairments times ten thousand hops fills a memory.
+const MOST_VALUES: usize = 2_000_000;
+
+/// Write the helper's links out. Problems of the `topology` table are reported here, once.
+pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
+    let unchanged = || Expanded {
+        root: root.clone(),
+        ends: None,
+    };
+    let Some(topology) = root.get("topology") else {
+        return unchanged();
+    };
+    let node = &topology.node;
+    let before = r.problems.len();
+    let Some(filled) = r.model(node, "topology", "topology") else {
+        return unchanged();
+    };
+    // The parts are read for their problems; the links made of them are then free of any.
+    for prefix in ["", "reverse_"] {
+        if let Some(queue) = filled.part(&format!("{prefix}queue")) {
+            r.model(queue, &filled.key(&format!("{prefix}queue")), "queue");
+        }
+        if let Some(list) = filled.part(&format!("{prefix}impair")) {
+            r.model_list(list, &filled.key(&format!("{prefix}impair")), "impairment");
+        }
+        if let Some(list) = filled.part(&format!("{prefix}rate_changes")) {
+            r.model_list(list, &filled.key(&format!("{prefix}rate_changes")), "rate-change");
+        }
+    }
+    if r.problems.len() > before {
+        return unchanged();
+    }
+    let hops = if filled.settings.model.name == "parking-lot" {
+        filled.settings.count("hops") as usize
+    } else {
+        1
+    };
+    if size(node).saturating_mul(hops) > MOST_VALUES {
+        r.complain(Problem::new(
+            "limit",
+            node.at.clone(),
+            "topology",
+            "so many hops with such long lists are too much",
+            "use fewer hops or shorter lists",
+        ));
+        return unchanged();
+    }
+    let names: Vec<(String, String, String)> = match filled.settings.model.name {
+        "parking-lot" => (1..=hops)
+            .map(|i| (format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
+            .collect(),
+        _ => vec![("bottleneck".into(), "left".into(), "right".into())],
+    };
+    let ends = Some((names[0].1.clone(), names[names.len() - 1].2.clone()));
+
+    let given = root.get("link");
+    if let Some(Entry {
+        node: Node {
+            tree: Tree::Scalar(_) | Tree::List(_),
+            ..
+        },
+        ..
+    }) = given
+    {
+        return unchanged();
+    }
+    let mut links: Vec<Entry> = given.map_or(vec![], |e| e.node.entries().to_vec());
+    let mut made = vec![];
+    for (name, from, to) in names {
+        let end = |key: &str, value: &str| Entry {
+            key: key.into(),
+            key_at: node.at.clone(),
+            node: Node::text(value, node.at.clone()),
+        };
+        let mut entries = vec![end("from", &from), end("to", &to)];
+        entries.extend(
+            node.entries()
+                .iter()
+                .filter(|e| e.key != "kind" && e.key != "hops")
+                .cloned(),
+        );
+        match links.iter().position(|e| e.key == name) {
+            None => made.push(Entry {
+                key: name,
+                key_at: node.at.clone(),
+                node: Node::table(entries, node.at.clone()),
+            }),
+            Some(i) => {
+                let own = links.remove(i);
+                // A value where a table belongs goes through as it is, to be complained about.
+                made.push(if matches!(own.node.tree, Tree::Table(_)) {
+                    lay_over(entries, own)
+                } else {
+                    own
+                });
+            }
+        }
+    }
+    made.append(&mut links);
+    let mut root = root.clone();
+    let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
+    let table = Node::table(made, at);
+    if let Tree::Table(entries) = &mut root.tree {
+        match entries.iter_mut().find(|e| e.key == "link") {
+            Some(entry) => entry.node = table,
+            None => entries.push(Entry {
+                key: "link".into(),
+                key_at: At::Nowhere,
+                node: table,
+            }),
+        }
+    }
+    Expanded { root, ends }
+}
+
+/// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is
+/// found when the link turns out to have no ends.
+pub fn makes(topology: &Node, link: &str) -> bool {
+    if first_link(topology) == "hop1" {
+        link.strip_prefix("hop").is_some_and(|n| n.parse::<u32>().is_ok())
+    } else {
+        link == "bottleneck"
+    }
+}
+
+/// The name of the first link this topology table makes.
+pub fn first_link(topology: &Node) -> &'static str {
+    let is = |node: &Node, name: &str| matches!(&node.tree, Tree::Scalar(Raw::Text(t)) if t == name);
+    let lot = is(topology, "parking-lot") || topology.get("kind").is_some_and(|e| is(&e.node, "parking-lot"));
+    if lot { "hop1" } else { "bottleneck" }
+}
+
+fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {
+    for given in own.node.entries() {
+        match entries.iter_mut().find(|e| e.key == given.key) {
+            Some(e) => *e = given.clone(),
+            None => entries.push(given.clone()),
+        }
+    }
+    Entry {
+        key: own.key,
+        key_at: own.key_at,
+        node: Node::table(entries, own.node.at),
+    }
+}
+
+fn size(node: &Node) -> usize {
+    match &node.tree {
+        Tree::Scalar(_) => 1,
+        Tree::List(list) => 1 + list.iter().map(size).sum::<usize>(),
+        Tree::Table(entries) => 1 + entries.iter().map(|e| size(&e.node)).sum::<usize>(),
+    }
+}

@@ -1,0 +1,111 @@
+//! What flows send, when they start, and what links do to packets: the models the engine itself provides.
+//!
+//! The engine reads the checked values by these names; [`super::read`] turns instants and impairments into
+//! [`crate::spec`] types.
+
+use super::tables::{RATE, SOME_TIME, TIME};
+use tailback_base::model::{Kind, Model, Param};
+
+const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
+const BYTES: Kind = Kind::Bytes { min: 1, max: 65_535 };
+const ACTION: Param = Param::new(
+    "action",
+    Kind::Choice(&["drop", "mark"]),
+    "drop",
+    "Drop the packet, or set CE if it is ECN-capable.",
+    "",
+);
+
+macro_rules! models {
+    ($($id:ident $family:literal $name:literal $title:literal $summary:literal $source:literal [$($param:expr),* $(,)?];)*) => {
+        $(pub static $id: Model = Model { name: $name, family: $family, title: $title, summary: $summary, source: $source, params: &[$($param),*], probes: &[] };)*
+    };
+}
+
+models! {
+    BULK "traffic" "bulk" "Bulk transfer" "Always has data to send." "" [];
+    TRANSFER "traffic" "transfer" "Transfer of a given size" "Sends so many bytes, then closes." "" [
+        Param::new("size", Kind::PerFlow(&Kind::Bytes { min: 1, max: 1 << 50 }), "", "How many bytes each flow sends.", ""),
+    ];
+    CBR "traffic" "cbr" "Constant bit rate" "A packet every size / rate." "" [
+        Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow.", ""),
+        Param::new("jitter", PROBABILITY, "0", "Each gap is multiplied by a number uniform in 1 - jitter to 1 + jitter.", ""),
+    ];
+    POISSON "traffic" "poisson" "Poisson arrivals" "Packets with independent exponential gaps." "" [
+        Param::new("rate", Kind::PerFlow(&RATE), "", "The mean rate of each flow.", ""),
+    ];
+    ON_OFF "traffic" "on-off" "On-off source" "Sends at a constant rate while on, nothing while off." "" [
+        Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow while on.", ""),
+        Param::new("mean_on", SOME_TIME, "", "The mean length of a time on.", ""),
+        Param::new("mean_off", SOME_TIME, "", "The mean length of a time off.", ""),
+        Param::new("distribution", Kind::Choice(&["constant", "exponential"]), "exponential", "How the lengths are distributed.", ""),
+    ];
+
+    FIXED "sizes" "fixed" "One size" "All packets have this size." "" [
+        Param::new("bytes", BYTES, "1500B", "The size.", ""),
+    ];
+    EXPONENTIAL "sizes" "exponential" "Exponential sizes" "Sizes drawn from an exponential distribution, cut at both ends." "" [
+        Param::new("mean", BYTES, "", "The mean before cutting.", ""),
+        Param::new("min", BYTES, "40B", "Smaller draws become this.", ""),
+        Param::new("max", BYTES, "1500B", "Larger draws become this.", ""),
+    ];
+    BIMODAL "sizes" "bimodal" "Two sizes" "Each packet is large with probability `share`, otherwise small." "" [
+        Param::new("small", BYTES, "", "The small size.", ""),
+        Param::new("large", BYTES, "", "The large size.", ""),
+        Param::new("share", PROBABILITY, "", "The share of large packets, by number.", ""),
+    ];
+    LISTED "sizes" "listed" "Listed sizes" "Sizes taken from a list: packet after packet, in turn." "" [
+        Param::new("bytes", Kind::List(&BYTES), "", "The sizes.", ""),
+    ];
+
+    AT "instants" "at" "Given instants" "The flows take these instants in turn. Short: the instant or the list alone." "" [
+        Param::new("times", Kind::PerFlow(&TIME), "", "The instants, since the start of the run.", ""),
+    ];
+    UNIFORM "instants" "uniform" "Uniform instants" "Each flow draws its instant uniformly between two." "" [
+        Param::new("from", TIME, "0s", "The earliest instant.", ""),
+        Param::new("to", TIME, "", "The latest instant, not itself included.", ""),
+    ];
+    POISSON_INSTANTS "instants" "poisson" "Poisson instants" "Each flow follows the one before after an exponential gap." "" [
+        Param::new("from", TIME, "0s", "Where the first gap begins.", ""),
+        Param::new("mean_gap", SOME_TIME, "", "The mean gap.", ""),
+    ];
+    AFTER "instants" "after" "A time after the start" "This long after the flow's own start; for `stop`." "" [
+        Param::new("delay", Kind::PerFlow(&SOME_TIME), "", "How long.", ""),
+    ];
+
+    BY_INDEX "impairment" "by-index" "Chosen packets" "Strikes the packets with these arrival indices." "" [
+        Param::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "", "The indices; the first packet to arrive has index 0.", ""),
+        ACTION,
+    ];
+    EVERY_NTH "impairment" "every-nth" "Every n-th packet" "Strikes the packets with index n-1, 2n-1 and so on." "" [
+        Param::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "How often.", ""),
+        ACTION,
+    ];
+    RANDOM "impairment" "random" "Random loss" "Strikes each packet on its own with one probability." "" [
+        Param::new("probability", PROBABILITY, "", "How likely.", ""),
+        ACTION,
+    ];
+    GILBERT "impairment" "gilbert" "Gilbert-Elliott loss" "A good and a bad state, each with its own probability of loss; the state may change with each packet."
+        "E. N. Gilbert 1960; E. O. Elliott 1963" [
+        Param::new("to_bad", PROBABILITY, "", "Probability of going from good to bad, per packet.", ""),
+        Param::new("to_good", PROBABILITY, "", "Probability of going from bad to good, per packet.", ""),
+        Param::new("loss_good", PROBABILITY, "0", "Probability of loss in the good state.", "Gilbert 1960"),
+        Param::new("loss_bad", PROBABILITY, "1", "Probability of loss in the bad state.", ""),
+        ACTION,
+    ];
+    DUPLICATE "impairment" "duplicate" "Duplication" "Sends a packet twice." "" [
+        Param::new("probability", PROBABILITY, "", "How likely, for each packet on its own.", ""),
+    ];
+    REORDER "impairment" "reorder" "Reordering" "Holds a packet back, so that later ones overtake it." "" [
+        Param::new("probability", PROBABILITY, "", "How likely, for each packet on its own.", ""),
+        Param::new("delay", SOME_TIME, "", "How long it is held back.", ""),
+    ];
+    SEND_DELAY "impairment" "send-delay" "Random send delay" "Each packet waits a time uniform in 0 to `max`, never overtaking." "" [
+        Param::new("max", SOME_TIME, "", "The longest wait.", ""),
+    ];
+
+    UDP "transport" "udp" "Datagrams" "One datagram a packet, nothing repeated, nothing acknowledged." "RFC 768" [
+        Param::new("header", Kind::Bytes { min: 0, max: 255 }, "0B", "How many bytes of each packet are no payload; packet_size is always the size on the wire.", ""),
+        Param::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168, section 5"),
+    ];
+}
