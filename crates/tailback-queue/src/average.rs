@@ -137,5 +137,9 @@ mod tests {
             max_weight(50, 5.0)
         );
         assert_eq!(max_weight(3, 50.0), 1.0);
+        // What it promises: a burst that fills an empty queue packet by packet stays below the threshold.
+        let mut a = Average::new(0.0, max_weight(50, 5.0), 500);
+        let last = (0..50).map(|q| a.arrival(f64::from(q), &line(0))).last().unwrap();
+        assert!(last < 5.0 && last > 4.5, "{last}");
     }
 }
