@@ -239,10 +239,9 @@ impl Control {
         if p.is_none() {
             self.dropping = false;
         }
-        if let (Some(p), Some(limit), false) = (p.as_mut(), c.ce_threshold, marked) {
-            if now.since(p.stamp()) > limit {
-                signal(p, true, MarkReason::Step, out);
-            }
+        let waited_longer = |p: &P| c.ce_threshold.is_some_and(|limit| now.since(p.stamp()) > limit);
+        if let Some(p) = p.as_mut().filter(|p| !marked && waited_longer(p)) {
+            signal(p, true, MarkReason::Step, out);
         }
         p
     }

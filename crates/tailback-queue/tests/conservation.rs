@@ -126,15 +126,15 @@ fn settings(model: &'static Model, seed: u64) -> Settings {
     let mut s = Stream::new(seed, model.name);
     let mut settings = Settings::defaults(model);
     for param in model.params {
-        if param.default.is_empty() || s.chance(0.5) {
-            if let Some(raw) = draw(&param.kind, param.default, &mut s) {
-                let mut more = settings.clone();
-                let set = more.set(param.name, &raw);
-                assert!(set.is_ok(), "{}.{} = {}: {set:?}", model.name, param.name, raw.show());
-                if more.missing().is_some() || build(&more, seed).is_some() {
-                    settings = more;
-                }
-            }
+        let chosen = param.default.is_empty() || s.chance(0.5);
+        let Some(raw) = chosen.then(|| draw(&param.kind, param.default, &mut s)).flatten() else {
+            continue;
+        };
+        let mut more = settings.clone();
+        let set = more.set(param.name, &raw);
+        assert!(set.is_ok(), "{}.{} = {}: {set:?}", model.name, param.name, raw.show());
+        if more.missing().is_some() || build(&more, seed).is_some() {
+            settings = more;
         }
     }
     settings
@@ -446,7 +446,7 @@ struct Broken {
 impl QueueDiscipline<TestPacket> for Broken {
     fn enqueue(&mut self, p: TestPacket, line: &Line, out: &mut dyn Out<TestPacket>) {
         self.calls += 1;
-        let now = self.calls % 7 == 0;
+        let now = self.calls % 7 == 3;
         match self.fault {
             "loses" if now => {}
             "doubles" if now => {
@@ -471,7 +471,7 @@ impl QueueDiscipline<TestPacket> for Broken {
     }
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<TestPacket>) -> Service<TestPacket> {
         self.calls += 1;
-        let now = self.calls % 7 == 0;
+        let now = self.calls % 7 == 3;
         match self.fault {
             "reorders" if now => match self.inner.dequeue(line, out) {
                 Service::Send(p) => {

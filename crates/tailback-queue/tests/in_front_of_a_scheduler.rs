@@ -112,10 +112,10 @@ impl Admission<TestPacket> for Compare {
         _line: &Line,
         _out: &mut dyn Out<TestPacket>,
     ) -> Decision {
-        if let Some(drawn) = queue.draw(&mut self.stream) {
-            if queue.get(drawn).is_some_and(|d| d.flow == p.flow) && queue.evict(drawn, DropReason::Match) {
-                return Decision::Drop(DropReason::Match);
-            }
+        let drawn = queue.draw(&mut self.stream);
+        let twin = drawn.filter(|at| queue.get(*at).is_some_and(|d| d.flow == p.flow));
+        if twin.is_some_and(|at| queue.evict(at, DropReason::Match)) {
+            return Decision::Drop(DropReason::Match);
         }
         self.inside += 1;
         Decision::Store
