@@ -79,6 +79,10 @@ pub trait Endpoint {
     fn write(&mut self, n: Amount, now: Time);
     /// No more data will be written; what is written is still delivered.
     fn close(&mut self, now: Time);
+    /// Data not sent yet are given up; what is outstanding is still recovered, then the connection is over.
+    fn abort(&mut self, now: Time) {
+        self.close(now);
+    }
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
     /// Called until it does not answer a segment.
     fn poll_transmit(&mut self, now: Time) -> Transmit;

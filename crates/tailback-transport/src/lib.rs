@@ -5,6 +5,7 @@
 
 pub mod endpoint;
 pub mod segment;
+pub mod tcp;
 
 pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
 pub use segment::{Flags, SackBlocks, Segment};

@@ -1,0 +1,428 @@
+//! What every sender has, whatever recovers its losses: the sequence space, the retransmission timer, the round trip
+//! being timed, the ECN window, and the writing of segments.
+//!
+//! Loss recovery reads and changes these through named steps ([`Core::reduce`], [`Core::restart_timer`],
+//! [`Core::go_back`], ...), each one line of an RFC's reaction table. Nothing here decides that a segment was lost.
+//!
+//! ```text
+//!        una              nxt        max_sent            end
+//!   ------|----------------|------------|-----------------|
+//!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
+//! ```
+//!
+//! Units are bytes; the SYN is unit 0 and data start at 1.
+
+use super::config::{Config, EcnMode};
+use super::congestion::{Acked, CONTROLLERS, Congested, CongestionControl};
+use super::rto::Rto;
+use crate::endpoint::SenderReport;
+use crate::segment::{Flags, SackBlocks, Segment};
+use std::sync::Arc;
+use tailback_base::{Ecn, Time};
+
+/// First byte of data.
+pub const FIRST: u64 = 1;
+
+/// A segment recovery wants sent now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    pub seq: u64,
+    pub len: u32,
+}
+
+/// An ACK of new data, after [`Core::advance`].
+#[derive(Clone, Copy, Debug)]
+pub struct NewAck {
+    pub now: Time,
+    /// Newly acknowledged, bytes.
+    pub bytes: u64,
+    /// Outstanding before, bytes.
+    pub flight: u64,
+    /// The window was full before.
+    pub window_limited: bool,
+    pub ecn_echo: bool,
+}
+
+pub struct Core {
+    pub cfg: Arc<Config>,
+    pub cc: Box<dyn CongestionControl>,
+    pub rto: Rto,
+    /// Lowest unacknowledged.
+    pub una: u64,
+    /// Next to send.
+    pub nxt: u64,
+    /// One past the highest ever sent.
+    pub max_sent: u64,
+    /// One past the last byte the application wrote; `u64::MAX` without end.
+    pub end: u64,
+    /// What was outstanding at the last timeout (and, for the careful variants, fast retransmit) ends here.
+    pub recover: u64,
+    /// Duplicate ACKs in a row.
+    pub dup: u32,
+    /// Fast-recovery inflation of the window, bytes; a partial ACK may take it below zero.
+    pub inflation: i64,
+    /// This segment goes out next, whatever the window says.
+    pub resend: Option<u64>,
+    /// Limited transmit may send one segment.
+    pub credit: bool,
+    /// Sent by limited transmit since the last new ACK, bytes.
+    pub beyond: u64,
+    /// Segments that may still leave in answer to this event.
+    pub burst: u32,
+    /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
+    pub deadline: Time,
+    /// The end of the segment being timed and when it was sent.
+    timed: Option<(u64, Time)>,
+    last_sent: Time,
+    /// Until what was outstanding at a timeout is acknowledged.
+    pub after_timeout: bool,
+    /// The segment that timed out last.
+    timed_out: u64,
+    /// ECN was agreed on.
+    pub ecn: bool,
+    /// No echo up to here is acted on (RFC 3168: once a window).
+    ecn_recover: u64,
+    /// The last reduction for an echo covers losses below this.
+    ecn_reduced: u64,
+    cwr_pending: bool,
+    /// RFC 3168 section 6.1.2: an echo at a window of one segment; nothing is sent before the timer expires.
+    pub held: bool,
+    /// RFC 7323: the value to echo back.
+    pub ts_echo: Time,
+    pub report: SenderReport,
+}
+
+impl Core {
+    pub fn new(cfg: Arc<Config>) -> Core {
+        let start = if cfg.syn { 0 } else { FIRST };
+        Core {
+            cc: (CONTROLLERS[cfg.congestion].build)(&cfg),
+            rto: Rto::new(&cfg),
+            una: start,
+            nxt: start,
+            max_sent: start,
+            end: FIRST,
+            recover: 0,
+            dup: 0,
+            inflation: 0,
+            resend: None,
+            credit: false,
+            beyond: 0,
+            burst: u32::MAX,
+            deadline: Time::NEVER,
+            timed: None,
+            last_sent: Time::ZERO,
+            after_timeout: false,
+            timed_out: u64::MAX,
+            ecn: !cfg.syn && cfg.ecn != EcnMode::Off,
+            ecn_recover: 0,
+            ecn_reduced: 0,
+            cwr_pending: false,
+            held: false,
+            ts_echo: Time::ZERO,
+            report: SenderReport::default(),
+            cfg,
+        }
+    }
+
+    // ---- the window
+
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// Cap and advertised window, bytes.
+    #[inline]
+    pub fn limit(&self) -> f64 {
+        self.cfg.window_cap.min(self.cfg.rwnd)
+    }
+
+    /// What may be outstanding, bytes.
+    #[inline]
+    pub fn window(&self) -> f64 {
+        (self.cc.cwnd() + self.inflation as f64).min(self.limit())
+    }
+
+    /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
+    #[inline]
+    pub fn piece(&self, seq: u64) -> Option<Piece> {
+        let stop = if seq < self.max_sent { self.max_sent } else { self.end };
+        let len = stop.saturating_sub(seq).min(u64::from(self.cfg.payload)) as u32;
+        (len > 0).then_some(Piece { seq, len })
+    }
+
+    /// The next segment in order, if the window lets it go: the send rule of senders without a scoreboard.
+    #[inline]
+    pub fn next_in_order(&mut self) -> Option<Piece> {
+        if let Some(seq) = self.resend.take()
+            && let Some(piece) = self.piece(seq)
+        {
+            return Some(piece);
+        }
+        let piece = self.piece(self.nxt)?;
+        let after = (self.flight() + u64::from(piece.len)) as f64;
+        if self.credit {
+            self.credit = false;
+            if self.may_go_beyond(after) {
+                self.beyond += u64::from(piece.len);
+                return Some(piece);
+            }
+        }
+        if after > self.window() || self.burst == 0 {
+            return None;
+        }
+        self.burst -= 1;
+        Some(piece)
+    }
+
+    /// RFC 3042 section 2: "The amount of outstanding data would remain less than or equal to the congestion window
+    /// plus 2 segments", and the advertised window allows it.
+    pub fn may_go_beyond(&self, after: f64) -> bool {
+        let segments = if self.cfg.limited_transmit_per_duplicate { f64::from(self.dup) } else { 2.0 };
+        after <= self.cc.cwnd() + segments * self.cfg.segment() && after <= self.limit()
+    }
+
+    // ---- acknowledgements
+
+    /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
+    pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> NewAck {
+        let flight = self.flight();
+        let window_limited = (flight + u64::from(self.cfg.payload)) as f64 > self.cc.cwnd() || self.nxt < self.max_sent;
+        // An ACK may pass `nxt` while going back after a timeout.
+        let bytes = ack - self.una;
+        self.una = ack;
+        self.nxt = self.nxt.max(ack);
+        if self.resend.is_some_and(|seq| seq < ack) {
+            self.resend = None;
+        }
+        if let Some(sent) = echoed {
+            // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
+            let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
+            self.sample(sent, now, expected);
+        } else if let Some((end, sent)) = self.timed
+            && ack >= end
+        {
+            self.timed = None;
+            self.sample(sent, now, 1);
+        }
+        NewAck { now, bytes, flight, window_limited, ecn_echo }
+    }
+
+    fn sample(&mut self, sent: Time, now: Time, expected: u32) {
+        self.rto.sample(sent, now, expected, &self.cfg);
+        self.rto.end_backoff();
+        let (r, rtt) = (&mut self.report, now.since(sent).seconds());
+        r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
+        r.rtt_max = r.rtt_max.max(rtt);
+        r.rtt_samples += 1;
+        r.rtt_sum += rtt;
+    }
+
+    /// An ACK of new data outside recovery: the window may grow, duplicates are forgotten.
+    pub fn grow(&mut self, a: &NewAck) {
+        let srtt = if self.cc.wants_rate() { self.rto.srtt(&self.cfg) } else { None };
+        self.cc.ack(&Acked {
+            now: a.now,
+            bytes: a.bytes,
+            flight: a.flight,
+            window_limited: a.window_limited,
+            after_timeout: self.after_timeout,
+            ecn_echo: a.ecn_echo,
+            srtt,
+        });
+    }
+
+    /// Duplicates are counted anew.
+    pub fn forget_duplicates(&mut self) {
+        self.dup = 0;
+        self.credit = false;
+        self.beyond = 0;
+    }
+
+    // ---- reductions
+
+    fn congested(&self, now: Time, again: bool) -> Congested {
+        // RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included".
+        let flight = self.max_sent - self.una;
+        Congested { now, flight: flight.saturating_sub(self.beyond), again }
+    }
+
+    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 6.1.2).
+    pub fn reduce(&mut self, now: Time) {
+        self.report.fast_retransmits += 1;
+        if self.una >= self.ecn_reduced {
+            let e = self.congested(now, false);
+            self.cc.loss(&e);
+            self.reduced();
+        }
+        self.timed = None;
+    }
+
+    /// A reduction covers what is outstanding, and the next segment says so.
+    fn reduced(&mut self) {
+        self.ecn_recover = self.max_sent;
+        self.cwr_pending = true;
+    }
+
+    /// An ACK that acknowledges up to `ack` echoes congestion. RFC 3168 section 6.1.2: "TCP should not react to
+    /// congestion indications more than once every window of data".
+    pub fn on_echo(&mut self, ack: u64, now: Time) {
+        if ack <= self.ecn_recover || self.cfg.ecn == EcnMode::Ignore {
+            return;
+        }
+        let one = self.cfg.segment();
+        if self.cc.cwnd() <= one {
+            // RFC 3168 section 6.1.2: "the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet
+            // when the congestion window is one [and] will then be able to send a new packet only when the retransmit
+            // timer expires".
+            self.held = true;
+            self.restart_timer(now);
+        }
+        let e = Congested { now, flight: self.flight(), again: false };
+        self.cc.ecn(&e);
+        self.reduced();
+        self.ecn_reduced = self.max_sent;
+        self.report.ecn_reductions += 1;
+    }
+
+    /// The retransmission timer expired: what recovery does not decide.
+    pub fn timed_out(&mut self, now: Time) {
+        self.report.timeouts += 1;
+        let again = self.timed_out == self.una || self.una < self.ecn_reduced;
+        self.timed_out = self.una;
+        let e = self.congested(now, again);
+        self.cc.timeout(&e);
+        self.reduced();
+        self.recover = self.max_sent;
+        self.after_timeout = true;
+        self.inflation = 0;
+        self.forget_duplicates();
+        self.timed = None;
+        self.rto.back_off(&self.cfg);
+        self.restart_timer(now);
+        if self.cfg.timeout_halves {
+            self.resend = Some(self.una);
+        } else {
+            self.go_back();
+        }
+    }
+
+    /// Everything outstanding is to be sent again, in order.
+    pub fn go_back(&mut self) {
+        self.nxt = self.una;
+        self.resend = None;
+    }
+
+    /// The segment at `una` goes out next.
+    pub fn resend_first(&mut self) {
+        self.resend = Some(self.una);
+    }
+
+    // ---- the timer
+
+    pub fn restart_timer(&mut self, now: Time) {
+        self.deadline = now + self.rto.timeout(&self.cfg);
+    }
+
+    /// RFC 6298 rules 5.2 and 5.3: off when all is acknowledged, else restarted by an ACK of new data.
+    pub fn timer_after_ack(&mut self, now: Time) {
+        if self.una < self.max_sent {
+            self.restart_timer(now);
+        } else if !self.held {
+            self.deadline = Time::NEVER;
+        }
+    }
+
+    // ---- writing
+
+    /// RFC 5681 section 4.1: after an idle time longer than the RTO, "cwnd is reduced to [...] min (IW, cwnd)".
+    pub fn after_idle(&mut self, now: Time) {
+        if self.cfg.idle_restart && now.since(self.last_sent) > self.rto.timeout(&self.cfg) {
+            let restart = self.cfg.initial_window.min(self.cc.cwnd());
+            self.cc.set_cwnd(restart);
+        }
+    }
+
+    /// The SYN, first or again.
+    pub fn syn(&mut self, now: Time) -> Segment {
+        let first = self.max_sent == 0;
+        let mut flags = Flags::SYN;
+        if self.cfg.ecn != EcnMode::Off {
+            // RFC 3168 section 6.1.1: an ECN-setup SYN.
+            flags = flags.with(Flags::ECE).with(Flags::CWR);
+        }
+        if !first {
+            flags = flags.with(Flags::RETRANSMISSION);
+        }
+        self.timed = (first && !self.cfg.timestamps).then_some((FIRST, now));
+        self.nxt = FIRST;
+        self.max_sent = FIRST;
+        self.last_sent = now;
+        self.restart_timer(now);
+        let timestamps = self.cfg.timestamps.then_some((now, Time::ZERO));
+        let bytes = self.cfg.wire(0, 0, self.cfg.timestamps);
+        Segment { seq: 0, payload: 0, ack: 0, flags, ecn: Ecn::NotEct, bytes, sack: SackBlocks::new(), timestamps }
+    }
+
+    /// A lost SYN, counted as a loss at a window of one segment (ns-2).
+    pub fn syn_lost(&mut self, now: Time) {
+        let flight = u64::from(self.cfg.payload);
+        self.cc.set_cwnd(self.cfg.segment());
+        self.cc.timeout(&Congested { now, flight, again: false });
+    }
+
+    /// The SYN was answered.
+    pub fn established(&mut self, syn_was_lost: bool) {
+        if syn_was_lost {
+            // RFC 5681 section 3.1: "If the SYN or SYN/ACK is lost, the initial window [...] MUST be one segment".
+            self.cc.set_cwnd(self.cfg.segment());
+            self.rto.after_lost_syn(&self.cfg);
+        }
+    }
+
+    /// Write the segment `p`.
+    pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
+        let again = p.seq < self.max_sent;
+        let end = p.seq + u64::from(p.len);
+        let mut flags = Flags::ACK;
+        if again {
+            flags = flags.with(Flags::RETRANSMISSION);
+            self.report.retransmitted_packets += 1;
+            // Karn: a segment sent twice is not timed.
+            if self.timed.is_some_and(|(timed, _)| timed > p.seq && timed <= end) {
+                self.timed = None;
+            }
+        }
+        if self.cwr_pending && (self.cfg.cwr_on_retransmissions || (self.ecn && !again)) {
+            self.cwr_pending = false;
+            flags = flags.with(Flags::CWR);
+        }
+        let capable = self.ecn && (!again || self.cfg.ect_on_retransmissions);
+        // RFC 6298 rule 5.1: start the timer if it is off.
+        if self.deadline == Time::NEVER || self.una == self.max_sent {
+            self.restart_timer(now);
+        }
+        if !again && self.timed.is_none() && !self.cfg.timestamps {
+            self.timed = Some((end, now));
+        }
+        if p.seq == self.nxt {
+            self.nxt = end;
+        }
+        self.max_sent = self.max_sent.max(end);
+        self.last_sent = now;
+        self.report.sent_packets += 1;
+        self.report.sent_payload_bytes += u64::from(p.len);
+        let timestamps = self.cfg.timestamps.then_some((now, self.ts_echo));
+        Segment {
+            seq: p.seq,
+            payload: p.len,
+            ack: FIRST,
+            flags,
+            ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct },
+            bytes: self.cfg.wire(p.len, 0, self.cfg.timestamps),
+            sack: SackBlocks::new(),
+            timestamps,
+        }
+    }
+}

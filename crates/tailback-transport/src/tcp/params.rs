@@ -1,0 +1,143 @@
+//! The declaration of the model `tcp`: every parameter once, and the probes.
+//!
+//! The defaults are those of the profile `rfc`. Schema, `tailback describe tcp`, the reference page and the error
+//! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
+
+use super::congestion::NAMES;
+use tailback_base::model::{Kind, Model, Param, ProbeDef};
+
+const TIME: Kind = Kind::Time { min: 1e-6, max: 3600.0 };
+const NS2: &str = "ns-2.35";
+
+pub static MODEL: Model = Model {
+    name: "tcp",
+    family: "transport",
+    title: "Transmission Control Protocol",
+    summary: "A one-way TCP connection: a sender with loss recovery and congestion control, and a receiver that \
+              acknowledges. Sequence numbers count bytes and never wrap; there is a SYN exchange unless it is \
+              switched off, and no FIN.",
+    source: "RFC 9293, 5681, 6582, 6675, 6298, 3168",
+    params: PARAMS,
+    probes: PROBES,
+};
+
+#[rustfmt::skip]
+static PARAMS: &[Param] = &[
+    Param::new("profile", Kind::Text, "rfc",
+        "The named set of values to start from; values given beside it win.", ""),
+    Param::new("variant", Kind::Choice(&["tahoe", "reno", "newreno", "sack"]), "sack",
+        "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675"),
+    Param::new("congestion", Kind::Choice(NAMES), "reno",
+        "How the congestion window grows and shrinks.", "RFC 5681 section 3"),
+
+    // Sizes.
+    Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
+        "Payload of a full segment.", "RFC 9293 section 3.7.1"),
+    Param::new("header", Kind::Bytes { min: 0, max: 400 }, "40B",
+        "What a segment has on the wire beside its payload; also the size of a SYN and of a pure acknowledgement.", "RFC 9293 section 3.1, RFC 791"),
+    Param::new("option_bytes", Kind::Choice(&["uncounted", "tcp", "sack8"]), "uncounted",
+        "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, or by 8 B per SACK block.", "RFC 2018 section 3, RFC 7323 section 3; sack8: ns-2.35"),
+
+    // The window.
+    Param::new("initial_window", Kind::Size, "none",
+        "Congestion window at the start; without it min(10 segments, max(2 segments, 14600 B)).", "RFC 6928 section 2"),
+    Param::new("initial_ssthresh", Kind::Size, "unlimited",
+        "Slow-start threshold at the start.", "RFC 5681 section 3.1"),
+    Param::new("start_at_cap", Kind::Bool, "false",
+        "The slow-start threshold starts at the window cap if that is lower.", NS2),
+    Param::new("window_cap", Kind::Size, "unlimited",
+        "No more than this is outstanding, whatever the congestion window says.", NS2),
+    Param::new("rwnd", Kind::Size, "unlimited",
+        "The window the receiver advertises, constant.", "RFC 9293 section 3.8.6"),
+    Param::new("byte_counting", Kind::Count { min: 0, max: 64 }, "0",
+        "Grow by the bytes acknowledged, in slow start at most this many segments an ACK; 0 grows by ACKs.", "RFC 3465"),
+    Param::new("grow_when_unused", Kind::Bool, "false",
+        "Let the window grow on ACKs that arrive while it is not what holds the sender back.", "off: RFC 7661; on: ns-2.35"),
+    Param::new("max_burst", Kind::Count { min: 0, max: 10_000 }, "0",
+        "At most this many segments leave in answer to one ACK; 0 is no limit.", "Fall and Floyd 1996"),
+    Param::new("idle_restart", Kind::Bool, "true",
+        "After an idle time longer than the RTO the window falls back to the initial window.", "RFC 5681 section 4.1"),
+
+    // Reductions.
+    Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",
+        "What a loss halves: the bytes outstanding, or the congestion window up to the cap.", "flight: RFC 5681 equation 4; cwnd: ns-2.35"),
+    Param::new("whole_ssthresh", Kind::Bool, "false",
+        "The slow-start threshold is rounded down to whole segments while the window keeps its fraction.", NS2),
+    Param::new("timeout_reaction", Kind::Choice(&["slow-start", "halve"]), "slow-start",
+        "After a timeout: one segment and slow start, or half the window and only the missing segment again.", "RFC 5681 section 3.1; halve: W-DUP of the multi-queue buffer study"),
+    Param::new("syn_loss_lowers_ssthresh", Kind::Bool, "false",
+        "A lost SYN counts as a loss at a window of one segment.", NS2),
+
+    // Recovery.
+    Param::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
+        "Duplicate ACKs that declare a segment lost.", "RFC 5681 section 3.2"),
+    Param::new("limited_transmit", Kind::Bool, "true",
+        "The duplicates before that each release one new segment.", "RFC 3042"),
+    Param::new("limited_transmit_form", Kind::Choice(&["rfc3042", "per_duplicate"]), "rfc3042",
+        "How far limited transmit may exceed the window: by two segments, or by one for each duplicate so far.", "RFC 3042 section 2; per_duplicate: ns-2.35"),
+    Param::new("partial_ack_timer", Kind::Choice(&["impatient", "slow_but_steady"]), "impatient",
+        "NewReno: whether only the first or every partial ACK restarts the retransmission timer.", "RFC 6582 section 4"),
+    Param::new("exit_window", Kind::Choice(&["ssthresh", "flight"]), "ssthresh",
+        "NewReno: the window after recovery, ssthresh or min(ssthresh, flight + one segment).", "RFC 6582 section 3.2 step 3"),
+    Param::new("grow_on_exit", Kind::Bool, "false",
+        "The ACK that ends fast recovery of Reno and NewReno also grows the window.", NS2),
+    Param::new("recovery_burst", Kind::Count { min: 0, max: 10_000 }, "0",
+        "NewReno: at most this many segments in answer to one ACK during recovery; 0 is no limit.", "2: ns-2.35"),
+    Param::new("sack_form", Kind::Choice(&["rfc6675", "pipe"]), "rfc6675",
+        "How the SACK sender estimates what is in the network: from its scoreboard, or with a counter.", "RFC 6675; pipe: Fall and Floyd 1996, ns-2.35"),
+    Param::new("sack_blocks", Kind::Count { min: 1, max: 4 }, "4",
+        "SACK blocks in an ACK at most; one less with timestamps.", "RFC 2018 section 3"),
+    Param::new("dsack", Kind::Bool, "false",
+        "The receiver reports duplicate segments in the first SACK block.", "RFC 2883"),
+
+    // Timer.
+    Param::new("min_rto", TIME, "1s",
+        "Retransmission timeout at least.", "RFC 6298 rule 2.4"),
+    Param::new("initial_rto", TIME, "1s",
+        "Retransmission timeout before the first sample.", "RFC 6298 rule 2.1"),
+    Param::new("max_rto", TIME, "60s",
+        "Retransmission timeout at most.", "RFC 6298 rule 2.5"),
+    Param::new("clock_granularity", TIME, "1ms",
+        "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
+    Param::new("rto_form", Kind::Choice(&["rfc6298", "ticks"]), "rfc6298",
+        "Real arithmetic with G as a floor of the variance term, or whole ticks of the clock in fixed point.", "RFC 6298 section 2; ticks: BSD, ns-2.35"),
+    Param::new("timestamps", Kind::Bool, "true",
+        "A round-trip sample from every ACK, retransmissions included.", "RFC 7323"),
+
+    // Receiver.
+    Param::new("delayed_ack", Kind::Count { min: 1, max: 64 }, "2",
+        "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2"),
+    Param::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
+        "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2"),
+    Param::new("ack_fills_at_once", Kind::Bool, "true",
+        "A segment that fills part of a gap is acknowledged at once.", "RFC 5681 section 4.2; off: ns-2.35"),
+
+    // ECN.
+    Param::new("ecn", Kind::Choice(&["off", "on", "ignore", "no_echo"]), "on",
+        "Explicit congestion notification; `ignore` never reduces, `no_echo` is a receiver that hides marks.", "RFC 3168 section 6.1"),
+    Param::new("ect_on_retransmissions", Kind::Bool, "false",
+        "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35"),
+    Param::new("cwr_on_retransmissions", Kind::Bool, "false",
+        "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.", "off: RFC 3168 section 6.1.2; on: ns-2.35"),
+    Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "0.5",
+        "What an ECN echo leaves of the window.", "0.5: RFC 3168 section 6.1.2; 0.8: RFC 8511"),
+
+    // Connection.
+    Param::new("syn", Kind::Bool, "true",
+        "Exchange a SYN before data.", "RFC 9293 section 3.5"),
+    Param::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",
+        "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3"),
+];
+
+/// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
+pub static PROBES: &[ProbeDef] = &[
+    ProbeDef { name: "cwnd", unit: "segments", doc: "congestion window, without fast-recovery inflation", per: "" },
+    ProbeDef { name: "ssthresh", unit: "segments", doc: "slow-start threshold", per: "" },
+    ProbeDef { name: "srtt", unit: "s", doc: "smoothed round-trip time", per: "" },
+    ProbeDef { name: "rttvar", unit: "s", doc: "smoothed mean deviation of the round-trip time", per: "" },
+    ProbeDef { name: "rto", unit: "s", doc: "retransmission timeout, backoff included", per: "" },
+    ProbeDef { name: "backoff", unit: "1", doc: "factor on the timeout after expiries in a row", per: "" },
+    ProbeDef { name: "outstanding", unit: "B", doc: "bytes sent and not acknowledged", per: "" },
+    ProbeDef { name: "dupacks", unit: "1", doc: "duplicate ACKs in a row", per: "" },
+    ProbeDef { name: "phase", unit: "1", doc: "0 open, 1 fast recovery, 2 after a timeout", per: "" },
+];

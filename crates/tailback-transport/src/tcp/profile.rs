@@ -1,0 +1,102 @@
+//! Profiles: named sets of parameter values, as data.
+//!
+//! TCP is not one protocol but a family of choices: what starts the window, what is halved, how coarse the clock is.
+//! Each study made its own, and a simulator its own again. A profile writes such a set down once, as pairs of a
+//! parameter's name and the text a user would write, so that a study can bring its own in its folder and nothing here
+//! has to know about it. The user's own values win over the profile's, the profile's over the declared defaults.
+//!
+//! A profile may build on another: its value for `profile` names the one to start from. Without it, it starts from the
+//! declared defaults, which are those of `rfc`.
+
+use tailback_base::model::Raw;
+
+/// A named set of values of the model `tcp`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    pub name: String,
+    pub values: Vec<(String, Raw)>,
+}
+
+impl Profile {
+    /// From pairs of text, the way the table below and tests write them.
+    pub fn from_text(name: &str, values: &[(&str, &str)]) -> Profile {
+        let values = values.iter().map(|(k, v)| (k.to_string(), Raw::from_word(v))).collect();
+        Profile { name: name.to_string(), values }
+    }
+}
+
+/// One row of the table of built-in profiles.
+pub struct BuiltIn {
+    pub name: &'static str,
+    /// One sentence for `tailback describe tcp`.
+    pub doc: &'static str,
+    pub values: &'static [(&'static str, &'static str)],
+}
+
+/// The profiles every installation knows.
+pub static BUILT_IN: &[BuiltIn] = &[
+    BuiltIn { name: "rfc", doc: "today's standards: SACK, initial window 10, delayed acknowledgements, ECN, timestamps", values: &[] },
+    BuiltIn {
+        name: "ns2",
+        doc: "the agents of ns-2.35, to the tick of their clock; choose the agent with `variant`",
+        values: &[
+            ("variant", "newreno"),
+            ("payload", "500B"),
+            ("initial_window", "2 packets"),
+            ("window_cap", "20 packets"),
+            ("start_at_cap", "true"),
+            ("min_rto", "200ms"),
+            ("initial_rto", "3s"),
+            ("clock_granularity", "10ms"),
+            ("rto_form", "ticks"),
+            ("delayed_ack", "1"),
+            ("delayed_ack_timeout", "100ms"),
+            ("ack_fills_at_once", "false"),
+            ("ecn", "off"),
+            ("ect_on_retransmissions", "true"),
+            ("cwr_on_retransmissions", "true"),
+            ("halve", "cwnd"),
+            ("whole_ssthresh", "true"),
+            ("grow_when_unused", "true"),
+            ("grow_on_exit", "true"),
+            ("recovery_burst", "2"),
+            ("sack_form", "pipe"),
+            ("sack_blocks", "3"),
+            ("option_bytes", "sack8"),
+            ("syn_loss_lowers_ssthresh", "true"),
+            ("syn_retries", "0"),
+            ("limited_transmit_form", "per_duplicate"),
+            ("timestamps", "false"),
+        ],
+    },
+    BuiltIn {
+        name: "jiang-2006",
+        doc: "the trials of the AAQM thesis: NewReno, 500 B on the wire, window cap 64, minimum RTO 0.2 s",
+        values: &[
+            ("variant", "newreno"),
+            ("payload", "460B"),
+            ("initial_window", "2 packets"),
+            ("window_cap", "64 packets"),
+            ("min_rto", "200ms"),
+            ("delayed_ack", "1"),
+            ("timestamps", "false"),
+        ],
+    },
+    BuiltIn {
+        name: "kantawala-2005",
+        doc: "the multi-queue buffer study: Reno without SACK, window 1 at the start, the window itself is halved",
+        values: &[
+            ("variant", "reno"),
+            ("initial_window", "1 packets"),
+            ("min_rto", "200ms"),
+            ("clock_granularity", "100ms"),
+            ("delayed_ack", "1"),
+            ("ecn", "off"),
+            ("halve", "cwnd"),
+            ("limited_transmit", "false"),
+            ("grow_when_unused", "true"),
+            ("timestamps", "false"),
+            ("syn", "false"),
+        ],
+    },
+];

@@ -1,0 +1,169 @@
+//! What a receiver holds beyond the next byte it expects: disjoint intervals, and which of them to report.
+//!
+//! Intervals are kept sorted in a plain vector: the top one usually grows, a search is a handful of steps, and while
+//! nothing is missing the vector owns no memory. Which intervals a SACK option lists is a matter of recency (RFC 2018
+//! section 4): a short list of points, each inside an interval that was touched, newest first, resolved when an ACK is
+//! written. So the order survives any merging.
+
+use crate::segment::SackBlocks;
+use smallvec::SmallVec;
+
+/// Points remembered for SACK. Four blocks fit an option; as many again survive being merged into one another.
+const POINTS: usize = 8;
+/// An emptied vector larger than this is given back.
+const KEEP: usize = 16;
+
+#[derive(Clone, Debug, Default)]
+pub struct Reassembly {
+    /// Half-open, sorted, disjoint and not touching.
+    held: Vec<(u64, u64)>,
+    /// Newest first.
+    points: SmallVec<[u64; POINTS]>,
+}
+
+impl Reassembly {
+    pub fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Take `[from, to)`; true if any byte of it is new.
+    pub fn insert(&mut self, from: u64, to: u64) -> bool {
+        if to <= from {
+            return false;
+        }
+        let fresh = insert(&mut self.held, from, to);
+        // The old point of the same interval goes: `from` names it now.
+        let held = &self.held;
+        let (lo, hi) = find(held, from).unwrap_or((from, to));
+        self.points.retain(|p| *p < lo || *p >= hi);
+        self.points.truncate(POINTS - 1);
+        self.points.insert(0, from);
+        fresh > 0
+    }
+
+    /// The data up to `next` arrived in order; the new next byte, past whatever that connects to.
+    pub fn advance(&mut self, next: u64) -> u64 {
+        let mut next = next;
+        let mut gone = 0;
+        while let Some(&(lo, hi)) = self.held.get(gone)
+            && lo <= next
+        {
+            next = next.max(hi);
+            gone += 1;
+        }
+        if gone > 0 {
+            self.held.drain(..gone);
+            if self.held.is_empty() && self.held.capacity() > KEEP {
+                self.held = Vec::new();
+            }
+        }
+        if !self.points.is_empty() {
+            self.points.retain(|p| *p >= next);
+        }
+        next
+    }
+
+    /// Append up to `most` blocks, most recently touched first.
+    pub fn blocks(&self, most: usize, out: &mut SackBlocks) {
+        let most = most + out.len();
+        for p in &self.points {
+            if out.len() >= most {
+                break;
+            }
+            if let Some(block) = find(&self.held, *p)
+                && !out.contains(&block)
+            {
+                out.push(block);
+            }
+        }
+    }
+}
+
+/// The interval that holds `p`.
+fn find(held: &[(u64, u64)], p: u64) -> Option<(u64, u64)> {
+    let i = held.partition_point(|(_, hi)| *hi <= p);
+    held.get(i).copied().filter(|(lo, _)| *lo <= p)
+}
+
+/// Add `[from, to)` to sorted, disjoint intervals; the number of bytes that were not there.
+pub(super) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
+    // Usually the top interval grows or one is put above it.
+    match held.last_mut() {
+        None => {
+            held.push((from, to));
+            return to - from;
+        }
+        Some((lo, hi)) if *lo <= from && from <= *hi => {
+            let fresh = to.saturating_sub(*hi);
+            *hi = (*hi).max(to);
+            return fresh;
+        }
+        Some((_, hi)) if *hi < from => {
+            held.push((from, to));
+            return to - from;
+        }
+        _ => {}
+    }
+    let first = held.partition_point(|(_, hi)| *hi < from);
+    let mut covered = 0;
+    let (mut lo, mut hi) = (from, to);
+    let mut end = first;
+    while let Some(&(l, h)) = held.get(end)
+        && l <= to
+    {
+        covered += h.min(to).saturating_sub(l.max(from));
+        (lo, hi) = (lo.min(l), hi.max(h));
+        end += 1;
+    }
+    if end == first {
+        held.insert(first, (from, to));
+    } else {
+        held[first] = (lo, hi);
+        held.drain(first + 1..end);
+    }
+    to - from - covered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_newest_interval_is_reported_first() {
+        let mut r = Reassembly::default();
+        r.insert(20, 30);
+        r.insert(40, 50);
+        r.insert(60, 70);
+        r.insert(30, 35);
+        let mut b = SackBlocks::new();
+        r.blocks(3, &mut b);
+        assert_eq!(b.as_slice(), &[(20, 35), (60, 70), (40, 50)]);
+        // Filling between two merges them, and the merged one is the newest.
+        r.insert(35, 40);
+        let mut b = SackBlocks::new();
+        r.blocks(3, &mut b);
+        assert_eq!(b.as_slice(), &[(20, 50), (60, 70)]);
+        assert_eq!(r.advance(20), 50);
+        assert_eq!(r.advance(55), 55);
+        assert_eq!(r.advance(60), 70);
+        assert!(r.is_empty());
+    }
+
+    proptest! {
+        /// Against a plain set of bytes.
+        #[test]
+        fn intervals_are_a_set(ops in prop::collection::vec((0u64..60, 1u64..8), 1..60)) {
+            let mut held = Vec::new();
+            let mut set = std::collections::BTreeSet::new();
+            for (from, len) in ops {
+                let before = set.len();
+                set.extend(from..from + len);
+                prop_assert_eq!(insert(&mut held, from, from + len), (set.len() - before) as u64);
+                let bytes: Vec<u64> = held.iter().flat_map(|(lo, hi)| *lo..*hi).collect();
+                prop_assert_eq!(&bytes, &set.iter().copied().collect::<Vec<_>>());
+                prop_assert!(held.windows(2).all(|w| w[0].1 < w[1].0));
+            }
+        }
+    }
+}

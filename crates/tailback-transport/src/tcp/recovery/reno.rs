@@ -1,0 +1,77 @@
+//! Reno: fast retransmit and fast recovery (RFC 5681 section 3.2).
+//!
+//! ```text
+//!            third duplicate: halve, resend the first, inflate by three
+//!    Open --------------------------------------------------------------> Recovery (each further duplicate inflates)
+//!         <--------------------------------------------------------------
+//!            any new ACK: deflate          timeout: deflate, window one, go back
+//! ```
+//!
+//! The inflation is kept apart from the window (in [`Core::inflation`]): it stands for segments that have left the
+//! network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with several
+//! the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
+//! After a timeout, duplicates of what was outstanding then start nothing.
+
+use super::{Duplicate, LossRecovery, before_threshold};
+use crate::tcp::core::{Core, NewAck, Piece};
+use tailback_base::Time;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reno {
+    #[default]
+    Open,
+    Recovery,
+}
+
+impl LossRecovery for Reno {
+    fn on_ack(&mut self, c: &mut Core, a: &NewAck, _sack: &[(u64, u64)]) {
+        c.forget_duplicates();
+        let ended = std::mem::take(self) == Reno::Recovery;
+        c.inflation = 0;
+        // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has been there since the loss.
+        if !ended || c.cfg.grow_on_exit {
+            c.grow(a);
+        }
+        c.timer_after_ack(a.now);
+    }
+
+    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+        if !d.classic {
+            return;
+        }
+        c.dup += 1;
+        let segment = i64::from(c.cfg.payload);
+        if c.dup < c.cfg.dupack_threshold {
+            before_threshold(c);
+        } else if c.dup == c.cfg.dupack_threshold {
+            if c.una > c.recover {
+                enter(c, d.now);
+                *self = Reno::Recovery;
+            }
+        } else if *self == Reno::Recovery {
+            // Step 4: "For each additional duplicate ACK received [...] cwnd MUST be incremented by SMSS."
+            c.inflation += segment;
+        }
+    }
+
+    fn on_timeout(&mut self, c: &mut Core, now: Time) {
+        *self = Reno::Open;
+        c.timed_out(now);
+    }
+
+    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+        c.next_in_order()
+    }
+
+    fn in_recovery(&self) -> bool {
+        *self == Reno::Recovery
+    }
+}
+
+/// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS".
+pub(super) fn enter(c: &mut Core, now: Time) {
+    c.reduce(now);
+    c.resend_first();
+    c.inflation = i64::from(c.cfg.dupack_threshold) * i64::from(c.cfg.payload);
+    c.restart_timer(now);
+}

@@ -1,0 +1,234 @@
+//! The retransmission timeout: round-trip estimation and backoff (RFC 6298), and the form with whole clock ticks.
+//!
+//! The RFC form keeps srtt and rttvar as real seconds; the clock granularity G is only the floor of the variance term.
+//! The tick form is Van Jacobson's fixed-point code as BSD and ns-2 carry it: a round trip is a whole number of ticks,
+//! counted from the tick before the segment was sent, srtt is kept in eighths and rttvar in quarters of a tick, and
+//! after the fourth doubling srtt is thrown away into rttvar. Its timeouts are multiples of the tick, and a run is
+//! reproduced only if this arithmetic is.
+//!
+//! State: 48 bytes. A sample costs some twenty operations, reading the timeout two.
+
+use super::config::{Config, RtoForm};
+use tailback_base::{Duration, Time};
+
+/// RFC 6298 rule 2.3: "alpha=1/8 and beta=1/4".
+const ALPHA: f64 = 1.0 / 8.0;
+const BETA: f64 = 1.0 / 4.0;
+/// RFC 6298 rule 2.2: "where K = 4".
+const K: f64 = 4.0;
+/// ns-2 doubles no further than this.
+const MOST_BACKOFF_IN_TICKS: u32 = 64;
+/// ns-2, after BSD: "If backed off this far, clobber the srtt value, storing it in the mean deviation instead."
+const CLOBBER_ABOVE: u32 = 8;
+
+#[derive(Clone, Copy, Debug)]
+enum Estimate {
+    /// Seconds; no sample yet while srtt is negative.
+    Real { srtt: f64, rttvar: f64 },
+    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0.
+    Ticks { srtt: i32, rttvar: i32 },
+}
+
+#[derive(Clone, Debug)]
+pub struct Rto {
+    estimate: Estimate,
+    /// Before backoff and clamps.
+    current: Duration,
+    backoff: u32,
+}
+
+impl Rto {
+    pub fn new(c: &Config) -> Rto {
+        let estimate = match c.rto_form {
+            RtoForm::Rfc6298 => Estimate::Real { srtt: -1.0, rttvar: 0.0 },
+            // ns-2's rttvar_init_ is 12 s; it only shows when a backoff beyond eight comes before any sample.
+            RtoForm::Ticks => Estimate::Ticks { srtt: 0, rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4 },
+        };
+        Rto { estimate, current: c.initial_rto, backoff: 1 }
+    }
+
+    /// A round trip of a segment sent at `sent`. `per_window` samples are taken in a window (RFC 7323 appendix G).
+    pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, c: &Config) {
+        match &mut self.estimate {
+            Estimate::Real { srtt, rttvar } => {
+                let r = now.since(sent).seconds();
+                if *srtt < 0.0 {
+                    // Rule 2.2: "SRTT <- R, RTTVAR <- R/2".
+                    (*srtt, *rttvar) = (r, r / 2.0);
+                } else {
+                    // Rule 2.3, in this order: RTTVAR first.
+                    let n = f64::from(per_window.max(1));
+                    let (alpha, beta) = (ALPHA / n, BETA / n);
+                    *rttvar += beta * ((*srtt - r).abs() - *rttvar);
+                    *srtt += alpha * (r - *srtt);
+                }
+                let g = c.clock_granularity.seconds();
+                self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
+            }
+            Estimate::Ticks { srtt, rttvar } => {
+                let tick = c.clock_granularity.seconds();
+                let ticks = if c.timestamps {
+                    (now.since(sent).seconds() / tick + 0.5) as i32
+                } else {
+                    ticks_between(sent, now, tick)
+                };
+                let r = ticks.max(1);
+                if *srtt != 0 {
+                    let mut delta = r - (*srtt >> 3);
+                    *srtt = (*srtt + delta).max(1);
+                    delta = delta.abs() - (*rttvar >> 2);
+                    *rttvar = (*rttvar + delta).max(1);
+                } else {
+                    (*srtt, *rttvar) = (r << 3, r << 1);
+                }
+                self.current = Duration((((*rttvar << 3) + *srtt) >> 3) as u64 * c.clock_granularity.0);
+            }
+        }
+    }
+
+    /// The present timeout. Rule 2.4 and 2.5: at least the minimum, at most the maximum; the minimum is applied before
+    /// backing off, so that expiries in a row are exactly rto, 2 rto, 4 rto apart.
+    #[inline]
+    pub fn timeout(&self, c: &Config) -> Duration {
+        let base = self.current.0.max(c.min_rto.0);
+        Duration(base.saturating_mul(u64::from(self.backoff)).min(c.max_rto.0.max(1)))
+    }
+
+    /// Rule 5.5: "The host MUST set RTO <- RTO * 2".
+    pub fn back_off(&mut self, c: &Config) {
+        match &mut self.estimate {
+            Estimate::Real { .. } => {
+                // No further than the maximum can show.
+                if self.timeout(c) < c.max_rto {
+                    self.backoff = self.backoff.saturating_mul(2);
+                }
+            }
+            Estimate::Ticks { srtt, rttvar } => {
+                if self.backoff < MOST_BACKOFF_IN_TICKS {
+                    self.backoff *= 2;
+                }
+                if self.backoff > CLOBBER_ABOVE {
+                    *rttvar = rttvar.saturating_add(*srtt >> 3);
+                    *srtt = 0;
+                }
+            }
+        }
+    }
+
+    /// An ACK of data never retransmitted ends the backoff (Karn).
+    #[inline]
+    pub fn end_backoff(&mut self) {
+        self.backoff = 1;
+    }
+
+    /// RFC 6298 rule 5.7: "If the timer expires awaiting the ACK of a SYN segment [...] the RTO MUST be re-initialized
+    /// to 3 seconds when data transmission begins".
+    pub fn after_lost_syn(&mut self, c: &Config) {
+        if let Estimate::Real { srtt, .. } = self.estimate
+            && srtt < 0.0
+        {
+            self.current = Duration(c.initial_rto.0.max(3_000_000_000));
+        }
+        self.backoff = 1;
+    }
+
+    pub fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
+    /// Smoothed round trip, once there is a sample. In ticks it is whole ticks, as that clock shows it.
+    pub fn srtt(&self, c: &Config) -> Option<Duration> {
+        match self.estimate {
+            Estimate::Real { srtt, .. } => (srtt >= 0.0).then(|| Duration::from_seconds(srtt)),
+            Estimate::Ticks { srtt, .. } => (srtt > 0).then(|| Duration((srtt >> 3) as u64 * c.clock_granularity.0)),
+        }
+    }
+
+    /// Seconds.
+    pub fn rttvar(&self, c: &Config) -> f64 {
+        match self.estimate {
+            Estimate::Real { rttvar, .. } => rttvar,
+            Estimate::Ticks { rttvar, .. } => f64::from(rttvar) / 4.0 * c.clock_granularity.seconds(),
+        }
+    }
+}
+
+/// A round trip in whole ticks, counted from the tick before the segment was sent.
+///
+/// The remainder is taken in floating point, as the reference does: a segment sent on a tick (0.1 s with ticks of
+/// 10 ms) has nearly a whole tick as remainder, because 0.1 lies below ten times 0.01, and counts one tick more.
+fn ticks_between(sent: Time, now: Time, tick: f64) -> i32 {
+    let round_trip = now.seconds() - sent.seconds();
+    let started = now.seconds() - round_trip;
+    ((round_trip + libm::fmod(started, tick)) / tick) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::testing::config;
+
+    fn at(s: f64) -> Time {
+        Time::from_seconds(s)
+    }
+
+    /// Closed form: with a constant round trip R, rttvar after n samples is (R/2) 0.75^(n-1).
+    #[test]
+    fn a_constant_round_trip_follows_its_closed_form() {
+        let c = config(&[("min_rto", "200ms"), ("clock_granularity", "1ms")]);
+        let mut rto = Rto::new(&c);
+        assert_eq!(rto.timeout(&c), Duration::from_millis(1000));
+        let r = 0.1;
+        for n in 1..40 {
+            rto.sample(at(1.0), at(1.0 + r), 1, &c);
+            let rttvar = r / 2.0 * 0.75_f64.powi(n - 1);
+            assert!((rto.rttvar(&c) - rttvar).abs() < 1e-12);
+            let expected = (r + (4.0 * rttvar).max(0.001)).max(0.2);
+            assert!((rto.timeout(&c).seconds() - expected).abs() < 2e-9, "sample {n}");
+        }
+    }
+
+    #[test]
+    fn backoff_doubles_exactly_and_stops_at_the_maximum() {
+        for profile in ["rfc", "ns2"] {
+            let c = config(&[("profile", profile)]);
+            let mut rto = Rto::new(&c);
+            rto.sample(at(1.0), at(1.05), 1, &c);
+            let first = rto.timeout(&c);
+            for n in 1..=3 {
+                rto.back_off(&c);
+                assert_eq!(rto.timeout(&c).0, first.0 << n, "{profile}");
+            }
+            for _ in 0..100 {
+                rto.back_off(&c);
+                assert!(rto.timeout(&c) <= c.max_rto);
+            }
+            rto.end_backoff();
+            assert!(rto.timeout(&c) >= first);
+        }
+    }
+
+    #[test]
+    fn ticks_are_whole_and_count_from_the_tick_before() {
+        // Sent on a tick by name, in floating point just below it: 44.768 ms are five ticks, as in the reference.
+        assert_eq!(ticks_between(Time(100_000_000), Time(144_768_000), 0.01), 5);
+        assert_eq!(ticks_between(Time(144_768_000), Time(198_752_000), 0.01), 5);
+        let c = config(&[("profile", "ns2")]);
+        let mut rto = Rto::new(&c);
+        assert_eq!(rto.timeout(&c), Duration::from_millis(3000));
+        rto.sample(Time(100_000_000), Time(144_768_000), 1, &c);
+        assert_eq!(rto.srtt(&c), Some(Duration::from_millis(50)));
+        // 50 ms + 4 * 25 ms is under the minimum.
+        assert_eq!(rto.timeout(&c), Duration::from_millis(200));
+    }
+
+    #[test]
+    fn more_samples_a_window_weigh_less_each() {
+        let c = config(&[]);
+        let mut rto = Rto::new(&c);
+        rto.sample(at(1.0), at(1.1), 1, &c);
+        rto.sample(at(1.0), at(1.9), 10, &c);
+        let srtt = rto.srtt(&c).unwrap().seconds();
+        assert!((srtt - (0.1 + 0.8 / 80.0)).abs() < 1e-9, "{srtt}");
+    }
+}

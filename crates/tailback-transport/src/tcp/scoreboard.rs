@@ -1,0 +1,233 @@
+//! What the other side has reported by SACK: disjoint intervals above `una`, and how far repairs have got.
+//!
+//! RFC 6675 defines `IsLost` and `pipe` segment by segment; here both come from the intervals. A segment is lost when
+//! three intervals, or more than two segments' bytes, are reported above it, so everything below one edge is lost and
+//! nothing above: the edge is found by looking at no more than the top few intervals. The bytes reported below the
+//! repair mark (`HighRxt`) are counted as intervals arrive. So an ACK costs a binary search, not a walk.
+//!
+//! While nothing is reported there is no memory beside the struct.
+
+use super::reassembly::insert;
+
+/// An emptied vector larger than this is given back.
+const KEEP: usize = 16;
+
+#[derive(Clone, Debug, Default)]
+pub struct Scoreboard {
+    /// Half-open, sorted, disjoint, all above `una`.
+    sacked: Vec<(u64, u64)>,
+    /// Bytes in `sacked`.
+    total: u64,
+    /// RFC 6675 `HighRxt`: repaired up to here.
+    mark: u64,
+    /// Bytes of `sacked` below `mark`.
+    below_mark: u64,
+}
+
+impl Scoreboard {
+    pub fn is_empty(&self) -> bool {
+        self.sacked.is_empty()
+    }
+
+    /// Take an ACK's blocks; the number of bytes not reported before.
+    pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
+        self.advance(una);
+        let before = self.total;
+        for &(from, to) in blocks {
+            // A block below `una` reports a duplicate (RFC 2883), one above what was sent is nonsense.
+            let (from, to) = (from.max(una), to.min(max_sent));
+            if from >= to {
+                continue;
+            }
+            let covered_below = if from < self.mark { self.covered(from, to.min(self.mark)) } else { 0 };
+            self.total += insert(&mut self.sacked, from, to);
+            if from < self.mark {
+                self.below_mark += to.min(self.mark) - from - covered_below;
+            }
+        }
+        self.total - before
+    }
+
+    /// Bytes of `[from, to)` that are reported.
+    fn covered(&self, from: u64, to: u64) -> u64 {
+        let first = self.sacked.partition_point(|(_, hi)| *hi <= from);
+        let touching = self.sacked[first..].iter().take_while(|(lo, _)| *lo < to);
+        touching.map(|(lo, hi)| hi.min(&to) - lo.max(&from)).sum()
+    }
+
+    fn advance(&mut self, una: u64) {
+        let gone = self.sacked.iter().take_while(|(_, hi)| *hi <= una).count();
+        let cut = self.sacked.get(gone).is_some_and(|(lo, _)| *lo < una);
+        if gone == 0 && !cut {
+            return;
+        }
+        let below = self.covered(0, una.min(self.mark));
+        self.total -= self.covered(0, una);
+        self.below_mark -= below;
+        self.sacked.drain(..gone);
+        if let Some(first) = self.sacked.first_mut() {
+            first.0 = first.0.max(una);
+        } else if self.sacked.capacity() > KEEP {
+            self.sacked = Vec::new();
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.total = 0;
+        self.below_mark = 0;
+        self.mark = 0;
+        if self.sacked.capacity() > KEEP { self.sacked = Vec::new() } else { self.sacked.clear() }
+    }
+
+    /// One past the highest byte reported; 0 when there is none.
+    pub fn highest(&self) -> u64 {
+        self.sacked.last().map_or(0, |(_, hi)| *hi)
+    }
+
+    pub fn mark(&self) -> u64 {
+        self.mark
+    }
+
+    /// Repairs start anew from `una`.
+    pub fn reset_mark(&mut self, una: u64) {
+        self.mark = una;
+        self.below_mark = 0;
+    }
+
+    /// Repaired up to `to`.
+    pub fn set_mark(&mut self, to: u64) {
+        if to > self.mark {
+            self.below_mark += self.covered(self.mark, to);
+            self.mark = to;
+        }
+    }
+
+    /// RFC 6675 `IsLost`: unreported bytes below this are lost, none above it are. 0 when none is.
+    pub fn lost_below(&self, threshold: u32, segment: u32) -> u64 {
+        let most = u64::from(threshold - 1) * u64::from(segment);
+        let mut bytes = 0;
+        for (n, (lo, hi)) in self.sacked.iter().rev().enumerate() {
+            bytes += hi - lo;
+            // "(DupThresh) discontiguous SACKed sequences [...] or more than (DupThresh - 1) * SMSS bytes".
+            if n + 1 >= threshold as usize || bytes > most {
+                return *lo;
+            }
+        }
+        0
+    }
+
+    /// RFC 6675 `pipe`: unreported bytes that are not lost, and once more those repaired.
+    pub fn pipe(&self, una: u64, max_sent: u64, lost_below: u64) -> u64 {
+        let edge = lost_below.clamp(una, max_sent);
+        let mut above = 0;
+        for (lo, hi) in self.sacked.iter().rev().take_while(|(_, hi)| *hi > edge) {
+            above += hi - (*lo).max(edge);
+        }
+        let not_lost = max_sent - edge - above;
+        let repaired = self.mark.max(una) - una - self.below_mark;
+        not_lost + repaired
+    }
+
+    /// The first unreported stretch at or above `from` and below the highest report.
+    pub fn hole(&self, from: u64) -> Option<(u64, u64)> {
+        let i = self.sacked.partition_point(|(_, hi)| *hi <= from);
+        let (lo, hi) = *self.sacked.get(i)?;
+        if from < lo {
+            return Some((from, lo));
+        }
+        let (next, _) = *self.sacked.get(i + 1)?;
+        Some((hi, next))
+    }
+
+    /// Where the reported stretch around `p` ends; `p` itself when it is unreported.
+    pub fn skip(&self, p: u64) -> u64 {
+        let i = self.sacked.partition_point(|(_, hi)| *hi <= p);
+        match self.sacked.get(i) {
+            Some((lo, hi)) if *lo <= p => *hi,
+            _ => p,
+        }
+    }
+
+    /// The last unreported segment below `max_sent`: its start.
+    pub fn last_unreported(&self, una: u64, max_sent: u64, segment: u32) -> Option<(u64, u64)> {
+        let mut end = max_sent;
+        let mut floor = una;
+        for (lo, hi) in self.sacked.iter().rev() {
+            if *hi < end {
+                floor = *hi;
+                break;
+            }
+            end = *lo;
+        }
+        (end > floor).then(|| (floor.max(end.saturating_sub(u64::from(segment))), end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 6675's definitions, segment by segment (segments of 10 bytes).
+    fn by_the_rfc(sacked: &[bool], una: usize, mark: usize) -> (usize, u64) {
+        let lost = |s: usize| {
+            let above = &sacked[s + 1..];
+            let sequences = above.iter().enumerate().filter(|(i, x)| **x && (*i == 0 || !above[i - 1])).count();
+            !sacked[s] && (sequences >= 3 || above.iter().filter(|x| **x).count() > 2)
+        };
+        let mut pipe = 0;
+        for s in una..sacked.len() {
+            if !sacked[s] {
+                pipe += u64::from(!lost(s)) * 10 + u64::from(s < mark) * 10;
+            }
+        }
+        ((una..sacked.len()).filter(|s| lost(*s)).count(), pipe)
+    }
+
+    proptest! {
+        #[test]
+        fn lost_and_pipe_follow_the_rfc(reports in prop::collection::vec((0usize..24, 1usize..4), 0..12), una in 0usize..6, mark in 0usize..30) {
+            let n = 24;
+            let mut plain = vec![false; n];
+            let mut board = Scoreboard::default();
+            board.reset_mark(0);
+            for (i, (from, len)) in reports.iter().enumerate() {
+                let to = (from + len).min(n);
+                plain[*from..to].fill(true);
+                board.update(0, n as u64 * 10, &[(*from as u64 * 10, to as u64 * 10)]);
+                if i == reports.len() / 2 {
+                    board.set_mark((mark.min(n) / 2 * 10) as u64);
+                }
+            }
+            board.set_mark(mark.min(n) as u64 * 10);
+            // The segment at `una` is never reported.
+            plain[..una].fill(true);
+            plain[una] = false;
+            if board.skip(una as u64 * 10) != una as u64 * 10 {
+                return Ok(());
+            }
+            board.update(una as u64 * 10, n as u64 * 10, &[]);
+            let edge = board.lost_below(3, 10);
+            let lost = (una..n).filter(|s| !plain[*s] && (*s as u64) * 10 < edge).count();
+            let (expected_lost, expected_pipe) = by_the_rfc(&plain, una, mark);
+            prop_assert_eq!(lost, expected_lost);
+            prop_assert_eq!(board.pipe(una as u64 * 10, n as u64 * 10, edge), expected_pipe);
+        }
+    }
+
+    #[test]
+    fn holes_are_found_from_below() {
+        let mut b = Scoreboard::default();
+        b.update(10, 100, &[(20, 30), (50, 60)]);
+        assert_eq!(b.hole(10), Some((10, 20)));
+        assert_eq!(b.hole(15), Some((15, 20)));
+        assert_eq!(b.hole(20), Some((30, 50)));
+        assert_eq!(b.hole(55), None);
+        assert_eq!(b.skip(25), 30);
+        assert_eq!(b.skip(30), 30);
+        assert_eq!(b.last_unreported(10, 100, 10), Some((90, 100)));
+        assert_eq!(b.last_unreported(10, 60, 10), Some((40, 50)));
+        b.clear();
+        assert!(b.is_empty());
+    }
+}
