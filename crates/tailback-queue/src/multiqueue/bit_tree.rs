@@ -1,0 +1,110 @@
+//! A growing set of small numbers that knows its lowest and its highest.
+//!
+//! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three levels
+//! cover 262,144 numbers. Setting, clearing and both extremes scan one word a level. Grows to the largest number set.
+//!
+//! Source: the bitmap with summary words of `spec/multi-queue-buffers.md` 2.2.
+
+/// A set of `u32`.
+#[derive(Clone, Debug, Default)]
+pub struct BitTree {
+    /// `levels[0]` holds the numbers; the last level is one word. Empty until the first number.
+    levels: Vec<Vec<u64>>,
+}
+
+impl BitTree {
+    /// Add a number.
+    pub fn set(&mut self, n: u32) {
+        let mut i = n as usize;
+        if self.levels.first().is_none_or(|l| l.len() <= i / 64) {
+            self.grow(i / 64 + 1);
+        }
+        for level in &mut self.levels {
+            let word = &mut level[i / 64];
+            let was = *word;
+            *word |= 1 << (i % 64);
+            if was != 0 {
+                return;
+            }
+            i /= 64;
+        }
+    }
+
+    /// Remove a number, whether it is there or not.
+    pub fn clear(&mut self, n: u32) {
+        let mut i = n as usize;
+        for level in &mut self.levels {
+            let Some(word) = level.get_mut(i / 64) else { return };
+            *word &= !(1 << (i % 64));
+            if *word != 0 {
+                return;
+            }
+            i /= 64;
+        }
+    }
+
+    pub fn lowest(&self) -> Option<u32> {
+        self.descend(|word| word.trailing_zeros())
+    }
+
+    pub fn highest(&self) -> Option<u32> {
+        self.descend(|word| 63 - word.leading_zeros())
+    }
+
+    fn descend(&self, choose: impl Fn(u64) -> u32) -> Option<u32> {
+        if *self.levels.last()?.first()? == 0 {
+            return None;
+        }
+        Some(
+            self.levels
+                .iter()
+                .rev()
+                .fold(0, |i, level| i * 64 + choose(level[i as usize])),
+        )
+    }
+
+    /// Make room for this many words of numbers, doubling, and summarise again.
+    fn grow(&mut self, words: usize) {
+        let mut numbers = self.levels.drain(..).next().unwrap_or_default();
+        numbers.resize(words.next_power_of_two(), 0);
+        self.levels.push(numbers);
+        while let Some(below) = self.levels.last().filter(|l| l.len() > 1) {
+            let bits = |chunk: &[u64]| {
+                chunk
+                    .iter()
+                    .rev()
+                    .fold(0, |bits, word| bits << 1 | u64::from(*word != 0))
+            };
+            let above = below.chunks(64).map(bits).collect();
+            self.levels.push(above);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set(steps in prop::collection::vec((any::<bool>(), prop_oneof![0u32..200, 0u32..300_000]), 0..300)) {
+            let mut tree = BitTree::default();
+            let mut naive = BTreeSet::new();
+            for (add, n) in steps {
+                if add {
+                    tree.set(n);
+                    naive.insert(n);
+                } else {
+                    // Clear what is there, mostly.
+                    let n = naive.range(n..).next().copied().unwrap_or(n);
+                    tree.clear(n);
+                    naive.remove(&n);
+                }
+                prop_assert_eq!(tree.lowest(), naive.first().copied());
+                prop_assert_eq!(tree.highest(), naive.last().copied());
+            }
+        }
+    }
+}
