@@ -1,0 +1,36 @@
+//! Several queues behind one line and in one buffer.
+//!
+//! A port is put together from three pieces that know nothing of each other: a classifier (which packets share a queue), a
+//! scheduler (whose turn it is) and a drop policy (who loses when the buffer is full). [`port::Port`] is the frame that
+//! calls them, [`pieces`] their traits. `Port<P, PerFlow, Drr, Sticky>` is QSDRR; any other combination runs as well.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`port`], [`pieces`] | the frame, and the hooks of the pieces |
+//! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
+//! | [`per_flow`], [`hash`] | classifiers: a queue a flow, flows dealt out evenly, hashing |
+//! | [`drr`] | scheduler: deficit round robin |
+//! | [`longest`], [`throughput`], [`sticky`] | drop policies: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
+//! | [`length_index`], [`bit_tree`], [`rate_heap`] | the longest, the shortest, the fastest queue at once |
+//! | [`models`] | shared parameters, and how a scenario's settings become a port |
+//!
+//! To add a discipline: one file with a new piece and its `MODEL`, and a line in [`models`].
+
+pub mod arena;
+pub mod bit_tree;
+pub mod drr;
+pub mod hash;
+pub mod length_index;
+pub mod longest;
+pub mod models;
+pub mod per_flow;
+pub mod pieces;
+pub mod port;
+pub mod rate_heap;
+pub mod sticky;
+pub mod store;
+pub mod throughput;
+
+pub use pieces::{Classifier, DropPolicy, Scene, Scheduler, ServiceOrder};
+pub use port::Port;
+pub use store::{QueueId, Store};
