@@ -1,0 +1,107 @@
+//! Queue-state drop (QSDRR): the victim stays the victim until it has become the shortest queue.
+//!
+//! Longest-queue drop makes all flows of equal queues lose at every overflow, so that they halve together and the line
+//! runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps losing until
+//! it is shorter than every other that is not empty; only then is another chosen. With n equal queues and n packets to shed
+//! the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
+//!
+//! * The question "is it the shortest?" is put when room is needed, before the eviction. A tie with another queue keeps
+//!   the victim (A6): only the strict reading gives the published number of victims.
+//! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is chosen
+//!   again. The victim outlives the times without overflow; there is no timer.
+//!
+//! State: the [`LengthIndex`] and `sticky`, a queue or none, at first none. A packet costs one change of the index, an
+//! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe `victim`.
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR); `spec/multi-queue-buffers.md` 2.6 and 3.2.
+
+use super::drr::QUANTUM;
+use super::length_index::{LengthIndex, TIE, Tie};
+use super::models::{BUFFER, COUNT_NEWCOMER, HASH_KEY, MAPPER, QUEUES};
+use super::per_flow::QUEUE_FLOW;
+use super::pieces::{DropPolicy, Scene};
+use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
+use super::store::{QueueId, Unit};
+use tailback_base::{Model, Packet, ProbeDef, Stream};
+
+/// The sticky victim, told on every change.
+pub const VICTIM: ProbeDef = ProbeDef {
+    name: "victim",
+    unit: "queue",
+    doc: "The queue that loses when the buffer is full.",
+    per: "",
+};
+
+pub static MODEL: Model = Model {
+    name: "qsdrr",
+    family: "queue",
+    title: "Queue-state deficit round robin",
+    summary: "Deficit round robin whose overflow victim is sticky. Measure: each queue's length. Function: the victim is \
+              the longest queue when it is chosen, and stays until it is strictly the shortest. Action: when the buffer \
+              is full, the victim's front packet is dropped (overflow); it never marks.",
+    source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
+    params: &[BUFFER, QUANTUM, MAPPER, QUEUES, HASH_KEY, TIE, COUNT_NEWCOMER],
+    probes: &[
+        BACKLOGGED,
+        QUEUE_PACKETS,
+        QUEUE_BYTES,
+        EVICTED_BYTES,
+        EVICTED_SHARE,
+        QUEUE_FLOW,
+        VICTIM,
+    ],
+};
+
+/// Drop from one queue until it is the shortest.
+#[derive(Debug)]
+pub struct Sticky {
+    index: LengthIndex,
+    sticky: Option<QueueId>,
+}
+
+impl Sticky {
+    /// For a buffer that counts in `unit`. The stream is drawn from for `Tie::Random` only.
+    pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Sticky {
+        Sticky {
+            index: LengthIndex::new(unit, tie, stream),
+            sticky: None,
+        }
+    }
+
+    /// The present victim.
+    pub fn sticky(&self) -> Option<QueueId> {
+        self.sticky
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for Sticky {
+    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        if self.sticky.is_none_or(|q| self.index.strictly_shortest(q)) {
+            let chosen = self.index.longest(scene.order);
+            if chosen != self.sticky {
+                self.sticky = chosen;
+                scene.note(0, 0, chosen.map_or(f64::NAN, f64::from));
+            }
+        }
+        self.sticky
+    }
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[VICTIM] }
+    }
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        self.sticky.map_or(f64::NAN, f64::from)
+    }
+}
+
+#[cfg(test)]
+#[path = "sticky_tests.rs"]
+mod tests;
