@@ -2,7 +2,7 @@
 
 use crate::discipline::QueueDiscipline;
 use crate::fifo::{DropTail, Fifo};
-use crate::{blue, codel, fifo, front_drop, random_drop, red};
+use crate::{blue, codel, fifo, front_drop, multiqueue, random_drop, red};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Packet, Settings, Size, Stream};
 
@@ -23,6 +23,9 @@ pub static MODELS: &[&Model] = &[
     &red::MODEL,
     &blue::MODEL,
     &codel::MODEL,
+    &multiqueue::longest::MODEL,
+    &multiqueue::throughput::MODEL,
+    &multiqueue::sticky::MODEL,
 ];
 
 /// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
@@ -46,6 +49,7 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         "red" => Ok(Box::new(red::build(settings, place)?)),
         "blue" => Ok(Box::new(blue::build(settings, place)?)),
         "codel" => Ok(Box::new(codel::build(settings)?)),
+        "drr" | "tdrr" | "qsdrr" => multiqueue::models::build(settings, place),
         _ => Err(Refusal::new(format!("there is no queue discipline \"{name}\""), "see `tailback describe`")),
     }
 }
