@@ -21,6 +21,7 @@
 //! ```
 
 pub mod canonical;
+pub mod describe;
 pub mod document;
 pub mod error;
 mod file;
@@ -30,10 +31,16 @@ pub mod overrides;
 pub mod read;
 pub mod recording;
 pub mod routes;
+pub mod schema;
 pub mod table;
 pub mod tables;
 pub mod topology;
 pub mod traffic_models;
+
+#[cfg(test)]
+mod tests_errors;
+#[cfg(test)]
+mod tests_reading;
 
 pub use error::{Problem, ScenarioError};
 

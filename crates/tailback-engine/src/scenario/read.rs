@@ -217,9 +217,13 @@ fn named<'d>(r: &mut Reader, node: Option<&'d Node>, family: &str) -> Vec<&'d En
         return vec![];
     };
     let mut good = vec![];
+    let mut nameless = false;
     for entry in entries {
         if !matches!(entry.node.tree, Tree::Table(_)) {
-            // `[link]` with `rate = ...` below it: the name is forgotten.
+            // `[link]` with `rate = ...` below it: the name is forgotten. Said once, not for each key.
+            if std::mem::replace(&mut nameless, true) {
+                continue;
+            }
             let path = join(family, &entry.key);
             let problem = format!(
                 "\"{}\" stands in [{family}] itself",

@@ -130,8 +130,13 @@ impl Reader {
             } else {
                 filled.settings.is_given(p.name)
             };
-            // A key that was given wrongly has been complained about already.
-            if p.default.is_empty() && !given && node.get(p.name).is_none() {
+            // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
+            let meant = || {
+                self.problems[before..]
+                    .iter()
+                    .any(|q| q.nearest.as_deref() == Some(p.name))
+            };
+            if p.default.is_empty() && !given && node.get(p.name).is_none() && !meant() {
                 self.missing(p, node, path, model);
             }
         }

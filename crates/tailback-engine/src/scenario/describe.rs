@@ -1,0 +1,247 @@
+//! The reference of models, as data for programs, as text for terminals and as Markdown for the docs.
+
+use super::models;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use tailback_base::model::{Model, Param};
+
+/// One model as data.
+pub fn model(m: &Model) -> Value {
+    let params: Vec<Value> = m
+        .params
+        .iter()
+        .map(|p| {
+            json!({
+                "name": p.name,
+                "kind": p.kind.noun(),
+                "allowed": p.kind.allowed(),
+                "default": if matches!(p.default, "" | "none") { Value::Null } else { json!(p.default) },
+                "required": p.default.is_empty(),
+                "doc": p.doc,
+                "source": p.source,
+            })
+        })
+        .collect();
+    let probes: Vec<Value> = m
+        .probes
+        .iter()
+        .map(|p| json!({ "name": p.name, "unit": p.unit, "doc": p.doc, "per": p.per }))
+        .collect();
+    json!({
+        "name": m.name,
+        "family": m.family,
+        "title": m.title,
+        "summary": m.summary,
+        "source": m.source,
+        "parameters": params,
+        "probes": probes,
+    })
+}
+
+/// Every model, by family.
+pub fn list() -> Value {
+    let families = models::FAMILIES.iter().map(|f| {
+        let models: Vec<Value> = models::family(f)
+            .iter()
+            .map(|m| json!({ "name": m.name, "title": m.title, "summary": m.summary }))
+            .collect();
+        json!({ "family": f, "models": models })
+    });
+    Value::Array(families.collect())
+}
+
+/// The models of a name as text, or, when there is none, what to try instead.
+///
+/// # Errors
+/// A sentence that names the nearest model.
+pub fn text_of(name: &str) -> Result<String, String> {
+    let found = models::named(name);
+    if found.is_empty() {
+        let hint = match models::nearest_name(name) {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => "`tailback describe` alone lists all".to_string(),
+        };
+        return Err(format!(
+            "there is no model \"{}\"; {hint}",
+            super::error::shorten(name, 60)
+        ));
+    }
+    Ok(found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"))
+}
+
+/// One model as text of at most 100 columns.
+pub fn text(m: &Model) -> String {
+    let mut out = format!("{} ({}): {}\n", m.name, m.family, m.title);
+    wrap(&mut out, m.summary, 2);
+    if !m.source.is_empty() {
+        wrap(&mut out, &format!("Source: {}", m.source), 2);
+    }
+    if !m.params.is_empty() {
+        out.push_str("\nParameters\n");
+        for p in m.params {
+            let _ = writeln!(out, "  {} = {}", p.name, default_of(p));
+            wrap(&mut out, p.doc, 6);
+            wrap(&mut out, &format!("Allowed: {}.", p.kind.allowed()), 6);
+            if !p.source.is_empty() {
+                wrap(&mut out, &format!("Source: {}.", p.source), 6);
+            }
+        }
+    }
+    if !m.probes.is_empty() {
+        out.push_str("\nProbes\n");
+        for p in m.probes {
+            let per = if p.per.is_empty() {
+                String::new()
+            } else {
+                format!(", one for each {}", p.per)
+            };
+            let _ = writeln!(out, "  {} ({}{per})", p.name, p.unit);
+            wrap(&mut out, p.doc, 6);
+        }
+    }
+    out
+}
+
+/// The list of all models as text, one line each.
+pub fn list_text() -> String {
+    let mut out = String::new();
+    for family in models::FAMILIES {
+        let _ = writeln!(out, "{family}");
+        for m in models::family(family) {
+            let _ = writeln!(out, "  {:<16}{}", m.name, m.title);
+        }
+    }
+    out
+}
+
+/// One model as a Markdown section with a table of its parameters.
+pub fn markdown(m: &Model) -> String {
+    let mut out = format!("### `{}`: {}\n\n{}\n", m.name, m.title, m.summary);
+    if !m.source.is_empty() {
+        let _ = writeln!(out, "\nSource: {}.", m.source.trim_end_matches('.'));
+    }
+    if !m.params.is_empty() {
+        out.push_str("\n| Parameter | Default | Meaning | Allowed | Source |\n|---|---|---|---|---|\n");
+        for p in m.params {
+            let default = if matches!(p.default, "" | "none") {
+                default_of(p)
+            } else {
+                format!("`{}`", p.default)
+            };
+            let cells = [
+                format!("`{}`", p.name),
+                default,
+                p.doc.into(),
+                p.kind.allowed(),
+                p.source.into(),
+            ];
+            let _ = writeln!(
+                out,
+                "| {} |",
+                cells.map(|c| c.replace('|', "\\|").replace('\n', " ")).join(" | ")
+            );
+        }
+    }
+    if !m.probes.is_empty() {
+        out.push_str("\n| Probe | Unit | Meaning |\n|---|---|---|\n");
+        for p in m.probes {
+            let per = if p.per.is_empty() {
+                String::new()
+            } else {
+                format!(" (by {})", p.per)
+            };
+            let _ = writeln!(
+                out,
+                "| `{}` | {}{per} | {} |",
+                p.name,
+                p.unit,
+                p.doc.replace('|', "\\|")
+            );
+        }
+    }
+    out
+}
+
+/// The whole reference in Markdown.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Reference of the scenario\n\nMade by `tailback describe --markdown` from the declarations in the code. Do not edit.\n",
+    );
+    for family in models::FAMILIES {
+        let _ = write!(out, "\n## {}\n", title(family));
+        for m in models::family(family) {
+            let _ = write!(out, "\n{}", markdown(m));
+        }
+    }
+    out
+}
+
+fn title(family: &str) -> &'static str {
+    match family {
+        "table" => "Tables",
+        "topology" => "Topologies",
+        "queue" => "Queue disciplines",
+        "transport" => "Transports",
+        "traffic" => "Traffic",
+        "sizes" => "Packet sizes",
+        "instants" => "Instants",
+        "impairment" => "Impairments",
+        "rate-change" => "Rate changes",
+        _ => "Others",
+    }
+}
+
+fn default_of(p: &Param) -> String {
+    match p.default {
+        "" => "must be given".into(),
+        "none" => "none".into(),
+        text => text.into(),
+    }
+}
+
+/// Append a paragraph, indented, broken between words at 100 columns.
+fn wrap(out: &mut String, text: &str, indent: usize) {
+    let mut column = 0;
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if column > 0 && column + 1 + width > 100 {
+            out.push('\n');
+            column = 0;
+        }
+        if column == 0 {
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += width;
+    }
+    if column > 0 {
+        out.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_model_is_described_in_full() {
+        let reference = reference();
+        for m in models::all() {
+            let (text, markdown, data) = (text(m), markdown(m), model(m));
+            assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
+            assert!(reference.contains(&markdown));
+            assert_eq!(data["parameters"].as_array().unwrap().len(), m.params.len());
+            for p in m.params {
+                assert!(text.contains(p.name) && markdown.contains(p.name));
+            }
+        }
+        assert!(text_of("poisson").unwrap().matches("poisson (").count() == 2);
+        assert!(text_of("dropptail").unwrap_err().contains("\"droptail\""));
+        assert!(list_text().contains("dumbbell"));
+        assert!(list().as_array().unwrap().len() == models::FAMILIES.len());
+    }
+}

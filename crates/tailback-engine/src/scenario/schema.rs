@@ -1,0 +1,234 @@
+//! The JSON schema (draft 2020-12) of a scenario, made from the declarations, so that editors complete and check.
+//!
+//! It is a little more lenient than [`super::read`]: it knows ranges of plain numbers and the spelling of units, not the
+//! ranges of quantities with units, nor what one key says about another. It never refuses what the reader accepts.
+
+use super::canonical;
+use super::document::{Node, Tree};
+use super::error::At;
+use super::models;
+use super::table::is_structural;
+use super::tables;
+use serde_json::{Map, Value, json};
+use tailback_base::model::{Kind, Model, Param, Raw};
+
+/// Numbers as the unit parser reads them.
+const NUMBER: &str = r"\s*[+]?[0-9._]+([eE][+-]?[0-9_]+)?\s*";
+const TIME_UNITS: &str = "ns|us|\u{b5}s|\u{3bc}s|ms|s|sec|second|seconds|min|h";
+const RATE_UNITS: &str = "[kKMGT]?(bits?/s|bps|b/s)";
+const BYTE_UNITS: &str = "B|bytes?|[kKMG]B|[KMG]iB";
+const PACKET_UNITS: &str = "packets?|pkts?";
+const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
+
+/// The schema of the whole scenario.
+pub fn schema() -> Value {
+    let mut definitions = Map::new();
+    for model in [&tables::LINK, &tables::FLOWS, &tables::RECORD] {
+        definitions.insert(model.name.to_string(), table(model));
+    }
+    for family in models::FAMILIES.iter().filter(|f| **f != "table") {
+        definitions.insert((*family).to_string(), choice(family));
+        for model in models::family(family) {
+            definitions.insert(format!("{family}.{}", model.name), object(model, true));
+        }
+    }
+    // In a flows table the transport's name is a key, and `kind` is said by it.
+    for model in models::family("transport") {
+        let reference = format!("flows.{}", model.name);
+        definitions.insert(reference.clone(), object(model, false));
+        if let Some(properties) = definitions
+            .get_mut("flows")
+            .and_then(|f| f["properties"].as_object_mut())
+        {
+            properties.insert(
+                model.name.to_string(),
+                json!({ "$ref": format!("#/$defs/{reference}"), "description": model.summary }),
+            );
+        }
+    }
+    let mut top = table(&tables::SCENARIO);
+    top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    top["title"] = json!("tailback scenario");
+    top["required"] = json!(["duration", "flows"]);
+    top["$defs"] = Value::Object(definitions);
+    top
+}
+
+fn table(model: &Model) -> Value {
+    let mut schema = object(model, false);
+    // A link beside a topology may leave everything out, so nothing is required of it here.
+    if model.name == "link" {
+        schema.as_object_mut().map(|o| o.remove("required"));
+    }
+    schema
+}
+
+/// A table of one model. With `kind`, the table says which model it is.
+fn object(model: &Model, kind: bool) -> Value {
+    let mut properties = Map::new();
+    let mut required = vec![];
+    if kind {
+        properties.insert(
+            "kind".into(),
+            json!({ "const": model.name, "description": model.title }),
+        );
+        if models::family(model.family).len() > 1 {
+            required.push(json!("kind"));
+        }
+    }
+    for p in model.params {
+        if p.default.is_empty() {
+            required.push(json!(p.name));
+        }
+        properties.insert(p.name.to_string(), param(p));
+    }
+    let description = if model.source.is_empty() {
+        model.summary.to_string()
+    } else {
+        format!("{} Source: {}.", model.summary, model.source)
+    };
+    json!({
+        "type": "object",
+        "title": model.title,
+        "description": description,
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+fn param(p: &Param) -> Value {
+    let mut schema = of_kind(&p.kind);
+    let mut text = p.doc.to_string();
+    if !is_structural(&p.kind) {
+        text.push_str(&format!(" Allowed: {}.", p.kind.allowed()));
+    }
+    if !p.source.is_empty() {
+        text.push_str(&format!(" Source: {}.", p.source));
+    }
+    schema["description"] = json!(text);
+    if !matches!(p.default, "" | "none") {
+        let node = Node {
+            at: At::Nowhere,
+            tree: Tree::Scalar(Raw::from_word(p.default)),
+        };
+        schema["default"] = canonical::to_json(&node);
+    }
+    schema
+}
+
+fn pattern(units: &str) -> Value {
+    json!({ "type": "string", "pattern": format!("^{NUMBER}({units})\\s*$") })
+}
+
+fn of_kind(kind: &Kind) -> Value {
+    match kind {
+        Kind::Bool => json!({ "type": "boolean" }),
+        // Beyond 2^53 a bound cannot be told from its neighbours in JSON.
+        Kind::Count { min, max } if *max < 1 << 53 => json!({ "type": "integer", "minimum": min, "maximum": max }),
+        Kind::Count { min, .. } => json!({ "type": "integer", "minimum": min }),
+        Kind::Real { min, max } => {
+            let mut schema = json!({ "type": "number" });
+            for (word, bound) in [("minimum", min), ("maximum", max)] {
+                if bound.is_finite() && bound.abs() < f64::MAX {
+                    schema[word] = json!(bound);
+                }
+            }
+            schema
+        }
+        Kind::Time { .. } => pattern(TIME_UNITS),
+        Kind::Rate { .. } => pattern(RATE_UNITS),
+        Kind::Size => {
+            json!({ "type": "string", "pattern": format!("^({NUMBER}({PACKET_UNITS}|{BYTE_UNITS})|\\s*unlimited)\\s*$") })
+        }
+        Kind::Level => pattern(&format!("%|{PACKET_UNITS}|{BYTE_UNITS}")),
+        Kind::Bytes { .. } => pattern(BYTE_UNITS),
+        Kind::Choice(words) => json!({ "enum": words }),
+        Kind::Text => json!({ "type": "string" }),
+        Kind::PerFlow(k) | Kind::List(k) => {
+            let one = of_kind(k);
+            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": usize::from(!is_structural(k)) }] })
+        }
+        Kind::Model(family) => json!({ "$ref": format!("#/$defs/{family}") }),
+        Kind::Named(table) => {
+            json!({ "type": "object", "propertyNames": { "pattern": NAME }, "additionalProperties": { "$ref": format!("#/$defs/{table}") } })
+        }
+    }
+}
+
+/// A name or a table of one of the family's models.
+fn choice(family: &str) -> Value {
+    let all = models::family(family);
+    let bare: Vec<&str> = all
+        .iter()
+        .filter(|m| m.params.iter().all(|p| !p.default.is_empty()))
+        .map(|m| m.name)
+        .collect();
+    let mut options = vec![];
+    if family == "instants" {
+        let instant = of_kind(&tables::TIME);
+        options.push(json!({ "anyOf": [instant.clone(), { "type": "array", "items": instant, "minItems": 1 }] }));
+    } else if !bare.is_empty() {
+        options.push(json!({ "enum": bare }));
+    }
+    options.extend(
+        all.iter()
+            .map(|m| json!({ "$ref": format!("#/$defs/{family}.{}", m.name) })),
+    );
+    json!({ "oneOf": options })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn references(v: &Value, found: &mut Vec<String>) {
+        match v {
+            Value::Object(map) => {
+                found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_string));
+                map.values().for_each(|v| references(v, found));
+            }
+            Value::Array(list) => list.iter().for_each(|v| references(v, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn the_schema_is_json_and_covers_every_parameter() {
+        let schema: Value = serde_json::from_str(&schema().to_string()).unwrap();
+        let definitions = schema["$defs"].as_object().unwrap();
+        for model in models::all() {
+            let object = match (model.family, model.name) {
+                ("table", "scenario") => &schema,
+                ("table", name) => &definitions[name],
+                (family, name) => &definitions[&format!("{family}.{name}")],
+            };
+            for p in model.params {
+                let property = &object["properties"][p.name];
+                assert!(
+                    property["description"].as_str().unwrap().starts_with(p.doc),
+                    "{}.{}",
+                    model.name,
+                    p.name
+                );
+                assert_eq!(
+                    property.get("default").is_some(),
+                    !matches!(p.default, "" | "none"),
+                    "{}.{}",
+                    model.name,
+                    p.name
+                );
+            }
+            assert_eq!(object["additionalProperties"], json!(false));
+        }
+        let mut found = vec![];
+        references(&schema, &mut found);
+        assert!(found.len() > 20);
+        for reference in found {
+            assert!(
+                definitions.contains_key(reference.strip_prefix("#/$defs/").unwrap()),
+                "{reference}"
+            );
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! Each way a scenario can be wrong, and the message it must get: file, line, key, value and what to write instead.
+
+use super::error::{Problem, ScenarioError};
+use super::{load_file, load_json, load_text};
+
+pub const GOOD: &str = r#"duration = "10s"
+[link.bottleneck]
+from = "left"
+to = "right"
+rate = "5Mbps"
+delay = "10ms"
+queue = { kind = "droptail", buffer = "100 packets" }
+[flows.web]
+count = 4
+from = "left"
+to = "right"
+rtt = ["40ms", "100ms"]
+transport = "udp"
+traffic = { kind = "poisson", rate = "1Mbps" }
+[record.queue]
+link = "bottleneck"
+probes = ["queue"]
+every = "100ms"
+"#;
+
+fn error(text: &str) -> ScenarioError {
+    load_text(text, "lab.toml", &[]).expect_err(text)
+}
+
+/// The one problem of the good scenario after a replacement.
+fn broken(from: &str, to: &str) -> Problem {
+    assert!(GOOD.contains(from), "{from}");
+    let e = error(&GOOD.replacen(from, to, 1));
+    assert_eq!(e.problems.len(), 1, "{e}");
+    let shown = e.to_string();
+    let p = e.problems[0].clone();
+    assert!(
+        shown.contains("lab.toml") && shown.contains(&p.key) && shown.contains(&p.remedy),
+        "{shown}"
+    );
+    p
+}
+
+#[track_caller]
+fn check(p: &Problem, line: usize, key: &str, value: &str, remedy: &str) {
+    assert_eq!(
+        (p.place.line, p.key.as_str(), p.value.as_str()),
+        (Some(line), key, value),
+        "{p:#?}"
+    );
+    assert!(p.remedy.contains(remedy), "{p:#?}");
+}
+
+#[test]
+fn the_good_one_is_good() {
+    load_text(GOOD, "lab.toml", &[]).unwrap();
+}
+
+#[test]
+fn an_unknown_key_names_the_nearest() {
+    let p = broken("delay =", "dealy =");
+    // The missing delay is said too, unless the unknown key is plainly meant for it.
+    check(&p, 6, "link.bottleneck.dealy", "\"10ms\"", "did you mean \"delay\"?");
+    assert_eq!(p.nearest.as_deref(), Some("delay"));
+    let p = broken("[record.queue]", "[records.queue]");
+    check(
+        &p,
+        15,
+        "records",
+        "{ queue = { link = \"bottleneck\", probes = [\"queue\"], every = \"100ms\" } }",
+        "record",
+    );
+    let p = broken("kind = \"droptail\",", "kind = \"droptail\", bufer_size = 3,");
+    assert_eq!(p.code, "unknown-key");
+}
+
+#[test]
+fn a_wrong_or_missing_unit() {
+    check(
+        &broken("\"5Mbps\"", "\"5MB/s\""),
+        5,
+        "link.bottleneck.rate",
+        "\"5MB/s\"",
+        "bits per second",
+    );
+    check(
+        &broken("\"5Mbps\"", "\"5mbps\""),
+        5,
+        "link.bottleneck.rate",
+        "\"5mbps\"",
+        "capital M",
+    );
+    check(&broken("\"5Mbps\"", "5"), 5, "link.bottleneck.rate", "5", "\"5Mbps\"");
+    check(
+        &broken("\"10ms\"", "\"10m\""),
+        6,
+        "link.bottleneck.delay",
+        "\"10m\"",
+        "\"min\"",
+    );
+    check(
+        &broken("\"100 packets\"", "100"),
+        7,
+        "link.bottleneck.queue.buffer",
+        "100",
+        "100 packets",
+    );
+    check(
+        &broken("\"100ms\"]", "\"100 apples\"]"),
+        12,
+        "flows.web.rtt[1]",
+        "\"100 apples\"",
+        "ms",
+    );
+    check(
+        &broken("\"10s\"", "07:32:00"),
+        1,
+        "duration",
+        "\"07:32:00\"",
+        "write a number with",
+    );
+}
+
+#[test]
+fn a_zero_rate() {
+    let p = broken("\"5Mbps\"", "\"0Mbps\"");
+    check(&p, 5, "link.bottleneck.rate", "\"0Mbps\"", "at least 1 bps");
+    assert!(p.allowed.contains("1bps"));
+    check(
+        &broken("rate = \"1Mbps\"", "rate = \"0bps\""),
+        14,
+        "flows.web.traffic.rate",
+        "\"0bps\"",
+        "at least 1 bps",
+    );
+}
+
+#[test]
+fn an_unreachable_destination() {
+    let p = broken("to = \"right\"\nrtt", "to = \"rihgt\"\nrtt");
+    check(&p, 11, "flows.web.to", "rihgt", "did you mean \"right\"?");
+    let island = format!(
+        "{GOOD}[link.island]\nfrom = \"right2\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"1ms\"\nqueue = \"droptail\"\n"
+    );
+    let e = error(&island.replacen("to = \"right\"\nrtt", "to = \"right2\"\nrtt", 1));
+    check(e.first(), 11, "flows.web.to", "right2", "add a link");
+    assert_eq!(e.first().nearest.as_deref(), Some("right"));
+    assert_eq!(e.first().code, "unreachable");
+    let p = broken("to = \"right\"\nrtt", "to = \"left\"\nrtt");
+    check(&p, 11, "flows.web.to", "left", "two different nodes");
+}
+
+#[test]
+fn a_negative_delay() {
+    check(
+        &broken("\"10ms\"", "\"-10ms\""),
+        6,
+        "link.bottleneck.delay",
+        "\"-10ms\"",
+        "0 or more",
+    );
+}
+
+#[test]
+fn a_buffer_of_nothing() {
+    check(
+        &broken("\"100 packets\"", "\"0 packets\""),
+        7,
+        "link.bottleneck.queue.buffer",
+        "\"0 packets\"",
+        "at least 1",
+    );
+    check(
+        &broken("\"100 packets\"", "\"0B\""),
+        7,
+        "link.bottleneck.queue.buffer",
+        "\"0B\"",
+        "at least 1",
+    );
+}
+
+#[test]
+fn duplicate_names() {
+    let p = broken("from = \"left\"\nto", "from = \"left\"\nfrom = \"left\"\nto");
+    assert_eq!((p.place.line, p.code), (Some(4), "duplicate"));
+    assert!(
+        p.problem.contains("\"from\" is given twice") && p.remedy.contains("rename"),
+        "{p:?}"
+    );
+    let e = error(&format!("{GOOD}[link.bottleneck]\nrate = \"1Mbps\"\n"));
+    assert_eq!((e.first().place.line, e.first().code), (Some(19), "duplicate"), "{e}");
+    let e = load_json(r#"{"duration": "1s", "duration": "2s"}"#, "builder", &[]).unwrap_err();
+    assert!(e.first().problem.contains("\"duration\" is given twice"), "{e}");
+    let p = broken("[\"queue\"]", "[\"queue\", \"queue\"]");
+    check(&p, 17, "record.queue.probes[1]", "queue", "name it once");
+}
+
+#[test]
+fn nothing_in_the_file() {
+    for text in ["", "\n\n", "# nothing\n", "\u{feff}"] {
+        let e = error(text);
+        assert_eq!((e.problems.len(), e.first().code), (1, "empty"));
+        assert!(e.first().remedy.contains("duration = \"100s\""), "{e}");
+        assert!(e.to_string().contains("lab.toml"));
+    }
+}
+
+#[test]
+fn files_that_are_none() {
+    let dir = std::env::temp_dir().join(format!("tailback-scenario-{}", std::process::id()));
+    std::fs::create_dir_all(&dir).unwrap();
+    let e = load_file(&dir, &[]).unwrap_err();
+    assert!(
+        e.to_string().contains("is a directory") && e.first().remedy.contains(".toml"),
+        "{e}"
+    );
+    let good = dir.join("good.toml");
+    std::fs::write(&good, GOOD).unwrap();
+    assert_eq!(load_file(&good, &[]).unwrap().spec.name, "good");
+    let e = load_file(&dir, &[]).unwrap_err();
+    assert!(e.first().remedy.contains("good.toml"), "{e}");
+    let e = load_file(dir.join("nowhere.toml"), &[]).unwrap_err();
+    assert!(
+        e.first().problem.contains("there is no file") && e.first().remedy.contains("path"),
+        "{e}"
+    );
+    let bytes = dir.join("bytes.toml");
+    std::fs::write(&bytes, b"duration = \"10s\"\nname = \"caf\xe9\"\n").unwrap();
+    let e = load_file(&bytes, &[]).unwrap_err();
+    assert_eq!(
+        (e.first().place.line, e.first().place.column),
+        (Some(2), Some(12)),
+        "{e}"
+    );
+    assert!(
+        e.first().problem.contains("0xe9") && e.first().remedy.contains("UTF-8"),
+        "{e}"
+    );
+    std::fs::write(&bytes, b"\xff\xfed\0u\0").unwrap();
+    assert!(load_file(&bytes, &[]).unwrap_err().first().remedy.contains("UTF-16"));
+    let long = std::fs::File::create(&bytes).unwrap();
+    long.set_len(super::file::LONGEST_FILE + 1).unwrap();
+    assert!(
+        load_file(&bytes, &[])
+            .unwrap_err()
+            .first()
+            .problem
+            .contains("longer than 64 MB")
+    );
+    std::fs::remove_dir_all(&dir).unwrap();
+}
+
+#[test]
+fn a_truncated_file() {
+    for text in [
+        "duration = \"10s\"\n[link.bottle",
+        "duration = \"10s\"\nname = \"lab",
+        "duration =",
+        "flows.a = { count = 1,",
+    ] {
+        let e = error(text);
+        assert_eq!(e.first().code, "syntax", "{e}");
+        assert!(e.first().remedy.contains("cut off"), "{e}");
+        assert!(e.first().place.line.is_some());
+    }
+}
+
+#[test]
+fn a_thousand_million_flows() {
+    let p = broken("count = 4", "count = 1_000_000_000");
+    check(&p, 9, "flows.web.count", "1000000000", "at most 2000000 flows");
+    assert!(p.problem.contains("GB of memory"));
+    let e = error(&format!("{GOOD}[flows.more]\ncount = 1_999_999\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"1kbps\" }}\n").replace("every = \"100ms\"", "every = \"10s\""));
+    check(e.first(), 20, "flows.more.count", "2000003", "all groups together");
+}
+
+#[test]
+fn what_is_not_there() {
+    let e = error("duration = \"1s\"\n");
+    assert!(
+        e.problems.iter().any(|p| p.key == "link") && e.problems.iter().any(|p| p.key == "flows"),
+        "{e}"
+    );
+    let p = broken("duration = \"10s\"\n", "");
+    assert!(
+        p.code == "missing" && p.key == "duration" && p.remedy.contains("add `duration`"),
+        "{p:?}"
+    );
+    let p = broken("rate = \"5Mbps\"\n", "");
+    assert_eq!((p.place.line, p.key.as_str()), (Some(2), "link.bottleneck.rate"));
+    let p = broken("[record.queue]\n", "[record]\n");
+    assert!(p.remedy.contains("[record.NAME]"), "{p:?}");
+}
+
+#[test]
+fn contradictions() {
+    check(
+        &broken("duration = \"10s\"", "duration = \"10s\"\nwarmup = \"20s\""),
+        2,
+        "warmup",
+        "20s",
+        "shorter than 10s",
+    );
+    check(
+        &broken("\"40ms\"", "\"10ms\""),
+        12,
+        "flows.web.rtt",
+        "10ms",
+        "at least 20ms",
+    );
+    check(
+        &broken("rtt =", "access_delay = \"1ms\"\nrtt ="),
+        13,
+        "flows.web.rtt",
+        "",
+        "keep one",
+    );
+    let p = broken("traffic = { kind = \"poisson\", rate = \"1Mbps\" }\n", "");
+    check(&p, 13, "flows.web.transport", "udp", "cbr");
+    let p = broken(
+        "[record.queue]",
+        "start = \"5s\"\nstop = [\"6s\", \"4s\"]\n[record.queue]",
+    );
+    check(&p, 16, "flows.web.stop", "4s", "later than the start");
+    check(&broken("\"10s\"", "\"4days\""), 1, "duration", "\"4days\"", "h");
+    check(&broken("\"10s\"", "\"96h\""), 1, "duration", "\"96h\"", "280800s");
+    check(
+        &broken("[\"queue\"]", "[\"qeue\"]"),
+        17,
+        "record.queue.probes[0]",
+        "qeue",
+        "did you mean \"queue\"?",
+    );
+    check(
+        &broken("link = \"bottleneck\"", "link = \"botleneck\""),
+        16,
+        "record.queue.link",
+        "botleneck",
+        "did you mean \"bottleneck\"?",
+    );
+    check(
+        &broken("\"100ms\"\n", "\"1ns\"\n"),
+        18,
+        "record.queue.every",
+        "1ns",
+        "at most",
+    );
+    check(
+        &broken("from = \"left\"\nto", "from = \"le ft\"\nto"),
+        3,
+        "link.bottleneck.from",
+        "le ft",
+        "letters",
+    );
+    check(
+        &broken("rate = \"1Mbps\"", "rate = \"50Tbps\""),
+        14,
+        "flows.web.traffic.rate",
+        "50Tbps",
+        "larger packets",
+    );
+}
+
+#[test]
+fn an_argument_is_named_instead_of_a_line() {
+    let set = |a: &str| load_text(GOOD, "lab.toml", &[a.to_string()]).unwrap_err();
+    let e = set("link.bottleneck.queue.buffer=0 packets");
+    assert!(
+        e.to_string().contains("--set link.bottleneck.queue.buffer=0 packets"),
+        "{e}"
+    );
+    assert_eq!(e.first().place.line, None);
+    for (argument, remedy) in [
+        ("rate", "path=value"),
+        ("=5", "dots between"),
+        ("link.bottleneck.rate=", "path=value"),
+        ("link.botleneck.rate=5Mbps", "\"bottleneck\""),
+        ("links.bottleneck.rate=5Mbps", "\"link\""),
+        ("flows.web.rtt[0]=5ms", "flows.web.rtt=["),
+        ("flows.web.count.x=5", "as a whole: flows.web.count="),
+        ("link.bottleneck.raet=5Mbps", "\"rate\""),
+        ("link.bottleneck.rate=5", "\"5Mbps\""),
+    ] {
+        let e = set(argument);
+        assert!(e.first().remedy.contains(remedy), "{argument}: {e}");
+        assert!(e.to_string().contains(&format!("--set {argument}")), "{e}");
+    }
+}
+
+#[test]
+fn messages_as_they_appear() {
+    let e = error(&GOOD.replace("\"5Mbps\"", "\"0Mbps\""));
+    let want = r#"error: the rate "0Mbps" is not above zero
+  --> lab.toml:5:8, link.bottleneck.rate
+   |
+ 5 | rate = "0Mbps"
+   |        ^^^^^^^
+   = allowed: a rate such as "500Mbps" from 1bps to 100Tbps
+   = help: a link needs at least 1 bps"#;
+    assert_eq!(e.to_string(), want);
+
+    let e = error(&GOOD.replace("kind = \"droptail\", buffer", "kind = \"droptail\", bufer"));
+    let shown = e.to_string();
+    let want = "error: the queue \"droptail\" has no key \"bufer\"\n  --> lab.toml:7:30, link.bottleneck.queue.bufer\n   |\n \
+        7 | queue = { kind = \"droptail\", bufer = \"100 packets\" }\n   |                              ^^^^^\n   \
+        = help: did you mean \"buffer\"? known here: ";
+    assert!(shown.starts_with(want), "{shown}");
+
+    let json = r#"{"duration": "10s", "topology": {"kind": "dumbbell", "rate": "1Mbps", "delay": "1ms", "queue": "droptail"},
+        "flows": {"a": {"transport": "udp", "traffic": {"kind": "cbr", "rate": 5}}}}"#;
+    let e = load_json(json, "builder", &[]).unwrap_err();
+    let want = r#"error: the rate 5 has no unit
+ --> builder, flows.a.traffic.rate
+  = value: 5
+  = allowed: a rate such as "500Mbps" from 1bps to 100Tbps, or a list of such, taken by the flows in turn
+  = help: write "5bps" or "5Mbps""#;
+    assert_eq!(e.to_string(), want);
+}
+
+#[test]
+fn all_problems_are_collected_up_to_a_number() {
+    let mut text = GOOD.replace("\"5Mbps\"", "\"0Mbps\"").replace("count = 4", "count = 0");
+    let e = error(&text);
+    assert_eq!(e.problems.len(), 2, "{e}");
+    for i in 0..50 {
+        text.push_str(&format!("odd{i} = 1\n"));
+    }
+    let e = error(&text);
+    assert_eq!(e.problems.len(), super::error::SHOWN);
+    assert!(e.to_string().ends_with("and 40 more problems"), "{e}");
+}
