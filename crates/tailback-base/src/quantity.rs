@@ -232,7 +232,7 @@ pub fn parse_level(text: &str) -> Result<Level, Refusal> {
 /// The shortest text that reads back as this rate.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (scale, unit) in [(1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps")] {
+        for (scale, unit) in [(1_000_000_000_000, "Tbps"), (1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps")] {
             if self.0 >= scale && self.0 % (scale / 1000) == 0 {
                 return write!(f, "{}{unit}", self.0 as f64 / scale as f64);
             }
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_reads_back() {
-        for bits in [1, 999, 1_000, 1_500_000, 500_000_000, 1_200_000_000, 123_456_789] {
+        for bits in [1, 999, 1_000, 1_500_000, 500_000_000, 1_200_000_000, 123_456_789, 100_000_000_000_000] {
             assert_eq!(parse_rate(&BitRate(bits).to_string()).unwrap(), BitRate(bits));
         }
         for ns in [0, 1, 999, 1_000, 49_500_000, 1_500_000_000, 123_456_789] {
