@@ -75,6 +75,8 @@ static PARAMS: &[Param] = &[
         "The duplicates before that each release one new segment.", "RFC 3042"),
     Param::new("limited_transmit_form", Kind::Choice(&["rfc3042", "per_duplicate"]), "rfc3042",
         "How far limited transmit may exceed the window: by two segments, or by one for each duplicate so far.", "RFC 3042 section 2; per_duplicate: ns-2.35"),
+    Param::new("careful", Kind::Bool, "false",
+        "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35"),
     Param::new("partial_ack_timer", Kind::Choice(&["impatient", "slow_but_steady"]), "impatient",
         "NewReno: whether only the first or every partial ACK restarts the retransmission timer.", "RFC 6582 section 4"),
     Param::new("exit_window", Kind::Choice(&["ssthresh", "flight"]), "ssthresh",
@@ -101,6 +103,8 @@ static PARAMS: &[Param] = &[
         "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
     Param::new("rto_form", Kind::Choice(&["rfc6298", "ticks"]), "rfc6298",
         "Real arithmetic with G as a floor of the variance term, or whole ticks of the clock in fixed point.", "RFC 6298 section 2; ticks: BSD, ns-2.35"),
+    Param::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "0s",
+        "In ticks: how long before time 0 the clock ticked last.", "boot_time_ of ns-2.35"),
     Param::new("timestamps", Kind::Bool, "true",
         "A round-trip sample from every ACK, retransmissions included.", "RFC 7323"),
 
@@ -109,8 +113,8 @@ static PARAMS: &[Param] = &[
         "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2"),
     Param::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
         "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2"),
-    Param::new("ack_fills_at_once", Kind::Bool, "true",
-        "A segment that fills part of a gap is acknowledged at once.", "RFC 5681 section 4.2; off: ns-2.35"),
+    Param::new("ack_rule", Kind::Choice(&["rfc5681", "sink"]), "rfc5681",
+        "What may be delayed while nothing is missing: new data, or also a repeat of the last segment received.", "RFC 5681 section 4.2; sink: ns-2.35"),
 
     // ECN.
     Param::new("ecn", Kind::Choice(&["off", "on", "ignore", "no_echo"]), "on",

@@ -118,15 +118,15 @@ impl Receiver {
             self.delivered += new;
             up.event(AppEvent::Delivered(new));
             // RFC 5681 section 4.2: "A TCP receiver [...] SHOULD send an immediate ACK when it receives a data segment
-            // that fills in all or part of a gap in the sequence space." The plain simulator sink looks only whether
-            // more than this segment became in order.
-            let fills = if self.cfg.ack_fills_at_once { was_waiting } else { next > to };
-            self.acknowledge_in_order(fills, now);
+            // that fills in all or part of a gap in the sequence space."
+            self.acknowledge_in_order(was_waiting, now);
         } else if to <= self.next {
             if self.cfg.dsack {
                 self.duplicate = Some((from, to));
             }
-            self.due = Due::Now;
+            // ns-2's sink takes a repeat of the last segment in order for that segment, and may delay its ACK.
+            let at_once = !(self.cfg.ack_as_sink && to == self.next && self.held.is_empty());
+            self.acknowledge_in_order(at_once, now);
         } else {
             if !self.held.insert(from, to) && self.cfg.dsack {
                 self.duplicate = Some((from, to));

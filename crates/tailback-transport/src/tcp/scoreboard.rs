@@ -79,11 +79,6 @@ impl Scoreboard {
         if self.sacked.capacity() > KEEP { self.sacked = Vec::new() } else { self.sacked.clear() }
     }
 
-    /// One past the highest byte reported; 0 when there is none.
-    pub fn highest(&self) -> u64 {
-        self.sacked.last().map_or(0, |(_, hi)| *hi)
-    }
-
     pub fn mark(&self) -> u64 {
         self.mark
     }

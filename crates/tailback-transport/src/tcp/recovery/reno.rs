@@ -46,6 +46,9 @@ impl LossRecovery for Reno {
         } else if c.dup == c.cfg.dupack_threshold {
             if c.una > c.recover {
                 enter(c, d.now);
+                if c.cfg.careful {
+                    c.recover = c.max_sent;
+                }
                 *self = Reno::Recovery;
             }
         } else if *self == Reno::Recovery {
