@@ -20,7 +20,7 @@ impl Time {
     pub const NEVER: Time = Time(u64::MAX);
 
     pub fn seconds(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The nearest nanosecond to `s` seconds; negative and NaN become zero.
@@ -39,7 +39,7 @@ impl Duration {
     pub const ZERO: Duration = Duration(0);
 
     pub fn seconds(self) -> f64 {
-        self.0 as f64 * 1e-9
+        self.0 as f64 / 1e9
     }
 
     /// The nearest nanosecond to `s` seconds; negative and NaN become zero, too long saturates.

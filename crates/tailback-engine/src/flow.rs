@@ -44,6 +44,8 @@ pub struct Flow {
     /// Packets of this flow somewhere in the network.
     pub in_flight: u32,
     pub watched: bool,
+    /// The scenario made it (as opposed to an application, while running); it has a row in the results.
+    pub declared: bool,
     pub opened: Time,
     pub stats: FlowStats,
 }
@@ -71,6 +73,7 @@ pub struct Snapshot {
     pub delivered: u64,
     pub received_packets: u64,
     pub received_wire_bytes: u64,
+    pub received_payload_bytes: u64,
     pub datagrams: u64,
     pub dropped: u64,
     pub marked: u64,
@@ -90,6 +93,7 @@ impl Flow {
             delivered,
             received_packets: self.stats.received_packets,
             received_wire_bytes: self.stats.received_wire_bytes,
+            received_payload_bytes: self.stats.received_payload_bytes,
             datagrams: self.stats.datagrams,
             dropped: self.stats.dropped,
             marked: self.stats.marked,
@@ -122,6 +126,7 @@ pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
         delivered: a.delivered - b.delivered,
         received_packets: a.received_packets - b.received_packets,
         received_wire_bytes: a.received_wire_bytes - b.received_wire_bytes,
+        received_payload_bytes: a.received_payload_bytes - b.received_payload_bytes,
         datagrams: a.datagrams - b.datagrams,
         dropped: a.dropped - b.dropped,
         marked: a.marked - b.marked,

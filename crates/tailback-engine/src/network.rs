@@ -331,6 +331,7 @@ impl Network {
                 srtt_follower: NO_FOLLOWER,
                 in_flight: 0,
                 watched: false,
+                declared: true,
                 opened: Time::ZERO,
                 stats: FlowStats::default(),
             };

@@ -846,6 +846,7 @@ impl Sim {
             srtt_follower: NO_FOLLOWER,
             in_flight: 0,
             watched: false,
+            declared: false,
             opened: now,
             stats: FlowStats::default(),
         };
@@ -953,13 +954,22 @@ impl Sim {
                 let list = std::mem::take(series);
                 for &i in &list {
                     let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else { continue };
-                    let value = self.read(source);
-                    let index = match source {
-                        Source::Discipline { index, .. } => index,
-                        _ => 0,
+                    let (indices, all) = match source {
+                        Source::Discipline { index: u32::MAX, .. } => (0..u32::MAX, true),
+                        _ => (0..1, false),
                     };
-                    if let Some(r) = &mut self.recorder {
-                        r.series[i as usize].point(now, index, value);
+                    for index in indices {
+                        let value = match source {
+                            Source::Discipline { port, probe, .. } if all => self.read(Source::Discipline { port, probe, index }),
+                            _ => self.read(source),
+                        };
+                        // An indexed probe ends where it has no value.
+                        if all && value.is_nan() {
+                            break;
+                        }
+                        if let Some(r) = &mut self.recorder {
+                            r.series[i as usize].point(now, index, value);
+                        }
                     }
                 }
                 if let Tick::Sample { series, .. } = &mut self.ticks[tick as usize] {

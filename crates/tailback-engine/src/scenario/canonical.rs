@@ -74,7 +74,7 @@ pub fn to_toml(root: &Node) -> String {
 /// A table of nothing but tables, at least one.
 fn is_family(name: &str, node: &Node) -> bool {
     let tables = node.entries();
-    matches!(name, "link" | "flows" | "record")
+    matches!(name, "link" | "flows" | "profile" | "record")
         && !tables.is_empty()
         && tables.iter().all(|e| matches!(e.node.tree, Tree::Table(_)))
 }

@@ -30,8 +30,8 @@ pub enum At {
 /// One thing that is wrong.
 #[derive(Clone, Debug)]
 pub struct Problem {
-    /// What sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`, `file`,
-    /// `name`, `empty`, `limit`, `conflict`, `override`.
+    /// What sort of problem, for programs: `unknown-key`, `value`, `missing`, `unreachable`, `duplicate`, `syntax`,
+    /// `file`, `name`, `empty`, `limit`, `conflict`, `override`.
     pub code: &'static str,
     pub at: At,
     /// The path of the key, such as `link.bottleneck.rate`; empty when the problem has none.
@@ -123,9 +123,11 @@ pub struct ScenarioError {
 pub const SHOWN: usize = 12;
 
 impl ScenarioError {
-    /// The problems of a document, with their places looked up.
-    pub fn of(document: &Document, problems: Vec<Problem>) -> ScenarioError {
-        ScenarioError::in_text(&document.file, &document.text, &document.arguments, problems)
+    /// The problems of a document, with their places looked up, and how many more there were.
+    pub fn of(document: &Document, problems: Vec<Problem>, more: usize) -> ScenarioError {
+        let mut error = ScenarioError::in_text(&document.file, &document.text, &document.arguments, problems);
+        error.more += more;
+        error
     }
 
     pub fn in_text(file: &str, text: &str, arguments: &[String], mut problems: Vec<Problem>) -> ScenarioError {

@@ -5,9 +5,12 @@
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
+use super::instants::{first_instant, in_order, instants};
+use super::profiles::Profiles;
 use super::read::{among, impairments};
 use super::routes::Routes;
-use super::table::{Filled, Reader, choices, join};
+use super::sources::{packets, sizes, transport};
+use super::table::{Filled, Reader, join};
 use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use super::{models, traffic_models as own};
 use crate::packet::MAX_HOPS;
@@ -23,6 +26,8 @@ const FLOW_BYTES: u64 = 4_000;
 /// What a group of flows is checked against.
 pub struct Around<'a> {
     pub links: &'a [LinkSpec],
+    /// The scenario's own sets of tcp values.
+    pub profiles: &'a Profiles<'a>,
     /// Where flows begin and end unless they say otherwise.
     pub ends: Option<(String, String)>,
     /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.
@@ -61,7 +66,7 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
         groups.push(group);
     }
-    if !groups.is_empty() && r.problems.is_empty() {
+    if !groups.is_empty() && (r.seen() == 0) {
         if let Some(end) = around.duration.map(|d| Time(d.0)) {
             for g in &groups {
                 if first_instant(&g.start).is_some_and(|t| t >= end) {
@@ -89,7 +94,7 @@ fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {
 }
 
 fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<GroupSpec> {
-    let before = r.problems.len();
+    let before = r.seen();
     let path = join("flows", &entry.key);
     let node = &entry.node;
     // A count out of range gets the message about memory instead of one about a range.
@@ -115,7 +120,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         Some(n) => r.model(n, &key("traffic"), "traffic").map(|f| f.settings),
         None => Some(Settings::defaults(&own::BULK)),
     };
-    let transport = transport(r, node, &path, &names, traffic.as_ref());
+    let transport = transport(r, node, &path, &names, traffic.as_ref(), around.profiles);
     let sizes = sizes(r, node, &path, filled.as_ref(), traffic.as_ref(), transport.as_ref());
     if let (Some(traffic), Some(transport), Some(sizes)) = (&traffic, &transport, &sizes) {
         packets(r, node, &path, traffic, transport, sizes);
@@ -135,7 +140,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
         in_order(r, node, &filled, start, stop);
     }
-    if r.problems.len() > before {
+    if r.seen() > before {
         return None;
     }
     Some(GroupSpec {
@@ -151,214 +156,6 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         start: start?,
         stop: stop.flatten(),
     })
-}
-
-/// `transport = ...`, or a table named after a transport, or what suits the traffic.
-fn transport(r: &mut Reader, node: &Node, path: &str, names: &[&str], traffic: Option<&Settings>) -> Option<Settings> {
-    let given = node.get("transport");
-    let short: Vec<&Entry> = node
-        .entries()
-        .iter()
-        .filter(|e| names.contains(&e.key.as_str()))
-        .collect();
-    if let [_, second, ..] = short[..] {
-        let problem = format!("both \"{}\" and \"{}\" are given", short[0].key, second.key);
-        r.complain(Problem::new(
-            "conflict",
-            second.key_at.clone(),
-            &join(path, &second.key),
-            problem,
-            "keep the one transport these flows use",
-        ));
-        return None;
-    }
-    let settings = match (given, short.first()) {
-        (given, Some(short)) => {
-            // `transport = "tcp"` beside `tcp = { ... }` says the same thing twice, which is allowed.
-            if let Some(g) = given.filter(|g| !matches!(&g.node.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
-                let problem = format!("\"{}\" and transport = {} are both given", short.key, g.node.show());
-                let remedy = format!("keep one: transport = \"NAME\", or {} = {{ ... }}", short.key);
-                r.complain(
-                    Problem::new("conflict", g.node.at.clone(), &join(path, "transport"), problem, remedy)
-                        .value(g.node.show()),
-                );
-                return None;
-            }
-            let model = models::find("transport", &short.key)?;
-            r.fill(&short.node, &join(path, &short.key), model, &[])?.settings
-        }
-        (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
-        (None, None) => {
-            let streams = traffic.is_none_or(|t| matches!(t.model.name, "bulk" | "transfer"));
-            match models::find("transport", if streams { "tcp" } else { "udp" }) {
-                Some(model) => Settings::defaults(model),
-                None => {
-                    let remedy = format!("give transport = \"NAME\"; {}", choices("transport"));
-                    r.complain(Problem::new(
-                        "missing",
-                        node.at.clone(),
-                        &join(path, "transport"),
-                        "these flows need a transport",
-                        remedy,
-                    ));
-                    return None;
-                }
-            }
-        }
-    };
-    let source = traffic.map_or("", |t| t.model.name);
-    if settings.model.name == "udp" && matches!(source, "bulk" | "transfer") {
-        let at = given
-            .map(|g| &g.node)
-            .or(short.first().map(|s| &s.node))
-            .map_or(node.at.clone(), |n| n.at.clone());
-        let problem = format!("{source} traffic over udp would know no rate");
-        let remedy = "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp";
-        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
-        return None;
-    }
-    Some(settings)
-}
-
-fn sizes(
-    r: &mut Reader,
-    node: &Node,
-    path: &str,
-    filled: Option<&Filled>,
-    traffic: Option<&Settings>,
-    transport: Option<&Settings>,
-) -> Option<Settings> {
-    let (short, long) = (node.get("packet_size"), node.get("sizes"));
-    if let (Some(short), Some(_)) = (short, long) {
-        let problem = "both packet_size and sizes are given";
-        r.complain(
-            Problem::new(
-                "conflict",
-                short.node.at.clone(),
-                &join(path, "packet_size"),
-                problem,
-                "keep one of the two",
-            )
-            .value(short.node.show()),
-        );
-        return None;
-    }
-    let given = short.or(long);
-    if let (Some(g), Some("bulk" | "transfer"), Some("tcp")) =
-        (given, traffic.map(|t| t.model.name), transport.map(|t| t.model.name))
-    {
-        let problem = format!(
-            "\"{}\" does nothing here: tcp cuts its stream into segments itself",
-            g.key
-        );
-        r.complain(
-            Problem::new(
-                "conflict",
-                g.node.at.clone(),
-                &join(path, &g.key),
-                problem,
-                "leave it out, or set the segment size among the parameters of tcp",
-            )
-            .value(g.node.show()),
-        );
-        return None;
-    }
-    if let Some(short) = short {
-        let filled = filled?;
-        let mut settings = Settings::defaults(&own::FIXED);
-        let bytes = Raw::Text(format!("{}B", filled.settings.count("packet_size")));
-        if let Err(e) = settings.set("bytes", &bytes) {
-            r.complain(Problem::new(
-                "value",
-                short.node.at.clone(),
-                &join(path, "packet_size"),
-                e.problem,
-                e.remedy,
-            ));
-            return None;
-        }
-        return Some(settings);
-    }
-    let Some(long) = long else {
-        return Some(Settings::defaults(&own::FIXED));
-    };
-    let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
-    let s = &filled.settings;
-    let pair = match s.model.name {
-        "exponential" => ("min", "max"),
-        "bimodal" => ("small", "large"),
-        _ => return Some(filled.settings),
-    };
-    if s.count(pair.0) > s.count(pair.1) {
-        let problem = format!(
-            "{} = {}B is more than {} = {}B",
-            pair.0,
-            s.count(pair.0),
-            pair.1,
-            s.count(pair.1)
-        );
-        r.complain(Problem::new(
-            "conflict",
-            long.node.at.clone(),
-            &filled.key(pair.0),
-            problem,
-            "swap the two",
-        ));
-        return None;
-    }
-    Some(filled.settings)
-}
-
-/// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or time would stand still.
-fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings, sizes: &Settings) {
-    let smallest = match sizes.model.name {
-        "exponential" => sizes.count("min"),
-        "bimodal" => sizes.count("small"),
-        "listed" => sizes
-            .list("bytes")
-            .iter()
-            .filter_map(|v| if let Value::Count(n) = v { Some(*n) } else { None })
-            .min()
-            .unwrap_or(1),
-        _ => sizes.count("bytes"),
-    };
-    let header = if transport.model.name == "udp" {
-        transport.count("header")
-    } else {
-        0
-    };
-    if smallest <= header {
-        let at = node
-            .get("packet_size")
-            .or(node.get("sizes"))
-            .map_or(node.at.clone(), |e| e.node.at.clone());
-        let problem = format!("a packet of {smallest}B is no more than its header of {header}B");
-        r.complain(
-            Problem::new(
-                "conflict",
-                at,
-                &join(path, "sizes"),
-                problem,
-                "give larger packets or a smaller header",
-            )
-            .value(format!("{smallest}B")),
-        );
-    }
-    if !matches!(traffic.model.name, "cbr" | "poisson" | "on-off") {
-        return;
-    }
-    let Some(fastest) = rates(traffic, "rate").into_iter().max() else {
-        return;
-    };
-    if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {
-        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
-        let problem = format!("packets of {smallest}B at {fastest} follow each other within less than a nanosecond");
-        let remedy = format!(
-            "give a rate of at most {}, or larger packets",
-            BitRate(smallest * 8_000_000_000)
-        );
-        r.complain(Problem::new("limit", at, &join(path, "traffic.rate"), problem, remedy).value(fastest.to_string()));
-    }
 }
 
 /// The two ends, given or by default.
@@ -459,14 +256,16 @@ fn route(
     Some(routes.round_trip(&hops))
 }
 
-fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
+/// The rates of a parameter.
+pub fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
     s.list(key)
         .iter()
         .filter_map(|v| if let Value::Rate(r) = v { Some(*r) } else { None })
         .collect()
 }
 
-fn times(s: &Settings, key: &str) -> Vec<Duration> {
+/// The times of a parameter.
+pub fn times(s: &Settings, key: &str) -> Vec<Duration> {
     s.list(key)
         .iter()
         .filter_map(|v| if let Value::Time(d) = v { Some(*d) } else { None })
@@ -563,86 +362,4 @@ fn delays_for(
             }
         })
         .collect()
-}
-
-/// An instant, a list of such, or a table.
-fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<Instants> {
-    let filled = if matches!(node.tree, Tree::Table(_)) {
-        r.model(node, path, "instants")?
-    } else {
-        r.fill_short(node, path, &own::AT, "times")?
-    };
-    let s = &filled.settings;
-    let instants = |key: &str| times(s, key).into_iter().map(|d| Time(d.0)).collect();
-    match s.model.name {
-        "uniform" => {
-            let (from, to) = (Time(s.time("from").0), Time(s.time("to").0));
-            if from >= to {
-                let problem = format!("from {} to {} there is no time", s.time("from"), s.time("to"));
-                r.complain(
-                    Problem::new(
-                        "conflict",
-                        node.at.clone(),
-                        &filled.key("to"),
-                        problem,
-                        "give a `to` that is later than `from`",
-                    )
-                    .value(s.time("to").to_string()),
-                );
-                return None;
-            }
-            Some(Instants::Uniform { from, to })
-        }
-        "poisson" => Some(Instants::Poisson {
-            from: Time(s.time("from").0),
-            mean_gap: s.time("mean_gap"),
-        }),
-        "after" if stop => Some(Instants::After(times(s, "delay"))),
-        "after" => {
-            let problem = "a start cannot be counted from the flow's own start";
-            r.complain(
-                Problem::new(
-                    "conflict",
-                    node.at.clone(),
-                    path,
-                    problem,
-                    "give an instant such as \"10s\", or kind = \"uniform\" or \"poisson\"",
-                )
-                .value("after"),
-            );
-            None
-        }
-        _ => Some(Instants::Listed(instants("times"))),
-    }
-}
-
-fn first_instant(i: &Instants) -> Option<Time> {
-    match i {
-        Instants::Listed(list) => list.iter().copied().min(),
-        Instants::Uniform { from, .. } | Instants::Poisson { from, .. } => Some(*from),
-        Instants::After(_) => None,
-    }
-}
-
-/// A flow that stops before it starts is a mistake, where that can be seen.
-fn in_order(r: &mut Reader, node: &Node, filled: &Filled, start: &Instants, stop: &Instants) {
-    let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
-        return;
-    };
-    let flows = (filled.settings.count("count") as usize).min(start.len().max(stop.len()));
-    if let Some(i) = (0..flows).find(|i| stop[i % stop.len()] <= start[i % start.len()]) {
-        let (a, b) = (Duration(start[i % start.len()].0), Duration(stop[i % stop.len()].0));
-        let at = node.get("stop").map_or(At::Nowhere, |e| e.node.at.clone());
-        let problem = format!("flow {i} would stop at {b} but start at {a}");
-        r.complain(
-            Problem::new(
-                "conflict",
-                at,
-                &filled.key("stop"),
-                problem,
-                "give a stop later than the start",
-            )
-            .value(b.to_string()),
-        );
-    }
 }

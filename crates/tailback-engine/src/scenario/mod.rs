@@ -1,10 +1,10 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models: [`models`]), and which
-//! becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the reference
-//! ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says
-//! where and what to write instead; no input makes this code panic.
+//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models: [`models`]), and
+//! which becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the
+//! reference ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a
+//! [`ScenarioError`] that says where and what to write instead; no input makes this code panic.
 //!
 //! ```toml
 //! duration = "100s"
@@ -26,12 +26,15 @@ pub mod document;
 pub mod error;
 mod file;
 pub mod flows;
+pub mod instants;
 pub mod models;
 pub mod overrides;
+pub mod profiles;
 pub mod read;
 pub mod recording;
 pub mod routes;
 pub mod schema;
+pub mod sources;
 pub mod table;
 pub mod tables;
 pub mod topology;
@@ -56,13 +59,15 @@ pub struct Loaded {
     pub document: serde_json::Value,
     /// The scenario as TOML: the text as given, or, after overrides or from JSON, written anew.
     pub toml: String,
-    /// 32 hexadecimal digits that stand for `document` without its seed: the same scenario, the same digest, on any machine.
+    /// 32 hexadecimal digits that stand for `document` without its seed: the same scenario, the same digest, on any
+    /// machine.
     pub digest: String,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<String>,
 }
 
-/// Read a scenario file: TOML, or JSON if its name ends in `.json`. `overrides` are texts `path=value`, applied in order.
+/// Read a scenario file: TOML, or JSON if its name ends in `.json`. `overrides` are texts `path=value`, applied in
+/// order.
 ///
 /// # Errors
 /// A [`ScenarioError`] with every problem found; also for a file that cannot be read.

@@ -43,7 +43,7 @@ pub fn family(name: &str) -> Vec<&'static Model> {
 }
 
 fn transports() -> Vec<&'static Model> {
-    vec![&own::UDP]
+    vec![&tailback_transport::tcp::MODEL, &own::UDP]
 }
 
 /// The model of this family and name.

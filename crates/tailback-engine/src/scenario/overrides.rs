@@ -21,7 +21,7 @@ pub fn apply(document: &mut Document, arguments: &[String]) -> Result<(), Scenar
         let index = document.arguments.len();
         document.arguments.push(argument.clone());
         if let Err(p) = apply_one(document, argument, index) {
-            return Err(ScenarioError::of(document, vec![*p]));
+            return Err(ScenarioError::of(document, vec![*p], 0));
         }
     }
     Ok(())

@@ -1,11 +1,12 @@
-//! From a document to a [`Spec`]: the top of the file, the topology, the links. Flows and recordings have files of their
-//! own beside this one.
+//! From a document to a [`Spec`]: the top of the file, the topology, the links. Flows and recordings have files of
+//! their own beside this one.
 //!
-//! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows are
-//! not routed over links that could not be read.
+//! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows
+//! are not routed over links that could not be read.
 
 use super::document::{Document, Entry, Node, Tree};
 use super::error::{At, Problem, ScenarioError};
+use super::profiles::Profiles;
 use super::routes::Routes;
 use super::table::{Filled, Reader, join};
 use super::tables::{LINK, SCENARIO};
@@ -24,9 +25,9 @@ pub fn read(document: &Document) -> Result<(Spec, Vec<String>), ScenarioError> {
     let mut r = Reader::default();
     let spec = scenario(&mut r, document);
     match spec {
-        Some(spec) if r.problems.is_empty() => Ok((spec, r.warnings)),
+        Some(spec) if (r.seen() == 0) => Ok((spec, r.warnings)),
         _ => {
-            if r.problems.is_empty() {
+            if r.seen() == 0 {
                 let remedy = "please report this, with the file";
                 r.complain(Problem::new(
                     "value",
@@ -36,7 +37,7 @@ pub fn read(document: &Document) -> Result<(Spec, Vec<String>), ScenarioError> {
                     remedy,
                 ));
             }
-            Err(ScenarioError::of(document, r.problems))
+            Err(ScenarioError::of(document, r.problems, r.more))
         }
     }
 }
@@ -51,9 +52,9 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         r.complain(Problem::new("empty", At::Nowhere, "", "the scenario is empty", EXAMPLE));
         return None;
     }
-    let before = r.problems.len();
+    let before = r.seen();
     let expanded = topology::expand(r, &document.root);
-    let broken_topology = r.problems.len() > before;
+    let broken_topology = r.seen() > before;
     let top = r.fill(&expanded.root, "", &SCENARIO, &[]);
     // Even when something at the top is wrong, the tables below are read, for their own problems.
     let part = |name: &str| expanded.root.get(name).map(|e| &e.node);
@@ -84,9 +85,12 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         ));
     }
 
+    let profile_entries = named(r, part("profile"), "profile");
+    let profiles = Profiles::read(r, &profile_entries);
     let mut routes = Routes::new(&links);
     let around = flows::Around {
         links: &links,
+        profiles: &profiles,
         // Ends are only a default when the network is what the user meant.
         ends: if whole {
             expanded.ends.clone().or_else(|| only_link(&links))
@@ -122,7 +126,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let known = recording::Known {
         links: &links,
         groups: &groups,
-        whole: r.problems.is_empty(),
+        whole: r.seen() == 0,
         duration: around.duration,
     };
     let record = record_entries
@@ -259,7 +263,7 @@ pub fn bad_name(r: &mut Reader, name: &str, at: At, path: &str, what: &str) {
 }
 
 fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
-    let before = r.problems.len();
+    let before = r.seen();
     let path = join("link", &entry.key);
     let mut node = entry.node.clone();
     // A table made by dotted keys has no place of its own; its name has.
@@ -304,7 +308,7 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             .value(s.text("to")),
         );
     }
-    if r.problems.len() > before {
+    if r.seen() > before {
         return None;
     }
     let queue = queue?;

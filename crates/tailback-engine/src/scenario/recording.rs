@@ -23,7 +23,7 @@ pub struct Known<'a> {
 
 /// Read one recording.
 pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordSpec> {
-    let before = r.problems.len();
+    let before = r.seen();
     let path = join("record", &entry.key);
     let node = &entry.node;
     let filled = r.fill(node, &path, &RECORD, &[])?;
@@ -48,7 +48,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
             );
         }
     }
-    (r.problems.len() == before).then_some(RecordSpec {
+    (r.seen() == before).then_some(RecordSpec {
         what: target,
         probes: names,
         when,

@@ -1,7 +1,7 @@
 //! The JSON schema (draft 2020-12) of a scenario, made from the declarations, so that editors complete and check.
 //!
-//! It is a little more lenient than [`super::read`]: it knows ranges of plain numbers and the spelling of units, not the
-//! ranges of quantities with units, nor what one key says about another. It never refuses what the reader accepts.
+//! It is a little more lenient than [`super::read`]: it knows ranges of plain numbers and the spelling of units, not
+//! the ranges of quantities with units, nor what one key says about another. It never refuses what the reader accepts.
 
 use super::canonical;
 use super::document::{Node, Tree};
@@ -26,6 +26,7 @@ pub fn schema() -> Value {
     for model in [&tables::LINK, &tables::FLOWS, &tables::RECORD] {
         definitions.insert(model.name.to_string(), table(model));
     }
+    definitions.insert("profile".into(), object(&tailback_transport::tcp::MODEL, false));
     for family in models::FAMILIES.iter().filter(|f| **f != "table") {
         definitions.insert((*family).to_string(), choice(family));
         for model in models::family(family) {

@@ -13,6 +13,8 @@ use tailback_base::quantity::Refusal;
 #[derive(Default)]
 pub struct Reader {
     pub problems: Vec<Problem>,
+    /// How many more there were; a file of 64 MB could hold millions, of which nobody reads the last.
+    pub more: usize,
     /// What is allowed but looks like a mistake.
     pub warnings: Vec<String>,
 }
@@ -69,11 +71,17 @@ fn owner(model: &Model, path: &str) -> String {
 }
 
 impl Reader {
+    /// How many problems there have been: a part is sound if this has not grown while it was read.
+    pub fn seen(&self) -> usize {
+        self.problems.len() + self.more
+    }
+
     /// Note a problem.
     pub fn complain(&mut self, problem: Problem) {
-        // A file of 64 MB could hold millions of them; a thousand is more than anyone reads.
         if self.problems.len() < 1000 {
             self.problems.push(problem);
+        } else {
+            self.more += 1;
         }
     }
 
@@ -94,7 +102,7 @@ impl Reader {
         model: &'static Model,
         known: &[&str],
     ) -> Option<Filled<'d>> {
-        let before = self.problems.len();
+        let before = self.seen();
         let mut filled = Filled {
             settings: Settings::defaults(model),
             parts: vec![],
@@ -132,15 +140,16 @@ impl Reader {
             };
             // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
             let meant = || {
-                self.problems[before..]
+                self.problems
                     .iter()
+                    .skip(before)
                     .any(|q| q.nearest.as_deref() == Some(p.name))
             };
             if p.default.is_empty() && !given && node.get(p.name).is_none() && !meant() {
                 self.missing(p, node, path, model);
             }
         }
-        (self.problems.len() == before).then_some(filled)
+        (self.seen() == before).then_some(filled)
     }
 
     fn entry<'d>(
@@ -165,11 +174,11 @@ impl Reader {
     fn param_value(&mut self, node: &Node, key: &str, param: &'static Param, settings: &mut Settings) {
         // Item by item first, so that a message points at the item that is wrong and not at the whole list.
         if let (Kind::List(kind) | Kind::PerFlow(kind), Tree::List(items)) = (&param.kind, &node.tree) {
-            let before = self.problems.len();
+            let before = self.seen();
             for (i, item) in items.iter().enumerate() {
                 self.check(item, &format!("{key}[{i}]"), kind);
             }
-            if self.problems.len() > before {
+            if self.seen() > before {
                 return;
             }
         }
@@ -313,7 +322,7 @@ impl Reader {
         model: &'static Model,
         name: &str,
     ) -> Option<Filled<'d>> {
-        let before = self.problems.len();
+        let before = self.seen();
         let mut filled = Filled {
             settings: Settings::defaults(model),
             parts: vec![],
@@ -322,11 +331,11 @@ impl Reader {
             path: path.to_string(),
         };
         self.param_value(node, path, model.param(name)?, &mut filled.settings);
-        (self.problems.len() == before).then_some(filled)
+        (self.seen() == before).then_some(filled)
     }
 
     fn fill_bare<'d>(&mut self, node: &'d Node, path: &str, model: &'static Model) -> Option<Filled<'d>> {
-        let before = self.problems.len();
+        let before = self.seen();
         for p in model.params.iter().filter(|p| p.default.is_empty()) {
             let example = match p.kind {
                 Kind::Size => "\"1000 packets\"",
@@ -353,7 +362,7 @@ impl Reader {
             at: node.at.clone(),
             path: path.to_string(),
         };
-        (self.problems.len() == before).then_some(filled)
+        (self.seen() == before).then_some(filled)
     }
 
     /// The model of this name, or a complaint that names the nearest.

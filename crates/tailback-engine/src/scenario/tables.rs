@@ -23,107 +23,73 @@ pub(super) const SOME_TIME: Kind = Kind::Time {
 pub(super) const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
 /// What stands at the top of the file.
+#[rustfmt::skip]
 pub static SCENARIO: Model = Model {
     name: "scenario",
     family: "table",
     title: "The top of a scenario",
-    summary: "A scenario is a network of links, flows over it, and what to record. Every quantity carries its unit in text.",
+    summary: "A scenario is a network of links, flows over it, and what to record. Every quantity carries its unit \
+              in text.",
     source: "",
     params: &[
-        Param::new(
-            "name",
-            Kind::Text,
-            "none",
-            "What to call the scenario in results; without it, the name of the file.",
-            "",
-        ),
+        Param::new("name", Kind::Text, "none",
+            "What to call the scenario in results; without it, the name of the file.", ""),
         Param::new("duration", SOME_TIME, "", "How much simulated time to run.", ""),
-        Param::new(
-            "warmup",
-            TIME,
-            "0s",
-            "How much time at the start is simulated but not counted in statistics.",
-            "",
-        ),
-        Param::new(
-            "seed",
-            Kind::Count {
-                min: 0,
-                max: i64::MAX as u64,
-            },
-            "1",
-            "The seed of all random streams.",
-            "",
-        ),
-        Param::new(
-            "interval",
-            SOME_TIME,
-            "none",
-            "Report each flow by intervals of this length, beside the totals.",
-            "",
-        ),
-        Param::new(
-            "log_drops",
-            Kind::Bool,
-            "false",
-            "Keep one row for each dropped or marked packet.",
-            "",
-        ),
-        Param::new(
-            "topology",
-            Kind::Model("topology"),
-            "none",
-            "A well-known network, whose links need not be written out.",
-            "",
-        ),
-        Param::new(
-            "link",
-            Kind::Named("link"),
-            "none",
-            "The links, by name; nodes come into being by being named.",
-            "",
-        ),
+        Param::new("warmup", TIME, "0s", "How much time at the start is simulated but not counted in statistics.", ""),
+        Param::new("seed", Kind::Count { min: 0, max: i64::MAX as u64, }, "1", "The seed of all random streams.", ""),
+        Param::new("interval", SOME_TIME, "none",
+            "Report each flow by intervals of this length, beside the totals.", ""),
+        Param::new("log_drops", Kind::Bool, "false", "Keep one row for each dropped or marked packet.", ""),
+        Param::new("topology", Kind::Model("topology"), "none",
+            "A well-known network, whose links need not be written out.", ""),
+        Param::new("link", Kind::Named("link"), "none",
+            "The links, by name; nodes come into being by being named.", ""),
         Param::new("flows", Kind::Named("flows"), "", "The groups of flows, by name.", ""),
-        Param::new(
-            "record",
-            Kind::Named("record"),
-            "none",
-            "What to record in the course of the run, by name.",
-            "",
-        ),
+        Param::new("profile", Kind::Named("profile"), "none",
+            "Named sets of tcp values, which flows and other sets choose by `profile`.", ""),
+        Param::new("record", Kind::Named("record"), "none", "What to record in the course of the run, by name.", ""),
     ],
     probes: &[],
 };
 
 /// The parameters of a link, after those given.
+#[rustfmt::skip]
 macro_rules! link_params {
-    ($($own:expr),* ; $rate:expr, $delay:expr, $queue:expr) => {
+    ($($own:expr),*) => {
         &[
             $($own,)*
-            Param::new("rate", RATE, $rate, "The rate of the line.", ""),
-            Param::new("delay", TIME, $delay, "One-way propagation delay.", ""),
-            Param::new("queue", Kind::Model("queue"), $queue, "The queue discipline before the line, with its buffer.", ""),
-            Param::new("impair", Kind::List(&Kind::Model("impairment")), "none", "What happens to packets before the queue, in this order.", ""),
-            Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none", "Changes of the rate during the run.", ""),
+            Param::new("rate", RATE, "", "The rate of the line.", ""),
+            Param::new("delay", TIME, "", "One-way propagation delay.", ""),
+            Param::new("queue", Kind::Model("queue"), "",
+                "The queue discipline before the line, with its buffer.", ""),
+            Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
+                "What happens to packets before the queue, in this order.", ""),
+            Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
+                "Changes of the rate during the run.", ""),
             Param::new("reverse_rate", RATE, "none", "The rate in the other direction; without it, the same rate.", ""),
-            Param::new("reverse_delay", TIME, "none", "The delay in the other direction; without it, the same delay.", ""),
-            Param::new("reverse_queue", Kind::Model("queue"), "none", "The queue in the other direction; without it, another of the same sort.", ""),
-            Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none", "What happens to packets in the other direction; without it, nothing.", ""),
-            Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none", "Changes of the rate in the other direction; without it, none.", ""),
+            Param::new("reverse_delay", TIME, "none",
+                "The delay in the other direction; without it, the same delay.", ""),
+            Param::new("reverse_queue", Kind::Model("queue"), "none",
+                "The queue in the other direction; without it, another of the same sort.", ""),
+            Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
+                "What happens to packets in the other direction; without it, nothing.", ""),
+            Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
+                "Changes of the rate in the other direction; without it, none.", ""),
         ]
     };
 }
 
+#[rustfmt::skip]
 pub static LINK: Model = Model {
     name: "link",
     family: "table",
     title: "A link between two nodes",
-    summary: "Each direction has a queue, a line of some rate, and a delay. Results call the way from `from` to `to` by the link's name, the way back `NAME.reverse`.",
+    summary: "Each direction has a queue, a line of some rate, and a delay. Results call the way from `from` to \
+              `to` by the link's name, the way back `NAME.reverse`.",
     source: "",
     params: link_params!(
         Param::new("from", Kind::Text, "", "The node at one end.", ""),
-        Param::new("to", Kind::Text, "", "The node at the other end.", "");
-        "", "", ""),
+        Param::new("to", Kind::Text, "", "The node at the other end.", "")),
     probes: &LINK_PROBES,
 };
 
@@ -157,193 +123,95 @@ pub static FLOW_PROBES: [ProbeDef; 1] = [ProbeDef {
     per: "",
 }];
 
+#[rustfmt::skip]
 pub static DUMBBELL: Model = Model {
     name: "dumbbell",
     family: "topology",
     title: "Dumbbell",
-    summary: "One link named `bottleneck` from node `left` to node `right`. `[link.bottleneck]` may override its fields.",
+    summary: "One link named `bottleneck` from node `left` to node `right`. `[link.bottleneck]` may override its \
+              fields.",
     source: "",
-    params: link_params!(; "", "", ""),
+    params: link_params!(),
     probes: &[],
 };
 
+#[rustfmt::skip]
 pub static PARKING_LOT: Model = Model {
     name: "parking-lot",
     family: "topology",
     title: "Parking lot",
-    summary: "A chain of links `hop1` .. `hopN` between nodes `r0` .. `rN`, all alike. `[link.hop2]` may override fields of one. Flows run from `r0` to `rN` unless they choose other nodes.",
+    summary: "A chain of links `hop1` .. `hopN` between nodes `r0` .. `rN`, all alike. `[link.hop2]` may override \
+              fields of one. Flows run from `r0` to `rN` unless they choose other nodes.",
     source: "",
-    params: link_params!(Param::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", ""); "", "", ""),
+    params: link_params!(Param::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "")),
     probes: &[],
 };
 
+#[rustfmt::skip]
 pub static FLOWS: Model = Model {
     name: "flows",
     family: "table",
     title: "A group of flows",
-    summary: "Flows that share path, transport and traffic. Where a list is allowed, the flows of the group take its values in turn. A table named after a transport, such as `tcp = { variant = \"reno\" }`, chooses that transport.",
+    summary: "Flows that share path, transport and traffic. Where a list is allowed, the flows of the group take \
+              its values in turn. A table named after a transport, such as `tcp = { variant = \"reno\" }`, chooses \
+              that transport.",
     source: "",
     params: &[
-        Param::new(
-            "count",
-            Kind::Count {
-                min: 1,
-                max: MOST_FLOWS,
-            },
-            "1",
-            "How many flows.",
-            "",
-        ),
-        Param::new(
-            "from",
-            Kind::Text,
-            "none",
-            "The node the data comes from; without it, where the topology or the only link begins.",
-            "",
-        ),
-        Param::new(
-            "to",
-            Kind::Text,
-            "none",
-            "The node the data goes to; without it, where the topology or the only link ends.",
-            "",
-        ),
-        Param::new(
-            "rtt",
-            Kind::PerFlow(&TIME),
-            "none",
-            "The round trip with empty queues and without transmission times; sets the access delay.",
-            "",
-        ),
-        Param::new(
-            "access_rate",
-            Kind::PerFlow(&RATE),
-            "none",
-            "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is asked for, one that only delays.",
-            "",
-        ),
-        Param::new(
-            "access_delay",
-            Kind::PerFlow(&TIME),
-            "none",
-            "One-way delay of that link.",
-            "",
-        ),
-        Param::new(
-            "exit_rate",
-            Kind::PerFlow(&RATE),
-            "none",
-            "Each flow has its own destination host behind a link of this rate.",
-            "",
-        ),
-        Param::new(
-            "exit_delay",
-            Kind::PerFlow(&TIME),
-            "none",
-            "One-way delay of that link.",
-            "",
-        ),
-        Param::new(
-            "send_delay",
-            SOME_TIME,
-            "none",
-            "Each packet leaves the source host after a wait uniform in 0 to this, in order; breaks phase effects.",
-            "",
-        ),
-        Param::new(
-            "access_impair",
-            Kind::List(&Kind::Model("impairment")),
-            "none",
-            "What happens to data on the access link.",
-            "",
-        ),
-        Param::new(
-            "exit_impair",
-            Kind::List(&Kind::Model("impairment")),
-            "none",
-            "What happens to data on the exit link.",
-            "",
-        ),
-        Param::new(
-            "transport",
-            Kind::Model("transport"),
-            "none",
-            "The protocol; without it tcp for bulk and transfer, udp for the rest.",
-            "",
-        ),
-        Param::new(
-            "traffic",
-            Kind::Model("traffic"),
-            "bulk",
-            "What the application sends, and when.",
-            "",
-        ),
-        Param::new(
-            "packet_size",
-            Kind::Bytes { min: 1, max: 65_535 },
-            "none",
-            "Size of each datagram: short for sizes = { kind = \"fixed\", bytes = ... }.",
-            "",
-        ),
-        Param::new(
-            "sizes",
-            Kind::Model("sizes"),
-            "fixed",
-            "Where the sizes of datagrams, or of writes to tcp, come from.",
-            "",
-        ),
-        Param::new(
-            "start",
-            Kind::Model("instants"),
-            "0s",
-            "When the flows start: an instant, a list taken in turn, or a table with kind.",
-            "",
-        ),
-        Param::new(
-            "stop",
-            Kind::Model("instants"),
-            "none",
-            "When the flows stop sending; without it, at the end of the run.",
-            "",
-        ),
+        Param::new("count", Kind::Count { min: 1, max: MOST_FLOWS, }, "1", "How many flows.", ""),
+        Param::new("from", Kind::Text, "none",
+            "The node the data comes from; without it, where the topology or the only link begins.", ""),
+        Param::new("to", Kind::Text, "none",
+            "The node the data goes to; without it, where the topology or the only link ends.", ""),
+        Param::new("rtt", Kind::PerFlow(&TIME), "none",
+            "The round trip with empty queues and without transmission times; sets the access delay.", ""),
+        Param::new("access_rate", Kind::PerFlow(&RATE), "none",
+            "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
+             asked for, one that only delays.", ""),
+        Param::new("access_delay", Kind::PerFlow(&TIME), "none", "One-way delay of that link.", ""),
+        Param::new("exit_rate", Kind::PerFlow(&RATE), "none",
+            "Each flow has its own destination host behind a link of this rate.", ""),
+        Param::new("exit_delay", Kind::PerFlow(&TIME), "none", "One-way delay of that link.", ""),
+        Param::new("send_delay", SOME_TIME, "none",
+            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects.", ""),
+        Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to data on the access link.", ""),
+        Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to data on the exit link.", ""),
+        Param::new("transport", Kind::Model("transport"), "none",
+            "The protocol; without it tcp for bulk and transfer, udp for the rest.", ""),
+        Param::new("traffic", Kind::Model("traffic"), "bulk", "What the application sends, and when.", ""),
+        Param::new("packet_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
+            "Size of each datagram: short for sizes = { kind = \"fixed\", bytes = ... }.", ""),
+        Param::new("sizes", Kind::Model("sizes"), "fixed",
+            "Where the sizes of datagrams, or of writes to tcp, come from.", ""),
+        Param::new("start", Kind::Model("instants"), "0s",
+            "When the flows start: an instant, a list taken in turn, or a table with kind.", ""),
+        Param::new("stop", Kind::Model("instants"), "none",
+            "When the flows stop sending; without it, at the end of the run.", ""),
     ],
     probes: &FLOW_PROBES,
 };
 
+#[rustfmt::skip]
 pub static RECORD: Model = Model {
     name: "record",
     family: "table",
     title: "A recording",
-    summary: "Which quantities of a link or of the flows of a group to write down, and when. Give one of `link` and `flows`, and one of `every` and `on_change`.",
+    summary: "Which quantities of a link or of the flows of a group to write down, and when. Give one of `link` \
+              and `flows`, and one of `every` and `on_change`.",
     source: "",
     params: &[
         Param::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", ""),
         Param::new("flows", Kind::Text, "none", "The group of flows.", ""),
-        Param::new(
-            "probes",
-            Kind::List(&Kind::Text),
-            "",
-            "The names of the quantities, such as `queue` or `cwnd`.",
-            "",
-        ),
-        Param::new(
-            "every",
-            SOME_TIME,
-            "none",
-            "A row each time this much time has passed.",
-            "",
-        ),
-        Param::new(
-            "on_change",
-            Kind::Bool,
-            "false",
-            "A row whenever the value changes.",
-            "",
-        ),
+        Param::new("probes", Kind::List(&Kind::Text), "",
+            "The names of the quantities, such as `queue` or `cwnd`.", ""),
+        Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),
+        Param::new("on_change", Kind::Bool, "false", "A row whenever the value changes.", ""),
     ],
     probes: &[],
 };
 
+#[rustfmt::skip]
 pub static RATE_CHANGE: Model = Model {
     name: "rate-change",
     family: "rate-change",

@@ -418,6 +418,45 @@ fn messages_as_they_appear() {
 }
 
 #[test]
+fn the_thousandth_problem_hides_nothing() {
+    // More problems than are kept, and then a missing value: nothing may be taken for sound because the list is full.
+    let mut text = String::new();
+    for i in 0..1500 {
+        text.push_str(&format!("odd{i} = 1\n"));
+    }
+    text.push_str("duration = \"1s\"\n[link.a]\n[link.b]\nfrom = \"x\"\n[flows.a]\nstart = { kind = \"uniform\" }\nsizes = \"bimodal\"\n");
+    let e = error(&text);
+    assert!(e.more > 1490, "{}", e.more);
+}
+
+#[test]
+fn profiles_that_do_not_fit() {
+    let with = |text: &str| error(&format!("{GOOD}{text}"));
+    let tcp = |profile: &str| format!("[flows.t]\ntcp = {{ profile = \"{profile}\" }}\n");
+    let e = with(&tcp("ns3"));
+    check(e.first(), 20, "flows.t.tcp.profile", "ns3", "did you mean \"ns2\"?");
+    let e = with(&format!("[profile.ns2]\npayload = \"1KB\"\n{}", tcp("ns2")));
+    check(e.first(), 19, "profile.ns2", "ns2", "another name");
+    let e = with("[profile.a]\nprofile = \"b\"\n[profile.b]\nprofile = \"a\"\n");
+    assert!(e.first().problem.contains("builds on itself"), "{e}");
+    let e = with("[profile.a]\npayload = \"0B\"\n[flows.t]\ntcp = { profile = \"a\" }\n");
+    assert_eq!(
+        (e.problems.len(), e.first().key.as_str()),
+        (1, "profile.a.payload"),
+        "{e}"
+    );
+    let e = with("[flows.t]\ntcp = { min_rto = \"2s\", max_rto = \"1s\" }\n");
+    assert!(
+        e.first().problem.contains("min_rto") && e.first().place.line == Some(20),
+        "{e}"
+    );
+    let e = with("[flows.t]\ntcp = { payload = \"1KB\" }\ntransport = \"udp\"\n");
+    check(e.first(), 21, "flows.t.transport", "\"udp\"", "keep one");
+    let e = with("[flows.t]\npacket_size = \"1KB\"\n");
+    check(e.first(), 20, "flows.t.packet_size", "\"1KB\"", "tcp");
+}
+
+#[test]
 fn all_problems_are_collected_up_to_a_number() {
     let mut text = GOOD.replace("\"5Mbps\"", "\"0Mbps\"").replace("count = 4", "count = 0");
     let e = error(&text);

@@ -52,6 +52,14 @@ transport = "udp"
 traffic = { kind = "cbr", rate = "1Mbps", jitter = 0.1 }
 packet_size = "200B"
 start = ["1s", "2s"]
+[flows.back]
+from = "r3"
+to = "r0"
+stop = "9s"
+tcp = { profile = "mine" }
+[profile.mine]
+profile = "ns2"
+variant = "sack"
 [record.all]
 flows = "long"
 probes = "goodput"
@@ -158,6 +166,50 @@ fn the_rich_one() {
 }
 
 #[test]
+fn a_profile_of_the_scenario_is_laid_under_the_flow() {
+    let text = format!(
+        "{GOOD}[flows.plain]\n[flows.long]\ntransport = \"tcp\"\ntcp = {{ profile = \"mine\", payload = \"700B\" }}\n\
+         [profile.mine]\nprofile = \"base\"\nmin_rto = \"300ms\"\n[profile.base]\nprofile = \"ns2\"\npayload = \"900B\"\nmin_rto = \"400ms\"\nvariant = \"tahoe\"\n"
+    );
+    let s = load(&text).spec;
+    assert_eq!(
+        (s.flows[1].transport.model.name, s.flows[1].transport.text("profile")),
+        ("tcp", "rfc")
+    );
+    let t = &s.flows[2].transport;
+    assert_eq!(
+        (
+            t.text("profile"),
+            t.count("payload"),
+            t.time("min_rto"),
+            t.text("variant")
+        ),
+        ("ns2", 700, ms(300), "tahoe")
+    );
+    assert!(
+        !t.is_given("window_cap"),
+        "what the profiles leave open stays for the built-in one"
+    );
+    // Argument paths lead into the short form as well.
+    let l = load_text(
+        &text,
+        "t",
+        &[
+            "flows.long.tcp.payload=800B".into(),
+            "flows.plain.tcp.variant=reno".into(),
+        ],
+    )
+    .unwrap();
+    assert_eq!(
+        (
+            l.spec.flows[2].transport.count("payload"),
+            l.spec.flows[1].transport.text("variant")
+        ),
+        (800, "reno")
+    );
+}
+
+#[test]
 fn arguments_change_what_is_read() {
     let set = |a: &[&str]| {
         load_text(GOOD, "t", &a.iter().map(|s| s.to_string()).collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{e}"))
@@ -218,7 +270,10 @@ fn the_digest_names_the_scenario_but_not_the_seed() {
     assert_eq!(digest("seed=77"), a);
     assert_ne!(digest("duration=11s"), a);
     // Pinned: the digest of a scenario may not change between versions without notice.
-    assert_eq!(canonical::digest(&serde_json::json!({"duration": "1s"})), "d7cd0648026acb15affd4d8e5f9876ad");
+    assert_eq!(
+        canonical::digest(&serde_json::json!({"duration": "1s"})),
+        "d7cd0648026acb15affd4d8e5f9876ad"
+    );
 }
 
 #[test]

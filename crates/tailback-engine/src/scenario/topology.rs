@@ -28,7 +28,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         return unchanged();
     };
     let node = &topology.node;
-    let before = r.problems.len();
+    let before = r.seen();
     let Some(filled) = r.model(node, "topology", "topology") else {
         return unchanged();
     };
@@ -44,7 +44,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
             r.model_list(list, &filled.key(&format!("{prefix}rate_changes")), "rate-change");
         }
     }
-    if r.problems.len() > before {
+    if r.seen() > before {
         return unchanged();
     }
     let hops = if filled.settings.model.name == "parking-lot" {

@@ -25,11 +25,13 @@ macro_rules! models {
 models! {
     BULK "traffic" "bulk" "Bulk transfer" "Always has data to send." "" [];
     TRANSFER "traffic" "transfer" "Transfer of a given size" "Sends so many bytes, then closes." "" [
-        Param::new("size", Kind::PerFlow(&Kind::Bytes { min: 1, max: 1 << 50 }), "", "How many bytes each flow sends.", ""),
+        Param::new("size", Kind::PerFlow(&Kind::Bytes { min: 1, max: 1 << 50 }), "",
+            "How many bytes each flow sends.", ""),
     ];
     CBR "traffic" "cbr" "Constant bit rate" "A packet every size / rate." "" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow.", ""),
-        Param::new("jitter", PROBABILITY, "0", "Each gap is multiplied by a number uniform in 1 - jitter to 1 + jitter.", ""),
+        Param::new("jitter", PROBABILITY, "0",
+            "Each gap is multiplied by a number uniform in 1 - jitter to 1 + jitter.", ""),
     ];
     POISSON "traffic" "poisson" "Poisson arrivals" "Packets with independent exponential gaps." "" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The mean rate of each flow.", ""),
@@ -38,13 +40,15 @@ models! {
         Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow while on.", ""),
         Param::new("mean_on", SOME_TIME, "", "The mean length of a time on.", ""),
         Param::new("mean_off", SOME_TIME, "", "The mean length of a time off.", ""),
-        Param::new("distribution", Kind::Choice(&["constant", "exponential"]), "exponential", "How the lengths are distributed.", ""),
+        Param::new("distribution", Kind::Choice(&["constant", "exponential"]), "exponential",
+            "How the lengths are distributed.", ""),
     ];
 
     FIXED "sizes" "fixed" "One size" "All packets have this size." "" [
         Param::new("bytes", BYTES, "1500B", "The size.", ""),
     ];
-    EXPONENTIAL "sizes" "exponential" "Exponential sizes" "Sizes drawn from an exponential distribution, cut at both ends." "" [
+    EXPONENTIAL "sizes" "exponential" "Exponential sizes"
+        "Sizes drawn from an exponential distribution, cut at both ends." "" [
         Param::new("mean", BYTES, "", "The mean before cutting.", ""),
         Param::new("min", BYTES, "40B", "Smaller draws become this.", ""),
         Param::new("max", BYTES, "1500B", "Larger draws become this.", ""),
@@ -58,14 +62,16 @@ models! {
         Param::new("bytes", Kind::List(&BYTES), "", "The sizes.", ""),
     ];
 
-    AT "instants" "at" "Given instants" "The flows take these instants in turn. Short: the instant or the list alone." "" [
+    AT "instants" "at" "Given instants"
+        "The flows take these instants in turn. Short: the instant or the list alone." "" [
         Param::new("times", Kind::PerFlow(&TIME), "", "The instants, since the start of the run.", ""),
     ];
     UNIFORM "instants" "uniform" "Uniform instants" "Each flow draws its instant uniformly between two." "" [
         Param::new("from", TIME, "0s", "The earliest instant.", ""),
         Param::new("to", TIME, "", "The latest instant, not itself included.", ""),
     ];
-    POISSON_INSTANTS "instants" "poisson" "Poisson instants" "Each flow follows the one before after an exponential gap." "" [
+    POISSON_INSTANTS "instants" "poisson" "Poisson instants"
+        "Each flow follows the one before after an exponential gap." "" [
         Param::new("from", TIME, "0s", "Where the first gap begins.", ""),
         Param::new("mean_gap", SOME_TIME, "", "The mean gap.", ""),
     ];
@@ -74,7 +80,8 @@ models! {
     ];
 
     BY_INDEX "impairment" "by-index" "Chosen packets" "Strikes the packets with these arrival indices." "" [
-        Param::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "", "The indices; the first packet to arrive has index 0.", ""),
+        Param::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "",
+            "The indices; the first packet to arrive has index 0.", ""),
         ACTION,
     ];
     EVERY_NTH "impairment" "every-nth" "Every n-th packet" "Strikes the packets with index n-1, 2n-1 and so on." "" [
@@ -100,12 +107,15 @@ models! {
         Param::new("probability", PROBABILITY, "", "How likely, for each packet on its own.", ""),
         Param::new("delay", SOME_TIME, "", "How long it is held back.", ""),
     ];
-    SEND_DELAY "impairment" "send-delay" "Random send delay" "Each packet waits a time uniform in 0 to `max`, never overtaking." "" [
+    SEND_DELAY "impairment" "send-delay" "Random send delay"
+        "Each packet waits a time uniform in 0 to `max`, never overtaking." "" [
         Param::new("max", SOME_TIME, "", "The longest wait.", ""),
     ];
 
-    UDP "transport" "udp" "Datagrams" "One datagram a packet, nothing repeated, nothing acknowledged." "RFC 768" [
-        Param::new("header", Kind::Bytes { min: 0, max: 255 }, "0B", "How many bytes of each packet are no payload; packet_size is always the size on the wire.", ""),
+    UDP "transport" "udp" "Datagrams"
+        "One datagram a packet, nothing repeated, nothing acknowledged." "RFC 768" [
+        Param::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+            "How many bytes of each packet are no payload; packet_size is always the size on the wire.", ""),
         Param::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168, section 5"),
     ];
 }

@@ -1,0 +1,38 @@
+//! Run one scenario file and print what came out: the engine without Python, for profilers and for users of the crate.
+//!
+//! `cargo run --release -p tailback-engine --example run -- FILE.toml [path=value ...]`
+
+use tailback_engine::plan::execute::{peak_rss_bytes, thread_cpu_seconds};
+use tailback_engine::run::{Hooks, run};
+use tailback_engine::scenario::load_file;
+
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let Some(file) = args.next() else {
+        eprintln!("give a scenario file");
+        std::process::exit(2);
+    };
+    let loaded = load_file(&file, &args.collect::<Vec<_>>()).unwrap_or_else(|e| {
+        eprintln!("{e}");
+        std::process::exit(2);
+    });
+    let before = thread_cpu_seconds();
+    let outcome = run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| {
+        eprintln!("{e}");
+        std::process::exit(1);
+    });
+    let cpu = thread_cpu_seconds() - before;
+    for t in [&outcome.groups, &outcome.links, &outcome.losses] {
+        for i in 0..t.rows() {
+            println!("{} {}", t.name, serde_json::Value::Object(t.row_json(i)));
+        }
+    }
+    let hops = outcome.engine.packet_hops;
+    println!(
+        "hops {hops} events {} cpu {cpu:.3} s, {:.2} M hops/s, {:.1} ns/hop, peak {} MB",
+        outcome.engine.events,
+        hops as f64 / cpu / 1e6,
+        cpu * 1e9 / hops as f64,
+        peak_rss_bytes() / 1_000_000
+    );
+}

@@ -1,0 +1,237 @@
+//! What the flows of a group send: transport, and the sizes of packets.
+//!
+//! What the engine could not run is refused here: bulk data over datagrams, which would know no rate; packets no longer
+//! than their header; sources so fast that time would stand still between two packets.
+
+use super::document::{Entry, Node, Tree};
+use super::error::Problem;
+use super::profiles::Profiles;
+use super::table::{Filled, Reader, choices, join};
+use super::{models, traffic_models as own};
+use tailback_base::BitRate;
+use tailback_base::model::{Raw, Settings, Value};
+
+/// `transport = ...`, or a table named after a transport, or what suits the traffic.
+pub fn transport(
+    r: &mut Reader,
+    node: &Node,
+    path: &str,
+    names: &[&str],
+    traffic: Option<&Settings>,
+    profiles: &Profiles,
+) -> Option<Settings> {
+    let given = node.get("transport");
+    let short: Vec<&Entry> = node
+        .entries()
+        .iter()
+        .filter(|e| names.contains(&e.key.as_str()))
+        .collect();
+    if let [_, second, ..] = short[..] {
+        let problem = format!("both \"{}\" and \"{}\" are given", short[0].key, second.key);
+        r.complain(Problem::new(
+            "conflict",
+            second.key_at.clone(),
+            &join(path, &second.key),
+            problem,
+            "keep the one transport these flows use",
+        ));
+        return None;
+    }
+    let mut settings = match (given, short.first()) {
+        (given, Some(short)) => {
+            // `transport = "tcp"` beside `tcp = { ... }` says the same thing twice, which is allowed.
+            if let Some(g) = given.filter(|g| !matches!(&g.node.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
+                let problem = format!("\"{}\" and transport = {} are both given", short.key, g.node.show());
+                let remedy = format!("keep one: transport = \"NAME\", or {} = {{ ... }}", short.key);
+                r.complain(
+                    Problem::new("conflict", g.node.at.clone(), &join(path, "transport"), problem, remedy)
+                        .value(g.node.show()),
+                );
+                return None;
+            }
+            let model = models::find("transport", &short.key)?;
+            r.fill(&short.node, &join(path, &short.key), model, &[])?.settings
+        }
+        (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
+        (None, None) => {
+            let streams = traffic.is_none_or(|t| matches!(t.model.name, "bulk" | "transfer"));
+            match models::find("transport", if streams { "tcp" } else { "udp" }) {
+                Some(model) => Settings::defaults(model),
+                None => {
+                    let remedy = format!("give transport = \"NAME\"; {}", choices("transport"));
+                    r.complain(Problem::new(
+                        "missing",
+                        node.at.clone(),
+                        &join(path, "transport"),
+                        "these flows need a transport",
+                        remedy,
+                    ));
+                    return None;
+                }
+            }
+        }
+    };
+    let source = traffic.map_or("", |t| t.model.name);
+    if settings.model.name == "udp" && matches!(source, "bulk" | "transfer") {
+        let at = given
+            .map(|g| &g.node)
+            .or(short.first().map(|s| &s.node))
+            .map_or(node.at.clone(), |n| n.at.clone());
+        let problem = format!("{source} traffic over udp would know no rate");
+        let remedy = "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp";
+        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
+        return None;
+    }
+    if settings.model.name == "tcp" {
+        let (table, key) = match (short.first(), given) {
+            (Some(short), _) => (&short.node, short.key.as_str()),
+            (None, Some(given)) => (&given.node, "transport"),
+            (None, None) => (node, "transport"),
+        };
+        let fits = profiles.settle(r, &mut settings, table, table.at.clone(), &join(path, key));
+        return fits.then_some(settings);
+    }
+    Some(settings)
+}
+
+/// `sizes`, or `packet_size` for short.
+pub fn sizes(
+    r: &mut Reader,
+    node: &Node,
+    path: &str,
+    filled: Option<&Filled>,
+    traffic: Option<&Settings>,
+    transport: Option<&Settings>,
+) -> Option<Settings> {
+    let (short, long) = (node.get("packet_size"), node.get("sizes"));
+    if let (Some(short), Some(_)) = (short, long) {
+        let problem = "both packet_size and sizes are given";
+        r.complain(
+            Problem::new(
+                "conflict",
+                short.node.at.clone(),
+                &join(path, "packet_size"),
+                problem,
+                "keep one of the two",
+            )
+            .value(short.node.show()),
+        );
+        return None;
+    }
+    let given = short.or(long);
+    if let (Some(g), Some("bulk" | "transfer"), Some("tcp")) =
+        (given, traffic.map(|t| t.model.name), transport.map(|t| t.model.name))
+    {
+        let problem = format!(
+            "\"{}\" does nothing here: tcp cuts its stream into segments itself",
+            g.key
+        );
+        r.complain(
+            Problem::new(
+                "conflict",
+                g.node.at.clone(),
+                &join(path, &g.key),
+                problem,
+                "leave it out, or set the segment size among the parameters of tcp",
+            )
+            .value(g.node.show()),
+        );
+        return None;
+    }
+    if let Some(short) = short {
+        let filled = filled?;
+        let mut settings = Settings::defaults(&own::FIXED);
+        let bytes = Raw::Text(format!("{}B", filled.settings.count("packet_size")));
+        if let Err(e) = settings.set("bytes", &bytes) {
+            r.complain(Problem::new(
+                "value",
+                short.node.at.clone(),
+                &join(path, "packet_size"),
+                e.problem,
+                e.remedy,
+            ));
+            return None;
+        }
+        return Some(settings);
+    }
+    let Some(long) = long else {
+        return Some(Settings::defaults(&own::FIXED));
+    };
+    let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
+    let s = &filled.settings;
+    let pair = match s.model.name {
+        "exponential" => ("min", "max"),
+        "bimodal" => ("small", "large"),
+        _ => return Some(filled.settings),
+    };
+    if s.count(pair.0) > s.count(pair.1) {
+        let problem = format!(
+            "{} = {}B is more than {} = {}B",
+            pair.0,
+            s.count(pair.0),
+            pair.1,
+            s.count(pair.1)
+        );
+        r.complain(Problem::new(
+            "conflict",
+            long.node.at.clone(),
+            &filled.key(pair.0),
+            problem,
+            "swap the two",
+        ));
+        return None;
+    }
+    Some(filled.settings)
+}
+
+/// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or time would stand still.
+pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings, sizes: &Settings) {
+    let smallest = match sizes.model.name {
+        "exponential" => sizes.count("min"),
+        "bimodal" => sizes.count("small"),
+        "listed" => sizes
+            .list("bytes")
+            .iter()
+            .filter_map(|v| if let Value::Count(n) = v { Some(*n) } else { None })
+            .min()
+            .unwrap_or(1),
+        _ => sizes.count("bytes"),
+    };
+    let header = if transport.model.name == "udp" {
+        transport.count("header")
+    } else {
+        0
+    };
+    if smallest <= header {
+        let at = node
+            .get("packet_size")
+            .or(node.get("sizes"))
+            .map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem = format!("a packet of {smallest}B is no more than its header of {header}B");
+        r.complain(
+            Problem::new(
+                "conflict",
+                at,
+                &join(path, "sizes"),
+                problem,
+                "give larger packets or a smaller header",
+            )
+            .value(format!("{smallest}B")),
+        );
+    }
+    if !matches!(traffic.model.name, "cbr" | "poisson" | "on-off") {
+        return;
+    }
+    let Some(fastest) = super::flows::rates(traffic, "rate").into_iter().max() else {
+        return;
+    };
+    if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {
+        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem = format!("packets of {smallest}B at {fastest} follow each other within less than a nanosecond");
+        let remedy = format!(
+            "give a rate of at most {}, or larger packets",
+            BitRate(smallest * 8_000_000_000)
+        );
+        r.complain(Problem::new("limit", at, &join(path, "traffic.rate"), problem, remedy).value(fastest.to_string()));
+    }
+}
