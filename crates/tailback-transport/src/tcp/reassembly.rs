@@ -70,11 +70,7 @@ impl Reassembly {
             if out.len() >= most {
                 break;
             }
-            if let Some(block) = find(&self.held, *p)
-                && !out.contains(&block)
-            {
-                out.push(block);
-            }
+            out.extend(find(&self.held, *p));
         }
     }
 }
