@@ -213,7 +213,7 @@ impl Kind {
             Kind::Text => "a text".into(),
             Kind::PerFlow(k) => format!("{} or a list of such", k.noun()),
             Kind::List(k) => format!("a list of {}", k.noun()),
-            Kind::Model(family) => format!("a {family}: its name, or a table with `kind`"),
+            Kind::Model(family) => format!("{} {family}: its name, or a table with `kind`", article(family)),
             Kind::Named(family) => format!("tables [{family}.NAME]"),
         }
     }
@@ -245,6 +245,11 @@ impl Kind {
             Kind::Model(_) | Kind::Named(_) => self.noun(),
         }
     }
+}
+
+/// "a" or "an".
+pub fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
 }
 
 /// Add "did you mean" to a remedy when a known name is near.

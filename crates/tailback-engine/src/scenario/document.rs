@@ -175,6 +175,8 @@ fn syntax_problem(text: &str, message: &str, span: Option<std::ops::Range<usize>
     let at_end = span.start >= text.trim_end().len();
     let remedy = if at_end {
         "the file seems cut off here: close what is open, or fetch the file again"
+    } else if message.contains("recurse") {
+        "nest tables and lists less deeply: no scenario needs more than a few levels"
     } else if message.contains("string values must be quoted") {
         "put quotes around a text, as in rate = \"5Mbps\""
     } else {

@@ -25,7 +25,7 @@ pub fn read_text(path: &Path) -> Result<String, ScenarioError> {
     }
     let file = std::fs::File::open(path).map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => fail(
-            format!("there is no file {name}"),
+            format!("there is no file \"{name}\""),
             "check the path; it counts from the current directory".to_string(),
         ),
         std::io::ErrorKind::PermissionDenied => fail(

@@ -6,8 +6,11 @@
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
 use super::models;
-use tailback_base::model::{Kind, Model, Param, Settings, nearest};
+use tailback_base::model::{Kind, Model, Param, Settings, article, nearest};
 use tailback_base::quantity::Refusal;
+
+/// How many problems are kept; the rest is counted.
+const MOST_KEPT: usize = 1000;
 
 /// Collects problems while the tree is read.
 #[derive(Default)]
@@ -65,7 +68,7 @@ fn owner(model: &Model, path: &str) -> String {
     match (model.family, model.name) {
         ("table", "scenario") => "a scenario".to_string(),
         ("table", _) => format!("[{path}]"),
-        (family, name) if family == name => format!("a {name}"),
+        (family, name) if family == name => format!("{} {name}", article(name)),
         (family, name) => format!("the {family} \"{name}\""),
     }
 }
@@ -78,7 +81,7 @@ impl Reader {
 
     /// Note a problem.
     pub fn complain(&mut self, problem: Problem) {
-        if self.problems.len() < 1000 {
+        if self.problems.len() < MOST_KEPT {
             self.problems.push(problem);
         } else {
             self.more += 1;
@@ -215,6 +218,11 @@ impl Reader {
     }
 
     fn unknown(&mut self, entry: &Entry, key: &str, path: &str, model: &'static Model, known: &[&str]) {
+        if self.problems.len() >= MOST_KEPT {
+            // Looking for near names takes time, and nobody will read them.
+            self.more += 1;
+            return;
+        }
         let names: Vec<&str> = model
             .params
             .iter()
@@ -306,7 +314,7 @@ impl Reader {
                 }
             },
             _ => {
-                let problem = format!("{} is not a {family}", node.show());
+                let problem = format!("{} is not {} {family}", node.show(), article(family));
                 let remedy = format!("give a name, or a table with `kind`; {}", choices(family));
                 self.complain(Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show()));
                 None
