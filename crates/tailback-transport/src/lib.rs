@@ -3,6 +3,7 @@
 //! An endpoint is one end of a connection behind [`Endpoint`]: segments go in through `on_segment`, come out of
 //! `poll_transmit`, and `next_timeout` says when it wants to be woken.
 
+pub mod datagram;
 pub mod endpoint;
 pub mod segment;
 pub mod tcp;

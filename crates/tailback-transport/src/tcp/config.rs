@@ -278,3 +278,62 @@ impl Default for Config {
         Config::resolve(&Settings::defaults(&MODEL), &[]).expect("the declared defaults fit each other")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::testing::config;
+    use tailback_base::model::Raw;
+
+    #[test]
+    fn every_built_in_profile_resolves() {
+        for p in BUILT_IN {
+            config(&[("profile", p.name)]);
+        }
+        let rfc = config(&[]);
+        assert_eq!((rfc.initial_window, rfc.window_cap, rfc.min_rto), (14600.0, f64::INFINITY, Duration::from_millis(1000)));
+        let ns2 = config(&[("profile", "ns2")]);
+        assert_eq!((ns2.payload, ns2.window_cap, ns2.initial_ssthresh), (500, 10_000.0, 10_000.0));
+        assert_eq!(ns2.wire(500, 0, false), 540);
+        assert_eq!(ns2.wire(0, 3, false), 64);
+    }
+
+    #[test]
+    fn the_users_values_win_over_the_profile_and_it_over_the_defaults() {
+        let c = config(&[("profile", "jiang-2006"), ("window_cap", "20 packets")]);
+        assert_eq!((c.window_cap, c.payload, c.max_rto), (20.0 * 460.0, 460, Duration::from_millis(60_000)));
+        // A value equal to the default still counts as given.
+        let c = config(&[("profile", "jiang-2006"), ("payload", "1460B")]);
+        assert_eq!(c.payload, 1460);
+    }
+
+    #[test]
+    fn a_study_brings_its_own_profile_and_may_build_on_another() {
+        let own = [
+            Profile::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
+            Profile::from_text("loop", &[("profile", "loop")]),
+            Profile { name: "bad".into(), values: vec![("payload".into(), Raw::Int(500))] },
+        ];
+        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own);
+        let c = resolve("coarse").unwrap();
+        assert_eq!((c.clock_granularity, c.payload), (Duration::from_millis(500), 500));
+        assert!(resolve("loop").unwrap_err().problem.contains("builds on itself"));
+        let e = resolve("bad").unwrap_err();
+        assert!(e.problem.contains("\"bad\", payload") && e.remedy.contains("500B"), "{e}");
+        let e = resolve("ns-2").unwrap_err();
+        assert!(e.remedy.contains("did you mean \"ns2\""), "{e}");
+    }
+
+    #[test]
+    fn what_holds_no_segment_is_refused() {
+        let refuse = |name: &str, text: &str| {
+            let e = Config::resolve(&Settings::defaults(&MODEL).with(name, text), &[]).unwrap_err();
+            assert!(!e.remedy.is_empty(), "{e}");
+        };
+        refuse("window_cap", "1000B");
+        refuse("initial_window", "100B");
+        refuse("initial_window", "unlimited");
+        refuse("rwnd", "1KB");
+        refuse("min_rto", "90s");
+    }
+}

@@ -1,0 +1,162 @@
+//! Datagrams: an end that sends what it is told, and an end that counts (RFC 768).
+//!
+//! There is no window, no acknowledgement and no timer, so an application paces its own datagrams. The simulator carries
+//! datagram flows without endpoints; these two are for drivers that know only [`Endpoint`], such as a test.
+//! Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first byte.
+
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
+use crate::segment::{Flags, SackBlocks, Segment};
+use std::collections::VecDeque;
+use tailback_base::{Ecn, Time};
+
+/// The sending end.
+pub struct DatagramSender {
+    /// Payload of a datagram at most, bytes.
+    payload: u32,
+    /// Bytes on the wire beside the payload.
+    header: u32,
+    ecn: Ecn,
+    /// Bytes of the writes that are still to go, oldest first.
+    waiting: VecDeque<u64>,
+    next: u64,
+    closed: bool,
+}
+
+impl DatagramSender {
+    /// Datagrams of at most `payload` (at least 1) bytes and a header; `ecn` stands on each.
+    pub fn new(payload: u32, header: u32, ecn: Ecn) -> DatagramSender {
+        DatagramSender { payload: payload.max(1), header, ecn, waiting: VecDeque::new(), next: 0, closed: false }
+    }
+}
+
+impl Endpoint for DatagramSender {
+    /// Data without end have no pace and are not for datagrams: nothing is sent.
+    fn write(&mut self, n: Amount, _now: Time) {
+        if let Amount::Bytes(n) = n
+            && n > 0
+            && !self.closed
+        {
+            self.waiting.push_back(n);
+        }
+    }
+
+    fn close(&mut self, _now: Time) {
+        self.closed = true;
+    }
+
+    fn on_segment(&mut self, _s: &Segment, _now: Time, _up: &mut dyn AppEvents) {}
+
+    fn poll_transmit(&mut self, _now: Time) -> Transmit {
+        let Some(left) = self.waiting.front_mut() else { return Transmit::Idle };
+        let payload = (*left).min(u64::from(self.payload)) as u32;
+        *left -= u64::from(payload);
+        if *left == 0 {
+            self.waiting.pop_front();
+        }
+        let seq = self.next;
+        self.next += u64::from(payload);
+        Transmit::Segment(Segment {
+            seq,
+            payload,
+            ack: 0,
+            flags: Flags::NONE,
+            ecn: self.ecn,
+            bytes: payload + self.header,
+            sack: SackBlocks::new(),
+            timestamps: None,
+        })
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn on_timeout(&mut self, _now: Time, _up: &mut dyn AppEvents) {}
+
+    fn is_closed(&self) -> bool {
+        self.closed && self.waiting.is_empty()
+    }
+}
+
+/// The receiving end: it counts.
+#[derive(Default)]
+pub struct DatagramReceiver {
+    bytes: u64,
+    packets: u64,
+    marked: u64,
+    /// One past the highest byte seen, to tell what came late.
+    highest: u64,
+    late: u64,
+}
+
+impl DatagramReceiver {
+    pub fn new() -> DatagramReceiver {
+        DatagramReceiver::default()
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// Datagrams that carried congestion experienced.
+    pub fn marked(&self) -> u64 {
+        self.marked
+    }
+
+    /// Datagrams overtaken by a later one, or duplicated.
+    pub fn late(&self) -> u64 {
+        self.late
+    }
+}
+
+impl Endpoint for DatagramReceiver {
+    fn write(&mut self, _n: Amount, _now: Time) {}
+
+    fn close(&mut self, _now: Time) {}
+
+    fn on_segment(&mut self, s: &Segment, _now: Time, up: &mut dyn AppEvents) {
+        self.packets += 1;
+        self.bytes += u64::from(s.payload);
+        self.marked += u64::from(s.ecn == Ecn::Ce);
+        self.late += u64::from(s.seq < self.highest);
+        self.highest = self.highest.max(s.end());
+        up.event(AppEvent::Delivered(u64::from(s.payload)));
+    }
+
+    fn poll_transmit(&mut self, _now: Time) -> Transmit {
+        Transmit::Idle
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
+
+    fn on_timeout(&mut self, _now: Time, _up: &mut dyn AppEvents) {}
+
+    fn received_bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_write_is_cut_and_counted() {
+        let mut s = DatagramSender::new(1000, 28, Ecn::NotEct);
+        let mut r = DatagramReceiver::new();
+        s.write(Amount::Bytes(2500), Time::ZERO);
+        s.write(Amount::Unlimited, Time::ZERO);
+        s.close(Time::ZERO);
+        s.write(Amount::Bytes(1), Time::ZERO);
+        let mut sizes = Vec::new();
+        while let Transmit::Segment(d) = s.poll_transmit(Time::ZERO) {
+            sizes.push(d.bytes);
+            r.on_segment(&d, Time::ZERO, &mut ());
+        }
+        assert_eq!(sizes, [1028, 1028, 528]);
+        assert!(s.is_closed());
+        assert_eq!((r.packets(), r.received_bytes(), r.late()), (3, 2500, 0));
+    }
+}
