@@ -79,7 +79,7 @@ fn drain(e: &mut dyn Endpoint, now: Time, highest: &mut u64) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_sequence_of_segments_and_timeouts_panics(which in 0..VARIANTS.len(), steps in prop::collection::vec(step(), 1..120)) {

@@ -1,0 +1,52 @@
+//! What a segment costs: `cargo test --release -p tailback-transport --test cost -- --ignored --nocapture`.
+
+mod common;
+
+use common::config;
+use std::collections::VecDeque;
+use tailback_base::{Duration, Time};
+use tailback_transport::tcp::new_pair;
+use tailback_transport::{Amount, Endpoint, Segment, Transmit};
+
+/// Data and ACKs over two plain queues, a window of 100 segments, one ACK a segment or every second.
+fn run(values: &[(&str, &str)], segments: u64) -> f64 {
+    let (mut s, mut r) = new_pair(&config(values));
+    let (mut data, mut acks): (VecDeque<Segment>, VecDeque<Segment>) = Default::default();
+    let mut now = Time::ZERO;
+    s.write(Amount::Unlimited, now);
+    let start = std::time::Instant::now();
+    let mut sent = 0;
+    while sent < segments {
+        now += Duration(12_000);
+        while let Transmit::Segment(x) = s.poll_transmit(now) {
+            data.push_back(x);
+            sent += 1;
+        }
+        if let Some(x) = data.pop_front() {
+            r.on_segment(&x, now, &mut ());
+            while let Transmit::Segment(a) = r.poll_transmit(now) {
+                acks.push_back(a);
+            }
+        }
+        // The engine asks for the timers after each call.
+        std::hint::black_box((s.next_timeout(), r.next_timeout()));
+        if let Some(a) = acks.pop_front() {
+            s.on_segment(&a, now, &mut ());
+        }
+    }
+    start.elapsed().as_secs_f64() * 1e9 / segments as f64
+}
+
+#[test]
+#[ignore = "a measurement"]
+fn nanoseconds_a_segment() {
+    let cases: [&[(&str, &str)]; 4] = [
+        &[("variant", "reno"), ("window_cap", "100 packets")],
+        &[("variant", "sack"), ("window_cap", "100 packets")],
+        &[("variant", "sack"), ("window_cap", "100 packets"), ("timestamps", "true"), ("delayed_ack", "2")],
+        &[("profile", "ns2"), ("variant", "newreno"), ("window_cap", "100 packets")],
+    ];
+    for values in cases {
+        println!("{:6.1} ns  {values:?}", run(values, 5_000_000));
+    }
+}
