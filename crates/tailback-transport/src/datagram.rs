@@ -25,7 +25,14 @@ pub struct DatagramSender {
 impl DatagramSender {
     /// Datagrams of at most `payload` (at least 1) bytes and a header; `ecn` stands on each.
     pub fn new(payload: u32, header: u32, ecn: Ecn) -> DatagramSender {
-        DatagramSender { payload: payload.max(1), header, ecn, waiting: VecDeque::new(), next: 0, closed: false }
+        DatagramSender {
+            payload: payload.max(1),
+            header,
+            ecn,
+            waiting: VecDeque::new(),
+            next: 0,
+            closed: false,
+        }
     }
 }
 
@@ -47,7 +54,9 @@ impl Endpoint for DatagramSender {
     fn on_segment(&mut self, _s: &Segment, _now: Time, _up: &mut dyn AppEvents) {}
 
     fn poll_transmit(&mut self, _now: Time) -> Transmit {
-        let Some(left) = self.waiting.front_mut() else { return Transmit::Idle };
+        let Some(left) = self.waiting.front_mut() else {
+            return Transmit::Idle;
+        };
         let payload = (*left).min(u64::from(self.payload)) as u32;
         *left -= u64::from(payload);
         if *left == 0 {

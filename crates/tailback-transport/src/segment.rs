@@ -57,7 +57,8 @@ pub struct Segment {
 impl Segment {
     /// One past the last sequence unit this segment occupies.
     pub fn end(&self) -> u64 {
-        let units = u64::from(self.payload) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
+        let units =
+            u64::from(self.payload) + u64::from(self.flags.has(Flags::SYN)) + u64::from(self.flags.has(Flags::FIN));
         self.seq.saturating_add(units)
     }
 

@@ -8,11 +8,25 @@ use tailback_transport::{Amount, AppEvent, Endpoint, Flags, SackBlocks, Segment,
 
 /// An ACK out of nowhere.
 fn ack(n: u64) -> Segment {
-    Segment { seq: 1, payload: 0, ack: n, flags: Flags::ACK, ecn: Ecn::NotEct, bytes: 40, sack: SackBlocks::new(), timestamps: None }
+    Segment {
+        seq: 1,
+        payload: 0,
+        ack: n,
+        flags: Flags::ACK,
+        ecn: Ecn::NotEct,
+        bytes: 40,
+        sack: SackBlocks::new(),
+        timestamps: None,
+    }
 }
 
 fn data(n: u64) -> Segment {
-    Segment { seq: 1 + (n - 1) * PAYLOAD, payload: PAYLOAD as u32, ack: 1, ..ack(1) }
+    Segment {
+        seq: 1 + (n - 1) * PAYLOAD,
+        payload: PAYLOAD as u32,
+        ack: 1,
+        ..ack(1)
+    }
 }
 
 #[test]
@@ -20,12 +34,21 @@ fn syn_then_syn_ack_then_data() {
     let mut p = Path::new(&config(&[("initial_window", "2 packets")]), 10);
     p.sender.write(Amount::Bytes(3000), Time::ZERO);
     p.run(2.0, &mut pass);
-    let kinds: Vec<(bool, u32)> = p.sent.iter().map(|(_, s)| (s.flags.has(Flags::SYN), s.payload)).collect();
+    let kinds: Vec<(bool, u32)> = p
+        .sent
+        .iter()
+        .map(|(_, s)| (s.flags.has(Flags::SYN), s.payload))
+        .collect();
     assert_eq!(kinds, [(true, 0), (false, 1000), (false, 1000), (false, 1000)]);
     assert!(p.acks[0].1.flags.has(Flags::SYN) && p.acks[0].1.ack == 1 && p.acks[0].1.bytes == 40);
     assert_eq!(p.sent[1].0, Time(20_000_000), "data leave one round trip after the SYN");
     assert_eq!(p.at_sender.0, [AppEvent::Connected, AppEvent::AllAcknowledged]);
-    let delivered: u64 = p.at_receiver.0.iter().map(|e| if let AppEvent::Delivered(n) = e { *n } else { 0 }).sum();
+    let delivered: u64 = p
+        .at_receiver
+        .0
+        .iter()
+        .map(|e| if let AppEvent::Delivered(n) = e { *n } else { 0 })
+        .sum();
     assert_eq!((delivered, p.receiver.received_bytes()), (3000, 3000));
 }
 
@@ -40,7 +63,10 @@ fn tiny_transfers_end() {
             p.run(5.0, &mut pass);
             let data = p.sent.iter().filter(|(_, s)| s.payload > 0).count();
             assert_eq!(data, segments, "{bytes} bytes, syn {syn}");
-            assert_eq!(p.at_sender.0, [AppEvent::Connected, AppEvent::AllAcknowledged, AppEvent::Closed]);
+            assert_eq!(
+                p.at_sender.0,
+                [AppEvent::Connected, AppEvent::AllAcknowledged, AppEvent::Closed]
+            );
             assert!(p.sender.is_closed() && p.sender.next_timeout().is_none());
             assert_eq!(p.receiver.received_bytes(), bytes);
         }
@@ -52,7 +78,13 @@ fn tiny_transfers_end() {
 fn a_lost_syn_is_repeated_with_backoff() {
     let mut p = Path::new(&config(&[]), 10);
     p.sender.write(Amount::Unlimited, Time::ZERO);
-    p.run(7.5, &mut |s, i| if s.flags.has(Flags::SYN) && i < 3 { Fate::Drop } else { Fate::Drop });
+    p.run(7.5, &mut |s, i| {
+        if s.flags.has(Flags::SYN) && i < 3 {
+            Fate::Drop
+        } else {
+            Fate::Drop
+        }
+    });
     let times: Vec<f64> = p.sent.iter().map(|(t, _)| t.seconds()).collect();
     assert_eq!(times, [0.0, 1.0, 3.0, 7.0]);
     let mut p = Path::new(&config(&[]), 10);
@@ -80,9 +112,18 @@ fn expiries_double_and_repeats_are_not_timed() {
     let mut copies = 0;
     p.run(20.0, &mut |s, _| {
         copies += usize::from(s.payload > 0);
-        if s.payload > 0 && copies <= 3 { Fate::Drop } else { Fate::Pass }
+        if s.payload > 0 && copies <= 3 {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
     });
-    let sent: Vec<f64> = p.sent.iter().filter(|(_, s)| s.payload > 0).map(|(t, _)| t.seconds()).collect();
+    let sent: Vec<f64> = p
+        .sent
+        .iter()
+        .filter(|(_, s)| s.payload > 0)
+        .map(|(t, _)| t.seconds())
+        .collect();
     // One sample of 100 ms: rto = 100 + 4 * 50 = 300 ms.
     let gaps: Vec<f64> = sent.windows(2).map(|w| w[1] - w[0]).collect();
     for (gap, expected) in gaps.iter().zip([0.3, 0.6, 1.2]) {
@@ -122,23 +163,47 @@ fn foreign_acks_are_ignored() {
     // An ACK with data is no duplicate (RFC 5681 section 2).
     let una = p.receiver.next_expected().min(3001);
     for _ in 0..5 {
-        p.sender.on_segment(&Segment { payload: 10, ..ack(una) }, p.now, &mut Heard::default());
+        p.sender.on_segment(
+            &Segment {
+                payload: 10,
+                ..ack(una)
+            },
+            p.now,
+            &mut Heard::default(),
+        );
     }
     assert_eq!(p.sender.read(7), 0.0);
 }
 
 #[test]
 fn every_second_segment_is_acknowledged_and_the_last_within_the_timer() {
-    let mut p = Path::new(&config(&[("delayed_ack", "2"), ("delayed_ack_timeout", "100ms"), ("initial_window", "5 packets")]), 10);
+    let mut p = Path::new(
+        &config(&[
+            ("delayed_ack", "2"),
+            ("delayed_ack_timeout", "100ms"),
+            ("initial_window", "5 packets"),
+        ]),
+        10,
+    );
     p.sender.write(Amount::Bytes(5000), Time::ZERO);
     p.run(2.0, &mut pass);
-    let acks: Vec<(f64, u64)> = p.acks.iter().skip(1).map(|(t, s)| (t.seconds(), (s.ack - 1) / PAYLOAD)).collect();
+    let acks: Vec<(f64, u64)> = p
+        .acks
+        .iter()
+        .skip(1)
+        .map(|(t, s)| (t.seconds(), (s.ack - 1) / PAYLOAD))
+        .collect();
     assert_eq!(acks, [(0.03, 2), (0.03, 4), (0.13, 5)]);
 }
 
 #[test]
 fn what_is_out_of_order_or_fills_a_gap_is_acknowledged_at_once() {
-    let cfg = config(&[("delayed_ack", "2"), ("syn", "false"), ("variant", "sack"), ("ecn", "off")]);
+    let cfg = config(&[
+        ("delayed_ack", "2"),
+        ("syn", "false"),
+        ("variant", "sack"),
+        ("ecn", "off"),
+    ]);
     let mut r = tailback_transport::tcp::Receiver::new(cfg);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
@@ -160,12 +225,23 @@ fn what_is_out_of_order_or_fills_a_gap_is_acknowledged_at_once() {
 /// RFC 2018: newest block first, at most three beside timestamps. RFC 2883: the duplicate first.
 #[test]
 fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
-    let cfg = config(&[("syn", "false"), ("dsack", "true"), ("sack_blocks", "3"), ("option_bytes", "sack8")]);
+    let cfg = config(&[
+        ("syn", "false"),
+        ("dsack", "true"),
+        ("sack_blocks", "3"),
+        ("option_bytes", "sack8"),
+    ]);
     let mut r = tailback_transport::tcp::Receiver::new(cfg);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
         match r.poll_transmit(Time::ZERO) {
-            Transmit::Segment(s) => (s.sack.iter().map(|b| (b.0 / PAYLOAD + 1, b.1 / PAYLOAD)).collect::<Vec<_>>(), s.bytes),
+            Transmit::Segment(s) => (
+                s.sack
+                    .iter()
+                    .map(|b| (b.0 / PAYLOAD + 1, b.1 / PAYLOAD))
+                    .collect::<Vec<_>>(),
+                s.bytes,
+            ),
             _ => (vec![], 0),
         }
     };
@@ -173,7 +249,11 @@ fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
     give(5);
     give(7);
     assert_eq!(give(9), (vec![(9, 9), (7, 7), (5, 5)], 64));
-    assert_eq!(give(5), (vec![(5, 5), (5, 5), (9, 9)], 64), "D-SACK, then the block that holds it");
+    assert_eq!(
+        give(5),
+        (vec![(5, 5), (5, 5), (9, 9)], 64),
+        "D-SACK, then the block that holds it"
+    );
     assert_eq!(give(1), (vec![(5, 5), (9, 9), (7, 7)], 64));
     assert_eq!(give(1), (vec![(1, 1), (5, 5), (9, 9)], 64));
 }
@@ -183,7 +263,9 @@ fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
 fn lost_acks_cost_no_repeats() {
     let mut p = Path::new(&config(&[("initial_window", "10 packets")]), 10);
     p.sender.write(Amount::Bytes(60_000), Time::ZERO);
-    p.run_with(Time::from_seconds(5.0), &mut pass, &mut |_, i| if i % 3 == 1 { Fate::Drop } else { Fate::Pass });
+    p.run_with(Time::from_seconds(5.0), &mut pass, &mut |_, i| {
+        if i % 3 == 1 { Fate::Drop } else { Fate::Pass }
+    });
     assert_eq!(p.repeated(), [] as [u64; 0]);
     assert!(p.at_sender.0.contains(&AppEvent::AllAcknowledged));
 }
@@ -193,18 +275,31 @@ fn lost_acks_cost_no_repeats() {
 fn reordering_by_three_repeats_one_segment() {
     for (later, repeats) in [(1, 0), (2, 0), (3, 1)] {
         for variant in ["reno", "newreno", "sack"] {
-            let cfg = config(&[("variant", variant), ("dsack", "true"), ("initial_window", "10 packets"), ("limited_transmit", "false")]);
+            let cfg = config(&[
+                ("variant", variant),
+                ("dsack", "true"),
+                ("initial_window", "10 packets"),
+                ("limited_transmit", "false"),
+            ]);
             // Segments leave 1 us apart, so that "late by n places" means something.
             let mut p = Path::new(&cfg, 10);
             p.sender.write(Amount::Bytes(40_000), Time::ZERO);
             let mut k = 0;
             p.run(5.0, &mut |s, _| {
-                let extra = if number(s) == 4 && k < 11 { later * 1000 + 500 } else { 0 };
+                let extra = if number(s) == 4 && k < 11 {
+                    later * 1000 + 500
+                } else {
+                    0
+                };
                 k += 1;
                 Fate::Late(Duration(k * 1000 + extra))
             });
             // NewReno takes each ACK that follows for a partial one and repeats the next segment as well.
-            let repeated = if variant == "newreno" { p.repeated().len().min(1) } else { p.repeated().len() };
+            let repeated = if variant == "newreno" {
+                p.repeated().len().min(1)
+            } else {
+                p.repeated().len()
+            };
             assert_eq!(repeated, repeats, "{variant}, later by {later}");
             let dsack = p.acks.iter().any(|(_, s)| s.sack.first().is_some_and(|b| b.0 < s.ack));
             assert_eq!(dsack, repeats == 1, "{variant}, later by {later}");
@@ -233,7 +328,11 @@ fn abort_inside_recovery_repairs_and_sends_nothing_new() {
 #[test]
 fn after_an_idle_time_the_window_starts_small_again() {
     for (restart, window) in [("true", 2.0), ("false", 34.0)] {
-        let cfg = config(&[("initial_window", "2 packets"), ("idle_restart", restart), ("min_rto", "200ms")]);
+        let cfg = config(&[
+            ("initial_window", "2 packets"),
+            ("idle_restart", restart),
+            ("min_rto", "200ms"),
+        ]);
         let mut p = Path::new(&cfg, 50);
         p.sender.write(Amount::Bytes(62_000), Time::ZERO);
         p.run(5.0, &mut pass);
@@ -263,15 +362,25 @@ fn a_burst_may_be_limited() {
 /// The time since the first transmission is divided among what held the sender back.
 #[test]
 fn the_sender_knows_what_limits_it() {
-    let mut p = Path::new(&config(&[("initial_window", "2 packets"), ("window_cap", "8 packets")]), 50);
+    let mut p = Path::new(
+        &config(&[("initial_window", "2 packets"), ("window_cap", "8 packets")]),
+        50,
+    );
     p.sender.write(Amount::Bytes(200_000), Time::from_seconds(0.0));
     p.run(10.0, &mut pass);
     let r = p.sender.report(p.now);
-    let (network, cap, app) = (r.limited_by_network.seconds(), r.limited_by_window_cap.seconds(), r.limited_by_application.seconds());
+    let (network, cap, app) = (
+        r.limited_by_network.seconds(),
+        r.limited_by_window_cap.seconds(),
+        r.limited_by_application.seconds(),
+    );
     assert!((network + cap + app - 10.0).abs() < 1e-9);
     // SYN, then 2, 4 and 8 segments a round trip of 0.1 s; 186 more at 8 a round trip; the rest is silence.
     assert!((network - 0.3).abs() < 0.11, "{network}");
     assert!((cap - 2.3).abs() < 0.2, "{cap}");
     assert!(app > 7.0, "{app}");
-    assert_eq!((r.sent_packets, r.sent_payload_bytes, r.retransmitted_packets), (200, 200_000, 0));
+    assert_eq!(
+        (r.sent_packets, r.sent_payload_bytes, r.retransmitted_packets),
+        (200, 200_000, 0)
+    );
 }

@@ -9,7 +9,12 @@ use tailback_transport::tcp::Config;
 use tailback_transport::{Amount, AppEvent, Endpoint, Flags, Segment};
 
 fn window(variant: &str, segments: &str) -> Arc<Config> {
-    config(&[("variant", variant), ("initial_window", segments), ("min_rto", "200ms"), ("ecn", "off")])
+    config(&[
+        ("variant", variant),
+        ("initial_window", segments),
+        ("min_rto", "200ms"),
+        ("ecn", "off"),
+    ])
 }
 
 /// Spec 5.3: lose k segments of one window. Reno usually times out for three or more, NewReno leaves after k round trips
@@ -42,15 +47,25 @@ fn several_losses_in_a_window() {
             }
             reports.push((p.sender.report(p.now).timeouts, round_trips, p.repeated()));
         }
-        let [reno, newreno, sack] = &reports[..] else { unreachable!() };
+        let [reno, newreno, sack] = &reports[..] else {
+            unreachable!()
+        };
         if k >= 3 {
             assert!(reno.0 > 0, "Reno, {k} losses: no timeout");
         }
         assert_eq!(newreno.0, 0, "NewReno, {k} losses");
-        assert!((newreno.1 - k as f64).abs() <= 0.2, "NewReno, {k} losses: {} round trips", newreno.1);
+        assert!(
+            (newreno.1 - k as f64).abs() <= 0.2,
+            "NewReno, {k} losses: {} round trips",
+            newreno.1
+        );
         assert_eq!(sack.0, 0, "SACK, {k} losses");
         assert!(sack.1 <= 2.1, "SACK, {k} losses: {} round trips", sack.1);
-        assert_eq!((&newreno.2[..], &sack.2[..]), (lost, lost), "none repeated but the lost");
+        assert_eq!(
+            (&newreno.2[..], &sack.2[..]),
+            (lost, lost),
+            "none repeated but the lost"
+        );
     }
 }
 
@@ -59,7 +74,13 @@ fn several_losses_in_a_window() {
 #[test]
 fn sack_repairs_three_losses_in_a_round_trip() {
     for form in ["rfc6675", "pipe"] {
-        let cfg = config(&[("variant", "sack"), ("sack_form", form), ("initial_window", "20 packets"), ("initial_ssthresh", "20 packets"), ("syn", "false")]);
+        let cfg = config(&[
+            ("variant", "sack"),
+            ("sack_form", form),
+            ("initial_window", "20 packets"),
+            ("initial_ssthresh", "20 packets"),
+            ("syn", "false"),
+        ]);
         let mut p = Path::new(&cfg, 50);
         p.sender.write(Amount::Unlimited, Time::ZERO);
         // Segments arrive 1 ms apart, so that duplicates come one by one.
@@ -74,7 +95,12 @@ fn sack_repairs_three_losses_in_a_round_trip() {
             smallest = smallest.min(p.cwnd());
         }
         assert_eq!(p.repeated(), [10, 12, 14], "{form}");
-        let again: Vec<f64> = p.sent.iter().filter(|(_, s)| s.flags.has(Flags::RETRANSMISSION)).map(|(t, _)| t.seconds()).collect();
+        let again: Vec<f64> = p
+            .sent
+            .iter()
+            .filter(|(_, s)| s.flags.has(Flags::RETRANSMISSION))
+            .map(|(t, _)| t.seconds())
+            .collect();
         assert!(again[2] - again[0] < 0.1, "{form}: {again:?}");
         let r = p.sender.report(p.now);
         assert_eq!((r.fast_retransmits, r.timeouts), (1, 0), "{form}");
@@ -112,11 +138,20 @@ fn a_repair_lost_again_waits_for_the_timer() {
 fn limited_transmit_finds_a_loss_in_a_small_window() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
         for (limited, timeouts) in [("true", 0), ("false", 1)] {
-            let cfg = config(&[("variant", variant), ("initial_window", "3 packets"), ("initial_ssthresh", "2 packets"), ("limited_transmit", limited)]);
+            let cfg = config(&[
+                ("variant", variant),
+                ("initial_window", "3 packets"),
+                ("initial_ssthresh", "2 packets"),
+                ("limited_transmit", limited),
+            ]);
             let mut p = Path::new(&cfg, 50);
             p.sender.write(Amount::Bytes(30_000), Time::ZERO);
             p.run(30.0, &mut lose(&[1]));
-            assert_eq!(p.sender.report(p.now).timeouts, timeouts, "{variant}, limited transmit {limited}");
+            assert_eq!(
+                p.sender.report(p.now).timeouts,
+                timeouts,
+                "{variant}, limited transmit {limited}"
+            );
             assert_eq!(p.receiver.received_bytes(), 30_000);
         }
     }
@@ -138,7 +173,12 @@ fn a_lost_tail_waits_for_the_timer() {
 #[test]
 fn impatient_and_slow_but_steady_differ() {
     let timeouts = |form| {
-        let cfg = config(&[("variant", "newreno"), ("partial_ack_timer", form), ("initial_window", "30 packets"), ("min_rto", "400ms")]);
+        let cfg = config(&[
+            ("variant", "newreno"),
+            ("partial_ack_timer", form),
+            ("initial_window", "30 packets"),
+            ("min_rto", "400ms"),
+        ]);
         let mut p = Path::new(&cfg, 50);
         p.sender.write(Amount::Bytes(60_000), Time::ZERO);
         p.run(20.0, &mut lose(&[2, 4, 6, 8, 10, 12, 14, 16, 18]));
@@ -156,7 +196,13 @@ fn duplicates_after_a_timeout_start_nothing() {
         p.sender.write(Amount::Bytes(40_000), Time::ZERO);
         // All twelve are late by half a second: the timer expires, then their ACKs and the repeats' come mixed.
         let late = tailback_base::Duration::from_millis(500);
-        p.run(30.0, &mut |s, i| if s.payload > 0 && i < 13 { Fate::Late(late) } else { Fate::Pass });
+        p.run(30.0, &mut |s, i| {
+            if s.payload > 0 && i < 13 {
+                Fate::Late(late)
+            } else {
+                Fate::Pass
+            }
+        });
         let r = p.sender.report(p.now);
         assert!(r.timeouts >= 1, "{variant}");
         assert_eq!(r.fast_retransmits, 0, "{variant}");
@@ -167,23 +213,43 @@ fn duplicates_after_a_timeout_start_nothing() {
 /// W-DUP of the multi-queue study: a timeout halves and repeats one segment.
 #[test]
 fn a_timeout_may_halve_instead() {
-    let cfg = config(&[("variant", "reno"), ("timeout_reaction", "halve"), ("initial_window", "10 packets"), ("halve", "cwnd"), ("limited_transmit", "false")]);
+    let cfg = config(&[
+        ("variant", "reno"),
+        ("timeout_reaction", "halve"),
+        ("initial_window", "10 packets"),
+        ("halve", "cwnd"),
+        ("limited_transmit", "false"),
+    ]);
     let mut p = Path::new(&cfg, 50);
     p.sender.write(Amount::Bytes(10_000), Time::ZERO);
     p.run(20.0, &mut lose(&[10]));
     assert_eq!(p.repeated(), [10]);
-    assert!(p.ssthresh() > 5.0 && p.cwnd() >= p.ssthresh(), "{} {}", p.cwnd(), p.ssthresh());
+    assert!(
+        p.ssthresh() > 5.0 && p.cwnd() >= p.ssthresh(),
+        "{} {}",
+        p.cwnd(),
+        p.ssthresh()
+    );
 }
 
 /// Segments a round trip with every n-th packet lost, over 2000 round trips of 0.1 s.
 fn rate_under_periodic_loss(variant: &str, n: u64) -> f64 {
-    let cfg = config(&[("variant", variant), ("initial_window", "2 packets"), ("initial_ssthresh", "12 packets"), ("ecn", "off")]);
+    let cfg = config(&[
+        ("variant", variant),
+        ("initial_window", "2 packets"),
+        ("initial_ssthresh", "12 packets"),
+        ("ecn", "off"),
+    ]);
     let mut p = Path::new(&cfg, 50);
     p.sender.write(Amount::Unlimited, Time::ZERO);
     let mut count = 0u64;
     let mut hand = |s: &Segment, _: usize| {
         count += u64::from(s.payload > 0);
-        if s.payload > 0 && count.is_multiple_of(n) { Fate::Drop } else { Fate::Pass }
+        if s.payload > 0 && count.is_multiple_of(n) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
     };
     p.run(50.0, &mut hand);
     let before = p.receiver.received_bytes();
@@ -205,14 +271,25 @@ fn periodic_loss_gives_the_square_root_law() {
             let cycle = (n - 1) as f64 / (h + 3.0);
             let law = (1.5 * n as f64).sqrt();
             println!("{variant}, N = {n}: {rate:.2} a round trip; whole cycle {cycle:.2}, law {law:.2}");
-            assert!((rate / cycle - 1.0).abs() < tolerance, "{variant}, N = {n}: {rate} against {cycle}");
-            assert!(n < 10_000 || (rate / law - 1.0).abs() < 0.05, "{variant}, N = {n}: {rate} against {law}");
+            assert!(
+                (rate / cycle - 1.0).abs() < tolerance,
+                "{variant}, N = {n}: {rate} against {cycle}"
+            );
+            assert!(
+                n < 10_000 || (rate / law - 1.0).abs() < 0.05,
+                "{variant}, N = {n}: {rate} against {law}"
+            );
         }
     }
 }
 
 fn ecn_path(values: &[(&str, &str)]) -> Path {
-    let base = [("initial_window", "10 packets"), ("initial_ssthresh", "10 packets"), ("ecn", "on"), ("limited_transmit", "false")];
+    let base = [
+        ("initial_window", "10 packets"),
+        ("initial_ssthresh", "10 packets"),
+        ("ecn", "on"),
+        ("limited_transmit", "false"),
+    ];
     let all: Vec<(&str, &str)> = base.iter().chain(values).copied().collect();
     let mut p = Path::new(&config(&all), 50);
     p.sender.write(Amount::Unlimited, Time::ZERO);
@@ -223,16 +300,37 @@ fn ecn_path(values: &[(&str, &str)]) -> Path {
 #[test]
 fn one_mark_halves_once() {
     let mut p = ecn_path(&[]);
-    p.run(1.0, &mut |s, i| if s.payload > 0 && i == 5 { Fate::Mark } else { Fate::Pass });
+    p.run(1.0, &mut |s, i| {
+        if s.payload > 0 && i == 5 {
+            Fate::Mark
+        } else {
+            Fate::Pass
+        }
+    });
     let r = p.sender.report(p.now);
     assert_eq!((r.ecn_reductions, r.retransmitted_packets, r.timeouts), (1, 0, 0));
     let syn = &p.sent[0].1;
     assert!(syn.flags.has(Flags::ECE) && syn.flags.has(Flags::CWR) && syn.ecn == Ecn::NotEct);
     assert!(p.acks[0].1.flags.has(Flags::ECE) && !p.acks[0].1.flags.has(Flags::CWR));
     assert!(p.sent.iter().skip(1).all(|(_, s)| s.ecn == Ecn::Ect0) && p.acks.iter().all(|(_, s)| s.ecn == Ecn::NotEct));
-    assert_eq!(p.sent.iter().skip(1).filter(|(_, s)| s.flags.has(Flags::CWR)).count(), 1);
-    let cwr = p.sent.iter().skip(1).find(|(_, s)| s.flags.has(Flags::CWR)).map(|(_, s)| s.end()).unwrap();
-    let echoing: Vec<u64> = p.acks.iter().skip(1).filter(|(_, s)| s.flags.has(Flags::ECE)).map(|(_, s)| s.ack).collect();
+    assert_eq!(
+        p.sent.iter().skip(1).filter(|(_, s)| s.flags.has(Flags::CWR)).count(),
+        1
+    );
+    let cwr = p
+        .sent
+        .iter()
+        .skip(1)
+        .find(|(_, s)| s.flags.has(Flags::CWR))
+        .map(|(_, s)| s.end())
+        .unwrap();
+    let echoing: Vec<u64> = p
+        .acks
+        .iter()
+        .skip(1)
+        .filter(|(_, s)| s.flags.has(Flags::ECE))
+        .map(|(_, s)| s.ack)
+        .collect();
     assert_eq!(echoing.first(), Some(&(1 + 5 * PAYLOAD)));
     assert_eq!(echoing.last(), Some(&(cwr - PAYLOAD)), "all ACKs before CWR's echo");
     // Half of the ten outstanding; later ACKs grow it again.
@@ -255,7 +353,11 @@ fn a_mark_and_a_loss_of_one_window_halve_once() {
                 n if n == marked && i <= 10 => Fate::Mark,
                 _ => Fate::Pass,
             });
-            assert!(p.ssthresh() >= 4.5 && p.ssthresh() <= 5.5, "{variant} mark {marked} loss {lost}: {}", p.ssthresh());
+            assert!(
+                p.ssthresh() >= 4.5 && p.ssthresh() <= 5.5,
+                "{variant} mark {marked} loss {lost}: {}",
+                p.ssthresh()
+            );
             assert!(p.cwnd() >= 4.5, "{variant} mark {marked} loss {lost}: {}", p.cwnd());
             assert_eq!(p.sender.report(p.now).timeouts, 0);
         }
@@ -275,7 +377,11 @@ fn test_hosts_ignore_or_hide_marks() {
     assert!(p.acks.iter().skip(1).all(|(_, s)| !s.flags.has(Flags::ECE)));
     let mut p = ecn_path(&[("ecn", "off")]);
     p.run(1.0, &mut pass);
-    assert!(p.sent.iter().all(|(_, s)| s.ecn == Ecn::NotEct && !s.flags.has(Flags::ECE)));
+    assert!(
+        p.sent
+            .iter()
+            .all(|(_, s)| s.ecn == Ecn::NotEct && !s.flags.has(Flags::ECE))
+    );
 }
 
 /// RFC 3168 6.1.2: at one segment the window stays and sending waits for the timer; it never starves for good.
@@ -284,9 +390,17 @@ fn marks_at_a_window_of_one_wait_for_the_timer() {
     let mut p = ecn_path(&[("min_rto", "300ms")]);
     p.run(20.0, &mut |s, _| if s.payload > 0 { Fate::Mark } else { Fate::Pass });
     assert_eq!(p.cwnd(), 1.0);
-    let late: Vec<f64> = p.sent.iter().filter(|(t, _)| t.seconds() > 5.0).map(|(t, _)| t.seconds()).collect();
+    let late: Vec<f64> = p
+        .sent
+        .iter()
+        .filter(|(t, _)| t.seconds() > 5.0)
+        .map(|(t, _)| t.seconds())
+        .collect();
     assert!(late.len() > 20, "{}", late.len());
-    assert!(late.windows(2).all(|w| w[1] - w[0] > 0.2), "one segment a timer, not one a round trip");
+    assert!(
+        late.windows(2).all(|w| w[1] - w[0] > 0.2),
+        "one segment a timer, not one a round trip"
+    );
     assert_eq!(p.sender.report(p.now).retransmitted_packets, 0);
 }
 

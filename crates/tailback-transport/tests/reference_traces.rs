@@ -30,12 +30,20 @@ struct Row {
 
 fn reference(name: &str) -> Vec<Row> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/tcp-traces");
-    let file = std::fs::File::open(root.join(format!("{name}.csv.gz"))).expect("the reference trace is in the repository");
+    let file =
+        std::fs::File::open(root.join(format!("{name}.csv.gz"))).expect("the reference trace is in the repository");
     let mut text = String::new();
-    GzDecoder::new(file).read_to_string(&mut text).expect("the reference trace unpacks");
+    GzDecoder::new(file)
+        .read_to_string(&mut text)
+        .expect("the reference trace unpacks");
     let row = |line: &str| {
         let f: Vec<&str> = line.split(',').collect();
-        Row { t: f[0].parse().unwrap(), event: f[1].into(), a: f[2].parse().unwrap(), flag: f[3].into() }
+        Row {
+            t: f[0].parse().unwrap(),
+            event: f[1].into(),
+            a: f[2].parse().unwrap(),
+            flag: f[3].into(),
+        }
     };
     text.lines().skip(1).map(row).collect()
 }
@@ -90,7 +98,11 @@ struct Net {
 }
 
 fn packet(s: &Segment) -> f64 {
-    if s.flags.has(Flags::SYN) { 0.0 } else { ((s.seq - 1) / PAYLOAD + 1) as f64 }
+    if s.flags.has(Flags::SYN) {
+        0.0
+    } else {
+        ((s.seq - 1) / PAYLOAD + 1) as f64
+    }
 }
 
 impl Net {
@@ -100,7 +112,12 @@ impl Net {
     }
 
     fn log(&mut self, now: Time, event: &str, a: f64, flag: &str) {
-        self.rows.push(Row { t: now.seconds(), event: event.into(), a, flag: flag.into() });
+        self.rows.push(Row {
+            t: now.seconds(),
+            event: event.into(),
+            a,
+            flag: flag.into(),
+        });
     }
 
     fn enter(&mut self, i: usize, s: Segment, now: Time) {
@@ -139,14 +156,23 @@ impl Net {
 
 fn run(variant: &str, case: &str) -> Vec<Row> {
     let forced = case.starts_with("force");
-    let mut s = Settings::defaults(&MODEL).with("profile", "ns2").with("variant", variant).with("payload", "960B");
+    let mut s = Settings::defaults(&MODEL)
+        .with("profile", "ns2")
+        .with("variant", variant)
+        .with("payload", "960B");
     s = s.with("window_cap", if forced { "28 packets" } else { "10000 packets" });
     if case.starts_with("delack") {
         s = s.with("delayed_ack", "2");
     }
     let cfg = Arc::new(Config::resolve(&s, &[]).unwrap());
     let (mut sender, mut receiver) = new_pair(&cfg);
-    let link = |rate, ms, limit| Link { rate: BitRate(rate), delay: Duration::from_millis(ms), limit, waiting: VecDeque::new(), busy: false };
+    let link = |rate, ms, limit| Link {
+        rate: BitRate(rate),
+        delay: Duration::from_millis(ms),
+        limit,
+        waiting: VecDeque::new(),
+        busy: false,
+    };
     let (fast, slow) = (10_000_000, 1_000_000);
     let mut net = Net {
         links: vec![
@@ -182,7 +208,12 @@ fn run(variant: &str, case: &str) -> Vec<Row> {
             Event::Arrival(2, s) => receiver.on_segment(&s, now, &mut ()),
             Event::Arrival(5, s) => {
                 let ackno = if s.ack == 1 { 0 } else { (s.ack - 1) / PAYLOAD };
-                net.log(now, "ack", ackno as f64, if s.flags.has(Flags::ECE) { "ECE" } else { "" });
+                net.log(
+                    now,
+                    "ack",
+                    ackno as f64,
+                    if s.flags.has(Flags::ECE) { "ECE" } else { "" },
+                );
                 sender.on_segment(&s, now, &mut ());
             }
             Event::Arrival(i, s) => net.enter(i + 1, s, now),
@@ -201,7 +232,12 @@ fn run(variant: &str, case: &str) -> Vec<Row> {
             net.enter(3, s, now);
         }
         while let Transmit::Segment(s) = sender.poll_transmit(now) {
-            net.log(now, "send", packet(&s), if s.flags.has(Flags::CWR) { "CWR" } else { "" });
+            net.log(
+                now,
+                "send",
+                packet(&s),
+                if s.flags.has(Flags::CWR) { "CWR" } else { "" },
+            );
             net.enter(0, s, now);
         }
         observe(&sender, &mut seen, &mut net, now);
@@ -209,7 +245,14 @@ fn run(variant: &str, case: &str) -> Vec<Row> {
         let due = [sender.next_timeout(), receiver.next_timeout()];
         for (i, t) in due.into_iter().enumerate() {
             if let Some(t) = t.filter(|_| t != armed[i]) {
-                net.at(t, if i == 0 { Event::SenderTimer } else { Event::ReceiverTimer });
+                net.at(
+                    t,
+                    if i == 0 {
+                        Event::SenderTimer
+                    } else {
+                        Event::ReceiverTimer
+                    },
+                );
             }
         }
         armed = due;
@@ -248,7 +291,11 @@ fn column(rows: &[Row], event: &str) -> Vec<Row> {
 /// The first difference between two columns.
 fn difference(ours: &[Row], theirs: &[Row], tolerance: f64) -> Option<String> {
     let bad = |a: &Row, b: &Row| (a.a - b.a).abs() > tolerance || a.flag != b.flag || (a.t - b.t).abs() > 1e-3;
-    let show = |r: Option<&Row>| r.map_or("nothing".into(), |r| format!("{:.6} {} {} {}", r.t, r.event, r.a, r.flag));
+    let show = |r: Option<&Row>| {
+        r.map_or("nothing".into(), |r| {
+            format!("{:.6} {} {} {}", r.t, r.event, r.a, r.flag)
+        })
+    };
     let n = ours.len().max(theirs.len());
     (0..n)
         .find(|i| match (ours.get(*i), theirs.get(*i)) {
@@ -267,20 +314,34 @@ fn all_sixteen_traces_agree() {
             let name = variant.trim_end_matches('1').to_lowercase();
             let ours = run(&name, case);
             let mut wrong = Vec::new();
-            for (event, tolerance) in
-                [("send", 0.0), ("drop", 0.0), ("ack", 0.0), ("cwnd", 0.002), ("ssthresh", 0.0), ("srtt", 0.0006), ("backoff", 0.0)]
-            {
+            for (event, tolerance) in [
+                ("send", 0.0),
+                ("drop", 0.0),
+                ("ack", 0.0),
+                ("cwnd", 0.002),
+                ("ssthresh", 0.0),
+                ("srtt", 0.0006),
+                ("backoff", 0.0),
+            ] {
                 let (a, b) = (column(&ours, event), column(&theirs, event));
                 if let Some(d) = difference(&a, &b, tolerance) {
                     wrong.push(format!("    {event:8} ({} here, {} there) {d}", a.len(), b.len()));
                 }
             }
-            println!("{variant}_{case}: {}", if wrong.is_empty() { "agrees" } else { "DIFFERS" });
+            println!(
+                "{variant}_{case}: {}",
+                if wrong.is_empty() { "agrees" } else { "DIFFERS" }
+            );
             if !wrong.is_empty() {
                 println!("{}", wrong.join("\n"));
                 failed.push(format!("{variant}_{case}"));
             }
         }
     }
-    assert!(failed.is_empty(), "{} of 16 traces differ: {}", failed.len(), failed.join(", "));
+    assert!(
+        failed.is_empty(),
+        "{} of 16 traces differ: {}",
+        failed.len(),
+        failed.join(", ")
+    );
 }

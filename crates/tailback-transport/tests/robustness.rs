@@ -11,11 +11,31 @@ use tailback_transport::{Amount, Endpoint, Flags, SackBlocks, Segment, Transmit}
 const VARIANTS: [&[(&str, &str)]; 7] = [
     &[("variant", "tahoe")],
     &[("variant", "reno")],
-    &[("variant", "reno"), ("timeout_reaction", "halve"), ("byte_counting", "2")],
+    &[
+        ("variant", "reno"),
+        ("timeout_reaction", "halve"),
+        ("byte_counting", "2"),
+    ],
     &[("variant", "newreno"), ("exit_window", "flight"), ("max_burst", "3")],
-    &[("variant", "sack"), ("timestamps", "true"), ("dsack", "true"), ("option_bytes", "tcp")],
-    &[("profile", "ns2"), ("variant", "sack"), ("payload", "1000B"), ("window_cap", "50 packets")],
-    &[("profile", "ns2"), ("variant", "newreno"), ("payload", "1000B"), ("ecn", "on"), ("syn", "false")],
+    &[
+        ("variant", "sack"),
+        ("timestamps", "true"),
+        ("dsack", "true"),
+        ("option_bytes", "tcp"),
+    ],
+    &[
+        ("profile", "ns2"),
+        ("variant", "sack"),
+        ("payload", "1000B"),
+        ("window_cap", "50 packets"),
+    ],
+    &[
+        ("profile", "ns2"),
+        ("variant", "newreno"),
+        ("payload", "1000B"),
+        ("ecn", "on"),
+        ("syn", "false"),
+    ],
 ];
 
 /// A sequence number near what is plausible, or far from it.
@@ -27,23 +47,29 @@ fn segment() -> impl Strategy<Value = Segment> {
     let blocks = prop::collection::vec((sequence(), sequence()), 0..5);
     let stamps = prop::option::of((any::<u32>(), any::<u64>()));
     let payload = prop_oneof![3 => Just(1000u32), 1 => 0u32..3000, 1 => Just(u32::MAX)];
-    (sequence(), payload, sequence(), any::<u8>(), 0u8..4, blocks, stamps).prop_map(|(seq, payload, ack, flags, ecn, blocks, stamps)| Segment {
-        seq,
-        payload,
-        ack,
-        flags: Flags(flags),
-        ecn: Ecn::from_bits(ecn),
-        bytes: 40,
-        sack: blocks.into_iter().collect::<SackBlocks>(),
-        timestamps: stamps.map(|(v, e)| (Time(u64::from(v)), Time(e))),
-    })
+    (sequence(), payload, sequence(), any::<u8>(), 0u8..4, blocks, stamps).prop_map(
+        |(seq, payload, ack, flags, ecn, blocks, stamps)| Segment {
+            seq,
+            payload,
+            ack,
+            flags: Flags(flags),
+            ecn: Ecn::from_bits(ecn),
+            bytes: 40,
+            sack: blocks.into_iter().collect::<SackBlocks>(),
+            timestamps: stamps.map(|(v, e)| (Time(u64::from(v)), Time(e))),
+        },
+    )
 }
 
 #[derive(Clone, Debug)]
 enum Step {
     ToSender(Segment),
     /// An ACK of what is outstanding, so that the run gets somewhere.
-    Ack { back: u64, echo: bool, blocks: Vec<(u64, u64)> },
+    Ack {
+        back: u64,
+        echo: bool,
+        blocks: Vec<(u64, u64)>,
+    },
     ToReceiver(Segment),
     Wait(u64),
     Timeouts,

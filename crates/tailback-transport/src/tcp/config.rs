@@ -119,7 +119,10 @@ impl Config {
     /// Defaults, then the profile's values, then the user's own. Profiles of the study come before built-in ones.
     pub fn resolve(settings: &Settings, study_profiles: &[Profile]) -> Result<Config, Refusal> {
         if settings.model.name != MODEL.name {
-            return Err(Refusal::new(format!("\"{}\" is not tcp", settings.model.name), "give a transport of kind \"tcp\""));
+            return Err(Refusal::new(
+                format!("\"{}\" is not tcp", settings.model.name),
+                "give a transport of kind \"tcp\"",
+            ));
         }
         let mut base = Settings::defaults(&MODEL);
         apply(settings.text("profile"), study_profiles, &mut base, 0)?;
@@ -146,7 +149,10 @@ impl Config {
                 return Ok(bytes);
             }
             let remedy = format!("give at least the payload, {payload}B");
-            Err(Refusal::new(format!("{name} of {bytes}B does not hold one segment"), remedy))
+            Err(Refusal::new(
+                format!("{name} of {bytes}B does not hold one segment"),
+                remedy,
+            ))
         };
         let window_cap = at_least_a_segment("window_cap")?;
         let initial_window = match from("initial_window").get("initial_window") {
@@ -155,7 +161,10 @@ impl Config {
             _ => at_least_a_segment("initial_window")?,
         };
         if initial_window.is_infinite() {
-            return Err(Refusal::new("an unlimited initial window", "give packets or bytes, such as \"10 packets\""));
+            return Err(Refusal::new(
+                "an unlimited initial window",
+                "give packets or bytes, such as \"10 packets\"",
+            ));
         }
         let mut initial_ssthresh = window("initial_ssthresh");
         if flag("start_at_cap") {
@@ -163,7 +172,10 @@ impl Config {
         }
         let (min_rto, max_rto) = (time("min_rto"), time("max_rto"));
         if min_rto > max_rto {
-            return Err(Refusal::new(format!("min_rto {min_rto} exceeds max_rto {max_rto}"), "lower min_rto or raise max_rto"));
+            return Err(Refusal::new(
+                format!("min_rto {min_rto} exceeds max_rto {max_rto}"),
+                "lower min_rto or raise max_rto",
+            ));
         }
         let congestion = word("congestion");
         Ok(Config {
@@ -173,7 +185,10 @@ impl Config {
                 "newreno" => Variant::NewReno,
                 _ => Variant::Sack,
             },
-            congestion: congestion::CONTROLLERS.iter().position(|c| c.name == congestion).unwrap_or(0),
+            congestion: congestion::CONTROLLERS
+                .iter()
+                .position(|c| c.name == congestion)
+                .unwrap_or(0),
             payload,
             header: count("header"),
             option_bytes: match word("option_bytes") {
@@ -189,7 +204,11 @@ impl Config {
             grow_when_unused: flag("grow_when_unused"),
             max_burst: limit("max_burst"),
             idle_restart: flag("idle_restart"),
-            halve: if word("halve") == "cwnd" { Halve::Cwnd } else { Halve::Flight },
+            halve: if word("halve") == "cwnd" {
+                Halve::Cwnd
+            } else {
+                Halve::Flight
+            },
             whole_ssthresh: flag("whole_ssthresh"),
             timeout_halves: word("timeout_reaction") == "halve",
             syn_loss_lowers_ssthresh: flag("syn_loss_lowers_ssthresh"),
@@ -201,7 +220,11 @@ impl Config {
             exit_to_flight: word("exit_window") == "flight",
             grow_on_exit: flag("grow_on_exit"),
             recovery_burst: limit("recovery_burst"),
-            sack_form: if word("sack_form") == "pipe" { SackForm::Pipe } else { SackForm::Rfc6675 },
+            sack_form: if word("sack_form") == "pipe" {
+                SackForm::Pipe
+            } else {
+                SackForm::Rfc6675
+            },
             sack_blocks: count("sack_blocks"),
             dsack: flag("dsack"),
             min_rto,
@@ -209,7 +232,11 @@ impl Config {
             max_rto,
             clock_granularity: time("clock_granularity"),
             clock_phase: time("clock_phase"),
-            rto_form: if word("rto_form") == "ticks" { RtoForm::Ticks } else { RtoForm::Rfc6298 },
+            rto_form: if word("rto_form") == "ticks" {
+                RtoForm::Ticks
+            } else {
+                RtoForm::Rfc6298
+            },
             timestamps: flag("timestamps"),
             delayed_ack: count("delayed_ack"),
             delayed_ack_timeout: time("delayed_ack_timeout"),
@@ -250,24 +277,45 @@ impl Config {
 
 /// Put the values of the profile `name` into `base`, after those of the profile it builds on.
 fn apply(name: &str, study: &[Profile], base: &mut Settings, depth: u32) -> Result<(), Refusal> {
-    let names = study.iter().map(|p| p.name.as_str()).chain(BUILT_IN.iter().map(|p| p.name));
+    let names = study
+        .iter()
+        .map(|p| p.name.as_str())
+        .chain(BUILT_IN.iter().map(|p| p.name));
     let own = study.iter().find(|p| p.name == name).cloned();
-    let found = own.or_else(|| BUILT_IN.iter().find(|p| p.name == name).map(|p| Profile::from_text(p.name, p.values)));
+    let found = own.or_else(|| {
+        BUILT_IN
+            .iter()
+            .find(|p| p.name == name)
+            .map(|p| Profile::from_text(p.name, p.values))
+    });
     let Some(profile) = found else {
-        let known = format!("one of {}", names.clone().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", "));
-        return Err(Refusal::new(format!("there is no TCP profile \"{name}\""), with_nearest(name, names, &known)));
+        let known = format!(
+            "one of {}",
+            names.clone().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
+        );
+        return Err(Refusal::new(
+            format!("there is no TCP profile \"{name}\""),
+            with_nearest(name, names, &known),
+        ));
     };
     if depth > 8 {
-        return Err(Refusal::new(format!("the TCP profile \"{name}\" builds on itself"), "break the circle of `profile` values"));
+        return Err(Refusal::new(
+            format!("the TCP profile \"{name}\" builds on itself"),
+            "break the circle of `profile` values",
+        ));
     }
     if let Some((_, raw)) = profile.values.iter().find(|(k, _)| k == "profile") {
         let tailback_base::model::Raw::Text(under) = raw else {
-            return Err(Refusal::new(format!("profile {} is not a name", raw.show()), "give the name of a profile in quotes"));
+            return Err(Refusal::new(
+                format!("profile {} is not a name", raw.show()),
+                "give the name of a profile in quotes",
+            ));
         };
         apply(under, study, base, depth + 1)?;
     }
     for (key, raw) in profile.values.iter().filter(|(k, _)| k != "profile") {
-        let refused = |e: Refusal| Refusal::new(format!("in the TCP profile \"{name}\", {key}: {}", e.problem), e.remedy);
+        let refused =
+            |e: Refusal| Refusal::new(format!("in the TCP profile \"{name}\", {key}: {}", e.problem), e.remedy);
         base.set(key, raw).map_err(refused)?;
     }
     Ok(())
@@ -291,9 +339,15 @@ mod tests {
             config(&[("profile", p.name)]);
         }
         let rfc = config(&[]);
-        assert_eq!((rfc.initial_window, rfc.window_cap, rfc.min_rto), (14600.0, f64::INFINITY, Duration::from_millis(1000)));
+        assert_eq!(
+            (rfc.initial_window, rfc.window_cap, rfc.min_rto),
+            (14600.0, f64::INFINITY, Duration::from_millis(1000))
+        );
         let ns2 = config(&[("profile", "ns2")]);
-        assert_eq!((ns2.payload, ns2.window_cap, ns2.initial_ssthresh), (500, 10_000.0, 10_000.0));
+        assert_eq!(
+            (ns2.payload, ns2.window_cap, ns2.initial_ssthresh),
+            (500, 10_000.0, 10_000.0)
+        );
         assert_eq!(ns2.wire(500, 0, false), 540);
         assert_eq!(ns2.wire(0, 3, false), 64);
     }
@@ -301,7 +355,10 @@ mod tests {
     #[test]
     fn the_users_values_win_over_the_profile_and_it_over_the_defaults() {
         let c = config(&[("profile", "jiang-2006"), ("window_cap", "20 packets")]);
-        assert_eq!((c.window_cap, c.payload, c.max_rto), (20.0 * 460.0, 460, Duration::from_millis(60_000)));
+        assert_eq!(
+            (c.window_cap, c.payload, c.max_rto),
+            (20.0 * 460.0, 460, Duration::from_millis(60_000))
+        );
         // A value equal to the default still counts as given.
         let c = config(&[("profile", "jiang-2006"), ("payload", "1460B")]);
         assert_eq!(c.payload, 1460);
@@ -312,14 +369,20 @@ mod tests {
         let own = [
             Profile::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
             Profile::from_text("loop", &[("profile", "loop")]),
-            Profile { name: "bad".into(), values: vec![("payload".into(), Raw::Int(500))] },
+            Profile {
+                name: "bad".into(),
+                values: vec![("payload".into(), Raw::Int(500))],
+            },
         ];
         let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own);
         let c = resolve("coarse").unwrap();
         assert_eq!((c.clock_granularity, c.payload), (Duration::from_millis(500), 500));
         assert!(resolve("loop").unwrap_err().problem.contains("builds on itself"));
         let e = resolve("bad").unwrap_err();
-        assert!(e.problem.contains("\"bad\", payload") && e.remedy.contains("500B"), "{e}");
+        assert!(
+            e.problem.contains("\"bad\", payload") && e.remedy.contains("500B"),
+            "{e}"
+        );
         let e = resolve("ns-2").unwrap_err();
         assert!(e.remedy.contains("did you mean \"ns2\""), "{e}");
     }

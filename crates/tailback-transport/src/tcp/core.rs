@@ -23,6 +23,12 @@ use tailback_base::{Ecn, Time};
 /// First byte of data.
 pub const FIRST: u64 = 1;
 
+/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+#[inline]
+pub fn real(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
+
 /// A segment recovery wants sent now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
@@ -59,6 +65,14 @@ pub struct Core {
     pub recover: u64,
     /// Duplicate ACKs in a row.
     pub dup: u32,
+    /// What may be outstanding, whole bytes; kept by [`Core::refresh`].
+    allowed: u64,
+    /// Cap or advertised window, not the congestion window, is what holds back.
+    pub capped: bool,
+    /// Bytes per second to pace at; infinite sends as the window allows.
+    pub pace: f64,
+    /// The smaller of window cap and advertised window, bytes.
+    limit: f64,
     /// Fast-recovery inflation of the window, bytes; a partial ACK may take it below zero.
     pub inflation: i64,
     /// This segment goes out next, whatever the window says.
@@ -95,8 +109,12 @@ pub struct Core {
 impl Core {
     pub fn new(cfg: Arc<Config>) -> Core {
         let start = if cfg.syn { 0 } else { FIRST };
-        Core {
+        let mut core = Core {
             cc: (CONTROLLERS[cfg.congestion].build)(&cfg),
+            allowed: 0,
+            capped: false,
+            pace: f64::INFINITY,
+            limit: cfg.window_cap.min(cfg.rwnd),
             rto: Rto::new(&cfg),
             una: start,
             nxt: start,
@@ -122,7 +140,9 @@ impl Core {
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             cfg,
-        }
+        };
+        core.refresh();
+        core
     }
 
     // ---- the window
@@ -135,13 +155,18 @@ impl Core {
     /// Cap and advertised window, bytes.
     #[inline]
     pub fn limit(&self) -> f64 {
-        self.cfg.window_cap.min(self.cfg.rwnd)
+        self.limit
     }
 
-    /// What may be outstanding, bytes.
+    /// Take over what the controller says: after every event that may have moved the window, so that the send rule, which
+    /// is asked more often, compares whole numbers.
     #[inline]
-    pub fn window(&self) -> f64 {
-        (self.cc.cwnd() + self.inflation as f64).min(self.limit())
+    pub fn refresh(&mut self) {
+        let window = self.cc.cwnd() + self.inflation as f64;
+        self.capped = self.limit < window;
+        // A conversion saturates: below zero is zero, infinity the largest number.
+        self.allowed = if self.capped { self.limit as u64 } else { window as u64 };
+        self.pace = self.cc.pacing_rate().unwrap_or(f64::INFINITY);
     }
 
     /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
@@ -161,15 +186,15 @@ impl Core {
             return Some(piece);
         }
         let piece = self.piece(self.nxt)?;
-        let after = (self.flight() + u64::from(piece.len)) as f64;
+        let after = self.flight() + u64::from(piece.len);
         if self.credit {
             self.credit = false;
-            if self.may_go_beyond(after) {
+            if self.may_go_beyond(real(after)) {
                 self.beyond += u64::from(piece.len);
                 return Some(piece);
             }
         }
-        if after > self.window() || self.burst == 0 {
+        if after > self.allowed || self.burst == 0 {
             return None;
         }
         self.burst -= 1;
@@ -179,7 +204,11 @@ impl Core {
     /// RFC 3042 section 2: "The amount of outstanding data would remain less than or equal to the congestion window
     /// plus 2 segments", and the advertised window allows it.
     pub fn may_go_beyond(&self, after: f64) -> bool {
-        let segments = if self.cfg.limited_transmit_per_duplicate { f64::from(self.dup) } else { 2.0 };
+        let segments = if self.cfg.limited_transmit_per_duplicate {
+            f64::from(self.dup)
+        } else {
+            2.0
+        };
         after <= self.cc.cwnd() + segments * self.cfg.segment() && after <= self.limit()
     }
 
@@ -188,7 +217,7 @@ impl Core {
     /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> NewAck {
         let flight = self.flight();
-        let window_limited = (flight + u64::from(self.cfg.payload)) as f64 > self.cc.cwnd() || self.nxt < self.max_sent;
+        let window_limited = real(flight + u64::from(self.cfg.payload)) > self.cc.cwnd() || self.nxt < self.max_sent;
         // An ACK may pass `nxt` while going back after a timeout.
         let bytes = ack - self.una;
         self.una = ack;
@@ -206,7 +235,13 @@ impl Core {
             self.timed = None;
             self.sample(sent, now, 1);
         }
-        NewAck { now, bytes, flight, window_limited, ecn_echo }
+        NewAck {
+            now,
+            bytes,
+            flight,
+            window_limited,
+            ecn_echo,
+        }
     }
 
     fn sample(&mut self, sent: Time, now: Time, expected: u32) {
@@ -221,7 +256,11 @@ impl Core {
 
     /// An ACK of new data outside recovery: the window may grow, duplicates are forgotten.
     pub fn grow(&mut self, a: &NewAck) {
-        let srtt = if self.cc.wants_rate() { self.rto.srtt(&self.cfg) } else { None };
+        let srtt = if self.cc.wants_rate() {
+            self.rto.srtt(&self.cfg)
+        } else {
+            None
+        };
         self.cc.ack(&Acked {
             now: a.now,
             bytes: a.bytes,
@@ -245,7 +284,11 @@ impl Core {
     fn congested(&self, now: Time, again: bool) -> Congested {
         // RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included".
         let flight = self.max_sent - self.una;
-        Congested { now, flight: flight.saturating_sub(self.beyond), again }
+        Congested {
+            now,
+            flight: flight.saturating_sub(self.beyond),
+            again,
+        }
     }
 
     /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 6.1.2).
@@ -279,7 +322,11 @@ impl Core {
             self.held = true;
             self.restart_timer(now);
         }
-        let e = Congested { now, flight: self.flight(), again: false };
+        let e = Congested {
+            now,
+            flight: self.flight(),
+            again: false,
+        };
         self.cc.ecn(&e);
         self.reduced();
         self.ecn_reduced = self.max_sent;
@@ -341,6 +388,7 @@ impl Core {
         if self.cfg.idle_restart && now.since(self.last_sent) > self.rto.timeout(&self.cfg) {
             let restart = self.cfg.initial_window.min(self.cc.cwnd());
             self.cc.set_cwnd(restart);
+            self.refresh();
         }
     }
 
@@ -362,14 +410,27 @@ impl Core {
         self.restart_timer(now);
         let timestamps = self.cfg.timestamps.then_some((now, Time::ZERO));
         let bytes = self.cfg.wire(0, 0, self.cfg.timestamps);
-        Segment { seq: 0, payload: 0, ack: 0, flags, ecn: Ecn::NotEct, bytes, sack: SackBlocks::new(), timestamps }
+        Segment {
+            seq: 0,
+            payload: 0,
+            ack: 0,
+            flags,
+            ecn: Ecn::NotEct,
+            bytes,
+            sack: SackBlocks::new(),
+            timestamps,
+        }
     }
 
     /// A lost SYN, counted as a loss at a window of one segment (ns-2).
     pub fn syn_lost(&mut self, now: Time) {
         let flight = u64::from(self.cfg.payload);
         self.cc.set_cwnd(self.cfg.segment());
-        self.cc.timeout(&Congested { now, flight, again: false });
+        self.cc.timeout(&Congested {
+            now,
+            flight,
+            again: false,
+        });
     }
 
     /// The SYN was answered.

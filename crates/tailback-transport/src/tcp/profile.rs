@@ -21,7 +21,10 @@ impl Profile {
     /// From pairs of text, the way the table below and tests write them.
     pub fn from_text(name: &str, values: &[(&str, &str)]) -> Profile {
         let values = values.iter().map(|(k, v)| (k.to_string(), Raw::from_word(v))).collect();
-        Profile { name: name.to_string(), values }
+        Profile {
+            name: name.to_string(),
+            values,
+        }
     }
 }
 
@@ -35,7 +38,11 @@ pub struct BuiltIn {
 
 /// The profiles every installation knows.
 pub static BUILT_IN: &[BuiltIn] = &[
-    BuiltIn { name: "rfc", doc: "today's standards: SACK, initial window 10, delayed acknowledgements, ECN, timestamps", values: &[] },
+    BuiltIn {
+        name: "rfc",
+        doc: "today's standards: SACK, initial window 10, delayed acknowledgements, ECN, timestamps",
+        values: &[],
+    },
     BuiltIn {
         name: "ns2",
         doc: "the agents of ns-2.35, to the tick of their clock; choose the agent with `variant`",

@@ -25,7 +25,10 @@ use tailback_base::{Ecn, Time};
 enum Due {
     Nothing,
     /// This many full segments arrived in order since the last ACK; it goes out at `deadline` at the latest.
-    Delayed { segments: u32, deadline: Time },
+    Delayed {
+        segments: u32,
+        deadline: Time,
+    },
     Now,
 }
 
@@ -54,7 +57,11 @@ pub struct Receiver {
 impl Receiver {
     pub fn new(cfg: Arc<Config>) -> Receiver {
         // Without a SYN both ends agree beforehand.
-        let (next, ecn) = if cfg.syn { (0, false) } else { (1, cfg.ecn != EcnMode::Off) };
+        let (next, ecn) = if cfg.syn {
+            (0, false)
+        } else {
+            (1, cfg.ecn != EcnMode::Off)
+        };
         Receiver {
             next,
             ecn,
@@ -211,7 +218,11 @@ impl Endpoint for Receiver {
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
-        if self.due == Due::Now { Transmit::Segment(self.acknowledgement(now)) } else { Transmit::Idle }
+        if self.due == Due::Now {
+            Transmit::Segment(self.acknowledgement(now))
+        } else {
+            Transmit::Idle
+        }
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -40,11 +40,21 @@ pub struct Rto {
 impl Rto {
     pub fn new(c: &Config) -> Rto {
         let estimate = match c.rto_form {
-            RtoForm::Rfc6298 => Estimate::Real { srtt: -1.0, rttvar: 0.0 },
+            RtoForm::Rfc6298 => Estimate::Real {
+                srtt: -1.0,
+                rttvar: 0.0,
+            },
             // ns-2's rttvar_init_ is 12 s; it only shows when a backoff beyond eight comes before any sample.
-            RtoForm::Ticks => Estimate::Ticks { srtt: 0, rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4 },
+            RtoForm::Ticks => Estimate::Ticks {
+                srtt: 0,
+                rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4,
+            },
         };
-        Rto { estimate, current: c.initial_rto, backoff: 1 }
+        Rto {
+            estimate,
+            current: c.initial_rto,
+            backoff: 1,
+        }
     }
 
     /// A round trip of a segment sent at `sent`. `per_window` samples are taken in a window (RFC 7323 appendix G).

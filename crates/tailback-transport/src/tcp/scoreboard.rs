@@ -39,7 +39,11 @@ impl Scoreboard {
             if from >= to {
                 continue;
             }
-            let covered_below = if from < self.mark { self.covered(from, to.min(self.mark)) } else { 0 };
+            let covered_below = if from < self.mark {
+                self.covered(from, to.min(self.mark))
+            } else {
+                0
+            };
             self.total += insert(&mut self.sacked, from, to);
             if from < self.mark {
                 self.below_mark += to.min(self.mark) - from - covered_below;
@@ -76,7 +80,11 @@ impl Scoreboard {
         self.total = 0;
         self.below_mark = 0;
         self.mark = 0;
-        if self.sacked.capacity() > KEEP { self.sacked = Vec::new() } else { self.sacked.clear() }
+        if self.sacked.capacity() > KEEP {
+            self.sacked = Vec::new()
+        } else {
+            self.sacked.clear()
+        }
     }
 
     pub fn mark(&self) -> u64 {
@@ -167,7 +175,11 @@ mod tests {
     fn by_the_rfc(sacked: &[bool], una: usize, mark: usize) -> (usize, u64) {
         let lost = |s: usize| {
             let above = &sacked[s + 1..];
-            let sequences = above.iter().enumerate().filter(|(i, x)| **x && (*i == 0 || !above[i - 1])).count();
+            let sequences = above
+                .iter()
+                .enumerate()
+                .filter(|(i, x)| **x && (*i == 0 || !above[i - 1]))
+                .count();
             !sacked[s] && (sequences >= 3 || above.iter().filter(|x| **x).count() > 2)
         };
         let mut pipe = 0;

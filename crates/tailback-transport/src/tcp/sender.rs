@@ -29,7 +29,10 @@ enum State {
     /// Nothing was written yet.
     Idle,
     /// A SYN is out, or due.
-    Syn { tries: u32, due: bool },
+    Syn {
+        tries: u32,
+        due: bool,
+    },
     Open,
     Closed,
 }
@@ -162,6 +165,7 @@ impl Sender {
         self.core.established(tries > 1);
         self.core.after_timeout = false;
         self.core.timer_after_ack(now);
+        self.core.refresh();
         self.state = State::Open;
     }
 
@@ -192,15 +196,27 @@ impl Sender {
             }
         } else {
             let classic = s.payload == 0 && !s.flags.has(Flags::SYN);
-            self.recovery.on_duplicate(c, &Duplicate { now, sack: &s.sack, classic });
+            self.recovery.on_duplicate(
+                c,
+                &Duplicate {
+                    now,
+                    sack: &s.sack,
+                    classic,
+                },
+            );
         }
         self.allow_burst();
     }
 
     /// A new event: so many segments may answer it.
     fn allow_burst(&mut self) {
+        self.core.refresh();
         let cfg = &self.core.cfg;
-        self.core.burst = if self.recovery.in_recovery() { cfg.recovery_burst.min(cfg.max_burst) } else { cfg.max_burst };
+        self.core.burst = if self.recovery.in_recovery() {
+            cfg.recovery_burst.min(cfg.max_burst)
+        } else {
+            cfg.max_burst
+        };
     }
 
     fn on_expiry(&mut self, now: Time, up: &mut dyn AppEvents) {
@@ -239,7 +255,7 @@ impl Sender {
             Limit::Network
         } else if c.nxt >= c.end {
             Limit::Application
-        } else if c.limit() < c.cc.cwnd() + c.inflation as f64 {
+        } else if c.capped {
             Limit::WindowCap
         } else {
             Limit::Network
@@ -317,7 +333,10 @@ impl Endpoint for Sender {
         match self.state {
             State::Open => {}
             State::Syn { tries, due: true } => {
-                self.state = State::Syn { tries: tries + 1, due: false };
+                self.state = State::Syn {
+                    tries: tries + 1,
+                    due: false,
+                };
                 self.note_limit(now);
                 return Transmit::Segment(self.core.syn(now));
             }
@@ -330,8 +349,7 @@ impl Endpoint for Sender {
         if c.nxt == c.una && c.una == c.max_sent && c.nxt < c.end {
             c.after_idle(now);
         }
-        let pacing = c.cc.pacing_rate();
-        if pacing.is_some() && now < self.pace_at {
+        if now < self.pace_at {
             return Transmit::NotBefore(self.pace_at);
         }
         let Some(piece) = self.recovery.next(c) else {
@@ -339,10 +357,8 @@ impl Endpoint for Sender {
             return Transmit::Idle;
         };
         let s = c.emit(piece, now);
-        if let Some(rate) = pacing
-            && rate > 0.0
-        {
-            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / rate);
+        if c.pace < f64::INFINITY {
+            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace.max(1.0));
         }
         if self.limit == Limit::NotStarted {
             self.note_limit(now);

@@ -6,6 +6,8 @@ use tailback_base::Settings;
 
 /// A configuration from pairs of text.
 pub fn config(values: &[(&str, &str)]) -> Config {
-    let settings = values.iter().fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
+    let settings = values
+        .iter()
+        .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
     Config::resolve(&settings, &[]).unwrap()
 }

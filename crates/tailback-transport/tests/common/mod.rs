@@ -11,7 +11,10 @@ pub const PAYLOAD: u64 = 1000;
 
 /// A configuration from pairs of text; segments of 1000 B, no timestamps and no delayed ACKs unless said otherwise.
 pub fn config(values: &[(&str, &str)]) -> Arc<Config> {
-    let base = Settings::defaults(&MODEL).with("payload", "1000B").with("timestamps", "false").with("delayed_ack", "1");
+    let base = Settings::defaults(&MODEL)
+        .with("payload", "1000B")
+        .with("timestamps", "false")
+        .with("delayed_ack", "1");
     let settings = values.iter().fold(base, |s, (name, text)| s.with(name, text));
     Arc::new(Config::resolve(&settings, &[]).unwrap())
 }
@@ -87,7 +90,11 @@ impl Path {
     }
 
     /// Send what may be sent now. `data` sees each segment and its index among those sent, from 0.
-    pub fn pump(&mut self, data: &mut dyn FnMut(&Segment, usize) -> Fate, acks: &mut dyn FnMut(&Segment, usize) -> Fate) {
+    pub fn pump(
+        &mut self,
+        data: &mut dyn FnMut(&Segment, usize) -> Fate,
+        acks: &mut dyn FnMut(&Segment, usize) -> Fate,
+    ) {
         while let Transmit::Segment(s) = self.sender.poll_transmit(self.now) {
             let fate = data(&s, self.sent.len());
             self.sent.push((self.now, s.clone()));
@@ -111,12 +118,21 @@ impl Path {
             self.pump(data, acks);
             let first = self.flying.iter().map(|f| f.0).min();
             let timers = [self.sender.next_timeout(), self.receiver.next_timeout()];
-            let Some(next) = timers.iter().flatten().copied().chain(first).min().filter(|t| *t <= until) else {
+            let Some(next) = timers
+                .iter()
+                .flatten()
+                .copied()
+                .chain(first)
+                .min()
+                .filter(|t| *t <= until)
+            else {
                 self.now = until.max(self.now);
                 return;
             };
             self.now = next.max(self.now);
-            let due = (0..self.flying.len()).filter(|i| self.flying[*i].0 <= self.now).min_by_key(|i| (self.flying[*i].0, self.flying[*i].1));
+            let due = (0..self.flying.len())
+                .filter(|i| self.flying[*i].0 <= self.now)
+                .min_by_key(|i| (self.flying[*i].0, self.flying[*i].1));
             if let Some(i) = due {
                 let (_, _, forward, s) = self.flying.remove(i);
                 if forward {
@@ -143,7 +159,11 @@ impl Path {
     /// Numbers of the segments sent more than once.
     pub fn repeated(&self) -> Vec<u64> {
         let again = |s: &Segment| s.flags.has(tailback_transport::Flags::RETRANSMISSION);
-        self.sent.iter().filter(|(_, s)| again(s)).map(|(_, s)| number(s)).collect()
+        self.sent
+            .iter()
+            .filter(|(_, s)| again(s))
+            .map(|(_, s)| number(s))
+            .collect()
     }
 
     pub fn cwnd(&self) -> f64 {

@@ -86,7 +86,10 @@ pub struct Controller {
 }
 
 /// Every controller a scenario can name.
-pub static CONTROLLERS: &[Controller] = &[Controller { name: "reno", build: reno::build }];
+pub static CONTROLLERS: &[Controller] = &[Controller {
+    name: "reno",
+    build: reno::build,
+}];
 
 /// The same names, for the declaration of the parameter `congestion`.
 pub const NAMES: &[&str] = &["reno"];

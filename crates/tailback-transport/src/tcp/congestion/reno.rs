@@ -10,6 +10,7 @@
 
 use super::{Acked, Congested, CongestionControl};
 use crate::tcp::config::{Config, Halve};
+use crate::tcp::core::real;
 
 /// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
 const LEAST_SSTHRESH: f64 = 2.0;
@@ -59,7 +60,11 @@ impl Reno {
     }
 
     fn set_ssthresh(&mut self, bytes: f64) {
-        let whole = if self.whole_ssthresh { libm::floor(bytes / self.segment) * self.segment } else { bytes };
+        let whole = if self.whole_ssthresh {
+            libm::floor(bytes / self.segment) * self.segment
+        } else {
+            bytes
+        };
         self.ssthresh = whole.max(LEAST_SSTHRESH * self.segment);
     }
 
@@ -68,7 +73,11 @@ impl Reno {
         let half = self.before(e) / 2.0;
         self.set_ssthresh(half);
         // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
-        self.cwnd = if self.whole_ssthresh { half.max(self.segment) } else { self.ssthresh };
+        self.cwnd = if self.whole_ssthresh {
+            half.max(self.segment)
+        } else {
+            self.ssthresh
+        };
     }
 }
 
@@ -91,7 +100,7 @@ impl CongestionControl for Reno {
         if a.ecn_echo || !(a.window_limited || self.grow_when_unused) {
             return;
         }
-        let (segment, bytes) = (self.segment, a.bytes as f64);
+        let (segment, bytes) = (self.segment, real(a.bytes));
         if self.cwnd < self.ssthresh {
             // RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
             self.cwnd += match self.byte_counting {
@@ -127,7 +136,11 @@ impl CongestionControl for Reno {
         if !e.again {
             self.halve(e);
         }
-        self.cwnd = if self.timeout_halves { self.ssthresh } else { LOSS_WINDOW * self.segment };
+        self.cwnd = if self.timeout_halves {
+            self.ssthresh
+        } else {
+            LOSS_WINDOW * self.segment
+        };
     }
 }
 
@@ -138,16 +151,32 @@ mod tests {
     use tailback_base::Time;
 
     fn acked(bytes: u64) -> Acked {
-        Acked { now: Time::ZERO, bytes, flight: 0, window_limited: true, after_timeout: false, ecn_echo: false, srtt: None }
+        Acked {
+            now: Time::ZERO,
+            bytes,
+            flight: 0,
+            window_limited: true,
+            after_timeout: false,
+            ecn_echo: false,
+            srtt: None,
+        }
     }
 
     fn congested(flight: u64, again: bool) -> Congested {
-        Congested { now: Time::ZERO, flight, again }
+        Congested {
+            now: Time::ZERO,
+            flight,
+            again,
+        }
     }
 
     #[test]
     fn slow_start_doubles_and_avoidance_adds_one_segment_a_window() {
-        let mut c = build(&config(&[("payload", "1000B"), ("initial_window", "2 packets"), ("initial_ssthresh", "8 packets")]));
+        let mut c = build(&config(&[
+            ("payload", "1000B"),
+            ("initial_window", "2 packets"),
+            ("initial_ssthresh", "8 packets"),
+        ]));
         for _ in 0..6 {
             c.ack(&acked(1000));
         }
@@ -161,7 +190,12 @@ mod tests {
     #[test]
     fn a_stretch_ack_grows_by_one_segment_unless_bytes_are_counted() {
         let grown = |l: &str, ssthresh: &str, bytes| {
-            let values = [("payload", "1000B"), ("initial_window", "10 packets"), ("initial_ssthresh", ssthresh), ("byte_counting", l)];
+            let values = [
+                ("payload", "1000B"),
+                ("initial_window", "10 packets"),
+                ("initial_ssthresh", ssthresh),
+                ("byte_counting", l),
+            ];
             let mut c = build(&config(&values));
             c.ack(&acked(bytes));
             c.cwnd() - 10_000.0
@@ -201,18 +235,29 @@ mod tests {
         let mut flight = build(&config(&[("payload", "1000B"), ("initial_window", "10 packets")]));
         flight.loss(&congested(7000, false));
         assert_eq!((flight.cwnd(), flight.ssthresh()), (3500.0, 3500.0));
-        let mut window = build(&config(&[("profile", "ns2"), ("payload", "1000B"), ("initial_window", "11 packets")]));
+        let mut window = build(&config(&[
+            ("profile", "ns2"),
+            ("payload", "1000B"),
+            ("initial_window", "11 packets"),
+        ]));
         window.loss(&congested(7000, false));
         assert_eq!((window.cwnd(), window.ssthresh()), (5500.0, 5000.0));
     }
 
     #[test]
     fn an_ecn_echo_leaves_the_declared_share() {
-        let mut c = build(&config(&[("payload", "1000B"), ("initial_window", "10 packets"), ("ecn_decrease", "0.8")]));
+        let mut c = build(&config(&[
+            ("payload", "1000B"),
+            ("initial_window", "10 packets"),
+            ("ecn_decrease", "0.8"),
+        ]));
         c.ecn(&congested(10_000, false));
         assert_eq!(c.cwnd(), 8000.0);
         let before = c.cwnd();
-        c.ack(&Acked { ecn_echo: true, ..acked(1000) });
+        c.ack(&Acked {
+            ecn_echo: true,
+            ..acked(1000)
+        });
         assert_eq!(c.cwnd(), before);
     }
 }

@@ -13,7 +13,7 @@
 //! Only duplicates with new reports are counted before recovery.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece};
+use crate::tcp::core::{Core, NewAck, Piece, real};
 use crate::tcp::scoreboard::Scoreboard;
 use tailback_base::Time;
 
@@ -77,7 +77,9 @@ impl LossRecovery for Pipe {
                     before_threshold(c);
                 } else if c.dup == c.cfg.dupack_threshold && c.una > c.recover {
                     let outstanding = (c.max_sent - c.una).div_ceil(u64::from(c.cfg.payload)) as i64;
-                    self.phase = Phase::Recovery { pipe: outstanding - i64::from(c.cfg.dupack_threshold) };
+                    self.phase = Phase::Recovery {
+                        pipe: outstanding - i64::from(c.cfg.dupack_threshold),
+                    };
                     c.reduce(d.now);
                     c.recover = c.max_sent;
                     c.restart_timer(d.now);
@@ -108,7 +110,7 @@ impl LossRecovery for Pipe {
         if *pipe as f64 >= libm::floor(c.cc.cwnd() / segment) || c.burst == 0 {
             return None;
         }
-        let within = |p: &Piece| (p.seq + u64::from(p.len) - c.una) as f64 <= c.limit();
+        let within = |p: &Piece| real(p.seq + u64::from(p.len) - c.una) <= c.limit();
         let repair = self.board.hole(self.board.mark().max(c.una)).and_then(|(from, to)| {
             let len = (to - from).min(u64::from(c.cfg.payload)) as u32;
             Some(Piece { seq: from, len }).filter(within)

@@ -13,7 +13,7 @@
 //! The repair mark is `HighRxt`: a repair that is lost again waits for the timeout.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece};
+use crate::tcp::core::{Core, NewAck, Piece, real};
 use crate::tcp::scoreboard::Scoreboard;
 use tailback_base::Time;
 
@@ -69,7 +69,11 @@ impl LossRecovery for Sack {
     fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
         // Section 2: a duplicate is an ACK that "contains a SACK block identifying previously unacknowledged and
         // un-SACKed octets".
-        let new = if d.sack.is_empty() { 0 } else { self.board.update(c.una, c.max_sent, d.sack) };
+        let new = if d.sack.is_empty() {
+            0
+        } else {
+            self.board.update(c.una, c.max_sent, d.sack)
+        };
         if new == 0 {
             return;
         }
@@ -112,16 +116,22 @@ impl LossRecovery for Sack {
         let lost_below = board.lost_below(c.cfg.dupack_threshold, segment);
         let pipe = board.pipe(c.una, c.max_sent, lost_below);
         // Step C: "If cwnd - pipe >= 1 SMSS".
-        if c.burst == 0 || c.cc.cwnd() - (pipe as f64) < f64::from(segment) {
+        if c.burst == 0 || c.cc.cwnd() - real(pipe) < f64::from(segment) {
             return None;
         }
-        let cut = |(from, to): (u64, u64)| Piece { seq: from, len: (to - from).min(u64::from(segment)) as u32 };
+        let cut = |(from, to): (u64, u64)| Piece {
+            seq: from,
+            len: (to - from).min(u64::from(segment)) as u32,
+        };
         let hole = board.hole(board.mark().max(c.una)).map(cut);
         // NextSeg rules 1 to 4.
         let piece = if let Some(p) = hole.filter(|p| p.seq < lost_below) {
             board.set_mark(p.seq + u64::from(p.len));
             p
-        } else if let Some(p) = c.piece(c.nxt).filter(|p| (p.seq + u64::from(p.len) - c.una) as f64 <= c.limit()) {
+        } else if let Some(p) = c
+            .piece(c.nxt)
+            .filter(|p| real(p.seq + u64::from(p.len) - c.una) <= c.limit())
+        {
             p
         } else if let Some(p) = hole {
             board.set_mark(p.seq + u64::from(p.len));
