@@ -2,7 +2,14 @@
 //!
 //! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake) has
 //! at most one live event here, so the list is as long as the network is large, not as the traffic. Events are ordered
-//! by (time, kind, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//! by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//!
+//! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders that
+//! are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are the rule, not the
+//! exception, and a full drop-tail buffer has one place to give away. Broken by name, they hand it to the same flows again
+//! and again: the reference case (100 flows, 500 Mb/s) then shows a standard deviation over flows of 1.3 Mb/s where the
+//! public simulator has 0.5. There the event scheduled first wins, which is the packet that went straight through its
+//! access link and not the one that queued there behind another of its own flow: the younger one.
 //!
 //! Almost every event schedules the next one of its own kind. A pop therefore only leaves a hole at the root, and the
 //! push that follows sifts down from there: one walk instead of two.
@@ -52,14 +59,19 @@ impl EventKind {
     ];
 }
 
-/// Time in the high 64 bits, kind in the next 8, entity in the low 32.
+/// Ages are compared in units of 64 ns, up to about a second.
+const AGE_UNIT: u32 = 6;
+const AGE_MAX: u64 = (1 << 24) - 1;
+
+/// Time in the high 64 bits, kind in the next 8, age in the next 24, entity in the low 32.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
 impl Key {
     #[inline]
-    fn new(t: Time, kind: EventKind, entity: u32) -> Key {
-        Key((u128::from(t.0) << 64) | (u128::from(kind as u8) << 32) | u128::from(entity))
+    fn new(t: Time, kind: EventKind, age: u64, entity: u32) -> Key {
+        let low = ((kind as u64) << 56) | (age << 32) | u64::from(entity);
+        Key((u128::from(t.0) << 64) | u128::from(low))
     }
 }
 
@@ -86,7 +98,18 @@ impl EventList {
 
     #[inline]
     pub fn push(&mut self, t: Time, kind: EventKind, entity: u32) {
-        let key = Key::new(t, kind, entity);
+        self.push_key(Key::new(t, kind, 0, entity));
+    }
+
+    /// The packet at the head of a port's wire, sent by its source at `born`, reaches the far end at `t`.
+    #[inline]
+    pub fn push_delivery(&mut self, t: Time, port: u32, born: Time) {
+        let age = ((t - born).0 >> AGE_UNIT).min(AGE_MAX);
+        self.push_key(Key::new(t, EventKind::Delivery, age, port));
+    }
+
+    #[inline]
+    fn push_key(&mut self, key: Key) {
         if self.hole {
             self.hole = false;
             self.sift_down(key);
@@ -113,7 +136,7 @@ impl EventList {
             return None;
         }
         self.hole = true;
-        Some((t, EventKind::ALL[((k >> 32) & 0xff) as usize], k as u32))
+        Some((t, EventKind::ALL[(k as u64 >> 56) as usize], k as u32))
     }
 
     /// Put `key` at the root and let it sink.
@@ -172,14 +195,16 @@ mod tests {
     }
 
     #[test]
-    fn departures_come_before_arrivals_and_names_break_ties() {
+    fn departures_come_first_then_the_younger_then_the_name() {
         let mut e = EventList::new();
         let t = Time(5);
         e.push(t, EventKind::Delivery, 1);
         e.push(t, EventKind::Service, 9);
         e.push(t, EventKind::Delivery, 0);
+        e.push_delivery(Time(1_000_000), 3, Time(0));
+        e.push_delivery(Time(1_000_000), 4, Time(900_000));
         let order: Vec<_> = std::iter::from_fn(|| e.pop_until(Time::NEVER)).map(|(_, k, id)| (k, id)).collect();
-        assert_eq!(order, [(EventKind::Service, 9), (EventKind::Delivery, 0), (EventKind::Delivery, 1)]);
+        assert_eq!(order, [(EventKind::Service, 9), (EventKind::Delivery, 0), (EventKind::Delivery, 1), (EventKind::Delivery, 4), (EventKind::Delivery, 3)]);
     }
 
     proptest! {

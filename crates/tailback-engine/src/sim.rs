@@ -367,7 +367,7 @@ impl Sim {
             Queue::Fused(f) => match Port::offer_fused(f, clock, free_at, wire, stats, *delay, p, now) {
                 Some(true) => {
                     let arrives = *free_at + *delay;
-                    self.events.push(arrives, EventKind::Delivery, port);
+                    self.events.push_delivery(arrives, port, p.born());
                 }
                 Some(false) => {}
                 None => {
@@ -419,11 +419,12 @@ impl Sim {
         };
         match e.queue.dequeue(&line, &mut out) {
             Service::Send(p) => {
+                let born = p.wire.born();
                 let was_empty = Port::transmit(e, clock, free_at, wire, out.stats, *delay, p, now);
                 e.service_at = *free_at;
                 self.events.push(*free_at, EventKind::Service, port);
                 if was_empty {
-                    self.events.push(*free_at + *delay, EventKind::Delivery, port);
+                    self.events.push_delivery(*free_at + *delay, port, born);
                 }
             }
             Service::Wait(t) => {
@@ -499,7 +500,7 @@ impl Sim {
         let p = &mut self.ports[port as usize];
         let Some(f) = p.wire.pop() else { return };
         if let Some(next) = p.wire.front() {
-            self.events.push(next.arrives, EventKind::Delivery, port);
+            self.events.push_delivery(next.arrives, port, next.packet.born());
         }
         let mut packet = f.packet;
         p.stats.delivered_packets += 1;
