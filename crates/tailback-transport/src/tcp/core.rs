@@ -14,6 +14,7 @@
 
 use super::config::{Config, EcnMode};
 use super::congestion::{Acked, CONTROLLERS, Congested, CongestionControl};
+use super::rate::RateSampler;
 use super::rto::Rto;
 use crate::endpoint::SenderReport;
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -101,6 +102,8 @@ pub struct Core {
     cwr_pending: bool,
     /// RFC 3168 section 6.1.2: an echo at a window of one segment; nothing is sent before the timer expires.
     pub held: bool,
+    /// For controllers that want delivery rates.
+    pub rate: Option<Box<RateSampler>>,
     /// RFC 7323: the value to echo back.
     pub ts_echo: Time,
     pub report: SenderReport,
@@ -137,10 +140,12 @@ impl Core {
             ecn_reduced: 0,
             cwr_pending: false,
             held: false,
+            rate: None,
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             cfg,
         };
+        core.rate = core.cc.wants_rate().then(Box::default);
         core.refresh();
         core
     }
@@ -164,8 +169,8 @@ impl Core {
     pub fn refresh(&mut self) {
         let window = self.cc.cwnd() + self.inflation as f64;
         self.capped = self.limit < window;
-        // A conversion saturates: below zero is zero, infinity the largest number.
-        self.allowed = if self.capped { self.limit as u64 } else { window as u64 };
+        // The conversion saturates: infinity is the largest number.
+        self.allowed = (if self.capped { self.limit } else { window }).max(0.0) as i64 as u64;
         self.pace = self.cc.pacing_rate().unwrap_or(f64::INFINITY);
     }
 
@@ -235,6 +240,11 @@ impl Core {
             self.timed = None;
             self.sample(sent, now, 1);
         }
+        if let Some(rate) = &mut self.rate
+            && let Some(sample) = rate.acked(ack, bytes, self.nxt - ack, now)
+        {
+            self.cc.rate(&sample);
+        }
         NewAck {
             now,
             bytes,
@@ -256,11 +266,7 @@ impl Core {
 
     /// An ACK of new data outside recovery: the window may grow, duplicates are forgotten.
     pub fn grow(&mut self, a: &NewAck) {
-        let srtt = if self.cc.wants_rate() {
-            self.rto.srtt(&self.cfg)
-        } else {
-            None
-        };
+        let srtt = self.rto.srtt();
         self.cc.ack(&Acked {
             now: a.now,
             bytes: a.bytes,
@@ -466,6 +472,9 @@ impl Core {
         }
         if !again && self.timed.is_none() && !self.cfg.timestamps {
             self.timed = Some((end, now));
+        }
+        if let Some(rate) = &mut self.rate {
+            rate.sent(end, again, now);
         }
         if p.seq == self.nxt {
             self.nxt = end;

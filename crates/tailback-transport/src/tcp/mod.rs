@@ -7,6 +7,7 @@
 //! * `rto`: round-trip estimation and backoff;
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice);
 //! * `scoreboard`: what SACK has reported;
+//! * `rate`: delivery-rate samples, for controllers that ask;
 //! * [`congestion`]: how much may be outstanding, behind the trait [`CongestionControl`];
 //! * `params`, `config`, `profile`: every parameter once, as data, and named sets of their values.
 //!
@@ -19,6 +20,7 @@ pub mod congestion;
 mod core;
 pub mod params;
 pub mod profile;
+mod rate;
 mod reassembly;
 pub mod receiver;
 mod recovery;

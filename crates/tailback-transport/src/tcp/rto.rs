@@ -34,6 +34,8 @@ pub struct Rto {
     estimate: Estimate,
     /// Before backoff and clamps.
     current: Duration,
+    /// The estimate's srtt, as the outside reads it.
+    srtt: Option<Duration>,
     backoff: u32,
 }
 
@@ -53,6 +55,7 @@ impl Rto {
         Rto {
             estimate,
             current: c.initial_rto,
+            srtt: None,
             backoff: 1,
         }
     }
@@ -74,6 +77,7 @@ impl Rto {
                 }
                 let g = c.clock_granularity.seconds();
                 self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
+                self.srtt = Some(Duration::from_seconds(*srtt));
             }
             Estimate::Ticks { srtt, rttvar } => {
                 let tick = c.clock_granularity.seconds();
@@ -92,6 +96,7 @@ impl Rto {
                     (*srtt, *rttvar) = (r << 3, r << 1);
                 }
                 self.current = Duration((((*rttvar << 3) + *srtt) >> 3) as u64 * c.clock_granularity.0);
+                self.srtt = Some(Duration((*srtt >> 3) as u64 * c.clock_granularity.0));
             }
         }
     }
@@ -120,6 +125,7 @@ impl Rto {
                 if self.backoff > CLOBBER_ABOVE {
                     *rttvar = rttvar.saturating_add(*srtt >> 3);
                     *srtt = 0;
+                    self.srtt = None;
                 }
             }
         }
@@ -147,11 +153,9 @@ impl Rto {
     }
 
     /// Smoothed round trip, once there is a sample. In ticks it is whole ticks, as that clock shows it.
-    pub fn srtt(&self, c: &Config) -> Option<Duration> {
-        match self.estimate {
-            Estimate::Real { srtt, .. } => (srtt >= 0.0).then(|| Duration::from_seconds(srtt)),
-            Estimate::Ticks { srtt, .. } => (srtt > 0).then(|| Duration((srtt >> 3) as u64 * c.clock_granularity.0)),
-        }
+    #[inline]
+    pub fn srtt(&self) -> Option<Duration> {
+        self.srtt
     }
 
     /// Seconds.
@@ -229,7 +233,7 @@ mod tests {
         let mut rto = Rto::new(&c);
         assert_eq!(rto.timeout(&c), Duration::from_millis(3000));
         rto.sample(Time(100_000_000), Time(144_768_000), 1, &c);
-        assert_eq!(rto.srtt(&c), Some(Duration::from_millis(50)));
+        assert_eq!(rto.srtt(), Some(Duration::from_millis(50)));
         // 50 ms + 4 * 25 ms is under the minimum.
         assert_eq!(rto.timeout(&c), Duration::from_millis(200));
     }
@@ -240,7 +244,7 @@ mod tests {
         let mut rto = Rto::new(&c);
         rto.sample(at(1.0), at(1.1), 1, &c);
         rto.sample(at(1.0), at(1.9), 10, &c);
-        let srtt = rto.srtt(&c).unwrap().seconds();
+        let srtt = rto.srtt().unwrap().seconds();
         assert!((srtt - (0.1 + 0.8 / 80.0)).abs() < 1e-9, "{srtt}");
     }
 }

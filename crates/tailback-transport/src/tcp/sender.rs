@@ -260,6 +260,11 @@ impl Sender {
         } else {
             Limit::Network
         };
+        if limit == Limit::Application
+            && let Some(rate) = &mut self.core.rate
+        {
+            rate.application_limited(self.core.nxt - self.core.una);
+        }
         if limit != self.limit {
             let since = self.limit_since;
             charge(&mut self.core.report, self.limit, now.since(since));
@@ -381,7 +386,7 @@ impl Endpoint for Sender {
     }
 
     fn srtt(&self) -> Option<Duration> {
-        self.core.rto.srtt(&self.core.cfg)
+        self.core.rto.srtt()
     }
 
     fn report(&self, now: Time) -> SenderReport {
@@ -401,7 +406,7 @@ impl Endpoint for Sender {
             0 if matches!(self.state, State::Idle | State::Syn { .. }) => 1.0,
             0 => c.cc.cwnd() / segment,
             1 => c.cc.ssthresh() / segment,
-            2 => c.rto.srtt(&c.cfg).map_or(f64::NAN, Duration::seconds),
+            2 => c.rto.srtt().map_or(f64::NAN, Duration::seconds),
             3 => c.rto.rttvar(&c.cfg),
             4 => c.rto.timeout(&c.cfg).seconds(),
             5 => f64::from(c.rto.backoff()),
