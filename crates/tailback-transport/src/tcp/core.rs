@@ -150,6 +150,14 @@ impl Core {
         core
     }
 
+    /// Another controller takes over.
+    #[cfg(test)]
+    pub fn adopt(&mut self, cc: Box<dyn CongestionControl>) {
+        self.rate = cc.wants_rate().then(Box::default);
+        self.cc = cc;
+        self.refresh();
+    }
+
     // ---- the window
 
     #[inline]

@@ -422,3 +422,84 @@ impl Endpoint for Sender {
         self.state == State::Closed
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::congestion::{Acked, Congested, CongestionControl, RateSample};
+    use super::*;
+    use crate::segment::SackBlocks;
+    use crate::tcp::testing::config;
+    use std::sync::Mutex;
+    use tailback_base::Ecn;
+
+    /// What a model-based controller does: paces at a rate of its own and looks at samples.
+    struct Paced(Arc<Mutex<Vec<RateSample>>>);
+
+    impl CongestionControl for Paced {
+        fn cwnd(&self) -> f64 {
+            20_000.0
+        }
+        fn ssthresh(&self) -> f64 {
+            f64::INFINITY
+        }
+        fn set_cwnd(&mut self, _: f64) {}
+        fn ack(&mut self, _: &Acked) {}
+        fn loss(&mut self, _: &Congested) {}
+        fn ecn(&mut self, _: &Congested) {}
+        fn timeout(&mut self, _: &Congested) {}
+        fn wants_rate(&self) -> bool {
+            true
+        }
+        fn rate(&mut self, s: &RateSample) {
+            self.0.lock().unwrap().push(*s);
+        }
+        fn pacing_rate(&self) -> Option<f64> {
+            Some(1_000_000.0)
+        }
+    }
+
+    /// A controller of another kind needs nothing but its own file: pacing holds segments apart, samples arrive.
+    #[test]
+    fn a_controller_may_pace_and_see_rates() {
+        let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
+        let mut s = Sender::new(Arc::new(cfg));
+        let samples = Arc::new(Mutex::new(Vec::new()));
+        s.core.adopt(Box::new(Paced(samples.clone())));
+        s.write(Amount::Unlimited, Time::ZERO);
+        let (mut now, mut acks) = (Time::ZERO, Vec::new());
+        for _ in 0..50 {
+            match s.poll_transmit(now) {
+                Transmit::Segment(d) => acks.push((now + Duration::from_millis(10), d.end())),
+                Transmit::NotBefore(t) => {
+                    // 1000 B at 1 MB/s.
+                    assert_eq!(t, now + Duration::from_millis(1));
+                    now = t;
+                }
+                Transmit::Idle => panic!("the window is wide enough"),
+            }
+            if let Some((t, ack)) = acks.first().copied().filter(|(t, _)| *t <= now) {
+                acks.remove(0);
+                let flags = Flags::ACK;
+                let (sack, timestamps) = (SackBlocks::new(), None);
+                s.on_segment(
+                    &Segment {
+                        seq: 1,
+                        payload: 0,
+                        ack,
+                        flags,
+                        ecn: Ecn::NotEct,
+                        bytes: 40,
+                        sack,
+                        timestamps,
+                    },
+                    t,
+                    &mut (),
+                );
+            }
+        }
+        let last = *samples.lock().unwrap().last().unwrap();
+        let rate = last.delivered as f64 / last.interval.seconds();
+        assert!((rate - 960_000.0).abs() < 1.0, "{rate} payload bytes a second");
+        assert_eq!(last.rtt, Some(Duration::from_millis(10)));
+    }
+}
