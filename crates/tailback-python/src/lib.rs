@@ -1,1 +1,33 @@
+//! The extension module `tailback._core`: the engine as Python sees it, and nothing more.
+//!
+//! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
+//! written in Python, in `python/tailback`.
 
+mod column;
+mod plan;
+mod quantities;
+mod reference;
+mod results;
+mod scenario;
+mod table;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _core(m: &Bound<PyModule>) -> PyResult<()> {
+    m.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    m.add_class::<table::Table>()?;
+    m.add_class::<column::ColumnBuffer>()?;
+    m.add_class::<scenario::Scenario>()?;
+    m.add_class::<plan::Plan>()?;
+    m.add_class::<results::Results>()?;
+    m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
+    m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
+    m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
+    m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
+    m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
+    reference::add(m)?;
+    quantities::add(m)
+}

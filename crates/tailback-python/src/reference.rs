@@ -1,0 +1,45 @@
+//! The schema of scenarios and the reference of models, as JSON text and as text for people.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_engine::scenario::{describe, models, schema};
+
+/// The JSON schema of a scenario, as JSON text.
+#[pyfunction]
+fn schema_json() -> String {
+    schema::schema().to_string()
+}
+
+/// The list of models, or the models of one name, as JSON text.
+#[pyfunction]
+#[pyo3(signature = (name = None))]
+fn describe_json(name: Option<&str>) -> PyResult<String> {
+    let Some(name) = name else { return Ok(describe::list().to_string()) };
+    // Unknown names get the same hint in both forms.
+    describe::text_of(name).map_err(PyValueError::new_err)?;
+    let found: Vec<serde_json::Value> = models::named(name).into_iter().map(describe::model).collect();
+    Ok(serde_json::Value::Array(found).to_string())
+}
+
+/// The same for people.
+#[pyfunction]
+#[pyo3(signature = (name = None))]
+fn describe_text(name: Option<&str>) -> PyResult<String> {
+    match name {
+        Some(n) => describe::text_of(n).map_err(PyValueError::new_err),
+        None => Ok(describe::list_text()),
+    }
+}
+
+/// The whole reference in Markdown.
+#[pyfunction]
+fn reference_markdown() -> String {
+    describe::reference()
+}
+
+pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
+    m.add_function(wrap_pyfunction!(schema_json, m)?)?;
+    m.add_function(wrap_pyfunction!(describe_json, m)?)?;
+    m.add_function(wrap_pyfunction!(describe_text, m)?)?;
+    m.add_function(wrap_pyfunction!(reference_markdown, m)?)
+}

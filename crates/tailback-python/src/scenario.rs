@@ -1,0 +1,154 @@
+//! Scenarios: reading them from a file, text, JSON or a dict, and what is wrong with them.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tailback_engine::scenario::{self as engine, Loaded};
+
+create_exception!(
+    tailback._core,
+    ScenarioError,
+    PyValueError,
+    "A scenario cannot be run. The text says where and what to write instead; `problems` has the same as data."
+);
+
+/// The engine's error as a Python exception.
+pub fn error(py: Python, e: engine::ScenarioError) -> PyErr {
+    let err = ScenarioError::new_err(e.to_string());
+    let problems = PyList::empty(py);
+    let fill = || -> PyResult<()> {
+        for p in &e.problems {
+            let d = PyDict::new(py);
+            d.set_item("code", p.code)?;
+            d.set_item("key", &p.key)?;
+            d.set_item("value", &p.value)?;
+            d.set_item("problem", &p.problem)?;
+            d.set_item("allowed", &p.allowed)?;
+            d.set_item("nearest", &p.nearest)?;
+            d.set_item("remedy", &p.remedy)?;
+            d.set_item("line", p.place.line)?;
+            d.set_item("column", p.place.column)?;
+            problems.append(d)?;
+        }
+        err.value(py).setattr("file", &e.file)?;
+        err.value(py).setattr("problems", &problems)
+    };
+    match fill() {
+        Ok(()) => err,
+        Err(other) => other,
+    }
+}
+
+/// A scenario that has been read and checked.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct Scenario {
+    pub loaded: Arc<Loaded>,
+}
+
+/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text.
+#[pyfunction]
+#[pyo3(signature = (source, kind, name = "scenario", overrides = vec![]))]
+pub fn load(py: Python, source: &str, kind: &str, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+    let loaded = py.detach(|| match kind {
+        "path" => engine::load_file(PathBuf::from(source), &overrides),
+        "json" => engine::load_json(source, name, &overrides),
+        _ => engine::load_text(source, name, &overrides),
+    });
+    loaded.map(|l| Scenario { loaded: Arc::new(l) }).map_err(|e| error(py, e))
+}
+
+#[pymethods]
+impl Scenario {
+    /// The name the scenario gives itself; empty without one.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.loaded.spec.name
+    }
+
+    /// As TOML: as given, or written anew after overrides.
+    #[getter]
+    fn toml(&self) -> &str {
+        &self.loaded.toml
+    }
+
+    /// As JSON text with sorted keys, after overrides.
+    #[getter]
+    fn json(&self) -> String {
+        self.loaded.document.to_string()
+    }
+
+    /// 32 hexadecimal digits for everything but the seed.
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.loaded.digest
+    }
+
+    /// What is allowed but looks like a mistake.
+    #[getter]
+    fn warnings(&self) -> Vec<String> {
+        self.loaded.warnings.clone()
+    }
+
+    #[getter]
+    fn duration_s(&self) -> f64 {
+        self.loaded.spec.duration.seconds()
+    }
+
+    #[getter]
+    fn warmup_s(&self) -> f64 {
+        self.loaded.spec.warmup.seconds()
+    }
+
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.loaded.spec.seed
+    }
+
+    /// A summary as a dict: links with rates, delays and queues, groups of flows with counts.
+    #[getter]
+    fn spec<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let s = &self.loaded.spec;
+        let links = PyList::empty(py);
+        for l in &s.links {
+            for (d, suffix, from, to) in [(&l.forward, "", &l.from, &l.to), (&l.reverse, ".reverse", &l.to, &l.from)] {
+                let row = PyDict::new(py);
+                row.set_item("name", format!("{}{suffix}", l.name))?;
+                row.set_item("from", from)?;
+                row.set_item("to", to)?;
+                row.set_item("rate_bps", d.rate.bits_per_second())?;
+                row.set_item("delay_s", d.delay.seconds())?;
+                row.set_item("queue", d.queue.model.name)?;
+                links.append(row)?;
+            }
+        }
+        let flows = PyList::empty(py);
+        for g in &s.flows {
+            let row = PyDict::new(py);
+            row.set_item("name", &g.name)?;
+            row.set_item("count", g.count)?;
+            row.set_item("from", &g.from)?;
+            row.set_item("to", &g.to)?;
+            row.set_item("transport", g.transport.model.name)?;
+            row.set_item("traffic", g.traffic.model.name)?;
+            flows.append(row)?;
+        }
+        let d = PyDict::new(py);
+        d.set_item("name", &s.name)?;
+        d.set_item("duration_s", s.duration.seconds())?;
+        d.set_item("warmup_s", s.warmup.seconds())?;
+        d.set_item("seed", s.seed)?;
+        d.set_item("links", links)?;
+        d.set_item("flows", flows)?;
+        Ok(d)
+    }
+
+    fn __repr__(&self) -> String {
+        let s = &self.loaded.spec;
+        let flows: u64 = s.flows.iter().map(|g| u64::from(g.count)).sum();
+        let name = if s.name.is_empty() { "unnamed" } else { &s.name };
+        format!("<Scenario {name}: {} links, {flows} flows, {} s, seed {}>", s.links.len(), s.duration.seconds(), s.seed)
+    }
+}

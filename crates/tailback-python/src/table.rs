@@ -1,0 +1,310 @@
+//! A table of results: columns with units, readable by numpy without a copy and by polars, pandas and pyarrow through
+//! Arrow's C interface.
+//!
+//! The columns are Arrow arrays from the start; every reader shares their memory. How a table looks (text, HTML) and how
+//! it becomes a data frame is written in Python, in `tailback/tables.py`.
+
+use crate::column::{ColumnBuffer, Numbers};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
+use arrow_schema::{DataType, Field, Schema};
+use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tailback_base::model::nearest;
+use tailback_engine::results::{self, Data, parquet};
+
+#[pyclass(frozen, module = "tailback._core")]
+pub struct Table {
+    name: String,
+    batch: RecordBatch,
+}
+
+fn internal(e: impl std::fmt::Display) -> PyErr {
+    PyRuntimeError::new_err(e.to_string())
+}
+
+impl Table {
+    /// Take over the memory of a table of the engine.
+    pub fn new(table: results::Table) -> PyResult<Table> {
+        let mut fields = Vec::new();
+        let mut arrays: Vec<ArrayRef> = Vec::new();
+        for c in table.columns {
+            let (kind, array): (DataType, ArrayRef) = match c.data {
+                Data::Count(v) => (DataType::UInt64, Arc::new(UInt64Array::from(v))),
+                Data::Real(v) => (DataType::Float64, Arc::new(Float64Array::from(v))),
+                Data::Text(v) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(v.iter()))),
+            };
+            let meta = HashMap::from([("unit".to_string(), c.unit), ("doc".to_string(), c.doc)]);
+            fields.push(Field::new(c.name, kind, false).with_metadata(meta));
+            arrays.push(array);
+        }
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(arrays.first().map_or(0, |a| a.len())));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(internal)?;
+        Ok(Table { name: table.name, batch })
+    }
+
+    fn meta<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
+        let d = PyDict::new(py);
+        for f in self.batch.schema_ref().fields() {
+            d.set_item(f.name(), f.metadata().get(key).map_or("", String::as_str))?;
+        }
+        Ok(d)
+    }
+
+    fn index(&self, name: &str) -> PyResult<usize> {
+        let schema = self.batch.schema_ref();
+        schema.index_of(name).map_err(|_| {
+            let names: Vec<&str> = schema.fields().iter().map(|f| f.name().as_str()).collect();
+            let hint = match nearest(name, names.iter().copied()) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("it has {}", names.join(", ")),
+            };
+            PyKeyError::new_err(format!("the table {} has no column \"{name}\"; {hint}", self.name))
+        })
+    }
+
+    fn cell<'py>(&self, py: Python<'py>, column: usize, row: usize) -> PyResult<Bound<'py, PyAny>> {
+        let a = self.batch.column(column).as_any();
+        Ok(if let Some(x) = a.downcast_ref::<UInt64Array>() {
+            x.value(row).into_pyobject(py)?.into_any()
+        } else if let Some(x) = a.downcast_ref::<Float64Array>() {
+            x.value(row).into_pyobject(py)?.into_any()
+        } else if let Some(x) = a.downcast_ref::<StringArray>() {
+            PyString::new(py, x.value(row)).into_any()
+        } else {
+            py.None().into_bound(py)
+        })
+    }
+
+    fn row<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyDict>> {
+        let d = PyDict::new(py);
+        for (i, f) in self.batch.schema_ref().fields().iter().enumerate() {
+            d.set_item(PyString::intern(py, f.name()), self.cell(py, i, row)?)?;
+        }
+        Ok(d)
+    }
+
+    fn values<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyAny>> {
+        let a = self.batch.column(column).as_any();
+        let numbers = if let Some(x) = a.downcast_ref::<UInt64Array>() {
+            Numbers::Count(x.clone())
+        } else if let Some(x) = a.downcast_ref::<Float64Array>() {
+            Numbers::Real(x.clone())
+        } else {
+            let texts = self.list(py, column)?;
+            let kwargs = PyDict::new(py);
+            kwargs.set_item("dtype", "O")?;
+            return py.import("numpy")?.getattr("array")?.call((texts,), Some(&kwargs));
+        };
+        let buffer = Bound::new(py, ColumnBuffer::new(numbers))?;
+        py.import("numpy")?.getattr("asarray")?.call1((buffer,))
+    }
+
+    fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
+        let rows = self.batch.num_rows();
+        if let Some(x) = self.batch.column(column).as_any().downcast_ref::<StringArray>() {
+            // Rows repeat a few names: intern nothing, but share an object with the row above.
+            let mut last: Option<Bound<PyString>> = None;
+            let out = PyList::empty(py);
+            for i in 0..rows {
+                let same = i > 0 && x.value(i) == x.value(i - 1);
+                let text = match last.take() {
+                    Some(t) if same => t,
+                    _ => PyString::new(py, x.value(i)),
+                };
+                out.append(&text)?;
+                last = Some(text);
+            }
+            return Ok(out);
+        }
+        PyList::new(py, (0..rows).map(|i| self.cell(py, column, i)).collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect()
+    }
+
+    /// The unit of each column, by name; empty for names.
+    #[getter]
+    fn units<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.meta(py, "unit")
+    }
+
+    /// One sentence on each column, by name.
+    #[getter]
+    fn docs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.meta(py, "doc")
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.batch.schema_ref().index_of(name).is_ok()
+    }
+
+    /// A column by name (numpy array, read-only, shared memory; texts as an object array), rows by slice, a row (dict)
+    /// by number.
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if let Ok(name) = key.extract::<String>() {
+            return self.values(py, self.index(&name)?);
+        }
+        let rows = self.batch.num_rows();
+        if let Ok(slice) = key.cast::<PySlice>() {
+            let s = slice.indices(rows as isize)?;
+            if s.step != 1 {
+                return Err(PyTypeError::new_err("a table is sliced in steps of one; use where() to choose rows"));
+            }
+            let batch = self.batch.slice(s.start as usize, s.slicelength as usize);
+            return Ok(Bound::new(py, Table { name: self.name.clone(), batch })?.into_any());
+        }
+        let i: isize = key
+            .extract()
+            .map_err(|_| PyTypeError::new_err("a table is indexed by a column's name, a row's number or a slice"))?;
+        let at = if i < 0 { i + rows as isize } else { i };
+        if at < 0 || at >= rows as isize {
+            return Err(PyIndexError::new_err(format!("the table {} has {rows} rows, there is no row {i}", self.name)));
+        }
+        Ok(self.row(py, at as usize)?.into_any())
+    }
+
+    /// The rows, each a dict.
+    fn rows(slf: Bound<Self>) -> Rows {
+        Rows { table: slf.unbind(), next: 0 }
+    }
+
+    fn __iter__(slf: Bound<Self>) -> Rows {
+        Table::rows(slf)
+    }
+
+    /// A column as a list of Python objects.
+    fn to_list<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
+        self.list(py, self.index(column)?)
+    }
+
+    /// The rows whose columns have these values: `where(link="bottleneck")`, `where(group=["a", "b"])`.
+    #[pyo3(signature = (**labels))]
+    fn r#where(&self, py: Python, labels: Option<&Bound<PyDict>>) -> PyResult<Table> {
+        let mut keep = vec![true; self.batch.num_rows()];
+        for (name, wanted) in labels.into_iter().flatten() {
+            let column = self.index(&name.extract::<String>()?)?;
+            let any_of = wanted.cast::<PyList>().is_ok() || wanted.cast::<PyTuple>().is_ok();
+            let text = self.batch.column(column).as_any().downcast_ref::<StringArray>();
+            let as_text: Option<String> = if any_of { None } else { wanted.extract().ok() };
+            for (row, k) in keep.iter_mut().enumerate().filter(|(_, k)| **k) {
+                *k = match (text, &as_text) {
+                    (Some(x), Some(t)) => x.value(row) == t,
+                    _ => {
+                        let cell = self.cell(py, column, row)?;
+                        if any_of { wanted.contains(cell)? } else { wanted.eq(cell)? }
+                    }
+                };
+            }
+        }
+        // Runs of rows that are kept are slices of shared memory; only a table of several runs is copied.
+        let mut runs: Vec<(usize, usize)> = vec![];
+        for (i, _) in keep.iter().enumerate().filter(|(_, k)| **k) {
+            match runs.last_mut() {
+                Some((from, n)) if *from + *n == i => *n += 1,
+                _ => runs.push((i, 1)),
+            }
+        }
+        let batch = match runs.as_slice() {
+            [] => self.batch.slice(0, 0),
+            [(from, n)] => self.batch.slice(*from, *n),
+            many => {
+                let mut t = parquet::from_batch(&self.name, &self.batch.slice(0, 0));
+                for (from, n) in many {
+                    t.append(parquet::from_batch(&self.name, &self.batch.slice(*from, *n)));
+                }
+                return Table::new(t);
+            }
+        };
+        Ok(Table { name: self.name.clone(), batch })
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref()).map_err(internal)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+        // The interface lets a producer ignore the wish; the reader then casts.
+        let _ = requested_schema;
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+    }
+
+    /// A pandas data frame.
+    fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tailback.tables")?.getattr("to_pandas")?.call1((slf,))
+    }
+
+    /// A polars data frame.
+    fn to_polars<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tailback.tables")?.getattr("to_polars")?.call1((slf,))
+    }
+
+    fn __repr__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tailback.tables")?.getattr("text")?.call1((slf,))
+    }
+
+    fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tailback.tables")?.getattr("html")?.call1((slf,))
+    }
+}
+
+/// Iterator over rows.
+#[pyclass(module = "tailback._core")]
+pub struct Rows {
+    table: Py<Table>,
+    next: usize,
+}
+
+#[pymethods]
+impl Rows {
+    fn __iter__(slf: PyRef<Self>) -> PyRef<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let t = self.table.get();
+        if self.next >= t.batch.num_rows() {
+            return Ok(None);
+        }
+        self.next += 1;
+        t.row(py, self.next - 1).map(Some)
+    }
+}
+
+/// Read one Parquet file that tailback wrote.
+#[pyfunction]
+pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
+    Table::new(py.detach(|| parquet::read(&path))?)
+}
+
+/// Write a table as one Parquet file, beside its place first, so that a failure leaves what was there.
+#[pyfunction]
+pub fn write_parquet(py: Python, table: &Bound<Table>, path: PathBuf) -> PyResult<()> {
+    let t = table.get();
+    let (name, batch) = (t.name.clone(), t.batch.clone());
+    py.detach(|| parquet::write(&path, &mut [Ok(parquet::from_batch(&name, &batch))].into_iter()))?;
+    Ok(())
+}

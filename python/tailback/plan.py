@@ -1,0 +1,107 @@
+"""Plans: lists of runs, executed on all cores, stored, and resumed where they stopped.
+
+    plan = Plan.product("lab.toml", {"queue": ("link.bottleneck.queue.kind", ["red", "codel"])}, replications=10)
+    results = plan.execute("out/lab")
+
+Every point runs with the same seeds, so that comparisons are paired. A run that is already stored is not run again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tailback import _core
+from tailback.scenarios import Source, as_text, inline, load_scenario, override_texts
+
+# Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
+# "link.b.rate"], [...])}`.
+Axes = Mapping[str, Any]
+
+
+class Plan:
+    """Points (labels and a scenario each) times replications (seeds)."""
+
+    def __init__(self, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None) -> None:
+        """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r."""
+        self.points: list[tuple[dict[str, str], Any]] = [
+            ({str(k): str(v) for k, v in labels.items()}, s if isinstance(s, _core.Scenario) else load_scenario(s))
+            for labels, s in points
+        ]
+        self.replications = replications
+        self.seed = seed
+        self._core = _core.Plan(self.points, replications, seed)
+
+    @classmethod
+    def product(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
+        """Every combination of the axes over one base scenario, the last axis fastest."""
+        return cls(_points("product", base, axes, overrides), replications, seed)
+
+    @classmethod
+    def zip(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
+        """The axes in step: the i-th value of each."""
+        return cls(_points("zip", base, axes, overrides), replications, seed)
+
+    @classmethod
+    def explicit(
+        cls, base: Source, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None
+    ) -> Plan:
+        """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
+        text, kind, name = as_text(base)
+        made = [(labels, _core.load(text, kind, name, override_texts(o))) for labels, o in points]
+        return cls(made, replications, seed)
+
+    def __len__(self) -> int:
+        return len(self._core)
+
+    def __repr__(self) -> str:
+        return f"<Plan: {len(self.points)} points, {self.replications} replications>"
+
+    def runs(self) -> list[dict[str, Any]]:
+        """The runs in order, each with point, replication, seed and the key it is stored under."""
+        from tailback import fingerprint
+
+        return self._core.runs(fingerprint.build())
+
+    def execute(
+        self,
+        dir: str | os.PathLike[str] | None = None,
+        jobs: int = 0,
+        progress: Callable[[dict[str, Any]], Any] | None = None,
+        queues: Mapping[str, Callable[[], Any]] | None = None,
+        queues_key: str | None = None,
+    ) -> Any:
+        """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
+
+        `progress` is called a few times a second with a dict (total, reused, done, failed, share, elapsed_s,
+        remaining_s) and stops the plan by returning False. `queues` gives disciplines written in Python, by port:
+        functions without arguments that make one. Ctrl-C stops the plan; finished runs are kept, and executing again
+        goes on from there.
+        """
+        build = ""
+        if dir is not None:
+            # Only results that are kept need to know what made them.
+            from tailback import fingerprint
+
+            build = fingerprint.build()
+            if queues:
+                build += queues_key if queues_key is not None else fingerprint.queues(queues)
+        where = None if dir is None else os.fspath(dir)
+        return self._core.execute(where, jobs, progress, dict(queues) if queues else None, build)
+
+
+def _points(how: str, base: Source, axes: Axes, overrides: Any) -> list[tuple[dict[str, str], Any]]:
+    text, kind, name = as_text(base)
+    fixed = override_texts(overrides)
+    combinations = _core.combine(how, [_axis(label, given) for label, given in axes.items()])
+    return [(dict(labels), _core.load(text, kind, name, fixed + own)) for labels, own in combinations]
+
+
+def _axis(label: str, given: Any) -> tuple[str, list[str], list[str]]:
+    paths: Any = label
+    values: Sequence[Any] = given
+    # A pair whose second part is a list: paths and values.
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
+        paths, values = given
+    return label, [paths] if isinstance(paths, str) else list(paths), [inline(v) for v in values]

@@ -1,0 +1,81 @@
+"""Reading scenarios from wherever they come: a file, TOML or JSON text, a dict, a network of the builder."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Union
+
+from tailback import _core
+
+# What `load_scenario` takes.
+Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "_core.Scenario", Any]
+
+
+def as_text(source: Source, name: str | None = None) -> tuple[str, str, str]:
+    """What the Rust reader wants: the text or path, its kind, and its name in messages."""
+    if isinstance(source, os.PathLike):
+        path = os.fspath(source)
+        return path, "path", name or path
+    if isinstance(source, _core.Scenario):
+        return source.toml, "toml", name or source.name or "scenario"
+    if isinstance(source, Mapping):
+        return json.dumps(source), "json", name or "scenario"
+    if hasattr(source, "to_dict"):
+        return json.dumps(source.to_dict()), "json", name or "network"
+    if not isinstance(source, str):
+        raise TypeError(f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}")
+    # A text with a line break or an equals sign is a scenario; anything else can only be a path.
+    text = source.lstrip()
+    if text.startswith("{"):
+        return source, "json", name or "scenario"
+    if not source or "\n" in source or ("=" in source and not Path(source).exists()):
+        return source, "toml", name or "scenario"
+    return source, "path", name or source
+
+
+def load_scenario(source: Source, overrides: Iterable[str] | Mapping[str, Any] = (), name: str | None = None) -> Any:
+    """Read and check a scenario.
+
+    `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
+    `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says where
+    and what to write instead.
+    """
+    text, kind, label = as_text(source, name)
+    return _core.load(text, kind, label, override_texts(overrides))
+
+
+def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
+    """Overrides as `--set` takes them."""
+    if isinstance(overrides, Mapping):
+        return [f"{path}={inline(value)}" for path, value in overrides.items()]
+    if isinstance(overrides, str):
+        return [overrides]
+    return list(overrides)
+
+
+def inline(value: Any) -> str:
+    """A value as TOML on one line; a text at the top stays bare, as on the command line."""
+    return value if isinstance(value, str) else _toml(value)
+
+
+def _toml(value: Any) -> str:
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(_toml(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return repr(value)
+    # JSON's escapes of a text are TOML's too, but for the surrogate pairs of `ensure_ascii`.
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def _key(name: str) -> str:
+    bare = name and all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
+    return name if bare else json.dumps(name, ensure_ascii=False)
