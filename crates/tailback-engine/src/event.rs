@@ -12,7 +12,7 @@
 //! access link and not the one that queued there behind another of its own flow: the younger one.
 //!
 //! Almost every event schedules the next one of its own kind. A pop therefore only leaves a hole at the root, and the
-//! push that follows sifts down from there: one walk instead of two.
+//! push that follows starts down from there: one walk instead of two.
 //!
 //! Cost: one pop and one push are about log4(n) levels of 4 comparisons of 128-bit keys.
 
@@ -112,7 +112,7 @@ impl EventList {
     fn push_key(&mut self, key: Key) {
         if self.hole {
             self.hole = false;
-            self.sift_down(key);
+            self.settle(key);
         } else {
             self.sift_up(key);
         }
@@ -128,7 +128,7 @@ impl EventList {
                 // The hole was all there was.
                 return None;
             }
-            self.sift_down(last);
+            self.sink(last);
         }
         let Key(k) = *self.heap.first()?;
         let t = Time((k >> 64) as u64);
@@ -139,30 +139,49 @@ impl EventList {
         Some((t, EventKind::ALL[(k as u64 >> 56) as usize], k as u32))
     }
 
-    /// Put `key` at the root and let it sink.
-    fn sift_down(&mut self, key: Key) {
-        let n = self.heap.len();
+    /// The least child of the hole at `i`, if it has children.
+    #[inline(always)]
+    fn least_child(heap: &[Key], i: usize) -> Option<(usize, Key)> {
+        let first = 4 * i + 1;
+        if let Some(Ok(four)) = heap.get(first..first + 4).map(<&[Key; 4]>::try_from) {
+            let (a, ka) = if four[1] < four[0] { (1, four[1]) } else { (0, four[0]) };
+            let (b, kb) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
+            return Some(if kb < ka { (first + b, kb) } else { (first + a, ka) });
+        }
+        heap.get(first..)?.iter().copied().enumerate().map(|(c, k)| (first + c, k)).min_by_key(|(_, k)| *k)
+    }
+
+    /// Fill the hole at the root with an event that follows soon, as the next packet of a wire does: down until it fits.
+    fn settle(&mut self, key: Key) {
         let heap = &mut self.heap[..];
         let mut i = 0;
-        loop {
-            let first = 4 * i + 1;
-            if first >= n {
+        while let Some((least, k)) = EventList::least_child(heap, i) {
+            if k >= key {
                 break;
             }
-            let mut least = first;
-            let mut least_key = heap[first];
-            for c in first + 1..(first + 4).min(n) {
-                let k = heap[c];
-                if k < least_key {
-                    least = c;
-                    least_key = k;
-                }
-            }
-            if least_key >= key {
-                break;
-            }
-            heap[i] = least_key;
+            heap[i] = k;
             i = least;
+        }
+        heap[i] = key;
+    }
+
+    /// Fill the hole at the root with the last leaf, which belongs near the bottom: move the hole all the way down
+    /// without asking, then let the key rise a step or none.
+    fn sink(&mut self, key: Key) {
+        let heap = &mut self.heap[..];
+        let mut i = 0;
+        while let Some((least, k)) = EventList::least_child(heap, i) {
+            heap[i] = k;
+            i = least;
+        }
+        while i > 0 {
+            let parent = (i - 1) / 4;
+            let k = heap[parent];
+            if k <= key {
+                break;
+            }
+            heap[i] = k;
+            i = parent;
         }
         heap[i] = key;
     }

@@ -13,11 +13,15 @@ pub const MAX_TIME: Time = Time((1 << 48) - 1);
 const SEQ_BITS: u32 = 48;
 const LOW48: u64 = (1 << 48) - 1;
 /// Routes are at most this long, hops.
-pub const MAX_HOPS: usize = 120;
+pub const MAX_HOPS: usize = 60;
 /// In the flags byte beside [`Flags`]: this packet travels from the flow's destination to its source.
 const BACKWARD: u8 = 1 << 7;
 /// In the hop byte: a control packet, whose request is in the extras.
 const CONTROL: u8 = 1 << 7;
+/// In the hop byte: the sequence number that is not in the packet is 1, as it is for every segment of a connection whose
+/// data flow one way; such segments then need no extra.
+const OTHER_IS_ONE: u8 = 1 << 6;
+const HOP: u8 = OTHER_IS_ONE - 1;
 const NO_EXTRA: u32 = u32::MAX;
 
 /// A packet on its way. Four words:
@@ -100,15 +104,16 @@ impl WirePacket {
     pub fn from_segment(s: &Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
         let carries = s.occupies();
         let (seq, other) = if carries { (s.seq, if s.flags.has(Flags::ACK) { s.ack } else { 0 }) } else { (s.ack, s.seq) };
-        let extra = if other != 0 || !s.sack.is_empty() || s.timestamps.is_some() {
+        let extra = if other > 1 || !s.sack.is_empty() || s.timestamps.is_some() {
             extras.add(Extra { other_seq: other, sack: s.sack.clone(), timestamps: s.timestamps, request: None })
         } else {
             NO_EXTRA
         };
+        let one = if other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         WirePacket {
             seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
-            stamp_hop_header: u64::from((s.bytes - s.payload) as u8),
+            stamp_hop_header: one | u64::from((s.bytes - s.payload) as u8),
             born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8) | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
@@ -144,7 +149,8 @@ impl WirePacket {
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
         let extra = extras.slots.get(self.extra as usize);
-        let other = extra.map_or(0, |e| e.other_seq);
+        let one = u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0);
+        let other = extra.map_or(one, |e| e.other_seq);
         let (seq, ack) = if carries { (self.seq(), other) } else { (other, self.seq()) };
         Segment {
             seq,
@@ -201,7 +207,7 @@ impl WirePacket {
     /// How many links it has left behind.
     #[inline]
     pub fn hop(&self) -> usize {
-        ((self.stamp_hop_header >> 8) as u8 & !CONTROL) as usize
+        ((self.stamp_hop_header >> 8) as u8 & HOP) as usize
     }
 
     #[inline]
@@ -210,8 +216,7 @@ impl WirePacket {
     }
 
     pub fn set_hop(&mut self, hop: usize) {
-        let control = self.stamp_hop_header & (u64::from(CONTROL) << 8);
-        self.stamp_hop_header = (self.stamp_hop_header & !0xff00) | control | ((hop as u64) << 8);
+        self.stamp_hop_header = (self.stamp_hop_header & !(u64::from(HOP) << 8)) | ((hop as u64) << 8);
     }
 
     #[inline]
@@ -317,6 +322,8 @@ mod tests {
         assert_eq!(round_trip(&data), data);
         let both = Segment { ack: 99, flags: Flags::ACK, timestamps: Some((Time(1), Time(2))), ..data.clone() };
         assert_eq!(round_trip(&both), both);
+        let first = Segment { ack: 1, flags: Flags::ACK, ..data.clone() };
+        assert_eq!(round_trip(&first), first);
         let ack = Segment { seq: 0, payload: 0, ack: 5000, flags: Flags::ACK.with(Flags::ECE), bytes: 48, sack: smallvec![(6000, 7000)], ..data.clone() };
         assert_eq!(round_trip(&ack), ack);
         let syn = Segment { seq: 0, payload: 0, flags: Flags::SYN, bytes: 40, ..data };

@@ -86,7 +86,7 @@ impl Fused {
     }
 
     /// Forget the packets whose transmission has started. At one instant departures come first.
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self, now: Time) {
         while let Some(&(start, bytes)) = self.starts.front() {
             if start > now {
@@ -195,15 +195,20 @@ impl Port {
 
     /// Fused ports only: take a packet, or give it back because the buffer is full. `Some(true)` when the wire was
     /// empty, so that its head needs an event.
-    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     pub fn offer_fused(fused: &mut Fused, clock: &mut LineClock, free_at: &mut Time, wire: &mut Ring<Flying>, stats: &mut PortStats, delay: Duration, p: WirePacket, now: Time) -> Option<bool> {
         let bytes = p.size();
         stats.arrived_packets += 1;
         stats.arrived_bytes += u64::from(bytes);
-        fused.drain(now);
         let idle = *free_at <= now;
         let start = if idle { now } else { *free_at };
-        if !idle {
+        if idle {
+            // Whatever waited is gone.
+            while fused.starts.pop().is_some() {}
+            fused.waiting_bytes = 0;
+        } else {
+            fused.drain(now);
             let full = match fused.limit {
                 Size::Unlimited => false,
                 Size::Packets(n) => fused.starts.len() as u64 >= n,

@@ -1,51 +1,118 @@
 //! A first-in first-out ring that gives its memory back after a burst.
+//!
+//! Capacity is a power of two, so that positions wrap by a mask. State: the slots, the position of the oldest entry, the
+//! number of entries. A push or pop costs a bounds check and a copy; growing and shrinking copy everything, but only after
+//! the number of entries has doubled or fallen to an eighth.
 
-use std::collections::VecDeque;
-
-/// Smallest capacity worth shrinking, entries.
-const KEEP: usize = 32;
+/// Smallest capacity that is kept, entries.
+const KEEP: usize = 8;
 
 #[derive(Clone, Debug)]
-pub struct Ring<T>(VecDeque<T>);
+pub struct Ring<T> {
+    slots: Vec<T>,
+    head: usize,
+    len: usize,
+}
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring(VecDeque::new())
+        Ring { slots: Vec::new(), head: 0, len: 0 }
     }
 }
 
 impl<T: Copy> Ring<T> {
     #[inline]
     pub fn push(&mut self, x: T) {
-        self.0.push_back(x);
+        if self.len == self.slots.len() {
+            self.resize((2 * self.len).max(KEEP), x);
+        }
+        let mask = self.slots.len() - 1;
+        let at = (self.head + self.len) & mask;
+        self.slots[at] = x;
+        self.len += 1;
     }
 
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
-        let x = self.0.pop_front();
-        let (len, capacity) = (self.0.len(), self.0.capacity());
-        if capacity > KEEP && len < capacity / 8 {
-            self.0.shrink_to((2 * len).max(KEEP));
+        if self.len == 0 {
+            return None;
         }
-        x
+        let x = self.slots[self.head];
+        self.head = (self.head + 1) & (self.slots.len() - 1);
+        self.len -= 1;
+        if self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
+            self.resize((self.slots.len() / 2).max(KEEP), x);
+        }
+        Some(x)
+    }
+
+    /// Move the entries to `capacity` slots; `filler` stands in the empty ones.
+    #[cold]
+    fn resize(&mut self, capacity: usize, filler: T) {
+        let mut slots = Vec::with_capacity(capacity);
+        slots.extend(self.iter().copied());
+        slots.resize(capacity, filler);
+        self.slots = slots;
+        self.head = 0;
+    }
+
+    pub fn clear(&mut self) {
+        *self = Ring::default();
     }
 
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        self.0.front()
+        if self.len == 0 { None } else { self.slots.get(self.head) }
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.len
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.len == 0
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        self.0.iter()
+        let (first, second) = (self.head, (self.head + self.len).saturating_sub(self.slots.len()));
+        let end = (self.head + self.len).min(self.slots.len());
+        self.slots[first..end].iter().chain(self.slots[..second].iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        /// Against the library's deque, under any interleaving.
+        #[test]
+        fn first_in_first_out(ops in prop::collection::vec(prop::bool::weighted(0.6), 1..600)) {
+            let (mut ring, mut model, mut n) = (Ring::default(), VecDeque::new(), 0u32);
+            for push in ops {
+                if push {
+                    ring.push(n);
+                    model.push_back(n);
+                    n += 1;
+                } else {
+                    prop_assert_eq!(ring.pop(), model.pop_front());
+                }
+                prop_assert_eq!(ring.len(), model.len());
+                prop_assert_eq!(ring.front(), model.front());
+                prop_assert!(ring.iter().eq(model.iter()));
+            }
+        }
+    }
+
+    #[test]
+    fn memory_comes_back_after_a_burst() {
+        let mut r = Ring::default();
+        (0..100_000).for_each(|i| r.push(i));
+        while r.pop().is_some() {}
+        assert!(r.slots.len() <= KEEP);
     }
 }

@@ -278,14 +278,19 @@ impl Sim {
     // ---- links -----------------------------------------------------------------------------------------------------
 
     /// A packet reaches the head of a port: conditioner, impairments, queue.
+    #[inline]
     fn offer(&mut self, port: u32, p: WirePacket) {
-        if self.ports[port as usize].edge != NO_EDGE {
-            return self.condition(port, p);
+        let at = &self.ports[port as usize];
+        if at.edge != NO_EDGE {
+            self.condition(port, p);
+        } else if at.impair.is_some() {
+            self.offer_impaired(port, p);
+        } else {
+            self.enqueue(port, p);
         }
-        self.offer_impaired(port, p);
     }
 
-    #[inline]
+    #[inline(never)]
     fn offer_impaired(&mut self, port: u32, mut p: WirePacket) {
         let now = self.now;
         if let Some(i) = &mut self.ports[port as usize].impair {
@@ -359,7 +364,6 @@ impl Sim {
         self.schedule_release(port);
     }
 
-    #[inline]
     fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
         let Port { clock, delay, free_at, wire, queue, stats, .. } = &mut self.ports[port as usize];
@@ -375,29 +379,33 @@ impl Sim {
                     out.drop_wire(&p, Place::Arriving, DropReason::Overflow);
                 }
             },
-            Queue::Explicit(e) => {
-                stats.arrived_packets += 1;
-                stats.arrived_bytes += u64::from(p.size());
-                let mut sp = SimPacket { wire: p, keys: self.flows[p.flow_id().0 as usize].keys };
-                sp.set_stamp(now);
-                let line = Port::line(clock, e.on_wire, now);
-                let mut out = Outlet {
-                    port,
-                    now,
-                    stats,
-                    flows: &mut self.flows,
-                    extras: &mut self.extras,
-                    recorder: &mut self.recorder,
-                    requests: &mut self.requests,
-                };
-                e.queue.enqueue(sp, &line, &mut out);
-                let free = *free_at <= now && (e.service_at == Time::NEVER || e.service_at > now);
-                if free {
-                    self.serve(port);
-                } else {
-                    self.after_queue_call(port);
-                }
-            }
+            Queue::Explicit(_) => self.enqueue_explicit(port, p),
+        }
+    }
+
+    fn enqueue_explicit(&mut self, port: u32, p: WirePacket) {
+        let now = self.now;
+        let Port { clock, free_at, queue, stats, .. } = &mut self.ports[port as usize];
+        let Queue::Explicit(e) = queue else { return };
+        stats.arrived_packets += 1;
+        stats.arrived_bytes += u64::from(p.size());
+        let mut sp = SimPacket { wire: p, keys: self.flows[p.flow_id().0 as usize].keys };
+        sp.set_stamp(now);
+        let line = Port::line(clock, e.on_wire, now);
+        let mut out = Outlet {
+            port,
+            now,
+            stats,
+            flows: &mut self.flows,
+            extras: &mut self.extras,
+            recorder: &mut self.recorder,
+            requests: &mut self.requests,
+        };
+        e.queue.enqueue(sp, &line, &mut out);
+        if *free_at <= now && (e.service_at == Time::NEVER || e.service_at > now) {
+            self.serve(port);
+        } else {
+            self.after_queue_call(port);
         }
     }
 
