@@ -1,0 +1,18 @@
+"""The reference of models and the schema of scenarios, as data."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tailback import _core
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a scenario."""
+    return json.loads(_core.schema_json())
+
+
+def describe(name: str | None = None) -> Any:
+    """The models of this name, each with its parameters and probes; without a name, the list of all by family."""
+    return json.loads(_core.describe_json(name))

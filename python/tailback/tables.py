@@ -1,0 +1,97 @@
+"""How a table looks (in a terminal, in a notebook) and how it becomes a data frame."""
+
+from __future__ import annotations
+
+import html as _html
+import math
+import shutil
+from typing import Any
+
+# Rows shown at each end of a long table.
+_ENDS = 5
+_MOST = 12
+
+
+def _shown(table: Any) -> list[int | None]:
+    """Numbers of the rows that are shown; None where some are left out."""
+    n = len(table)
+    if n <= _MOST:
+        return list(range(n))
+    return [*range(_ENDS), None, *range(n - _ENDS, n)]
+
+
+def cell(value: Any) -> str:
+    """A value, short: at most six digits of a real number, and a dash for none."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "-"
+        return f"{value:.6g}"
+    return str(value)
+
+
+def text(table: Any) -> str:
+    """The table for a terminal; columns that do not fit are named below it."""
+    names = list(table.columns)
+    rows = _shown(table)
+    units = table.units
+    body = [[".." for _ in names] if i is None else [cell(v) for v in table[i].values()] for i in rows]
+    heads = [[n, units[n]] for n in names]
+    widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
+    room = shutil.get_terminal_size((80, 24)).columns
+    fit = 0
+    used = 0
+    while fit < len(names) and used + widths[fit] <= room:
+        used += widths[fit] + 2
+        fit += 1
+    numeric = [bool(len(table)) and not isinstance(table[0][n], str) for n in names]
+
+    def line(cells: list[str]) -> str:
+        put = [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
+        return "  ".join(put[:fit]).rstrip()
+
+    count = f"{len(table)} row" + ("" if len(table) == 1 else "s")
+    lines = [f"{table.name}: {count}", line([h[0] for h in heads]), line([h[1] for h in heads]), *map(line, body)]
+    if fit < len(names):
+        rest = "and " + ", ".join(names[fit:])
+        while rest:
+            cut = len(rest) if len(rest) <= room else max(rest.rfind(" ", 0, room), 1)
+            lines.append(rest[:cut])
+            rest = rest[cut:].lstrip()
+    return "\n".join(lines)
+
+
+def html(table: Any) -> str:
+    """The table for a notebook: units in the header, the meaning of a column when the pointer rests on it."""
+    units, docs = table.units, table.docs
+    head = "".join(
+        f'<th title="{_html.escape(docs[n], quote=True)}">{_html.escape(n)}'
+        f'<br><span style="font-weight:normal">{_html.escape(units[n]) or "&nbsp;"}</span></th>'
+        for n in table.columns
+    )
+    body = []
+    for i in _shown(table):
+        cells = [".."] * len(table.columns) if i is None else [_html.escape(cell(v)) for v in table[i].values()]
+        body.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
+    caption = f"{_html.escape(table.name)}: {len(table)} rows"
+    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
+
+
+def _need(module: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError as e:
+        raise ImportError(f"this needs {module}, which is not installed; `pip install 'tailback[{module}]'` adds it") from e
+
+
+def to_polars(table: Any) -> Any:
+    """A polars data frame; numbers are not copied."""
+    return _need("polars").DataFrame(table)
+
+
+def to_pandas(table: Any) -> Any:
+    """A pandas data frame; numbers are not copied, and therefore read-only: use `.copy()` to change them."""
+    pandas = _need("pandas")
+    # One block of pandas for each column: a block of several would need a copy.
+    return pandas.DataFrame({n: pandas.Series(table[n], copy=False) for n in table.columns}, copy=False)
