@@ -1,0 +1,240 @@
+"""Scenarios written in Python: the same structure as TOML, checked by the same reader.
+
+    net = tb.dumbbell(flows=100, bottleneck="500Mbps", rtt="100ms", queue=tb.queue("qsdrr", buffer="1000 packets"))
+    net.flows("mice", count=10, traffic={"kind": "transfer", "size": "100KB"}, start={"kind": "poisson", "mean_gap": "1s"})
+    net.record(link="bottleneck", probes=["queue"], every="10ms")
+    result = net.run(duration="100s", replications=5)
+
+A queue may also be a discipline written in Python: a class, or any function without arguments that makes one.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tailback import _core
+from tailback.scenarios import load_scenario
+
+
+class Queue:
+    """A discipline of the reference (`tailback describe`) and its parameters."""
+
+    def __init__(self, kind: str, **params: Any) -> None:
+        self.kind = kind
+        self.params = params
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, **self.params}
+
+    def __repr__(self) -> str:
+        return f"queue({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
+
+    def drive(self, rate: str = "10Mbps", seed: int = 1) -> Any:
+        """The discipline itself, to be driven by hand: see `tailback.packet`."""
+        scenario = load_scenario(dumbbell(bottleneck=rate, queue=self)._with(duration="1s"), name="queue")
+        return _core.DrivenQueue(scenario, seed)
+
+
+def queue(kind: str, **params: Any) -> Queue:
+    """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters."""
+    return Queue(kind, **params)
+
+
+# Stands in the document where a discipline written in Python will be: nothing may act before it does.
+_PLACEHOLDER = {"kind": "droptail", "buffer": "unlimited"}
+
+
+class Network:
+    """A scenario under construction; every method that adds something returns the network itself."""
+
+    def __init__(self, document: Mapping[str, Any] | None = None) -> None:
+        self.document: dict[str, Any] = _plain(document or {})
+        # Makers of disciplines written in Python, by port.
+        self.queues: dict[str, Callable[[], Any]] = {}
+
+    def link(self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any) -> Network:
+        """Add a link from node `from_` to node `to`, or change one the topology has made."""
+        table = self.document.setdefault("link", {}).setdefault(name, {})
+        for key, node in (("from", from_), ("to", to)):
+            if node is not None:
+                table[key] = node
+        if queue is not None:
+            table["queue"] = self._queue(name, queue)
+        if "reverse_queue" in params:
+            params["reverse_queue"] = self._queue(f"{name}.reverse", params["reverse_queue"])
+        table.update(_plain(params))
+        return self
+
+    def flows(self, name: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
+        """Add a group of flows; parameters as in the scenario's `[flows.NAME]`."""
+        table = self.document.setdefault("flows", {}).setdefault(name, {})
+        for key, node in (("from", from_), ("to", to)):
+            if node is not None:
+                table[key] = node
+        table.update(_plain(params))
+        return self
+
+    def record(self, name: str | None = None, **params: Any) -> Network:
+        """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
+        tables = self.document.setdefault("record", {})
+        if name is None:
+            name = base = str(params.get("link") or params.get("flows") or "record").replace(".", "-")
+            n = 1
+            while name in tables:
+                n += 1
+                name = f"{base}-{n}"
+        tables[name] = _plain(params)
+        return self
+
+    def set(self, **top: Any) -> Network:
+        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `name`."""
+        self.document.update(_plain(top))
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        return copy.deepcopy(self.document)
+
+    def to_toml(self) -> str:
+        """The scenario as TOML. It must be complete; a discipline written in Python appears as an unlimited queue."""
+        return self.load().toml
+
+    def load(self) -> Any:
+        """The scenario, checked. Raises `tailback.ScenarioError`."""
+        return load_scenario(self.to_dict(), name=self.document.get("name", "network"))
+
+    def run(
+        self,
+        duration: str | None = None,
+        seed: int | None = None,
+        replications: int = 1,
+        warmup: str | None = None,
+        jobs: int = 0,
+        out: str | os.PathLike[str] | None = None,
+        progress: Callable[[dict[str, Any]], Any] | None = None,
+        queues_key: str | None = None,
+    ) -> Any:
+        """Run it with `replications` seeds from `seed` on, and give back a `tailback.Result`."""
+        from tailback.result import run
+
+        net = self._with(duration=duration, warmup=warmup, seed=seed)
+        return run(
+            load_scenario(net.to_dict(), name=self.document.get("name", "network")),
+            replications=replications,
+            jobs=jobs,
+            out=out,
+            progress=progress,
+            queues=self.queues or None,
+            queues_key=queues_key,
+        )
+
+    def _with(self, **top: Any) -> Network:
+        net = Network(self.document)
+        net.queues = dict(self.queues)
+        return net.set(**{k: v for k, v in top.items() if v is not None})
+
+    def _queue(self, port: str, given: Any) -> Any:
+        """What the document says about a queue; remembers the maker of one that is written in Python."""
+        self.queues.pop(port, None)
+        if isinstance(given, (str, Mapping, Queue)):
+            return _plain(given)
+        if callable(given):
+            self.queues[port] = given
+            return dict(_PLACEHOLDER)
+        raise TypeError(
+            f"a queue is a name, tb.queue(...), or a class of your own (not an object of it: each run makes a new one), "
+            f"not {type(given).__name__}"
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self.document.get(k, {}))} {k}" for k in ("link", "flows", "record") if k in self.document]
+        topology = self.document.get("topology")
+        kind = topology.get("kind", "network") if isinstance(topology, Mapping) else "network"
+        return f"<Network {kind}: {', '.join(parts) or 'empty'}>"
+
+
+def dumbbell(
+    flows: int | Mapping[str, Any] = 1,
+    bottleneck: str = "10Mbps",
+    rtt: str | list[str] | None = None,
+    queue: Any = "droptail",
+    delay: str | None = None,
+    access: str | list[str] | None = None,
+    tcp: Mapping[str, Any] | None = None,
+    **link: Any,
+) -> Network:
+    """One link named `bottleneck`, and flows through it.
+
+    `flows` is the number of bulk flows, or a dict of groups by name. `rtt` is their round trip with empty queues; with
+    `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is the delay of the bottleneck
+    itself; otherwise what `delay` leaves of it is the delay of private links. Other parameters go to the link.
+    """
+    net = Network()
+    return _around(net, "dumbbell", "bottleneck", {}, flows, bottleneck, rtt, queue, delay, access, tcp, link, 1)
+
+
+def parking_lot(
+    hops: int,
+    flows: int | Mapping[str, Any] = 1,
+    rate: str = "10Mbps",
+    rtt: str | list[str] | None = None,
+    queue: Any = "droptail",
+    delay: str | None = None,
+    access: str | list[str] | None = None,
+    tcp: Mapping[str, Any] | None = None,
+    **link: Any,
+) -> Network:
+    """A chain of like links `hop1` .. `hopN` between nodes `r0` .. `rN`; flows run along all of it unless they say else.
+
+    Parameters as in `dumbbell`. Cross traffic: `net.flows("cross", from_="r0", to="r1", count=10)`.
+    """
+    net = Network()
+    extra = {"hops": hops}
+    return _around(net, "parking-lot", None, extra, flows, rate, rtt, queue, delay, access, tcp, link, hops)
+
+
+def network(document: Mapping[str, Any] | None = None) -> Network:
+    """A network from a dict of the scenario's structure, or an empty one to add links and flows to."""
+    return Network(document)
+
+
+def _around(
+    net: Network, kind: str, port: str | None, extra: dict[str, Any], flows: Any, rate: str, rtt: Any, queue: Any, delay: Any,
+    access: Any, tcp: Any, link: dict[str, Any], hops: int,
+) -> Network:  # fmt: skip
+    if port is None and not isinstance(queue, (str, Mapping, Queue)):
+        for i in range(1, hops + 1):
+            described = net._queue(f"hop{i}", queue)
+    else:
+        described = net._queue(port or "", queue)
+    if isinstance(described, str):
+        described = {"kind": described}
+    if delay is None:
+        single = isinstance(rtt, str) and access is None
+        delay = f"{_core.parse_time(rtt) / 2 / hops * 1e6:.12g}us" if single else "0s"
+        if single:
+            rtt = None
+    if "reverse_queue" in link:
+        link["reverse_queue"] = net._queue(f"{port}.reverse", link["reverse_queue"])
+    net.document["topology"] = _plain({"kind": kind, **extra, "rate": rate, "delay": delay, "queue": described, **link})
+    common = {k: v for k, v in (("rtt", rtt), ("access_rate", access), ("tcp", tcp)) if v is not None}
+    groups = {"bulk": {"count": flows}} if isinstance(flows, int) else flows
+    for name, own in groups.items():
+        net.flows(name, **{**common, **own})
+    return net
+
+
+def _plain(value: Any) -> Any:
+    """The value as dicts, lists and scalars."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict()
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(v) for v in value]
+    if hasattr(value, "item") and not isinstance(value, (str, bytes)):
+        # A numpy scalar.
+        return value.item()
+    return value

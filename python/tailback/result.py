@@ -1,0 +1,163 @@
+"""The result of one scenario: tables, what was run, and how to look at it."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+from tailback.plan import Plan
+from tailback.scenarios import Source, load_scenario
+
+TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
+
+
+class RunError(RuntimeError):
+    """A run failed. `result` has the runs that did not."""
+
+    result: Any = None
+
+
+class Result:
+    """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`, `runs`.
+
+    Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
+    """
+
+    def __init__(self, results: Any, scenario: Any, manifest: Mapping[str, Any] | None = None, queues: Any = None) -> None:
+        self.results = results
+        self.scenario = scenario
+        self.manifest = dict(manifest or {})
+        #: Makers of disciplines written in Python, by port.
+        self.queues = dict(queues or {})
+
+    def __getattr__(self, name: str) -> Any:
+        if name in TABLES or name in ("failure", "interrupted", "store_error", "reports", "report"):
+            return getattr(self.results, name)
+        raise AttributeError(f"a result has no attribute {name!r}; its tables are {', '.join(TABLES)}")
+
+    @property
+    def replications(self) -> int:
+        """How many runs there are."""
+        return len(self.results.runs)
+
+    def summary(self) -> str:
+        """The groups and links as text of 80 columns, with confidence intervals if there are replications."""
+        from tailback.summary import text
+
+        return text(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What `tailback run --json` prints."""
+        from tailback.document import document
+
+        return document(self)
+
+    def plot(self, what: str = "queue", **kw: Any) -> Any:
+        """A matplotlib figure; see `tailback.plots` for what there is."""
+        from tailback import plots
+
+        return plots.plot(self, what, **kw)
+
+    def save(self, dir: str | os.PathLike[str]) -> None:
+        """Write the tables as Parquet, `scenario.toml` and `manifest.json`."""
+        from tailback import manifest
+
+        where = Path(dir)
+        where.mkdir(parents=True, exist_ok=True)
+        manifest.write_scenario(where, self.scenario)
+        for name in TABLES:
+            _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
+        manifest.write(where, self.manifest or manifest.make(self))
+
+    def __repr__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self.results.groups._repr_html_() + self.results.links._repr_html_()
+
+
+def run(
+    source: Source,
+    duration: str | None = None,
+    seed: int | None = None,
+    replications: int = 1,
+    warmup: str | None = None,
+    jobs: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[dict[str, Any]], Any] | None = None,
+    queues: Mapping[str, Callable[[], Any]] | None = None,
+    overrides: Iterable[str] | Mapping[str, Any] = (),
+    queues_key: str | None = None,
+) -> Result:
+    """Run a scenario (a path, a text, a dict, a network) and give back its result.
+
+    With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
+    scenario that is wrong, `RunError` for a run that failed, OSError when storing failed.
+    """
+    from tailback.scenarios import override_texts
+
+    texts = override_texts(overrides)
+    given = (("duration", duration), ("warmup", warmup), ("seed", seed))
+    texts += [f"{key}={value}" for key, value in given if value is not None]
+    if isinstance(source, _core.Scenario) and not texts:
+        scenario = source
+    else:
+        queues = queues or getattr(source, "queues", None)
+        scenario = load_scenario(source, texts)
+    result = execute(scenario, replications, jobs, out, progress, queues, queues_key)
+    if result.failure is not None:
+        error = RunError(failure_text(result))
+        error.result = result
+        raise error
+    if result.store_error is not None:
+        raise result.store_error
+    return result
+
+
+def failure_text(result: Result) -> str:
+    """Why the first failed run failed, in one sentence."""
+    f = result.failure
+    return f"the run with seed {f['seed']} failed: {f['message']}"
+
+
+def execute(
+    scenario: Any,
+    replications: int = 1,
+    jobs: int = 0,
+    out: str | os.PathLike[str] | None = None,
+    progress: Callable[[dict[str, Any]], Any] | None = None,
+    queues: Mapping[str, Callable[[], Any]] | None = None,
+    queues_key: str | None = None,
+    command: list[str] | None = None,
+) -> Result:
+    """Run a scenario that is loaded; failures are in the result."""
+    from tailback import manifest
+
+    for w in scenario.warnings:
+        print(f"warning: {w}", file=sys.stderr)
+    where = None if out is None else Path(out)
+    if where is not None:
+        # First of all, so that a folder that cannot be written costs no run.
+        where.mkdir(parents=True, exist_ok=True)
+        manifest.write_scenario(where, scenario)
+    started = datetime.datetime.now(datetime.UTC)
+    results = Plan([({}, scenario)], replications).execute(where, jobs, progress, queues, queues_key)
+    result = Result(results, scenario, queues=queues)
+    result.manifest = manifest.make(result, started, command)
+    if where is not None and results.store_error is None:
+        manifest.write(where, result.manifest)
+    return result
+
+
+def load_result(dir: str | os.PathLike[str]) -> Result:
+    """Read a stored result back."""
+    from tailback import manifest
+
+    where = Path(dir)
+    results = _core.read_results(where)
+    return Result(results, load_scenario(where / "scenario.toml"), manifest.read(where))

@@ -1,0 +1,112 @@
+"""A result as text for people: groups and links in 80 columns, units in the header."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tailback.document import averages
+
+WIDTH = 80
+# Longer tables are cut; the folder of results has everything.
+MOST_ROWS = 20
+
+# Column of the table, head, and the unit it is shown in (None: chosen by size among powers of a thousand).
+_GROUPS = (
+    ("flows", "flows", "1"),
+    ("goodput_bps_mean", "goodput/flow", "bit/s"),
+    ("goodput_bps_sum", "together", "bit/s"),
+    ("jain_index", "Jain", "1"),
+    ("delay_mean_s", "delay", "s"),
+    ("timeouts", "timeouts", "n"),
+    ("dropped_packets", "drops", "n"),
+)
+_LINKS = (
+    ("utilisation", "used", "%"),
+    ("loss_rate", "loss", "%"),
+    ("mean_queue_packets", "queue", "packets"),
+    ("sojourn_mean_s", "wait", "s"),
+    ("sojourn_p95_s", "wait p95", "s"),
+    ("dropped_packets", "drops", "n"),
+    ("marked_packets", "marks", "n"),
+)
+
+
+def text(result: Any) -> str:
+    """The summary of a result."""
+    r, scenario = result.results, result.scenario
+    done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
+    several = len(done) > 1
+    name = scenario.name or "scenario"
+    seeds = f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
+    counted = f"{scenario.duration_s:g} s"
+    if scenario.warmup_s:
+        counted += f", counted from {scenario.warmup_s:g} s"
+    lines = [f"{name}: {counted}; {seeds}"]
+    if several:
+        lines.append("means \u00b1 95 % confidence interval over the replications")
+    if not done:
+        return "\n".join([*lines, "no run was finished"])
+    groups = averages(r.groups, ("group",), several)
+    links = [link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]]
+    lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]
+    lines += _table("link", "name", links, _LINKS, several)
+    return "\n".join(lines)
+
+
+def _table(head: str, key: str, rows: list[dict[str, Any]], columns: Sequence[tuple[str, str, str]], several: bool) -> list[str]:
+    more = len(rows) - MOST_ROWS
+    rows = rows[:MOST_ROWS]
+    names = [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
+    width = max(map(len, names))
+    lines = [n.ljust(width) for n in names]
+    for column, title, unit in columns:
+        values = [row[column] for row in rows]
+        shown_unit, show = scale(unit, values)
+        cells = [title, shown_unit]
+        for row in rows:
+            half = row.get(f"{column}_ci95", math.nan) if several else math.nan
+            cells.append(show(row[column], half))
+        w = max(map(len, cells))
+        # What does not fit any more is in the tables.
+        if len(lines[0]) + 2 + w > WIDTH:
+            break
+        lines = [line + "  " + c.rjust(w) for line, c in zip(lines, cells, strict=True)]
+    if more > 0:
+        lines.append(f"and {more} more; --out DIR or --json has all")
+    return [line.rstrip() for line in lines]
+
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))
+
+
+def scale(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], str]]:
+    """The unit a column is shown in, and how a value and the half-width of its interval are written in it."""
+    factor, name = 1.0, unit if unit not in ("1", "n") else ""
+    if unit == "%":
+        factor = 0.01
+    elif unit in ("bit/s", "s"):
+        largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+        # A second is not made larger, and nothing smaller than a bit per second is worth a prefix.
+        fitting = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
+        factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
+        name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
+
+    def show(value: float, half: float) -> str:
+        return number(value / factor, half / factor)
+
+    return name, show
+
+
+def number(value: float, half: float = math.nan) -> str:
+    """A value with four significant digits, or with as many as its confidence interval lets mean something."""
+    if not math.isfinite(value):
+        return "-"
+    if math.isfinite(half) and half > 0:
+        places = max(0, 1 - math.floor(math.log10(half)))
+        return f"{value:.{places}f} \u00b1{half:.{places}f}"
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    places = max(0, 3 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(places, 6)}f}"
