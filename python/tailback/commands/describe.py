@@ -1,0 +1,29 @@
+"""`tailback describe`: the reference of models."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the same as one JSON document.")
+@click.option("--markdown", is_flag=True, help="Print the whole reference in Markdown.")
+def describe(name: str | None, as_json: bool, markdown: bool) -> None:
+    """Explain a model: what it is, its parameters with ranges, defaults and sources, its probes.
+
+    Without NAME, list all models.
+    """
+    from tailback import _core
+
+    if markdown:
+        click.echo(_core.reference_markdown(), nl=False)
+        return
+    try:
+        click.echo(_core.describe_json(name) if as_json else _core.describe_text(name).rstrip("\n"))
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+
+
+def register(group: click.Group) -> None:
+    group.add_command(describe)

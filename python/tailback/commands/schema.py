@@ -1,0 +1,23 @@
+"""`tailback schema`: the JSON schema of scenarios."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON schema of scenarios.
+
+    An editor that knows it completes and checks a scenario as it is written; in a TOML file, say
+    `#:schema ./schema.json` in the first line.
+    """
+    from tailback import _core
+
+    click.echo(json.dumps(json.loads(_core.schema_json()), indent=2, ensure_ascii=False))
+
+
+def register(group: click.Group) -> None:
+    group.add_command(schema)
