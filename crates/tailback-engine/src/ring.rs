@@ -40,7 +40,8 @@ impl<T: Copy> Ring<T> {
         let x = self.slots[self.head];
         self.head = (self.head + 1) & (self.slots.len() - 1);
         self.len -= 1;
-        if self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
+        // Asked once a round and when the ring runs empty, not at every pop.
+        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
             self.resize((self.slots.len() / 2).max(KEEP), x);
         }
         Some(x)

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use tailback_base::quantity::Refusal;
 
 /// How to execute.
 pub struct Execution<'a> {
@@ -191,7 +192,12 @@ impl Plan {
             Ok(Err(e)) => (Status::Failed(e.to_string()), None),
             Err(panic) => {
                 let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
-                (Status::Failed(format!("the engine stopped: {}", text.unwrap_or_default())), None)
+                // A discipline from outside that cannot go on unwinds with a refusal; anything else is our bug.
+                let why = match panic.downcast_ref::<Refusal>() {
+                    Some(r) => r.to_string(),
+                    None => format!("the engine stopped: {}", text.unwrap_or_default()),
+                };
+                (Status::Failed(why), None)
             }
         };
         work.fetch_add(100 - done.get(), Ordering::Relaxed);

@@ -1,0 +1,387 @@
+//! The event list: a timing wheel for what comes soon, over a heap for what comes later.
+//!
+//! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake) has
+//! at most one live event here, so the list is as long as the network is large, not as the traffic. Events are ordered
+//! by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//!
+//! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders that
+//! are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are the rule, not the
+//! exception, and a full drop-tail buffer has one place to give away. Broken by name, they hand it to the same flows again
+//! and again: the reference case (100 flows, 500 Mb/s) then shows a standard deviation over flows of 1.3 Mb/s where the
+//! public simulator has 0.5. There the event scheduled first wins, which is the packet that went straight through its
+//! access link and not the one that queued there behind another of its own flow: the younger one.
+//!
+//! Heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic; they go into the
+//! wheel: 4096 slots of equal width, each a sorted list that usually holds one event, found by a bitmap. Timers and
+//! distant events go into the heap, and are popped from there when their time comes. The width adapts to the density of
+//! events; order never depends on it.
+//!
+//! Cost: about 100 instructions for a push and a pop, whatever the size of the network; log4(n) levels in the heap.
+
+mod heap;
+
+use heap::Heap;
+use tailback_base::Time;
+
+/// What an event is about. The order is the order at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A link's rate changes.
+    RateChange,
+    /// A line falls free, or a discipline that asked to wait may send.
+    Service,
+    /// A discipline's own timer.
+    QueueTimer,
+    /// The packet at the head of a wire reaches the far end.
+    Delivery,
+    /// A packet held back by an impairment enters the queue.
+    Release,
+    /// A conditioner's timer.
+    EdgeTimer,
+    /// A message between edges arrives.
+    Message,
+    /// A transport endpoint's timer.
+    Endpoint,
+    /// An application's wake.
+    Application,
+    /// Recording and the end of the warm-up: sees the state after everything else at this instant.
+    Tick,
+}
+
+impl EventKind {
+    const ALL: [EventKind; 10] = [
+        EventKind::RateChange,
+        EventKind::Service,
+        EventKind::QueueTimer,
+        EventKind::Delivery,
+        EventKind::Release,
+        EventKind::EdgeTimer,
+        EventKind::Message,
+        EventKind::Endpoint,
+        EventKind::Application,
+        EventKind::Tick,
+    ];
+}
+
+/// Ages are compared in units of 64 ns, up to about a second.
+const AGE_UNIT: u32 = 6;
+const AGE_MAX: u64 = (1 << 24) - 1;
+
+/// Time in the high 64 bits, kind in the next 8, age in the next 24, entity in the low 32.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key(u128);
+
+impl Key {
+    #[inline]
+    fn new(t: Time, kind: EventKind, age: u64, entity: u32) -> Key {
+        let low = ((kind as u64) << 56) | (age << 32) | u64::from(entity);
+        Key((u128::from(t.0) << 64) | u128::from(low))
+    }
+
+    #[inline]
+    fn time(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    #[inline]
+    fn event(self) -> (Time, EventKind, u32) {
+        (Time(self.time()), EventKind::ALL[(self.0 as u64 >> 56) as usize], self.0 as u32)
+    }
+}
+
+const SLOTS: u64 = 4096;
+const WORDS: usize = (SLOTS / 64) as usize;
+/// No event: end of a slot's list.
+const NONE: u32 = u32::MAX;
+/// Width of a slot at the start, as a power of two of nanoseconds.
+const WIDTH_BITS: u32 = 12;
+const WIDTH_RANGE: (u32, u32) = (5, 24);
+/// How often the width is reconsidered, pushes.
+const REVIEW: u32 = 8192;
+
+#[derive(Clone, Copy)]
+struct Node {
+    key: Key,
+    next: u32,
+}
+
+/// The pending events of one run.
+pub struct EventList {
+    /// First node of each slot's list, by absolute slot number modulo [`SLOTS`].
+    slots: Vec<u32>,
+    /// Slots that are not empty, and words of that map that are not zero.
+    occupied: [u64; WORDS],
+    words: u64,
+    nodes: Vec<Node>,
+    free: u32,
+    in_wheel: usize,
+    /// Time of the last event popped; nothing is pushed earlier. The wheel holds the slots from here on.
+    now: u64,
+    width: u32,
+    heap: Heap,
+    pushes: u32,
+    /// Since the last review: list nodes walked past, and pushes that were too far for the wheel.
+    walked: u32,
+    far: u32,
+}
+
+impl Default for EventList {
+    fn default() -> Self {
+        EventList {
+            slots: vec![NONE; SLOTS as usize],
+            occupied: [0; WORDS],
+            words: 0,
+            nodes: Vec::new(),
+            free: NONE,
+            in_wheel: 0,
+            now: 0,
+            width: WIDTH_BITS,
+            heap: Heap::default(),
+            pushes: 0,
+            walked: 0,
+            far: 0,
+        }
+    }
+}
+
+impl EventList {
+    pub fn new() -> EventList {
+        EventList::default()
+    }
+
+    pub fn len(&self) -> usize {
+        self.in_wheel + self.heap.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    #[inline]
+    pub fn push(&mut self, t: Time, kind: EventKind, entity: u32) {
+        self.push_key(Key::new(t, kind, 0, entity));
+    }
+
+    /// The packet at the head of a port's wire, sent by its source at `born`, reaches the far end at `t`.
+    #[inline]
+    pub fn push_delivery(&mut self, t: Time, port: u32, born: Time) {
+        let age = ((t - born).0 >> AGE_UNIT).min(AGE_MAX);
+        self.push_key(Key::new(t, EventKind::Delivery, age, port));
+    }
+
+    #[inline]
+    fn push_key(&mut self, key: Key) {
+        self.pushes += 1;
+        if self.pushes == REVIEW {
+            self.review();
+        }
+        self.place(key);
+    }
+
+    fn place(&mut self, key: Key) {
+        let slot = key.time().max(self.now) >> self.width;
+        if slot - (self.now >> self.width) >= SLOTS {
+            self.far += 1;
+            return self.heap.push(key);
+        }
+        let slot = (slot % SLOTS) as usize;
+        let node = self.node(key);
+        let first = self.slots[slot];
+        if first == NONE {
+            self.occupied[slot / 64] |= 1 << (slot % 64);
+            self.words |= 1 << (slot / 64);
+            self.slots[slot] = node;
+        } else if key < self.nodes[first as usize].key {
+            self.nodes[node as usize].next = first;
+            self.slots[slot] = node;
+        } else {
+            let mut at = first as usize;
+            loop {
+                self.walked += 1;
+                let next = self.nodes[at].next;
+                if next == NONE || key < self.nodes[next as usize].key {
+                    self.nodes[node as usize].next = next;
+                    self.nodes[at].next = node;
+                    break;
+                }
+                at = next as usize;
+            }
+        }
+        self.in_wheel += 1;
+    }
+
+    #[inline]
+    fn node(&mut self, key: Key) -> u32 {
+        let node = Node { key, next: NONE };
+        if self.free == NONE {
+            self.nodes.push(node);
+            return (self.nodes.len() - 1) as u32;
+        }
+        let i = self.free;
+        self.free = self.nodes[i as usize].next;
+        self.nodes[i as usize] = node;
+        i
+    }
+
+    /// The first slot that is not empty, from the present one on.
+    #[inline]
+    fn first_slot(&self) -> Option<usize> {
+        if self.in_wheel == 0 {
+            return None;
+        }
+        let from = ((self.now >> self.width) % SLOTS) as usize;
+        let (word, bit) = (from / 64, from % 64);
+        let here = self.occupied[word] & (!0 << bit);
+        if here != 0 {
+            return Some(word * 64 + here.trailing_zeros() as usize);
+        }
+        // Later words first, then around to the slots before the present one.
+        let later = if word + 1 < WORDS { self.words & (!0 << (word + 1)) } else { 0 };
+        let w = if later != 0 { later } else { self.words }.trailing_zeros() as usize;
+        Some(w * 64 + self.occupied[w % WORDS].trailing_zeros() as usize)
+    }
+
+    /// Take the earliest event that is not later than `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
+        let later = self.heap.peek();
+        let soon = self.first_slot();
+        let node = soon.map(|slot| self.slots[slot]);
+        let key = match (node.map(|n| self.nodes[n as usize].key), later) {
+            (Some(a), Some(b)) if a < b => a,
+            (Some(a), None) => a,
+            (_, b) => {
+                let k = b?;
+                if k.time() > until.0 {
+                    return None;
+                }
+                self.heap.take();
+                self.now = self.now.max(k.time());
+                return Some(k.event());
+            }
+        };
+        let (Some(slot), Some(node)) = (soon, node) else { return None };
+        if key.time() > until.0 {
+            return None;
+        }
+        let next = self.nodes[node as usize].next;
+        self.slots[slot] = next;
+        if next == NONE {
+            self.occupied[slot / 64] &= !(1 << (slot % 64));
+            if self.occupied[slot / 64] == 0 {
+                self.words &= !(1 << (slot / 64));
+            }
+        }
+        self.nodes[node as usize].next = self.free;
+        self.free = node;
+        self.in_wheel -= 1;
+        self.now = self.now.max(key.time());
+        Some(key.event())
+    }
+
+    /// Narrower slots where lists grow, wider ones where events fall beyond the wheel.
+    #[cold]
+    fn review(&mut self) {
+        let width = if self.walked > REVIEW {
+            self.width - 1
+        } else if self.far > REVIEW / 4 && self.walked < REVIEW / 4 {
+            self.width + 1
+        } else {
+            self.width
+        };
+        (self.pushes, self.walked, self.far) = (0, 0, 0);
+        let width = width.clamp(WIDTH_RANGE.0, WIDTH_RANGE.1);
+        if width == self.width {
+            return;
+        }
+        let mut keys = Vec::with_capacity(self.in_wheel);
+        for slot in &mut self.slots {
+            let mut node = std::mem::replace(slot, NONE);
+            while node != NONE {
+                keys.push(self.nodes[node as usize].key);
+                node = self.nodes[node as usize].next;
+            }
+        }
+        self.nodes.clear();
+        (self.free, self.in_wheel, self.words, self.occupied, self.width) = (NONE, 0, 0, [0; WORDS], width);
+        for k in keys {
+            self.place(k);
+        }
+        (self.walked, self.far) = (0, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn kinds_keep_their_numbers() {
+        for (i, k) in EventKind::ALL.iter().enumerate() {
+            assert_eq!(*k as usize, i);
+        }
+    }
+
+    #[test]
+    fn departures_come_first_then_the_younger_then_the_name() {
+        let mut e = EventList::new();
+        let t = Time(5);
+        e.push(t, EventKind::Delivery, 1);
+        e.push(t, EventKind::Service, 9);
+        e.push(t, EventKind::Delivery, 0);
+        e.push_delivery(Time(1_000_000), 3, Time(0));
+        e.push_delivery(Time(1_000_000), 4, Time(900_000));
+        let order: Vec<_> = std::iter::from_fn(|| e.pop_until(Time::NEVER)).map(|(_, k, id)| (k, id)).collect();
+        assert_eq!(order, [(EventKind::Service, 9), (EventKind::Delivery, 0), (EventKind::Delivery, 1), (EventKind::Delivery, 4), (EventKind::Delivery, 3)]);
+    }
+
+    #[test]
+    fn the_width_follows_the_density() {
+        let mut e = EventList::new();
+        let mut now = 0;
+        let mut run = |e: &mut EventList, gap: u64| {
+            for i in 0..400_000u64 {
+                e.push(Time(now + gap + i % 7), EventKind::Delivery, i as u32);
+                if e.len() > 2000 {
+                    now = e.pop_until(Time::NEVER).unwrap().0.0;
+                }
+            }
+            e.width
+        };
+        assert!(run(&mut e, 50_000) < WIDTH_BITS);
+        assert!(run(&mut e, 1_000_000_000) > WIDTH_BITS);
+    }
+
+    proptest! {
+        /// Against a sorted list, under any interleaving of push and pop, near and far, dense and sparse.
+        #[test]
+        fn pops_in_order(
+            scale in 0u32..40,
+            ops in prop::collection::vec(prop::option::weighted(0.55, (0u64..5000, 0u32..10)), 1..2000),
+            review in 1u32..REVIEW,
+        ) {
+            let mut e = EventList::new();
+            e.pushes = review;
+            let mut model: Vec<(u64, u32)> = Vec::new();
+            let mut now = 0;
+            for op in ops {
+                match op {
+                    Some((ahead, id)) => {
+                        let t = now + ((ahead << scale) >> 12);
+                        e.push(Time(t), EventKind::Delivery, id);
+                        model.push((t, id));
+                        model.sort_unstable();
+                    }
+                    None => {
+                        let expected = if model.is_empty() { None } else { Some(model.remove(0)) };
+                        prop_assert_eq!(e.pop_until(Time::NEVER).map(|(t, _, id)| (t.0, id)), expected);
+                        now = expected.map_or(now, |(t, _)| t);
+                    }
+                }
+                prop_assert_eq!(e.len(), model.len());
+            }
+        }
+    }
+}
