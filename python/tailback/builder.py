@@ -33,14 +33,34 @@ class Queue:
         return f"queue({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
 
     def drive(self, rate: str = "10Mbps", seed: int = 1) -> Any:
-        """The discipline itself, to be driven by hand: see `tailback.packet`."""
-        scenario = load_scenario(dumbbell(bottleneck=rate, queue=self)._with(duration="1s"), name="queue")
-        return _core.DrivenQueue(scenario, seed)
+        """The discipline itself, to be driven by hand: see `tailback.drive`."""
+        return drive(self, rate, seed)
 
 
 def queue(kind: str, **params: Any) -> Queue:
     """`tb.queue("red", buffer="1000 packets")`: see `tailback describe red` for the parameters."""
     return Queue(kind, **params)
+
+
+def drive(queue: Any, rate: str = "10Mbps", seed: int = 1) -> Any:
+    """A discipline with a clock and a line around it, driven one call at a time.
+
+        q = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
+        q.enqueue(tb.packet(flow=1, ecn=True), now=0.0)
+        p = q.dequeue(now=0.010)        # a packet, tb.Wait(t) or None
+        q.backlog(), q.drops, q.marks, q.probe("dropping")
+
+    `queue` is a name, `tb.queue(...)`, or a class of your own.
+    """
+    factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
+    net = dumbbell(bottleneck=rate, queue=_PLACEHOLDER if factory else queue)
+    return _core.DrivenQueue(load_scenario(net._with(duration="1s").to_dict(), name="queue"), seed, factory)
+
+
+def packet(flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> Any:
+    """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce"."""
+    word = ecn if isinstance(ecn, str) else "ect0" if ecn else "not-ect"
+    return _core.Packet(flow=flow, bytes=bytes, ecn=word, **rest)
 
 
 # Stands in the document where a discipline written in Python will be: nothing may act before it does.

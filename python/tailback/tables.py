@@ -31,10 +31,14 @@ def cell(value: Any) -> str:
 
 def text(table: Any) -> str:
     """The table for a terminal; columns that do not fit are named below it."""
-    names = list(table.columns)
+    # The key of a run is for programs, and long.
+    names = [n for n in table.columns if n != "key"]
     rows = _shown(table)
     units = table.units
-    body = [[".." for _ in names] if i is None else [cell(v) for v in table[i].values()] for i in rows]
+    body = []
+    for i in rows:
+        row = None if i is None else table[i]
+        body.append([".." if row is None else cell(row[n]) for n in names])
     heads = [[n, units[n]] for n in names]
     widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
     room = shutil.get_terminal_size((80, 24)).columns

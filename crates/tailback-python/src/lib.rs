@@ -4,6 +4,10 @@
 //! written in Python, in `python/tailback`.
 
 mod column;
+mod discipline;
+mod drive;
+mod outlet;
+mod packet;
 mod plan;
 mod quantities;
 mod reference;
@@ -21,6 +25,11 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<results::Results>()?;
+    m.add_class::<packet::Packet>()?;
+    m.add_class::<outlet::Out>()?;
+    m.add_class::<outlet::Line>()?;
+    m.add_class::<outlet::Wait>()?;
+    m.add_class::<drive::DrivenQueue>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;

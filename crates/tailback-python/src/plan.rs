@@ -1,5 +1,6 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
+use crate::discipline::PyQueue;
 use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
@@ -8,7 +9,13 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Point, Report};
+use tailback_engine::run::QueueMaker;
+use tailback_queue::QueueDiscipline;
+
+/// Makes a discipline written in Python.
+type Maker = Box<dyn Fn() -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -75,7 +82,15 @@ impl Plan {
         build: &str,
     ) -> PyResult<Results> {
         let plan = engine::Plan::new(self.points.clone(), self.replications, build);
-        let _ = queues;
+        let makers: Vec<(String, Maker)> = queues
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(port, factory)| {
+                let at = port.clone();
+                (port, Box::new(move || Box::new(PyQueue::<SimPacket>::make(&factory, &at)) as Box<dyn QueueDiscipline<SimPacket>>) as Maker)
+            })
+            .collect();
+        self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
         let mut raised: Option<PyErr> = None;
         let results = py.detach(|| {
             let mut tell = |r: &Report| -> bool {
@@ -90,12 +105,26 @@ impl Plan {
                     })
                 })
             };
-            plan.execute(Execution { dir, jobs, queues: HashMap::new(), progress: &mut tell })
+            plan.execute(Execution { dir, jobs, queues: makers.iter().map(|(port, make)| (port.clone(), &**make as QueueMaker)).collect(), progress: &mut tell })
         });
         match raised {
             Some(e) => Err(e),
             None => Results::new(py, results),
         }
+    }
+}
+
+impl Plan {
+    /// A discipline for a port that no scenario has would silently not be used.
+    fn check_ports<'a>(&self, ports: impl Iterator<Item = &'a str>) -> PyResult<()> {
+        for port in ports {
+            let link = port.strip_suffix(".reverse").unwrap_or(port);
+            if let Some(p) = self.points.iter().find(|p| p.loaded.spec.links.iter().all(|l| l.name != link)) {
+                let names: Vec<&str> = p.loaded.spec.links.iter().map(|l| l.name.as_str()).collect();
+                return Err(PyValueError::new_err(format!("there is no link \"{link}\" for a queue; links are {}", names.join(", "))));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,211 @@
+//! A queue discipline written in Python, as the engine drives it.
+//!
+//! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which answers a packet, `tailback.Wait(t)` or
+//! None; it may have `next_timer()`, `on_timer(line, out)` and `backlog()`. The books of [`Out`] say after every call
+//! whether each packet is where the discipline says. Whatever goes wrong ends this run, and only this run: the wrapper
+//! unwinds with a [`Refusal`], which the plan turns into a failed row.
+
+use crate::outlet::{Action, Line, Out, Wait, instant};
+use crate::packet::{Held, Packet};
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::marker::PhantomData;
+use tailback_base::Time;
+use tailback_base::quantity::Refusal;
+use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipline, Service};
+
+pub struct PyQueue<P> {
+    object: Py<PyAny>,
+    out: Py<Out>,
+    /// Where it stands, for messages.
+    port: String,
+    serial: u64,
+    has_timer: bool,
+    has_backlog: bool,
+    /// Both as they were after the last call.
+    timer: Option<Time>,
+    backlog: Backlog,
+    packets: PhantomData<fn() -> P>,
+}
+
+/// End the run with this message. Not a panic: the hook that prints panics is not called.
+fn fail(port: &str, e: PyErr) -> ! {
+    let problem = Python::attach(|py| format!("the Python queue at {port} failed: {}", describe(py, &e)));
+    std::panic::resume_unwind(Box::new(Refusal::new(problem, "correct the discipline and run again")))
+}
+
+/// The exception, and the innermost line of Python it came from.
+pub fn describe(py: Python, e: &PyErr) -> String {
+    let name = e.get_type(py).name().map_or_else(|_| "an exception".to_string(), |n| n.to_string());
+    let text = e.value(py).str().map_or_else(|_| String::new(), |s| s.to_string());
+    let mut place = String::new();
+    let mut next = e.traceback(py).map(Bound::into_any);
+    while let Some(t) = next {
+        let here = || -> PyResult<String> {
+            let code = t.getattr("tb_frame")?.getattr("f_code")?;
+            let (file, line) = (code.getattr("co_filename")?, t.getattr("tb_lineno")?);
+            Ok(format!(" ({file}:{line}, in {})", code.getattr("co_name")?))
+        };
+        place = here().unwrap_or_default();
+        next = t.getattr("tb_next").ok().filter(|n| !n.is_none());
+    }
+    if text.is_empty() { format!("{name}{place}") } else { format!("{name}: {text}{place}") }
+}
+
+impl<P: Held> PyQueue<P> {
+    /// Make the discipline with `factory`. Ends the run when that fails.
+    pub fn make(factory: &Py<PyAny>, port: &str) -> PyQueue<P> {
+        match PyQueue::try_make(factory, port) {
+            Ok(q) => q,
+            Err(e) => fail(port, e),
+        }
+    }
+
+    pub fn try_make(factory: &Py<PyAny>, port: &str) -> PyResult<PyQueue<P>> {
+        Python::attach(|py| {
+            let object = factory.bind(py).call0()?;
+            let has = |name: &str| object.getattr(name).is_ok_and(|f| f.is_callable());
+            for name in ["enqueue", "dequeue"] {
+                if !has(name) {
+                    let kind = object.get_type().name()?.to_string();
+                    return Err(PyTypeError::new_err(format!("{kind} is not a queue: it has no method {name}")));
+                }
+            }
+            Ok(PyQueue {
+                has_timer: has("next_timer"),
+                has_backlog: has("backlog"),
+                object: object.unbind(),
+                out: Py::new(py, Out::new())?,
+                port: port.to_string(),
+                serial: 0,
+                timer: None,
+                backlog: Backlog::default(),
+                packets: PhantomData,
+            })
+        })
+    }
+
+    /// Call a method with the books open, check them, and tell the engine what was done.
+    fn call<T>(
+        &mut self,
+        line: &EngineLine,
+        out: &mut dyn EngineOut<P>,
+        method: impl FnOnce(&mut Self, Python, Bound<Line>) -> PyResult<T>,
+    ) -> T {
+        let done = Python::attach(|py| -> PyResult<(T, Vec<Action>)> {
+            let view = Bound::new(py, Line::new(*line))?;
+            self.out.borrow_mut(py).open = true;
+            let answer = method(self, py, view);
+            let mut books = self.out.borrow_mut(py);
+            books.open = false;
+            let actions = std::mem::take(&mut books.actions);
+            self.backlog = Backlog { packets: books.packets(), bytes: books.bytes() };
+            drop(books);
+            let answer = answer?;
+            if self.has_backlog {
+                self.check_backlog(py)?;
+            }
+            if self.has_timer {
+                self.timer = self.object.call_method0(py, "next_timer")?.extract::<Option<f64>>(py)?.map(instant);
+            }
+            Ok((answer, actions))
+        });
+        let (answer, actions) = match done {
+            Ok(d) => d,
+            Err(e) => fail(&self.port, e),
+        };
+        for a in actions {
+            match a {
+                Action::Dropped(c, place, why) => P::unwrap(c).into_iter().for_each(|p| out.dropped(p, place, why)),
+                Action::Marked(c, why) => P::unwrap(c).into_iter().for_each(|p| out.marked(&p, why)),
+                Action::Request(c, r) => P::unwrap(c).into_iter().for_each(|p| out.request(&p, r)),
+                Action::Note(probe, index, value) => out.note(probe, index, value),
+            }
+        }
+        answer
+    }
+
+    /// The discipline's own count against the books.
+    fn check_backlog(&self, py: Python) -> PyResult<()> {
+        let said = self.object.call_method0(py, "backlog")?;
+        let said = said.bind(py);
+        let (packets, bytes) = match said.cast::<PyTuple>() {
+            Ok(pair) => pair.extract::<(u64, u64)>().map(|(p, b)| (p, Some(b)))?,
+            Err(_) => (said.extract::<u64>()?, None),
+        };
+        let Backlog { packets: held, bytes: held_bytes } = self.backlog;
+        if packets == held && bytes.is_none_or(|b| b == held_bytes) {
+            return Ok(());
+        }
+        let eldest = self.out.borrow(py).eldest().map_or(String::new(), |n| format!(", the eldest being number {n}"));
+        Err(PyRuntimeError::new_err(match packets.cmp(&held) {
+            std::cmp::Ordering::Less => format!(
+                "backlog() says {packets} packets, but {held} were given to the queue and have not left{eldest}: a packet was \
+                 lost (a packet leaves through dequeue or out.dropped)"
+            ),
+            std::cmp::Ordering::Greater => {
+                format!("backlog() says {packets} packets, but the queue holds {held}: a packet that has left is still counted")
+            }
+            std::cmp::Ordering::Equal => {
+                format!("backlog() says {} bytes, but the {held} packets in the queue have {held_bytes}", bytes.unwrap_or(0))
+            }
+        }))
+    }
+}
+
+impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
+    fn enqueue(&mut self, mut p: P, line: &EngineLine, out: &mut dyn EngineOut<P>) {
+        p.set_stamp(line.now);
+        self.call(line, out, |q, py, view| {
+            q.serial += 1;
+            let packet = q.out.borrow_mut(py).give(p.wrap(), q.serial, p.bytes());
+            q.object.call_method1(py, "enqueue", (packet, view, &q.out)).map(|_| ())
+        });
+    }
+
+    fn dequeue(&mut self, line: &EngineLine, out: &mut dyn EngineOut<P>) -> Service<P> {
+        self.call(line, out, |q, py, view| {
+            let answer = q.object.call_method1(py, "dequeue", (view, &q.out))?;
+            let answer = answer.bind(py);
+            if answer.is_none() {
+                let books = q.out.borrow(py);
+                if let Some(n) = books.eldest() {
+                    return Err(PyRuntimeError::new_err(format!(
+                        "dequeue() returned None, but {} packets that were given to the queue have not left, the eldest being \
+                         number {n}: they are lost, or it should have returned tailback.Wait(t)",
+                        books.packets()
+                    )));
+                }
+                return Ok(Service::Empty);
+            }
+            if let Ok(w) = answer.cast::<Wait>() {
+                return Ok(Service::Wait(instant(w.get().until)));
+            }
+            let Ok(packet) = answer.cast::<Packet>() else {
+                let kind = answer.get_type().name()?.to_string();
+                return Err(PyTypeError::new_err(format!("dequeue() returns a packet, tailback.Wait(t) or None, not {kind}")));
+            };
+            let content = q.out.borrow_mut(py).take(&packet.borrow())?;
+            P::unwrap(content).map(Service::Send).ok_or_else(|| PyRuntimeError::new_err("a packet of another world"))
+        })
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.timer
+    }
+
+    fn on_timer(&mut self, line: &EngineLine, out: &mut dyn EngineOut<P>) {
+        let due = self.timer;
+        self.call(line, out, |q, py, view| q.object.call_method1(py, "on_timer", (view, &q.out)).map(|_| ()));
+        if due.is_some() && self.timer.is_some_and(|t| t <= line.now) {
+            let t = self.timer.map_or(0.0, Time::seconds);
+            let what = format!("after on_timer at {} s, next_timer() still says {t} s: time would stand still", line.now.seconds());
+            fail(&self.port, PyRuntimeError::new_err(what));
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+}

@@ -1,0 +1,214 @@
+//! What a discipline written in Python reports through, and the books that tell whether it lost or doubled a packet.
+
+use crate::packet::{Content, Packet, next_identity};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use tailback_base::model::nearest;
+use tailback_base::{BitRate, Request, Time};
+use tailback_queue::{DropReason, Line as EngineLine, MarkReason, Place, ProbeId};
+
+/// Something the discipline did during a call, to be told to the engine after it.
+pub enum Action {
+    Dropped(Content, Place, DropReason),
+    Marked(Content, MarkReason),
+    Request(Content, Request),
+    Note(ProbeId, u32, f64),
+}
+
+/// The `out` of a discipline: `out.dropped(packet, place, reason)`, `out.marked(packet, reason)`, `out.note(...)`,
+/// `out.request(...)`.
+#[pyclass(module = "tailback._core")]
+pub struct Out {
+    owner: u64,
+    /// Packets the discipline was given and has not handed back, with their bytes.
+    held: BTreeMap<u64, u32>,
+    bytes: u64,
+    pub actions: Vec<Action>,
+    /// A call is going on.
+    pub open: bool,
+}
+
+impl Out {
+    pub fn new() -> Out {
+        Out { owner: next_identity(), held: BTreeMap::new(), bytes: 0, actions: vec![], open: false }
+    }
+
+    pub fn packets(&self) -> u64 {
+        self.held.len() as u64
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The packet that has been held longest.
+    pub fn eldest(&self) -> Option<u64> {
+        self.held.keys().next().copied()
+    }
+
+    /// A packet enters the discipline.
+    pub fn give(&mut self, content: Content, serial: u64, bytes: u32) -> Packet {
+        self.held.insert(serial, bytes);
+        self.bytes += u64::from(bytes);
+        Packet { content, serial, owner: self.owner }
+    }
+
+    /// A packet leaves the discipline: it must be one of its own, and in it.
+    pub fn take(&mut self, p: &Packet) -> PyResult<Content> {
+        self.own(p)?;
+        if let Some(bytes) = self.held.remove(&p.serial) {
+            self.bytes -= u64::from(bytes);
+        }
+        Ok(p.content)
+    }
+
+    fn own(&self, p: &Packet) -> PyResult<()> {
+        let n = p.serial;
+        if p.owner != self.owner {
+            return Err(PyRuntimeError::new_err(format!("packet {n} was never given to this queue")));
+        }
+        if !self.held.contains_key(&n) {
+            let why = "a packet leaves a queue once, sent or dropped";
+            return Err(PyRuntimeError::new_err(format!("packet {n} has already left this queue; {why}")));
+        }
+        Ok(())
+    }
+
+    fn in_call(&self) -> PyResult<()> {
+        if self.open { Ok(()) } else { Err(PyRuntimeError::new_err("`out` is of use only during the call it was given to")) }
+    }
+}
+
+fn word<T: Copy>(what: &str, given: &str, all: &[T], name: fn(T) -> &'static str) -> PyResult<T> {
+    all.iter().copied().find(|x| name(*x) == given).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|x| name(*x)).collect();
+        let hint = nearest(given, names.iter().copied()).map_or(String::new(), |n| format!("did you mean {n:?}? "));
+        PyValueError::new_err(format!("there is no {what} {given:?}; {hint}It is one of {}", names.join(", ")))
+    })
+}
+
+#[pymethods]
+impl Out {
+    /// The packet leaves here, unsent. `place` is arriving, queued or dequeued; `reason` is overflow, early, forced,
+    /// match, penalty, percap, sojourn, overload or refused.
+    #[pyo3(signature = (packet, place = "arriving", reason = "overflow"))]
+    fn dropped(&mut self, packet: &Bound<Packet>, place: &str, reason: &str) -> PyResult<()> {
+        self.in_call()?;
+        let place = word("place", place, &Place::ALL, Place::name)?;
+        let why = word("reason to drop", reason, &DropReason::ALL, DropReason::name)?;
+        let p = self.take(&packet.borrow())?;
+        self.actions.push(Action::Dropped(p, place, why));
+        Ok(())
+    }
+
+    /// Mark the packet (set CE), and say why: early, request, forced, step, coupled or sojourn. It stays.
+    #[pyo3(signature = (packet, reason = "early"))]
+    fn marked(&mut self, packet: &Bound<Packet>, reason: &str) -> PyResult<()> {
+        self.in_call()?;
+        let why = word("reason to mark", reason, &MarkReason::ALL, MarkReason::name)?;
+        let mut p = packet.borrow_mut();
+        self.own(&p)?;
+        p.set_ce()?;
+        self.actions.push(Action::Marked(p.content, why));
+        Ok(())
+    }
+
+    /// Send a control packet back to the source of this packet.
+    #[pyo3(signature = (packet, kind = 0, value = 0.0))]
+    fn request(&mut self, packet: &Bound<Packet>, kind: u32, value: f64) -> PyResult<()> {
+        self.in_call()?;
+        let p = packet.borrow();
+        self.own(&p)?;
+        self.actions.push(Action::Request(p.content, Request { kind, value }));
+        Ok(())
+    }
+
+    /// Tell the new value of a probe, by its number.
+    #[pyo3(signature = (probe, value, index = 0))]
+    fn note(&mut self, probe: u16, value: f64, index: u32) -> PyResult<()> {
+        self.in_call()?;
+        self.actions.push(Action::Note(ProbeId(probe), index, value));
+        Ok(())
+    }
+}
+
+/// The line behind the queue, as it is at this call.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct Line {
+    line: EngineLine,
+}
+
+impl Line {
+    pub fn new(line: EngineLine) -> Line {
+        Line { line }
+    }
+}
+
+#[pymethods]
+impl Line {
+    /// Time since the start of the run, seconds.
+    #[getter]
+    fn now(&self) -> f64 {
+        self.line.now.seconds()
+    }
+
+    /// The same in whole nanoseconds.
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.line.now.0
+    }
+
+    #[getter]
+    fn rate_bps(&self) -> f64 {
+        self.line.rate.bits_per_second()
+    }
+
+    /// When what is being sent will be, seconds; None when the line is free.
+    #[getter]
+    fn busy_until(&self) -> Option<f64> {
+        self.line.busy.map(|w| w.until.seconds())
+    }
+
+    /// The flow whose packet is being sent; None when the line is free.
+    #[getter]
+    fn busy_flow(&self) -> Option<u32> {
+        self.line.busy.map(|w| w.flow.0)
+    }
+
+    /// Seconds this many bytes take on the line.
+    fn time_of(&self, bytes: u32) -> f64 {
+        self.line.time_of(bytes).seconds()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Line at {:?}, {}>", self.line.now, BitRate(self.line.rate.0))
+    }
+}
+
+/// The answer of `dequeue` when packets are stored but none may leave before `until`, seconds since the start.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct Wait {
+    #[pyo3(get)]
+    pub until: f64,
+}
+
+#[pymethods]
+impl Wait {
+    #[new]
+    fn new(until: f64) -> PyResult<Wait> {
+        if until.is_nan() {
+            return Err(PyValueError::new_err("Wait needs an instant, in seconds since the start of the run"));
+        }
+        Ok(Wait { until })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Wait({})", self.until)
+    }
+}
+
+/// An instant given in seconds, no later than any run can last.
+pub fn instant(seconds: f64) -> Time {
+    Time::from_seconds(seconds).min(tailback_engine::packet::MAX_TIME)
+}

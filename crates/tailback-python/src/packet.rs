@@ -1,0 +1,192 @@
+//! A packet as Python sees it: of a running simulation, or made by hand for a discipline under test.
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tailback_base::{Dscp, Ecn, KeyField, Packet as View};
+use tailback_engine::packet::SimPacket;
+use tailback_queue::testing::TestPacket;
+
+/// What a packet object holds.
+#[derive(Clone, Copy)]
+pub enum Content {
+    Sim(SimPacket),
+    Hand(TestPacket),
+}
+
+/// The packets a discipline written in Python can hold.
+pub trait Held: View + Copy + Send {
+    fn wrap(self) -> Content;
+    fn unwrap(c: Content) -> Option<Self>;
+}
+
+impl Held for SimPacket {
+    fn wrap(self) -> Content {
+        Content::Sim(self)
+    }
+    fn unwrap(c: Content) -> Option<SimPacket> {
+        if let Content::Sim(p) = c { Some(p) } else { None }
+    }
+}
+
+impl Held for TestPacket {
+    fn wrap(self) -> Content {
+        Content::Hand(self)
+    }
+    fn unwrap(c: Content) -> Option<TestPacket> {
+        if let Content::Hand(p) = c { Some(p) } else { None }
+    }
+}
+
+/// A packet. Disciplines may look at it and mark it; only a discipline's own packets may be sent or dropped by it.
+#[pyclass(module = "tailback._core")]
+pub struct Packet {
+    pub content: Content,
+    /// Which packet this is, among all of its owner's.
+    pub serial: u64,
+    /// The discipline that was given it; 0 for a packet made by hand.
+    pub owner: u64,
+}
+
+/// A number for each owner and each packet made by hand; 0 is nobody.
+pub fn next_identity() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl Packet {
+    fn view(&self) -> &dyn View {
+        match &self.content {
+            Content::Sim(p) => p,
+            Content::Hand(p) => p,
+        }
+    }
+
+    fn view_mut(&mut self) -> &mut dyn View {
+        match &mut self.content {
+            Content::Sim(p) => p,
+            Content::Hand(p) => p,
+        }
+    }
+}
+
+pub fn ecn_name(e: Ecn) -> &'static str {
+    match e {
+        Ecn::NotEct => "not-ect",
+        Ecn::Ect0 => "ect0",
+        Ecn::Ect1 => "ect1",
+        Ecn::Ce => "ce",
+    }
+}
+
+#[pymethods]
+impl Packet {
+    /// A packet made by hand, for a discipline that is driven by hand.
+    #[new]
+    #[pyo3(signature = (flow = 0, bytes = 1500, ecn = "not-ect", dscp = 0, sequence = 0, data = true, retransmission = false, label = 0))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(flow: u32, bytes: u32, ecn: &str, dscp: u8, sequence: u64, data: bool, retransmission: bool, label: u64) -> PyResult<Packet> {
+        let ecn = match ecn {
+            "not-ect" => Ecn::NotEct,
+            "ect0" => Ecn::Ect0,
+            "ect1" => Ecn::Ect1,
+            "ce" => Ecn::Ce,
+            other => return Err(PyValueError::new_err(format!("ecn is \"not-ect\", \"ect0\", \"ect1\" or \"ce\", not {other:?}"))),
+        };
+        if bytes == 0 || bytes > 65_535 {
+            return Err(PyValueError::new_err(format!("a packet has 1 to 65535 bytes, not {bytes}")));
+        }
+        if dscp > 63 {
+            return Err(PyValueError::new_err(format!("dscp is 0 to 63, not {dscp}")));
+        }
+        let id = next_identity();
+        let p = TestPacket { ecn, dscp, sequence, data, retransmission, label, ..TestPacket::new(id, flow, bytes) };
+        Ok(Packet { content: Content::Hand(p), serial: id, owner: 0 })
+    }
+
+    /// Size on the wire, bytes.
+    #[getter]
+    fn bytes(&self) -> u32 {
+        self.view().bytes()
+    }
+
+    #[getter]
+    fn flow(&self) -> u32 {
+        self.view().flow().0
+    }
+
+    /// "not-ect", "ect0", "ect1" or "ce".
+    #[getter]
+    fn ecn(&self) -> &'static str {
+        ecn_name(self.view().ecn())
+    }
+
+    /// Whether it may be marked instead of dropped.
+    #[getter]
+    fn is_ecn_capable(&self) -> bool {
+        self.view().ecn().is_capable()
+    }
+
+    #[getter]
+    fn dscp(&self) -> u8 {
+        self.view().dscp().0
+    }
+
+    #[setter]
+    fn set_dscp(&mut self, colour: u8) -> PyResult<()> {
+        if colour > 63 {
+            return Err(PyValueError::new_err(format!("dscp is 0 to 63, not {colour}")));
+        }
+        self.view_mut().set_dscp(Dscp(colour));
+        Ok(())
+    }
+
+    /// When it entered the queue, seconds.
+    #[getter]
+    fn stamp(&self) -> f64 {
+        self.view().stamp().seconds()
+    }
+
+    #[getter]
+    fn is_data(&self) -> bool {
+        self.view().is_data()
+    }
+
+    #[getter]
+    fn is_retransmission(&self) -> bool {
+        self.view().is_retransmission()
+    }
+
+    #[getter]
+    fn sequence(&self) -> u64 {
+        self.view().sequence()
+    }
+
+    /// A classification key: "tuple", "pair", "source", "destination", "label" or "aggregate".
+    fn key(&self, field: &str) -> PyResult<u64> {
+        let field = match field {
+            "tuple" => KeyField::Tuple,
+            "pair" => KeyField::Pair,
+            "source" => KeyField::Source,
+            "destination" => KeyField::Destination,
+            "label" => KeyField::Label,
+            "aggregate" => KeyField::Aggregate,
+            other => return Err(PyValueError::new_err(format!("there is no key {other:?}"))),
+        };
+        Ok(self.view().key(field))
+    }
+
+    /// Set congestion experienced. Raises where the packet is not ECN-capable: such a packet is dropped instead.
+    pub fn set_ce(&mut self) -> PyResult<()> {
+        if !self.view().ecn().is_capable() {
+            return Err(PyRuntimeError::new_err("the packet is not ECN-capable: drop it instead of marking it"));
+        }
+        self.view_mut().set_ce();
+        Ok(())
+    }
+
+    fn __repr__(&self) -> String {
+        let v = self.view();
+        format!("<Packet {}: flow {}, {} bytes, {}>", self.serial, v.flow().0, v.bytes(), ecn_name(v.ecn()))
+    }
+}
