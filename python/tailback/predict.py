@@ -1,9 +1,9 @@
 """Closed-form models of the queue behind a bottleneck: what arithmetic says before any packet is simulated.
 
 Two models of Kantawala and Turner (2005), both for `n` long-lived Reno flows of equal round trip that keep one link
-busy. Time goes in steps of one round trip, traffic is fluid, all windows are equal, and every loss is found by duplicate
-acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond what pipe and
-buffer hold.
+busy. Time goes in steps of one round trip, traffic is fluid, all windows are equal, and every loss is found by
+duplicate acknowledgements within one round trip. The buffer overflows when every window has grown one packet beyond
+what pipe and buffer hold.
 
 `tail_drop`
     A share `h` of the flows loses a packet at an overflow, halves its window, and the queue falls; then it grows by
@@ -13,14 +13,17 @@ buffer hold.
     With one queue a flow and a sticky victim only as many flows lose packets as it takes to make room for the `n`
     packets of the overflow: a count, not a share.
 
-Units in here: packets, seconds, packets per second. The command line and `tail_drop_text` read quantities with units.
+Units in here: packets, seconds, packets per second. The command line reads quantities with units.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil, isqrt
+
+import click
 
 
 class PredictError(ValueError):
@@ -84,7 +87,9 @@ class TailDrop:
         return t, level
 
 
-def tail_drop(flows: int, packets_per_s: float, rtt_s: float, buffer_packets: float, hit_share: float = 0.7) -> TailDrop:
+def tail_drop(
+    flows: int, packets_per_s: float, rtt_s: float, buffer_packets: float, hit_share: float = 0.7
+) -> TailDrop:
     """Queue drop and cycle of drop-tail; section 3.1 of the study, with its extension to a queue that runs empty."""
     n, c, tau, b, h = flows, packets_per_s, rtt_s, buffer_packets, hit_share
     if n < 1 or int(n) != n:
@@ -94,15 +99,17 @@ def tail_drop(flows: int, packets_per_s: float, rtt_s: float, buffer_packets: fl
     if not b >= 0:
         raise PredictError(f"a buffer of {b} packets: give 0 or more")
     if not 0 < h <= 1:
-        raise PredictError(f"a hit share of {h}: give the share of flows that lose a packet at an overflow, above 0, at most 1")
+        raise PredictError(
+            f"a hit share of {h}: give the share of flows that lose a packet at an overflow, above 0, at most 1"
+        )
     window_empty = c * tau / n
     window_full = (c * tau + b) / n
     rtt_full = tau + b / c
     steps = h / 2 * (window_full + 3) - 2
     if steps <= 0:
         raise PredictError(
-            f"the model does not hold: {h:g} of {n} flows with windows of {window_full:.1f} packets give up less than the "
-            "queue regains at once; give a larger hit share, fewer flows, or a larger buffer"
+            f"the model does not hold: {h:g} of {n} flows with windows of {window_full:.1f} packets give up less than "
+            "the queue regains at once; give a larger hit share, fewer flows, or a larger buffer"
         )
     after = b - n * steps
     if after >= 0:
@@ -139,7 +146,7 @@ class Qsdrr:
     buffer_packets: int
     #: Flows that lose packets.
     victims: int
-    #: 1: queues long enough for 1, 2, 3, ... drops; 2: each victim gives up its whole queue; 3: fewer packets than queues.
+    #: 1: queues long enough for 1, 2, 3, ... drops; 2: each victim gives up its queue; 3: fewer packets than queues.
     regime: int
     #: How far the queue falls; needs rate and round trip. None where the queue overflows again in the next round trip.
     queue_drop: float | None = None
@@ -175,3 +182,151 @@ def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, r
         return Qsdrr(n, b, x, regime)
     model = tail_drop(n, packets_per_s, rtt_s, b, x / n)
     return Qsdrr(n, b, x, regime, drop, drop / n, model.cycle_s)
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def register(group: click.Group) -> None:
+    group.add_command(predict)
+
+
+@click.group()
+def predict() -> None:
+    """Say what theory predicts for a bottleneck, before any packet is simulated."""
+
+
+def _options(f):
+    for option in reversed(
+        [
+            click.option(
+                "--flows", required=True, type=click.IntRange(1, 10_000_000), help="How many long-lived flows."
+            ),
+            click.option("--rate", required=True, metavar="RATE", help="Rate of the bottleneck, such as 500Mbps."),
+            click.option("--rtt", required=True, metavar="TIME", help="Round trip with an empty queue, such as 100ms."),
+            click.option(
+                "--buffer",
+                "buffers",
+                required=True,
+                multiple=True,
+                metavar="SIZE",
+                help='Buffer, such as "1000 packets" or 1500KB. Repeat it for several.',
+            ),
+            click.option(
+                "--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet on the wire."
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+        ]
+    ):
+        f = option(f)
+    return f
+
+
+def _quantity(option: str, parse, text: str):
+    try:
+        return parse(text)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint=f"--{option}") from e
+
+
+def _read(rate: str, rtt: str, buffers: tuple[str, ...], packet: str) -> tuple[float, float, list[float]]:
+    """Packets a second, round trip in seconds, buffers in packets."""
+    from tailback import _core
+
+    size = _quantity("packet", _core.parse_bytes, packet)
+    if size < 1:
+        raise click.BadParameter("a packet has at least 1 byte", param_hint="--packet")
+    c = _quantity("rate", _core.parse_rate, rate) / 8 / size
+    tau = _quantity("rtt", _core.parse_time, rtt)
+    if tau <= 0:
+        raise click.BadParameter("the model needs a round trip above zero, such as 100ms", param_hint="--rtt")
+    in_packets = []
+    for text in buffers:
+        amount, unit = _quantity("buffer", _core.parse_size, text)
+        if amount is None:
+            raise click.BadParameter(
+                "an unlimited buffer never overflows; give packets or bytes", param_hint="--buffer"
+            )
+        in_packets.append(amount / size if unit == "bytes" else float(amount))
+    return c, tau, in_packets
+
+
+@predict.command("tail-drop")
+@_options
+@click.option(
+    "--hit-share",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="Share of the flows that lose a packet at an overflow, 0.5 to 1.",
+)
+@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+def tail_drop_command(flows, rate, rtt, buffers, packet, as_json, hit_share, series):
+    """Queue drop and cycle of drop-tail with long-lived Reno flows of one round trip.
+
+    At an overflow a share of the flows halves its window, the queue falls by the queue drop, and grows again by one
+    packet a flow and round trip until it is full: one cycle. With a buffer that is too small the queue runs empty, and
+    the line stands idle for part of each cycle.
+    """
+    c, tau, sizes = _read(rate, rtt, buffers, packet)
+    try:
+        models = [tail_drop(flows, c, tau, b, hit_share) for b in sizes]
+    except PredictError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        rows = []
+        for m in models:
+            row = m.as_dict()
+            if series:
+                row["time_s"], row["queue_packets"] = m.level()
+            rows.append(row)
+        click.echo(json.dumps({"model": "tail-drop", "rows": rows}))
+        return
+    m = models[0]
+    click.echo(
+        f"Drop-tail, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}, {hit_share:g} of the flows hit"
+    )
+    click.echo(f"Window that fills the empty pipe: {m.window_empty:.2f} packets a flow\n")
+    head = ("buffer", "window", "queue after", "queue drop", "cycle", "utilisation")
+    units = ("packets", "packets", "packets", "packets", "s", "%")
+    click.echo("".join(f"{h:>13}" for h in head))
+    click.echo("".join(f"{u:>13}" for u in units))
+    for m in models:
+        cells = (
+            f"{m.buffer_packets:g}",
+            f"{m.window_full:.2f}",
+            f"{m.queue_after:.1f}",
+            f"{m.queue_drop:.1f}",
+            f"{m.cycle_s:.3f}",
+            f"{100 * m.utilisation:.1f}",
+        )
+        click.echo("".join(f"{x:>13}" for x in cells))
+    if any(m.underflow for m in models):
+        click.echo("\nA queue after the overflow below zero: the queue runs empty and the line stands idle meanwhile.")
+    if series:
+        for m in models:
+            click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
+            for t, q in zip(*m.level(), strict=True):
+                click.echo(f"{t:10.4f} {q:10.1f}")
+
+
+@predict.command("qsdrr")
+@_options
+def qsdrr_command(flows, rate, rtt, buffers, packet, as_json):
+    """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls."""
+    c, tau, sizes = _read(rate, rtt, buffers, packet)
+    try:
+        models = [qsdrr(flows, int(b), c, tau) for b in sizes]
+    except PredictError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        click.echo(json.dumps({"model": "qsdrr", "rows": [m.as_dict() for m in models]}))
+        return
+    click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
+    click.echo("".join(f"{h:>13}" for h in ("buffer", "flows hit", "regime", "queue drop", "cycle")))
+    click.echo("".join(f"{u:>13}" for u in ("packets", "", "", "packets", "s")))
+    for m in models:
+        drop, cycle = ("-", "-") if m.queue_drop is None else (f"{m.queue_drop:.1f}", f"{m.cycle_s:.3f}")
+        click.echo("".join(f"{x:>13}" for x in (f"{m.buffer_packets:g}", m.victims, m.regime, drop, cycle)))
+    if any(m.queue_drop is None for m in models):
+        click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
