@@ -1,7 +1,7 @@
 """Scenarios written in Python: the same structure as TOML, checked by the same reader.
 
     net = tb.dumbbell(flows=100, bottleneck="500Mbps", rtt="100ms", queue=tb.queue("qsdrr", buffer="1000 packets"))
-    net.flows("mice", count=10, traffic={"kind": "transfer", "size": "100KB"}, start={"kind": "poisson", "mean_gap": "1s"})
+    net.flows("mice", count=10, traffic={"kind": "transfer", "size": "100KB"}, start=["5s", "10s"])
     net.record(link="bottleneck", probes=["queue"], every="10ms")
     result = net.run(duration="100s", replications=5)
 
@@ -75,7 +75,9 @@ class Network:
         # Makers of disciplines written in Python, by port.
         self.queues: dict[str, Callable[[], Any]] = {}
 
-    def link(self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any) -> Network:
+    def link(
+        self, name: str, from_: str | None = None, to: str | None = None, queue: Any = None, **params: Any
+    ) -> Network:
         """Add a link from node `from_` to node `to`, or change one the topology has made."""
         table = self.document.setdefault("link", {}).setdefault(name, {})
         for key, node in (("from", from_), ("to", to)):
@@ -118,7 +120,7 @@ class Network:
         return copy.deepcopy(self.document)
 
     def to_toml(self) -> str:
-        """The scenario as TOML. It must be complete; a discipline written in Python appears as an unlimited queue."""
+        """The scenario as TOML, once it is complete. A discipline written in Python appears as an unlimited queue."""
         return self.load().toml
 
     def load(self) -> Any:
@@ -164,7 +166,7 @@ class Network:
             self.queues[port] = given
             return dict(_PLACEHOLDER)
         raise TypeError(
-            f"a queue is a name, tb.queue(...), or a class of your own (not an object of it: each run makes a new one), "
+            "a queue is a name, tb.queue(...), or a class of your own (not an object of it: each run makes a new one), "
             f"not {type(given).__name__}"
         )
 
@@ -188,7 +190,7 @@ def dumbbell(
     """One link named `bottleneck`, and flows through it.
 
     `flows` is the number of bulk flows, or a dict of groups by name. `rtt` is their round trip with empty queues; with
-    `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is the delay of the bottleneck
+    `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is that of the bottleneck
     itself; otherwise what `delay` leaves of it is the delay of private links. Other parameters go to the link.
     """
     net = Network()
@@ -206,7 +208,7 @@ def parking_lot(
     tcp: Mapping[str, Any] | None = None,
     **link: Any,
 ) -> Network:
-    """A chain of like links `hop1` .. `hopN` between nodes `r0` .. `rN`; flows run along all of it unless they say else.
+    """A chain of like links `hop1` .. `hopN` between nodes `r0` .. `rN`; flows run along it unless they say else.
 
     Parameters as in `dumbbell`. Cross traffic: `net.flows("cross", from_="r0", to="r1", count=10)`.
     """
@@ -221,9 +223,20 @@ def network(document: Mapping[str, Any] | None = None) -> Network:
 
 
 def _around(
-    net: Network, kind: str, port: str | None, extra: dict[str, Any], flows: Any, rate: str, rtt: Any, queue: Any, delay: Any,
-    access: Any, tcp: Any, link: dict[str, Any], hops: int,
-) -> Network:  # fmt: skip
+    net: Network,
+    kind: str,
+    port: str | None,
+    extra: dict[str, Any],
+    flows: Any,
+    rate: str,
+    rtt: Any,
+    queue: Any,
+    delay: Any,
+    access: Any,
+    tcp: Any,
+    link: dict[str, Any],
+    hops: int,
+) -> Network:
     if port is None and not isinstance(queue, (str, Mapping, Queue)):
         for i in range(1, hops + 1):
             described = net._queue(f"hop{i}", queue)

@@ -6,6 +6,7 @@ error.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import importlib
 import os
@@ -101,7 +102,8 @@ def _status(args: list[str] | None) -> int:
     except BrokenPipeError as e:
         return _output_lost(e)
     except OSError as e:
-        if e.errno == errno.EPIPE:
+        # An error without a file's name is of standard output.
+        if e.filename is None and e.errno in (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF):
             return _output_lost(e)
         say(f"error: {os_message(e)}")
         return 1
@@ -117,7 +119,7 @@ def _status(args: list[str] | None) -> int:
 def _output_lost(e: OSError) -> int:
     """Standard output cannot be written. A reader that has gone away (`| head`) is no error worth words."""
     if e.errno != errno.EPIPE:
-        say(f"error: the output cannot be written: {e.strerror or e}")
+        say(f"error: the output cannot be written: {os_message(e)}")
     # Python flushes once more at exit, and would complain.
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, sys.stdout.fileno())
@@ -134,7 +136,5 @@ def os_message(e: OSError) -> str:
 
 def say(message: str) -> None:
     """A line on standard error."""
-    try:
+    with contextlib.suppress(OSError):
         click.echo(message, err=True)
-    except OSError:
-        pass

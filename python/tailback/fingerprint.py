@@ -61,6 +61,6 @@ def _eat(h: Any, thing: Any, port: str) -> None:
 
 def _unknown(port: str) -> ValueError:
     return ValueError(
-        f"whether stored runs may be used again cannot be known: the source of the discipline at {port}, or a value its "
-        "maker remembers, is out of sight; name the variant yourself with queues_key=..., or do not store the results"
+        f"whether stored runs may be used again cannot be known: the source of the discipline at {port}, or a value "
+        "its maker remembers, is out of sight; name the variant with queues_key=..., or do not store results"
     )

@@ -21,7 +21,12 @@ def make(result: Any, started: datetime.datetime | None = None, command: list[st
     results, scenario = result.results, result.scenario
     reports = list(results.reports)
     runs = [
-        {"seed": row["seed"], "key": row["key"], "status": row["status"], **(reports[row["run"]] if row["run"] < len(reports) else {})}
+        {
+            "seed": row["seed"],
+            "key": row["key"],
+            "status": row["status"],
+            **(reports[row["run"]] if row["run"] < len(reports) else {}),
+        }
         for row in results.runs
     ]
     status = "failed" if results.failure else "interrupted" if results.interrupted else "done"
@@ -52,7 +57,13 @@ def machine() -> dict[str, Any]:
         cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
     except OSError:
         pass
-    return {"system": platform.system(), "release": platform.release(), "arch": platform.machine(), "cpu": cpu, "cores": os.cpu_count()}
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "arch": platform.machine(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+    }
 
 
 def write_scenario(dir: Path, scenario: Any) -> None:

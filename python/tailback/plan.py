@@ -23,7 +23,9 @@ Axes = Mapping[str, Any]
 class Plan:
     """Points (labels and a scenario each) times replications (seeds)."""
 
-    def __init__(self, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None) -> None:
+    def __init__(
+        self, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None
+    ) -> None:
         """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r."""
         self.points: list[tuple[dict[str, str], Any]] = [
             ({str(k): str(v) for k, v in labels.items()}, s if isinstance(s, _core.Scenario) else load_scenario(s))
@@ -34,7 +36,9 @@ class Plan:
         self._core = _core.Plan(self.points, replications, seed)
 
     @classmethod
-    def product(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
+    def product(
+        cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()
+    ) -> Plan:
         """Every combination of the axes over one base scenario, the last axis fastest."""
         return cls(_points("product", base, axes, overrides), replications, seed)
 
@@ -45,7 +49,11 @@ class Plan:
 
     @classmethod
     def explicit(
-        cls, base: Source, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None
+        cls,
+        base: Source,
+        points: Iterable[tuple[Mapping[str, Any], Any]],
+        replications: int = 1,
+        seed: int | None = None,
     ) -> Plan:
         """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
         text, kind, name = as_text(base)

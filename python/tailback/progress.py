@@ -1,4 +1,4 @@
-"""One line on a terminal that says how far a plan is and how long it still takes; nothing where there is no terminal."""
+"""One line on a terminal that says how far a plan is and how long it still takes; nothing without a terminal."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ class Result:
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
     """
 
-    def __init__(self, results: Any, scenario: Any, manifest: Mapping[str, Any] | None = None, queues: Any = None) -> None:
+    def __init__(
+        self, results: Any, scenario: Any, manifest: Mapping[str, Any] | None = None, queues: Any = None
+    ) -> None:
         self.results = results
         self.scenario = scenario
         self.manifest = dict(manifest or {})
@@ -142,14 +144,17 @@ def execute(
         print(f"warning: {w}", file=sys.stderr)
     where = None if out is None else Path(out)
     if where is not None:
-        # First of all, so that a folder that cannot be written costs no run.
+        # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until
+        # the new results are.
         where.mkdir(parents=True, exist_ok=True)
-        manifest.write_scenario(where, scenario)
+        if not (where / "runs.parquet").exists():
+            manifest.write_scenario(where, scenario)
     started = datetime.datetime.now(datetime.UTC)
     results = Plan([({}, scenario)], replications).execute(where, jobs, progress, queues, queues_key)
     result = Result(results, scenario, queues=queues)
     result.manifest = manifest.make(result, started, command)
-    if where is not None and results.store_error is None:
+    if where is not None and results.store_error is None and not results.interrupted:
+        manifest.write_scenario(where, scenario)
         manifest.write(where, result.manifest)
     return result
 

@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Union
+from typing import Any
 
 from tailback import _core
 
-# What `load_scenario` takes.
-Source = Union[str, "os.PathLike[str]", Mapping[str, Any], "_core.Scenario", Any]
+# What `load_scenario` takes: a path or text, a dict, a scenario, a network.
+Source = Any
 
 
 def as_text(source: Source, name: str | None = None) -> tuple[str, str, str]:
@@ -40,8 +40,8 @@ def load_scenario(source: Source, overrides: Iterable[str] | Mapping[str, Any] =
     """Read and check a scenario.
 
     `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
-    `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says where
-    and what to write instead.
+    `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
+    where and what to write instead.
     """
     text, kind, label = as_text(source, name)
     return _core.load(text, kind, label, override_texts(overrides))
@@ -72,10 +72,14 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (int, float)):
         return repr(value)
-    # JSON's escapes of a text are TOML's too, but for the surrogate pairs of `ensure_ascii`.
-    return json.dumps(str(value), ensure_ascii=False)
+    return _quoted(str(value))
 
 
 def _key(name: str) -> str:
     bare = name and all(c.isascii() and (c.isalnum() or c in "_-") for c in name)
-    return name if bare else json.dumps(name, ensure_ascii=False)
+    return name if bare else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """JSON's escapes are TOML's too, but for surrogate pairs (`ensure_ascii`) and for DEL, which TOML wants escaped."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -39,7 +39,9 @@ def text(result: Any) -> str:
     done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
     several = len(done) > 1
     name = scenario.name or "scenario"
-    seeds = f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
+    seeds = (
+        f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
+    )
     counted = f"{scenario.duration_s:g} s"
     if scenario.warmup_s:
         counted += f", counted from {scenario.warmup_s:g} s"
@@ -49,13 +51,17 @@ def text(result: Any) -> str:
     if not done:
         return "\n".join([*lines, "no run was finished"])
     groups = averages(r.groups, ("group",), several)
-    links = [link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]]
+    links = [
+        link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]
+    ]
     lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]
     lines += _table("link", "name", links, _LINKS, several)
     return "\n".join(lines)
 
 
-def _table(head: str, key: str, rows: list[dict[str, Any]], columns: Sequence[tuple[str, str, str]], several: bool) -> list[str]:
+def _table(
+    head: str, key: str, rows: list[dict[str, Any]], columns: Sequence[tuple[str, str, str]], several: bool
+) -> list[str]:
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]

@@ -86,7 +86,9 @@ def _need(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as e:
-        raise ImportError(f"this needs {module}, which is not installed; `pip install 'tailback[{module}]'` adds it") from e
+        raise ImportError(
+            f"this needs {module}, which is not installed; `pip install 'tailback[{module}]'` adds it"
+        ) from e
 
 
 def to_polars(table: Any) -> Any:

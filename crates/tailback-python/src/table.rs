@@ -5,6 +5,7 @@
 //! it becomes a data frame is written in Python, in `tailback/tables.py`.
 
 use crate::column::{ColumnBuffer, Numbers};
+use crate::results::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
@@ -305,6 +306,7 @@ pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
 pub fn write_parquet(py: Python, table: &Bound<Table>, path: PathBuf) -> PyResult<()> {
     let t = table.get();
     let (name, batch) = (t.name.clone(), t.batch.clone());
-    py.detach(|| parquet::write(&path, &mut [Ok(parquet::from_batch(&name, &batch))].into_iter()))?;
-    Ok(())
+    py.detach(|| parquet::write(&path, &mut [Ok(parquet::from_batch(&name, &batch))].into_iter()))
+        .map(|_| ())
+        .map_err(|e| os_error(py, e, Some(path.clone())))
 }

@@ -10,13 +10,37 @@ import click
 
 @click.command()
 @click.argument("file")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value: link.bottleneck.rate=5Mbps. Repeatable.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Change a value: link.bottleneck.rate=5Mbps. Repeatable.",
+)
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed of the first run; instead of the scenario's.")
-@click.option("--replications", type=click.IntRange(1, 1_000_000), default=1, show_default=True, help="Runs, each with the next seed.")
-@click.option("--out", metavar="DIR", help="Store tables (Parquet), scenario.toml and manifest.json there. Stored runs are not run again.")
+@click.option(
+    "--replications",
+    type=click.IntRange(1, 1_000_000),
+    default=1,
+    show_default=True,
+    help="Runs, each with the next seed.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    help="Store tables (Parquet), scenario.toml and manifest.json there. Stored runs are not run again.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
-def run(file: str, overrides: tuple[str, ...], seed: int | None, replications: int, out: str | None, as_json: bool, jobs: int) -> None:
+def run(
+    file: str,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    replications: int,
+    out: str | None,
+    as_json: bool,
+    jobs: int,
+) -> None:
     """Run the scenario in FILE (TOML; JSON if its name ends in .json) and show what came out."""
     import json
 

@@ -1,0 +1,62 @@
+"""What the tests share: small scenarios, and a way to call the command line as a user does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SMALL = """\
+name = "small"
+duration = "6s"
+warmup = "1s"
+interval = "1s"
+topology = { kind = "dumbbell", rate = "5Mbps", delay = "10ms", queue = { kind = "red", buffer = "40 packets" } }
+
+[flows.bulk]
+count = 4
+rtt = ["40ms", "80ms"]
+
+[record.queue]
+link = "bottleneck"
+probes = ["queue", "average"]
+every = "50ms"
+"""
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    """A scenario file that runs in milliseconds."""
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+class Cli:
+    """`tailback` as a process of its own."""
+
+    def __init__(self, cwd: Path) -> None:
+        self.cwd = cwd
+        self.command = [sys.executable, "-m", "tailback"]
+
+    def __call__(self, *args: object, **kw: object) -> subprocess.CompletedProcess[str]:
+        kw = {"capture_output": True, "text": True, "timeout": 120, "cwd": self.cwd, "encoding": "utf-8", **kw}
+        return subprocess.run([*self.command, *map(str, args)], **kw)  # type: ignore[call-overload]
+
+    def start(self, *args: object) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self.command, *map(str, args)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.cwd,
+            env=os.environ,
+        )
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    return Cli(tmp_path)

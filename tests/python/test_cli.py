@@ -1,0 +1,158 @@
+"""The command line as a process: output, exit statuses, and what it says about bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import SMALL
+
+
+def test_help_lists_the_commands(cli) -> None:
+    r = cli("--help")
+    assert r.returncode == 0 and r.stderr == ""
+    for name in ("run", "reproduce", "predict", "report", "describe", "schema"):
+        assert f"  {name}" in r.stdout
+    assert cli("--version").stdout.startswith("tailback 0.")
+    assert cli("run", "--help").returncode == 0
+
+
+def test_help_imports_nothing_heavy(cli) -> None:
+    heavy = "{'numpy', 'matplotlib', 'pandas', 'polars', 'rich', 'tailback._core'}"
+    code = f"import sys, tailback, tailback.cli; print(sorted({heavy} & set(sys.modules)))"
+    r = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert r.stdout.strip() == "[]"
+
+
+def test_json_is_one_document_and_nothing_else(cli, small) -> None:
+    r = cli("run", small, "--json")
+    assert r.returncode == 0 and r.stderr == ""
+    d = json.loads(r.stdout, parse_constant=pytest.fail)
+    assert (d["scenario"], d["seed"], d["duration_s"]) == ("small", 1, 6.0) and d["version"]
+    assert [f["id"] for f in d["flows"]] == [f"bulk.{i}" for i in range(4)]
+    for f in d["flows"]:
+        assert f["group"] == "bulk" and isinstance(f["sent_packets"], int)
+        for key in (
+            "goodput_bps",
+            "goodput_wire_bps",
+            "retransmitted_packets",
+            "timeouts",
+            "dropped_packets",
+            "marked_packets",
+            "delay_mean_s",
+        ):
+            assert isinstance(f[key], (int, float)), key
+    link = d["links"][0]
+    assert link["name"] == "bottleneck" and 0 < link["utilisation"] <= 1
+    assert sum(link["drops_by_reason"].values()) == link["dropped_packets"] > 0
+    assert link["marks_by_reason"] == {} and link["mean_queue_packets"] > 0
+    assert d["engine"]["packet_hops"] > 0 and d["engine"]["cpu_s"] > 0 and d["engine"]["peak_rss_bytes"] > 1e6
+    assert "replications" not in d
+    idle = cli("run", small, "--json", "--set", "flows.bulk.start=5.99s")
+    # What is not a number is null.
+    assert json.loads(idle.stdout)["groups"][0]["jain_index"] is None
+
+
+def test_replications_have_means_and_intervals(cli, small) -> None:
+    d = json.loads(cli("run", small, "--json", "--replications", 3, "--seed", 7).stdout)
+    assert [r["seed"] for r in d["replications"]] == [7, 8, 9] and d["seed"] == 7
+    for kind, key in (("groups", "goodput_bps_sum"), ("links", "utilisation")):
+        values = [r[kind][0][key] for r in d["replications"]]
+        assert d[kind][0][key] == pytest.approx(sum(values) / 3)
+        assert d[kind][0][f"{key}_ci95"] >= 0
+    one = json.loads(cli("run", small, "--json", "--seed", 8).stdout)
+    assert one["flows"] == d["replications"][1]["flows"]
+
+
+def test_people_get_80_columns_with_units(cli, small) -> None:
+    for n in (1, 3):
+        r = cli("run", small, "--replications", n)
+        assert r.returncode == 0 and r.stderr == ""
+        assert all(len(line) <= 80 for line in r.stdout.splitlines()), r.stdout
+        assert "bulk" in r.stdout and "Mbps" in r.stdout and "bottleneck" in r.stdout
+        assert ("\u00b1" in r.stdout) == (n > 1)
+
+
+def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> None:
+    r = cli("run", small, "--out", "o", "--replications", 2, "--set", "link.bottleneck.rate=4Mbps")
+    assert r.returncode == 0 and "stored in o" in r.stdout
+    out = tmp_path / "o"
+    names = {p.name for p in out.iterdir()}
+    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
+    assert names == {f"{t}.parquet" for t in tables} | {"scenario.toml", "manifest.json"}
+    m = json.loads((out / "manifest.json").read_text())
+    assert m["seeds"] == [1, 2] and m["status"] == "done" and m["command"][:2] == ["tailback", "run"]
+    assert m["build"] and m["scenario_digest"] and m["machine"]["cores"] and m["runs"][0]["cpu_s"] > 0
+    again = cli("run", out / "scenario.toml", "--replications", 2, "--json", "--out", "o")
+    d = json.loads(again.stdout)
+    assert d["digest"] == m["scenario_digest"] and d["links"][0]["rate_bps"] == 4e6
+    # Everything was stored.
+    assert d["engine"]["cpu_s"] == 0
+
+
+def test_bad_input_is_status_2_with_a_word_of_help(cli, small, tmp_path: Path) -> None:
+    def written(name: str, content: bytes) -> Path:
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    files = {
+        tmp_path: "is a directory",
+        tmp_path / "missing.toml": "there is no file",
+        written("empty.toml", b""): "empty",
+        written("latin.toml", b'name = "caf\xe9"\n'): "not UTF-8",
+        written("cut.toml", SMALL[:130].encode()): "error",
+        written("zero.toml", b"\0" * 100): "error",
+        written("key.toml", SMALL.replace("warmup", "warmpu").encode()): 'did you mean "warmup"',
+        written("cut.json", b'{"duration": "1s",'): "error",
+    }
+    for path, says in files.items():
+        r = cli("run", path)
+        assert r.returncode == 2 and r.stdout == "" and "Traceback" not in r.stderr, (path, r.stderr)
+        assert says in r.stderr and "help" in r.stderr, r.stderr
+    for args, says in (
+        (("run", small, "--set", "link.bottleneck.rate"), "has no ="),
+        (("run", small, "--set", "link.bottlneck.rate=5Mbps"), "bottleneck"),
+        (("run", small, "--replications", 0), "replications"),
+        (("run", small, "--seed", "x"), "seed"),
+        (("run",), "FILE"),
+        (("rnu", small), "'run'"),
+        (("run", small, "--jason"), "--json"),
+        (("describe", "dropptail"), "droptail"),
+    ):
+        r = cli(*args)
+        assert r.returncode == 2 and r.stdout == "" and says in r.stderr and "Traceback" not in r.stderr, r.stderr
+
+
+def test_unwritable_out_is_status_1(cli, small, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    for out in ("file", "file/below", "/proc/nowhere"):
+        r = cli("run", small, "--out", out)
+        assert r.returncode == 1 and r.stdout == "" and "cannot be stored" in r.stderr and "Traceback" not in r.stderr
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")
+def test_a_full_standard_output_is_status_1(cli, small) -> None:
+    with open("/dev/full", "w") as full:
+        r = cli("run", small, "--json", capture_output=False, stdout=full, stderr=subprocess.PIPE)
+    assert r.returncode == 1 and "cannot be written" in r.stderr and "Traceback" not in r.stderr
+
+
+def test_a_reader_that_goes_away_is_no_news(cli) -> None:
+    p = cli.start("schema")
+    p.stdout.close()
+    assert p.stderr.read() == ""
+    p.wait()
+
+
+def test_describe_and_schema(cli) -> None:
+    assert "droptail" in cli("describe").stdout
+    assert "max_p" in cli("describe", "red").stdout
+    assert json.loads(cli("describe", "red", "--json").stdout)[0]["family"] == "queue"
+    assert isinstance(json.loads(cli("describe", "--json").stdout), list)
+    assert json.loads(cli("schema").stdout)["$defs"]
+    assert cli("describe", "--markdown").stdout.startswith("# ")

@@ -1,0 +1,292 @@
+"""Disciplines written in Python: conservation, what happens when they are wrong, and driving a discipline by hand."""
+
+from __future__ import annotations
+
+import collections
+import functools
+
+import pytest
+
+import tailback as tb
+
+
+class Fifo:
+    """Drop-tail of 50 packets, as a user would write it."""
+
+    limit = 50
+
+    def __init__(self) -> None:
+        self.stored: collections.deque = collections.deque()
+
+    def enqueue(self, packet, line, out) -> None:
+        if len(self.stored) >= self.limit:
+            out.dropped(packet, "arriving", "overflow")
+        else:
+            self.stored.append(packet)
+
+    def dequeue(self, line, out):
+        return self.stored.popleft() if self.stored else None
+
+    def backlog(self) -> int:
+        return len(self.stored)
+
+
+def lab(queue, **kw):
+    return tb.dumbbell(flows=4, bottleneck="5Mbps", rtt="40ms", queue=queue, **kw)
+
+
+def bottleneck(result):
+    return result.links.where(name="bottleneck")[0]
+
+
+def test_it_does_what_the_built_in_one_does() -> None:
+    mine = lab(Fifo).run(duration="10s")
+    built_in = lab(tb.queue("droptail", buffer="50 packets")).run(duration="10s")
+    a, b = bottleneck(mine), bottleneck(built_in)
+    for name in ("arrived_packets", "delivered_packets", "dropped_packets"):
+        assert a[name] == b[name] > 0
+    assert list(mine.flows["goodput_bps"]) == list(built_in.flows["goodput_bps"])
+    # Conservation: what has arrived was delivered, dropped, or is still in queue, line and wire.
+    inside = a["arrived_packets"] - a["delivered_packets"] - a["dropped_packets"]
+    assert 0 <= inside <= 50 + 1 + 20
+    assert list(mine.losses["reason"]) == ["overflow"]
+
+
+def test_threads_do_not_change_it() -> None:
+    one = lab(Fifo).run(duration="4s", replications=4, jobs=1)
+    two = lab(Fifo).run(duration="4s", replications=4, jobs=4)
+    assert list(one.flows["goodput_bps"]) == list(two.flows["goodput_bps"])
+
+
+class Shaper(Fifo):
+    """At most a packet each 10 ms, by Wait and by timer in turn."""
+
+    due = 0.0
+
+    def dequeue(self, line, out):
+        if not self.stored:
+            return None
+        if line.now < self.due:
+            return tb.Wait(self.due)
+        self.due = line.now + 0.01
+        return self.stored.popleft()
+
+
+class Timed(Fifo):
+    """Drops everything every 100 ms."""
+
+    due = 0.1
+
+    def next_timer(self) -> float:
+        return self.due
+
+    def on_timer(self, line, out) -> None:
+        self.due += 0.1
+        while self.stored:
+            out.dropped(self.stored.popleft(), "queued", "overload")
+
+
+class Marker(Fifo):
+    def enqueue(self, packet, line, out) -> None:
+        if packet.is_ecn_capable and len(self.stored) > 10:
+            out.marked(packet, "step")
+        super().enqueue(packet, line, out)
+
+
+def test_waiting_timers_and_marks() -> None:
+    slow = bottleneck(lab(Shaper).run(duration="5s"))
+    assert 480 <= slow["delivered_packets"] <= 500
+    timed = lab(Timed).run(duration="5s")
+    assert {(r["place"], r["reason"]) for r in timed.losses} == {("queued", "overload")}
+    marked = lab(Marker, tcp={"ecn": "on"}).run(duration="5s")
+    assert bottleneck(marked)["marked_packets"] > 0 and marked.flows["marked_packets"].sum() > 0
+
+
+class Loses(Fifo):
+    def enqueue(self, packet, line, out) -> None:
+        if packet.sequence < 100_000:
+            super().enqueue(packet, line, out)
+
+
+class LosesInTheDark(Loses):
+    backlog = None
+
+
+class Doubles(Fifo):
+    last = None
+
+    def dequeue(self, line, out):
+        if line.now > 1 and self.last is not None:
+            return self.last
+        self.last = super().dequeue(line, out)
+        return self.last
+
+
+class Raises(Fifo):
+    def dequeue(self, line, out):
+        return {}["a key"] if line.now > 1 else super().dequeue(line, out)
+
+
+class Makes(Fifo):
+    def dequeue(self, line, out):
+        return tb.packet()
+
+
+class Nonsense(Fifo):
+    def dequeue(self, line, out):
+        return 42
+
+
+class BadWord(Fifo):
+    limit = 3
+
+    def enqueue(self, packet, line, out) -> None:
+        out.dropped(packet, "arriving", "overflown")
+
+
+class DropsTwice(Fifo):
+    def enqueue(self, packet, line, out) -> None:
+        out.dropped(packet)
+        out.dropped(packet)
+
+
+class StandsStill(Fifo):
+    def next_timer(self) -> float:
+        return 0.5
+
+    def on_timer(self, line, out) -> None:
+        pass
+
+
+class NoQueue:
+    pass
+
+
+class NotMade(Fifo):
+    def __init__(self) -> None:
+        raise OSError("no such file")
+
+
+class Keeps(Fifo):
+    kept = None
+
+    def enqueue(self, packet, line, out) -> None:
+        if Keeps.kept is None:
+            Keeps.kept = out
+        super().enqueue(packet, line, out)
+
+
+@pytest.mark.parametrize(
+    ("queue", "says"),
+    [
+        (Loses, "a packet was lost"),
+        (LosesInTheDark, "have not left"),
+        (Doubles, "has already left this queue"),
+        (Raises, "KeyError: 'a key'"),
+        (Makes, "never given to this queue"),
+        (Nonsense, "not int"),
+        (BadWord, 'did you mean "overflow"'),
+        (DropsTwice, "has already left"),
+        (StandsStill, "time would stand still"),
+        (NoQueue, "no method enqueue"),
+        (NotMade, "no such file"),
+    ],
+)
+def test_a_wrong_discipline_ends_its_run_with_a_clear_word(queue, says, capfd) -> None:
+    with pytest.raises(tb.RunError) as e:
+        lab(queue).run(duration="5s")
+    assert says in str(e.value) and "bottleneck" in str(e.value)
+    assert [r["status"] for r in e.value.result.runs] == ["failed"]
+    # No panic of the engine on the terminal.
+    assert capfd.readouterr().err == ""
+
+
+def test_a_failed_run_is_a_row_among_others(tmp_path) -> None:
+    made = iter(range(100))
+
+    def some():
+        return Raises() if next(made) == 1 else Fifo()
+
+    with pytest.raises(tb.RunError) as e:
+        lab(some).run(duration="3s", replications=3, jobs=1, out=tmp_path / "o", queues_key="some")
+    assert [r["status"] for r in e.value.result.runs] == ["done", "failed", "done"]
+    assert len(e.value.result.groups) == 2
+
+
+def test_out_is_for_its_call_only() -> None:
+    Keeps.kept = None
+    lab(Keeps).run(duration="1s")
+    with pytest.raises(RuntimeError, match="during the call"):
+        Keeps.kept.note(0, 1.0)
+
+
+def test_a_mistyped_port_is_refused() -> None:
+    with pytest.raises(ValueError, match="bottleneck"):
+        tb.run(
+            lab("droptail").set(duration="1s").to_dict() | {"topology": {**lab(Fifo).document["topology"]}},
+            queues={"botleneck": Fifo},
+        )
+    with pytest.raises(TypeError, match="class of your own"):
+        lab(Fifo())
+
+
+def test_stored_runs_know_the_discipline(tmp_path) -> None:
+    def made(limit: int):
+        q = Fifo()
+        q.limit = limit
+        return q
+
+    small, large = (functools.partial(made, n) for n in (10, 40))
+    for queue, reused in ((small, 0), (small, 1), (large, 0)):
+        r = lab(queue).run(duration="2s", out=tmp_path / "o")
+        assert r.report["reused"] == reused
+    with pytest.raises(ValueError, match="queues_key"):
+        lab(functools.partial(made, object())).run(duration="2s", out=tmp_path / "o")
+
+
+def test_a_built_in_discipline_by_hand() -> None:
+    q = tb.drive(tb.queue("codel", buffer="5 packets", ecn=True), rate="1Mbps")
+    packets = [tb.packet(flow=i, ecn=i % 2 == 0) for i in range(6)]
+    for p in packets:
+        q.enqueue(p, now=0.001)
+    assert q.backlog() == (5, 7500) and len(q) == 5
+    assert q.drops == [(packets[5], "arriving", "overflow")]
+    assert q.dequeue(now=0.002) is packets[0] and packets[0].stamp == 0.001
+    assert set(q.probes) >= {"dropping"} and q.probe("dropping") == 0
+    with pytest.raises(KeyError, match="dropping"):
+        q.probe("droping")
+    with pytest.raises(ValueError, match="time does not go back"):
+        q.dequeue(now=0.0)
+    with pytest.raises(ValueError, match="in the queue already"):
+        q.enqueue(packets[1])
+    while q.dequeue():
+        pass
+    assert q.backlog() == (0, 0) and q.dequeue() is None
+    # Sojourn times above target for longer than an interval: it marks.
+    for k in range(200):
+        q.enqueue(tb.packet(ecn=True), now=1 + 0.01 * k)
+        if k > 3:
+            q.dequeue()
+    assert q.marks and q.marks[0][0].ecn == "ce"
+
+
+def test_a_discipline_of_ones_own_by_hand() -> None:
+    q = tb.drive(Timed)
+    q.enqueue(tb.packet(), now=0.05)
+    assert q.next_timer == pytest.approx(0.1) and len(q) == 1
+    q.advance(0.25)
+    assert len(q) == 0 and [d[1:] for d in q.drops] == [("queued", "overload")]
+    q = tb.drive(Loses)
+    with pytest.raises(RuntimeError, match="a packet was lost"):
+        q.enqueue(tb.packet(sequence=200_000))
+
+
+def test_packets_made_by_hand_are_checked() -> None:
+    for bad in ({"bytes": 0}, {"bytes": 70_000}, {"ecn": "maybe"}, {"dscp": 64}):
+        with pytest.raises(ValueError):
+            tb.packet(**bad)
+    with pytest.raises(RuntimeError, match="not ECN-capable"):
+        tb.packet().set_ce()
+    p = tb.packet(flow=3, ecn=True, dscp=46)
+    p.set_ce()
+    assert (p.ecn, p.dscp, p.flow, p.key("tuple")) == ("ce", 46, 3, 3)
