@@ -54,6 +54,8 @@ def text(result: Any) -> str:
     links = [
         link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]
     ]
+    if several and not any(v > 0 for row in [*groups, *links] for k, v in row.items() if k.endswith("_ci95")):
+        lines[-1] = "the replications are all alike: nothing in this scenario is drawn at random"
     lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]
     lines += _table("link", "name", links, _LINKS, several)
     return "\n".join(lines)

@@ -77,6 +77,13 @@ def test_people_get_80_columns_with_units(cli, small) -> None:
         assert ("\u00b1" in r.stdout) == (n > 1)
 
 
+def test_replications_of_what_is_not_random_are_said_to_be_alike(cli, tmp_path: Path) -> None:
+    quiet = SMALL.replace('kind = "red"', 'kind = "droptail"').replace(', "average"', "")
+    (tmp_path / "quiet.toml").write_text(quiet)
+    r = cli("run", "quiet.toml", "--replications", 2)
+    assert "all alike" in r.stdout and "\u00b1" not in r.stdout
+
+
 def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> None:
     r = cli("run", small, "--out", "o", "--replications", 2, "--set", "link.bottleneck.rate=4Mbps")
     assert r.returncode == 0 and "stored in o" in r.stdout

@@ -26,7 +26,10 @@ impl ColumnBuffer {
             Numbers::Count(a) => a.len(),
             Numbers::Real(a) => a.len(),
         };
-        ColumnBuffer { numbers, shape: [rows as ffi::Py_ssize_t] }
+        ColumnBuffer {
+            numbers,
+            shape: [rows as ffi::Py_ssize_t],
+        }
     }
 }
 
@@ -40,7 +43,9 @@ impl ColumnBuffer {
             return Err(PyBufferError::new_err("there is no view to fill"));
         }
         if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
-            return Err(PyBufferError::new_err("results are read-only; copy the array to change it"));
+            return Err(PyBufferError::new_err(
+                "results are read-only; copy the array to change it",
+            ));
         }
         let this = slf.get();
         let (data, format): (*const c_void, &'static CStr) = match &this.numbers {
@@ -55,11 +60,22 @@ impl ColumnBuffer {
             (*view).len = this.shape[0] * 8;
             (*view).readonly = 1;
             (*view).itemsize = 8;
-            (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT { format.as_ptr().cast_mut() } else { null_mut() };
+            (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
+                format.as_ptr().cast_mut()
+            } else {
+                null_mut()
+            };
             (*view).ndim = 1;
-            (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND { shape.cast_mut() } else { null_mut() };
-            (*view).strides =
-                if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES { STRIDES.as_ptr().cast_mut() } else { null_mut() };
+            (*view).shape = if flags & ffi::PyBUF_ND == ffi::PyBUF_ND {
+                shape.cast_mut()
+            } else {
+                null_mut()
+            };
+            (*view).strides = if flags & ffi::PyBUF_STRIDES == ffi::PyBUF_STRIDES {
+                STRIDES.as_ptr().cast_mut()
+            } else {
+                null_mut()
+            };
             (*view).suboffsets = null_mut();
             (*view).internal = null_mut();
             (*view).obj = slf.into_any().into_ptr();

@@ -37,7 +37,10 @@ fn fail(port: &str, e: PyErr) -> ! {
 
 /// The exception, and the innermost line of Python it came from.
 pub fn describe(py: Python, e: &PyErr) -> String {
-    let name = e.get_type(py).name().map_or_else(|_| "an exception".to_string(), |n| n.to_string());
+    let name = e
+        .get_type(py)
+        .name()
+        .map_or_else(|_| "an exception".to_string(), |n| n.to_string());
     let text = e.value(py).str().map_or_else(|_| String::new(), |s| s.to_string());
     let mut place = String::new();
     let mut next = e.traceback(py).map(Bound::into_any);
@@ -50,7 +53,11 @@ pub fn describe(py: Python, e: &PyErr) -> String {
         place = here().unwrap_or_default();
         next = t.getattr("tb_next").ok().filter(|n| !n.is_none());
     }
-    if text.is_empty() { format!("{name}{place}") } else { format!("{name}: {text}{place}") }
+    if text.is_empty() {
+        format!("{name}{place}")
+    } else {
+        format!("{name}: {text}{place}")
+    }
 }
 
 impl<P: Held> PyQueue<P> {
@@ -69,7 +76,9 @@ impl<P: Held> PyQueue<P> {
             for name in ["enqueue", "dequeue"] {
                 if !has(name) {
                     let kind = object.get_type().name()?.to_string();
-                    return Err(PyTypeError::new_err(format!("{kind} is not a queue: it has no method {name}")));
+                    return Err(PyTypeError::new_err(format!(
+                        "{kind} is not a queue: it has no method {name}"
+                    )));
                 }
             }
             Ok(PyQueue {
@@ -100,14 +109,21 @@ impl<P: Held> PyQueue<P> {
             let mut books = self.out.borrow_mut(py);
             books.open = false;
             let actions = std::mem::take(&mut books.actions);
-            self.backlog = Backlog { packets: books.packets(), bytes: books.bytes() };
+            self.backlog = Backlog {
+                packets: books.packets(),
+                bytes: books.bytes(),
+            };
             drop(books);
             let answer = answer?;
             if self.has_backlog {
                 self.check_backlog(py)?;
             }
             if self.has_timer {
-                self.timer = self.object.call_method0(py, "next_timer")?.extract::<Option<f64>>(py)?.map(instant);
+                self.timer = self
+                    .object
+                    .call_method0(py, "next_timer")?
+                    .extract::<Option<f64>>(py)?
+                    .map(instant);
             }
             Ok((answer, actions))
         });
@@ -134,21 +150,33 @@ impl<P: Held> PyQueue<P> {
             Ok(pair) => pair.extract::<(u64, u64)>().map(|(p, b)| (p, Some(b)))?,
             Err(_) => (said.extract::<u64>()?, None),
         };
-        let Backlog { packets: held, bytes: held_bytes } = self.backlog;
+        let Backlog {
+            packets: held,
+            bytes: held_bytes,
+        } = self.backlog;
         if packets == held && bytes.is_none_or(|b| b == held_bytes) {
             return Ok(());
         }
-        let eldest = self.out.borrow(py).eldest().map_or(String::new(), |n| format!(", the eldest being number {n}"));
+        let eldest = self
+            .out
+            .borrow(py)
+            .eldest()
+            .map_or(String::new(), |n| format!(", the eldest being number {n}"));
         Err(PyRuntimeError::new_err(match packets.cmp(&held) {
             std::cmp::Ordering::Less => format!(
                 "backlog() says {packets} packets, but {held} were given to the queue and have not left{eldest}: a packet was \
                  lost (a packet leaves through dequeue or out.dropped)"
             ),
             std::cmp::Ordering::Greater => {
-                format!("backlog() says {packets} packets, but the queue holds {held}: a packet that has left is still counted")
+                format!(
+                    "backlog() says {packets} packets, but the queue holds {held}: a packet that has left is still counted"
+                )
             }
             std::cmp::Ordering::Equal => {
-                format!("backlog() says {} bytes, but the {held} packets in the queue have {held_bytes}", bytes.unwrap_or(0))
+                format!(
+                    "backlog() says {} bytes, but the {held} packets in the queue have {held_bytes}",
+                    bytes.unwrap_or(0)
+                )
             }
         }))
     }
@@ -197,10 +225,15 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
 
     fn on_timer(&mut self, line: &EngineLine, out: &mut dyn EngineOut<P>) {
         let due = self.timer;
-        self.call(line, out, |q, py, view| q.object.call_method1(py, "on_timer", (view, &q.out)).map(|_| ()));
+        self.call(line, out, |q, py, view| {
+            q.object.call_method1(py, "on_timer", (view, &q.out)).map(|_| ())
+        });
         if due.is_some() && self.timer.is_some_and(|t| t <= line.now) {
             let t = self.timer.map_or(0.0, Time::seconds);
-            let what = format!("after on_timer at {} s, next_timer() still says {t} s: time would stand still", line.now.seconds());
+            let what = format!(
+                "after on_timer at {} s, next_timer() still says {t} s: time would stand still",
+                line.now.seconds()
+            );
             fail(&self.port, PyRuntimeError::new_err(what));
         }
     }

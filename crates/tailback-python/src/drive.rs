@@ -28,11 +28,17 @@ pub struct DrivenQueue {
 
 impl DrivenQueue {
     /// Call the discipline, and put what it reported on the packets' objects.
-    fn call<T>(&mut self, py: Python, f: impl FnOnce(&mut dyn QueueDiscipline<TestPacket>, &Line, &mut Log<TestPacket>) -> T) -> PyResult<T> {
+    fn call<T>(
+        &mut self,
+        py: Python,
+        f: impl FnOnce(&mut dyn QueueDiscipline<TestPacket>, &Line, &mut Log<TestPacket>) -> T,
+    ) -> PyResult<T> {
         let line = Line::idle(self.now, self.rate);
         let mut log = Log::default();
         // A discipline written in Python unwinds with its message.
-        let answer = catch_unwind(AssertUnwindSafe(|| f(&mut *self.queue, &line, &mut log))).map_err(|e| match e.downcast::<Refusal>() {
+        let answer = catch_unwind(AssertUnwindSafe(|| f(&mut *self.queue, &line, &mut log))).map_err(|e| match e
+            .downcast::<Refusal>()
+        {
             Ok(r) => PyRuntimeError::new_err(r.problem),
             Err(_) => PyRuntimeError::new_err("the discipline stopped; please report this"),
         })?;
@@ -55,7 +61,10 @@ impl DrivenQueue {
     fn go_to(&mut self, py: Python, t: Option<f64>) -> PyResult<()> {
         let Some(t) = t else { return Ok(()) };
         if t.is_nan() || instant(t) < self.now {
-            return Err(PyValueError::new_err(format!("time does not go back: it is {} s, not {t} s", self.now.seconds())));
+            return Err(PyValueError::new_err(format!(
+                "time does not go back: it is {} s, not {t} s",
+                self.now.seconds()
+            )));
         }
         let t = instant(t);
         while let Some(at) = self.queue.next_timer().filter(|at| *at <= t) {
@@ -74,16 +83,27 @@ impl DrivenQueue {
     #[pyo3(signature = (scenario, seed = 1, factory = None))]
     fn new(scenario: &Bound<Scenario>, seed: u64, factory: Option<Py<PyAny>>) -> PyResult<DrivenQueue> {
         let spec = &scenario.get().loaded.spec;
-        let link = spec.links.first().ok_or_else(|| PyValueError::new_err("the scenario has no link"))?;
+        let link = spec
+            .links
+            .first()
+            .ok_or_else(|| PyValueError::new_err("the scenario has no link"))?;
         let rate = link.forward.rate;
         let queue: Box<dyn QueueDiscipline<TestPacket>> = match factory {
             Some(f) => Box::new(PyQueue::try_make(&f, "hand")?),
             None => {
                 let stream = Stream::new(seed, &format!("link.{}.queue", link.name));
-                registry::build(&link.forward.queue, registry::Place { stream, rate }).map_err(|e| PyValueError::new_err(e.to_string()))?
+                registry::build(&link.forward.queue, registry::Place { stream, rate })
+                    .map_err(|e| PyValueError::new_err(e.to_string()))?
             }
         };
-        Ok(DrivenQueue { queue, rate, now: Time::ZERO, inside: HashMap::new(), drops: vec![], marks: vec![] })
+        Ok(DrivenQueue {
+            queue,
+            rate,
+            now: Time::ZERO,
+            inside: HashMap::new(),
+            drops: vec![],
+            marks: vec![],
+        })
     }
 
     /// A packet arrives.
@@ -91,7 +111,9 @@ impl DrivenQueue {
     fn enqueue(&mut self, py: Python, packet: Bound<Packet>, now: Option<f64>) -> PyResult<()> {
         self.go_to(py, now)?;
         let Content::Hand(p) = packet.borrow().content else {
-            return Err(PyValueError::new_err("a packet of a simulation stays there; make one with tailback.packet()"));
+            return Err(PyValueError::new_err(
+                "a packet of a simulation stays there; make one with tailback.packet()",
+            ));
         };
         if self.inside.contains_key(&p.id) {
             return Err(PyValueError::new_err("this packet is in the queue already"));
@@ -161,7 +183,10 @@ impl DrivenQueue {
     /// Everything dropped so far: packet, place, reason.
     #[getter]
     fn drops(&self, py: Python) -> Vec<(Py<Packet>, &'static str, &'static str)> {
-        self.drops.iter().map(|(p, place, why)| (p.clone_ref(py), *place, *why)).collect()
+        self.drops
+            .iter()
+            .map(|(p, place, why)| (p.clone_ref(py), *place, *why))
+            .collect()
     }
 
     /// Everything marked so far: packet, reason.

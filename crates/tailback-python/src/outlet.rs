@@ -31,7 +31,13 @@ pub struct Out {
 
 impl Out {
     pub fn new() -> Out {
-        Out { owner: next_identity(), held: BTreeMap::new(), bytes: 0, actions: vec![], open: false }
+        Out {
+            owner: next_identity(),
+            held: BTreeMap::new(),
+            bytes: 0,
+            actions: vec![],
+            open: false,
+        }
     }
 
     pub fn packets(&self) -> u64 {
@@ -51,7 +57,11 @@ impl Out {
     pub fn give(&mut self, content: Content, serial: u64, bytes: u32) -> Packet {
         self.held.insert(serial, bytes);
         self.bytes += u64::from(bytes);
-        Packet { content, serial, owner: self.owner }
+        Packet {
+            content,
+            serial,
+            owner: self.owner,
+        }
     }
 
     /// A packet leaves the discipline: it must be one of its own, and in it.
@@ -66,17 +76,27 @@ impl Out {
     fn own(&self, p: &Packet) -> PyResult<()> {
         let n = p.serial;
         if p.owner != self.owner {
-            return Err(PyRuntimeError::new_err(format!("packet {n} was never given to this queue")));
+            return Err(PyRuntimeError::new_err(format!(
+                "packet {n} was never given to this queue"
+            )));
         }
         if !self.held.contains_key(&n) {
             let why = "a packet leaves a queue once, sent or dropped";
-            return Err(PyRuntimeError::new_err(format!("packet {n} has already left this queue; {why}")));
+            return Err(PyRuntimeError::new_err(format!(
+                "packet {n} has already left this queue; {why}"
+            )));
         }
         Ok(())
     }
 
     fn in_call(&self) -> PyResult<()> {
-        if self.open { Ok(()) } else { Err(PyRuntimeError::new_err("`out` is of use only during the call it was given to")) }
+        if self.open {
+            Ok(())
+        } else {
+            Err(PyRuntimeError::new_err(
+                "`out` is of use only during the call it was given to",
+            ))
+        }
     }
 }
 
@@ -84,7 +104,10 @@ fn word<T: Copy>(what: &str, given: &str, all: &[T], name: fn(T) -> &'static str
     all.iter().copied().find(|x| name(*x) == given).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|x| name(*x)).collect();
         let hint = nearest(given, names.iter().copied()).map_or(String::new(), |n| format!("did you mean {n:?}? "));
-        PyValueError::new_err(format!("there is no {what} {given:?}; {hint}It is one of {}", names.join(", ")))
+        PyValueError::new_err(format!(
+            "there is no {what} {given:?}; {hint}It is one of {}",
+            names.join(", ")
+        ))
     })
 }
 
@@ -198,7 +221,9 @@ impl Wait {
     #[new]
     fn new(until: f64) -> PyResult<Wait> {
         if until.is_nan() {
-            return Err(PyValueError::new_err("Wait needs an instant, in seconds since the start of the run"));
+            return Err(PyValueError::new_err(
+                "Wait needs an instant, in seconds since the start of the run",
+            ));
         }
         Ok(Wait { until })
     }

@@ -85,23 +85,50 @@ impl Packet {
     #[new]
     #[pyo3(signature = (flow = 0, bytes = 1500, ecn = "not-ect", dscp = 0, sequence = 0, data = true, retransmission = false, label = 0))]
     #[allow(clippy::too_many_arguments)]
-    fn new(flow: u32, bytes: u32, ecn: &str, dscp: u8, sequence: u64, data: bool, retransmission: bool, label: u64) -> PyResult<Packet> {
+    fn new(
+        flow: u32,
+        bytes: u32,
+        ecn: &str,
+        dscp: u8,
+        sequence: u64,
+        data: bool,
+        retransmission: bool,
+        label: u64,
+    ) -> PyResult<Packet> {
         let ecn = match ecn {
             "not-ect" => Ecn::NotEct,
             "ect0" => Ecn::Ect0,
             "ect1" => Ecn::Ect1,
             "ce" => Ecn::Ce,
-            other => return Err(PyValueError::new_err(format!("ecn is \"not-ect\", \"ect0\", \"ect1\" or \"ce\", not {other:?}"))),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "ecn is \"not-ect\", \"ect0\", \"ect1\" or \"ce\", not {other:?}"
+                )));
+            }
         };
         if bytes == 0 || bytes > 65_535 {
-            return Err(PyValueError::new_err(format!("a packet has 1 to 65535 bytes, not {bytes}")));
+            return Err(PyValueError::new_err(format!(
+                "a packet has 1 to 65535 bytes, not {bytes}"
+            )));
         }
         if dscp > 63 {
             return Err(PyValueError::new_err(format!("dscp is 0 to 63, not {dscp}")));
         }
         let id = next_identity();
-        let p = TestPacket { ecn, dscp, sequence, data, retransmission, label, ..TestPacket::new(id, flow, bytes) };
-        Ok(Packet { content: Content::Hand(p), serial: id, owner: 0 })
+        let p = TestPacket {
+            ecn,
+            dscp,
+            sequence,
+            data,
+            retransmission,
+            label,
+            ..TestPacket::new(id, flow, bytes)
+        };
+        Ok(Packet {
+            content: Content::Hand(p),
+            serial: id,
+            owner: 0,
+        })
     }
 
     /// Size on the wire, bytes.
@@ -179,7 +206,9 @@ impl Packet {
     /// Set congestion experienced. Raises where the packet is not ECN-capable: such a packet is dropped instead.
     pub fn set_ce(&mut self) -> PyResult<()> {
         if !self.view().ecn().is_capable() {
-            return Err(PyRuntimeError::new_err("the packet is not ECN-capable: drop it instead of marking it"));
+            return Err(PyRuntimeError::new_err(
+                "the packet is not ECN-capable: drop it instead of marking it",
+            ));
         }
         self.view_mut().set_ce();
         Ok(())
@@ -187,6 +216,12 @@ impl Packet {
 
     fn __repr__(&self) -> String {
         let v = self.view();
-        format!("<Packet {}: flow {}, {} bytes, {}>", self.serial, v.flow().0, v.bytes(), ecn_name(v.ecn()))
+        format!(
+            "<Packet {}: flow {}, {} bytes, {}>",
+            self.serial,
+            v.flow().0,
+            v.bytes(),
+            ecn_name(v.ecn())
+        )
     }
 }

@@ -46,7 +46,10 @@ impl Plan {
             }
             list.push(Point { labels: named, loaded });
         }
-        Ok(Plan { points: list, replications })
+        Ok(Plan {
+            points: list,
+            replications,
+        })
     }
 
     /// How many runs it has.
@@ -87,7 +90,12 @@ impl Plan {
             .into_iter()
             .map(|(port, factory)| {
                 let at = port.clone();
-                (port, Box::new(move || Box::new(PyQueue::<SimPacket>::make(&factory, &at)) as Box<dyn QueueDiscipline<SimPacket>>) as Maker)
+                (
+                    port,
+                    Box::new(move || {
+                        Box::new(PyQueue::<SimPacket>::make(&factory, &at)) as Box<dyn QueueDiscipline<SimPacket>>
+                    }) as Maker,
+                )
             })
             .collect();
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
@@ -96,7 +104,10 @@ impl Plan {
             let mut tell = |r: &Report| -> bool {
                 Python::attach(|py| {
                     let answer = py.check_signals().and_then(|()| match &progress {
-                        Some(f) => Ok(!f.call1(py, (report(py, r)?,))?.bind(py).is(pyo3::types::PyBool::new(py, false))),
+                        Some(f) => Ok(!f
+                            .call1(py, (report(py, r)?,))?
+                            .bind(py)
+                            .is(pyo3::types::PyBool::new(py, false))),
                         None => Ok(true),
                     });
                     answer.unwrap_or_else(|e| {
@@ -105,7 +116,15 @@ impl Plan {
                     })
                 })
             };
-            plan.execute(Execution { dir, jobs, queues: makers.iter().map(|(port, make)| (port.clone(), &**make as QueueMaker)).collect(), progress: &mut tell })
+            plan.execute(Execution {
+                dir,
+                jobs,
+                queues: makers
+                    .iter()
+                    .map(|(port, make)| (port.clone(), &**make as QueueMaker))
+                    .collect(),
+                progress: &mut tell,
+            })
         });
         match raised {
             Some(e) => Err(e),
@@ -119,9 +138,16 @@ impl Plan {
     fn check_ports<'a>(&self, ports: impl Iterator<Item = &'a str>) -> PyResult<()> {
         for port in ports {
             let link = port.strip_suffix(".reverse").unwrap_or(port);
-            if let Some(p) = self.points.iter().find(|p| p.loaded.spec.links.iter().all(|l| l.name != link)) {
+            if let Some(p) = self
+                .points
+                .iter()
+                .find(|p| p.loaded.spec.links.iter().all(|l| l.name != link))
+            {
                 let names: Vec<&str> = p.loaded.spec.links.iter().map(|l| l.name.as_str()).collect();
-                return Err(PyValueError::new_err(format!("there is no link \"{link}\" for a queue; links are {}", names.join(", "))));
+                return Err(PyValueError::new_err(format!(
+                    "there is no link \"{link}\" for a queue; links are {}",
+                    names.join(", ")
+                )));
             }
         }
         Ok(())
@@ -147,7 +173,10 @@ type Labelled = Vec<(String, String)>;
 /// (the last axis fastest) or `zip` (in step).
 #[pyfunction]
 pub fn combine(how: &str, axes: Vec<(String, Vec<String>, Vec<String>)>) -> PyResult<Vec<(Labelled, Vec<String>)>> {
-    let axes: Vec<Axis> = axes.into_iter().map(|(label, paths, values)| Axis { label, paths, values }).collect();
+    let axes: Vec<Axis> = axes
+        .into_iter()
+        .map(|(label, paths, values)| Axis { label, paths, values })
+        .collect();
     let all: Vec<Combination> = match how {
         "zip" => engine::zip(&axes).map_err(PyValueError::new_err)?,
         _ => engine::product(&axes),

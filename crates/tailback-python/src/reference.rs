@@ -14,7 +14,9 @@ fn schema_json() -> String {
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 fn describe_json(name: Option<&str>) -> PyResult<String> {
-    let Some(name) = name else { return Ok(describe::list().to_string()) };
+    let Some(name) = name else {
+        return Ok(describe::list().to_string());
+    };
     // Unknown names get the same hint in both forms.
     describe::text_of(name).map_err(PyValueError::new_err)?;
     let found: Vec<serde_json::Value> = models::named(name).into_iter().map(describe::model).collect();

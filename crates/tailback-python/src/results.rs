@@ -68,7 +68,17 @@ impl Results {
         report: Bound<PyDict>,
     ) -> PyResult<Results> {
         let mut tables = tables.into_iter().map(|t| Py::new(py, Table::new(t)?));
-        let mut next = || tables.next().unwrap_or_else(|| Py::new(py, Table::new(results::Table { name: String::new(), columns: vec![] })?));
+        let mut next = || {
+            tables.next().unwrap_or_else(|| {
+                Py::new(
+                    py,
+                    Table::new(results::Table {
+                        name: String::new(),
+                        columns: vec![],
+                    })?,
+                )
+            })
+        };
         Ok(Results {
             runs: next()?,
             flows: next()?,
@@ -90,8 +100,12 @@ impl Results {
 /// An error of the file system as the exception Python would raise for it.
 pub fn os_error(py: Python, e: std::io::Error, path: Option<PathBuf>) -> PyErr {
     let e = system_error(e);
-    let Some(code) = e.raw_os_error() else { return PyErr::from(e) };
-    let text = py.import("os").and_then(|os| os.getattr("strerror")?.call1((code,))?.extract::<String>());
+    let Some(code) = e.raw_os_error() else {
+        return PyErr::from(e);
+    };
+    let text = py
+        .import("os")
+        .and_then(|os| os.getattr("strerror")?.call1((code,))?.extract::<String>());
     // OSError chooses its subclass, such as PermissionError, by the number.
     PyOSError::new_err((code, text.unwrap_or_else(|_| e.to_string()), path))
 }
@@ -103,7 +117,10 @@ fn system_error(e: std::io::Error) -> std::io::Error {
     }
     let mut inner: Option<&(dyn std::error::Error + 'static)> = e.get_ref().map(|x| x as _);
     while let Some(x) = inner {
-        if let Some(code) = x.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error) {
+        if let Some(code) = x
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::raw_os_error)
+        {
             return std::io::Error::from_raw_os_error(code);
         }
         inner = x.source();
@@ -117,8 +134,15 @@ pub fn read_results(py: Python, dir: PathBuf) -> PyResult<Results> {
     let names = || std::iter::once("runs").chain(store::NAMES);
     if !dir.join("runs.parquet").is_file() {
         let chunks = dir.join("chunks").is_dir();
-        let hint = if chunks { "its plan was interrupted: run it again to finish it" } else { "`tailback run --out DIR` makes one" };
-        return Err(PyFileNotFoundError::new_err(format!("{} holds no results; {hint}", dir.display())));
+        let hint = if chunks {
+            "its plan was interrupted: run it again to finish it"
+        } else {
+            "`tailback run --out DIR` makes one"
+        };
+        return Err(PyFileNotFoundError::new_err(format!(
+            "{} holds no results; {hint}",
+            dir.display()
+        )));
     }
     let tables: Vec<results::Table> = py
         .detach(|| {

@@ -57,7 +57,9 @@ pub fn load(py: Python, source: &str, kind: &str, name: &str, overrides: Vec<Str
         "json" => engine::load_json(source, name, &overrides),
         _ => engine::load_text(source, name, &overrides),
     });
-    loaded.map(|l| Scenario { loaded: Arc::new(l) }).map_err(|e| error(py, e))
+    loaded
+        .map(|l| Scenario { loaded: Arc::new(l) })
+        .map_err(|e| error(py, e))
 }
 
 #[pymethods]
@@ -113,7 +115,10 @@ impl Scenario {
         let s = &self.loaded.spec;
         let links = PyList::empty(py);
         for l in &s.links {
-            for (d, suffix, from, to) in [(&l.forward, "", &l.from, &l.to), (&l.reverse, ".reverse", &l.to, &l.from)] {
+            for (d, suffix, from, to) in [
+                (&l.forward, "", &l.from, &l.to),
+                (&l.reverse, ".reverse", &l.to, &l.from),
+            ] {
                 let row = PyDict::new(py);
                 row.set_item("name", format!("{}{suffix}", l.name))?;
                 row.set_item("from", from)?;
@@ -149,6 +154,11 @@ impl Scenario {
         let s = &self.loaded.spec;
         let flows: u64 = s.flows.iter().map(|g| u64::from(g.count)).sum();
         let name = if s.name.is_empty() { "unnamed" } else { &s.name };
-        format!("<Scenario {name}: {} links, {flows} flows, {} s, seed {}>", s.links.len(), s.duration.seconds(), s.seed)
+        format!(
+            "<Scenario {name}: {} links, {flows} flows, {} s, seed {}>",
+            s.links.len(),
+            s.duration.seconds(),
+            s.seed
+        )
     }
 }

@@ -44,9 +44,14 @@ impl Table {
             fields.push(Field::new(c.name, kind, false).with_metadata(meta));
             arrays.push(array);
         }
-        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(arrays.first().map_or(0, |a| a.len())));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(internal)?;
-        Ok(Table { name: table.name, batch })
+        let options =
+            arrow_array::RecordBatchOptions::new().with_row_count(Some(arrays.first().map_or(0, |a| a.len())));
+        let batch =
+            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(internal)?;
+        Ok(Table {
+            name: table.name,
+            batch,
+        })
     }
 
     fn meta<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyDict>> {
@@ -123,7 +128,12 @@ impl Table {
             }
             return Ok(out);
         }
-        PyList::new(py, (0..rows).map(|i| self.cell(py, column, i)).collect::<PyResult<Vec<_>>>()?)
+        PyList::new(
+            py,
+            (0..rows)
+                .map(|i| self.cell(py, column, i))
+                .collect::<PyResult<Vec<_>>>()?,
+        )
     }
 }
 
@@ -137,7 +147,12 @@ impl Table {
     /// Names of the columns.
     #[getter]
     fn columns(&self) -> Vec<String> {
-        self.batch.schema_ref().fields().iter().map(|f| f.name().clone()).collect()
+        self.batch
+            .schema_ref()
+            .fields()
+            .iter()
+            .map(|f| f.name().clone())
+            .collect()
     }
 
     /// The unit of each column, by name; empty for names.
@@ -170,24 +185,39 @@ impl Table {
         if let Ok(slice) = key.cast::<PySlice>() {
             let s = slice.indices(rows as isize)?;
             if s.step != 1 {
-                return Err(PyTypeError::new_err("a table is sliced in steps of one; use where() to choose rows"));
+                return Err(PyTypeError::new_err(
+                    "a table is sliced in steps of one; use where() to choose rows",
+                ));
             }
             let batch = self.batch.slice(s.start as usize, s.slicelength as usize);
-            return Ok(Bound::new(py, Table { name: self.name.clone(), batch })?.into_any());
+            return Ok(Bound::new(
+                py,
+                Table {
+                    name: self.name.clone(),
+                    batch,
+                },
+            )?
+            .into_any());
         }
         let i: isize = key
             .extract()
             .map_err(|_| PyTypeError::new_err("a table is indexed by a column's name, a row's number or a slice"))?;
         let at = if i < 0 { i + rows as isize } else { i };
         if at < 0 || at >= rows as isize {
-            return Err(PyIndexError::new_err(format!("the table {} has {rows} rows, there is no row {i}", self.name)));
+            return Err(PyIndexError::new_err(format!(
+                "the table {} has {rows} rows, there is no row {i}",
+                self.name
+            )));
         }
         Ok(self.row(py, at as usize)?.into_any())
     }
 
     /// The rows, each a dict.
     fn rows(slf: Bound<Self>) -> Rows {
-        Rows { table: slf.unbind(), next: 0 }
+        Rows {
+            table: slf.unbind(),
+            next: 0,
+        }
     }
 
     fn __iter__(slf: Bound<Self>) -> Rows {
@@ -213,7 +243,11 @@ impl Table {
                     (Some(x), Some(t)) => x.value(row) == t,
                     _ => {
                         let cell = self.cell(py, column, row)?;
-                        if any_of { wanted.contains(cell)? } else { wanted.eq(cell)? }
+                        if any_of {
+                            wanted.contains(cell)?
+                        } else {
+                            wanted.eq(cell)?
+                        }
                     }
                 };
             }
@@ -237,7 +271,10 @@ impl Table {
                 return Table::new(t);
             }
         };
-        Ok(Table { name: self.name.clone(), batch })
+        Ok(Table {
+            name: self.name.clone(),
+            batch,
+        })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -246,7 +283,11 @@ impl Table {
     }
 
     #[pyo3(signature = (requested_schema = None))]
-    fn __arrow_c_stream__<'py>(&self, py: Python<'py>, requested_schema: Option<Py<PyAny>>) -> PyResult<Bound<'py, PyCapsule>> {
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
         // The interface lets a producer ignore the wish; the reader then casts.
         let _ = requested_schema;
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
