@@ -33,9 +33,6 @@ pub struct Flow {
     pub carrier: Carrier,
     /// Times of the pending timer events of source and destination.
     pub timers: [Time; 2],
-    /// Data's way, and the way back.
-    pub forward: Route,
-    pub backward: Route,
     pub keys: Keys,
     pub app: u32,
     /// The application wants to hear of every event, not only of the start and stop.

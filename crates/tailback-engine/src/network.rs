@@ -323,8 +323,6 @@ impl Network {
                     Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
                 },
                 timers: [Time::NEVER; 2],
-                forward,
-                backward,
                 keys: Keys { source: def.from.0, destination: def.to.0, label: def.to.0, aggregate: def.aggregate },
                 app: NO_APP,
                 listens: false,
@@ -343,6 +341,7 @@ impl Network {
                 add_app(&mut sim, a, Stream::new(seed, &name), Some(id), def.group);
             }
             sim.flows.push(flow);
+            sim.ways.push([forward, backward]);
         }
         for (name, group, a) in self.free_apps {
             add_app(&mut sim, a, Stream::new(seed, &format!("application.{name}")), None, group);

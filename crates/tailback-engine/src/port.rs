@@ -15,7 +15,7 @@ use crate::impair::Impairments;
 use crate::packet::{SimPacket, WirePacket};
 use crate::ring::Ring;
 use tailback_base::{BitRate, Duration, Size, Time};
-use tailback_queue::{DropReason, Line, MarkReason, OnWire, Place, QueueDiscipline};
+use tailback_queue::{DropReason, MarkReason, OnWire, Place, QueueDiscipline};
 
 /// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
 #[derive(Clone, Debug)]
@@ -117,12 +117,12 @@ pub enum Queue {
 
 /// What happened at a port since `since`.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct PortStats {
-    pub since: Time,
-    pub arrived_packets: u64,
-    pub arrived_bytes: u64,
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
+    pub arrived_packets: u64,
+    pub arrived_bytes: u64,
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
     /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
@@ -130,6 +130,7 @@ pub struct PortStats {
     pub max_queue: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
+    pub since: Time,
 }
 
 /// Drops by place and reason, marks by reason.
@@ -160,19 +161,21 @@ impl PortStats {
 /// No conditioner.
 pub const NO_EDGE: u32 = u32::MAX;
 
+/// Fields in the order of use: a delivery touches the first cache line, an arrival at a fused queue the next three.
+#[repr(C, align(64))]
 pub struct Port {
-    pub clock: LineClock,
+    pub wire: Ring<Flying>,
     pub delay: Duration,
     /// When the line has sent everything it was given.
     pub free_at: Time,
-    pub wire: Ring<Flying>,
-    pub queue: Queue,
-    pub stats: PortStats,
-    pub impair: Option<Box<Impairments>>,
     /// The conditioner in front of this port's queue.
     pub edge: u32,
     /// The conditioner that watches what this port delivers (it stands at the opposite port).
     pub peer_edge: u32,
+    pub stats: PortStats,
+    pub clock: LineClock,
+    pub queue: Queue,
+    pub impair: Option<Box<Impairments>>,
     /// Some probe of this port is recorded at every change.
     pub watched: bool,
 }
@@ -245,11 +248,6 @@ impl Port {
                 (b.packets, b.bytes)
             }
         }
-    }
-
-    /// The line as a discipline sees it.
-    pub fn line(clock: &LineClock, on_wire: Option<OnWire>, now: Time) -> Line {
-        Line { now, rate: clock.rate(), busy: on_wire.filter(|w| w.until > now) }
     }
 
     /// Explicit ports only: bring the queue's time average up to date after a call.

@@ -41,8 +41,8 @@ impl<T: Copy> Ring<T> {
         self.head = (self.head + 1) & (self.slots.len() - 1);
         self.len -= 1;
         // Asked once a round and when the ring runs empty, not at every pop.
-        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
-            self.resize((self.slots.len() / 2).max(KEEP), x);
+        if (self.head == 0 || self.len == 0) && self.slots.len() > 8 * KEEP && self.len < self.slots.len() / 8 {
+            self.resize((2 * self.len).next_power_of_two().max(KEEP), x);
         }
         Some(x)
     }
@@ -114,6 +114,6 @@ mod tests {
         let mut r = Ring::default();
         (0..100_000).for_each(|i| r.push(i));
         while r.pop().is_some() {}
-        assert!(r.slots.len() <= KEEP);
+        assert!(r.slots.len() <= 8 * KEEP);
     }
 }

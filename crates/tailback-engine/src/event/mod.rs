@@ -12,9 +12,9 @@
 //! access link and not the one that queued there behind another of its own flow: the younger one.
 //!
 //! Heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic; they go into the
-//! wheel: 4096 slots of equal width, each a sorted list that usually holds one event, found by a bitmap. Timers and
-//! distant events go into the heap, and are popped from there when their time comes. The width adapts to the density of
-//! events; order never depends on it.
+//! wheel: slots of equal width, each a sorted list that usually holds one event, found by a tree of bitmaps. Timers and
+//! distant events go into the heap, and are popped from there when their time comes. Width and number of slots follow
+//! the density of events; order never depends on them.
 //!
 //! Cost: about 100 instructions for a push and a pop, whatever the size of the network; log4(n) levels in the heap.
 
@@ -90,8 +90,9 @@ impl Key {
     }
 }
 
-const SLOTS: u64 = 4096;
-const WORDS: usize = (SLOTS / 64) as usize;
+/// Slots at the start, and at the most (a tree of three bitmaps).
+const SLOTS: usize = 4096;
+const MOST_SLOTS: usize = 1 << 18;
 /// No event: end of a slot's list.
 const NONE: u32 = u32::MAX;
 /// Width of a slot at the start, as a power of two of nanoseconds.
@@ -108,11 +109,9 @@ struct Node {
 
 /// The pending events of one run.
 pub struct EventList {
-    /// First node of each slot's list, by absolute slot number modulo [`SLOTS`].
+    /// First node of each slot's list, by absolute slot number modulo their number, a power of two.
     slots: Vec<u32>,
-    /// Slots that are not empty, and words of that map that are not zero.
-    occupied: [u64; WORDS],
-    words: u64,
+    occupied: Bitmap,
     nodes: Vec<Node>,
     free: u32,
     in_wheel: usize,
@@ -129,9 +128,8 @@ pub struct EventList {
 impl Default for EventList {
     fn default() -> Self {
         EventList {
-            slots: vec![NONE; SLOTS as usize],
-            occupied: [0; WORDS],
-            words: 0,
+            slots: vec![NONE; SLOTS],
+            occupied: Bitmap::new(SLOTS),
             nodes: Vec::new(),
             free: NONE,
             in_wheel: 0,
@@ -181,16 +179,15 @@ impl EventList {
 
     fn place(&mut self, key: Key) {
         let slot = key.time().max(self.now) >> self.width;
-        if slot - (self.now >> self.width) >= SLOTS {
+        if slot - (self.now >> self.width) >= self.slots.len() as u64 {
             self.far += 1;
             return self.heap.push(key);
         }
-        let slot = (slot % SLOTS) as usize;
+        let slot = slot as usize & (self.slots.len() - 1);
         let node = self.node(key);
         let first = self.slots[slot];
         if first == NONE {
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-            self.words |= 1 << (slot / 64);
+            self.occupied.set(slot);
             self.slots[slot] = node;
         } else if key < self.nodes[first as usize].key {
             self.nodes[node as usize].next = first;
@@ -230,16 +227,9 @@ impl EventList {
         if self.in_wheel == 0 {
             return None;
         }
-        let from = ((self.now >> self.width) % SLOTS) as usize;
-        let (word, bit) = (from / 64, from % 64);
-        let here = self.occupied[word] & (!0 << bit);
-        if here != 0 {
-            return Some(word * 64 + here.trailing_zeros() as usize);
-        }
-        // Later words first, then around to the slots before the present one.
-        let later = if word + 1 < WORDS { self.words & (!0 << (word + 1)) } else { 0 };
-        let w = if later != 0 { later } else { self.words }.trailing_zeros() as usize;
-        Some(w * 64 + self.occupied[w % WORDS].trailing_zeros() as usize)
+        let from = (self.now >> self.width) as usize & (self.slots.len() - 1);
+        // Around the end to the slots before the present one.
+        self.occupied.next(from).or_else(|| self.occupied.next(0))
     }
 
     /// Take the earliest event that is not later than `until`.
@@ -268,10 +258,7 @@ impl EventList {
         let next = self.nodes[node as usize].next;
         self.slots[slot] = next;
         if next == NONE {
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-            if self.occupied[slot / 64] == 0 {
-                self.words &= !(1 << (slot / 64));
-            }
+            self.occupied.clear(slot);
         }
         self.nodes[node as usize].next = self.free;
         self.free = node;
@@ -280,35 +267,93 @@ impl EventList {
         Some(key.event())
     }
 
-    /// Narrower slots where lists grow, wider ones where events fall beyond the wheel.
+    /// More and narrower slots where lists grow, wider ones where events fall beyond the wheel.
     #[cold]
     fn review(&mut self) {
-        let width = if self.walked > REVIEW {
-            self.width - 1
+        let (mut width, mut slots) = (self.width, self.slots.len());
+        if self.walked > REVIEW {
+            width = (width - 1).max(WIDTH_RANGE.0);
+            slots = (2 * slots).min(MOST_SLOTS);
         } else if self.far > REVIEW / 4 && self.walked < REVIEW / 4 {
-            self.width + 1
-        } else {
-            self.width
-        };
+            width = (width + 1).min(WIDTH_RANGE.1);
+        }
         (self.pushes, self.walked, self.far) = (0, 0, 0);
-        let width = width.clamp(WIDTH_RANGE.0, WIDTH_RANGE.1);
         if width == self.width {
             return;
         }
         let mut keys = Vec::with_capacity(self.in_wheel);
-        for slot in &mut self.slots {
-            let mut node = std::mem::replace(slot, NONE);
+        for &first in &self.slots {
+            let mut node = first;
             while node != NONE {
                 keys.push(self.nodes[node as usize].key);
                 node = self.nodes[node as usize].next;
             }
         }
         self.nodes.clear();
-        (self.free, self.in_wheel, self.words, self.occupied, self.width) = (NONE, 0, 0, [0; WORDS], width);
+        (self.free, self.in_wheel, self.width) = (NONE, 0, width);
+        (self.slots, self.occupied) = (vec![NONE; slots], Bitmap::new(slots));
         for k in keys {
             self.place(k);
         }
         (self.walked, self.far) = (0, 0);
+    }
+}
+
+/// Which slots are occupied: a bit a slot, a bit a word of that, a bit a word of that.
+struct Bitmap {
+    bits: Vec<u64>,
+    words: Vec<u64>,
+    top: u64,
+}
+
+impl Bitmap {
+    fn new(slots: usize) -> Bitmap {
+        Bitmap { bits: vec![0; slots / 64], words: vec![0; (slots / 4096).max(1)], top: 0 }
+    }
+
+    #[inline]
+    fn set(&mut self, i: usize) {
+        self.bits[i >> 6] |= 1 << (i & 63);
+        self.words[i >> 12] |= 1 << ((i >> 6) & 63);
+        self.top |= 1 << (i >> 12);
+    }
+
+    #[inline]
+    fn clear(&mut self, i: usize) {
+        self.bits[i >> 6] &= !(1 << (i & 63));
+        if self.bits[i >> 6] == 0 {
+            self.words[i >> 12] &= !(1 << ((i >> 6) & 63));
+            if self.words[i >> 12] == 0 {
+                self.top &= !(1 << (i >> 12));
+            }
+        }
+    }
+
+    /// The first set bit from `i` on.
+    #[inline]
+    fn next(&self, i: usize) -> Option<usize> {
+        let here = self.bits[i >> 6] & (!0 << (i & 63));
+        if here != 0 {
+            return Some((i & !63) + here.trailing_zeros() as usize);
+        }
+        self.next_word(i)
+    }
+
+    fn next_word(&self, i: usize) -> Option<usize> {
+        // Bits above position p of a word; none above 63.
+        let above = |p: usize| (!0u64 << p) << 1;
+        let mut word = self.words[i >> 12] & above((i >> 6) & 63);
+        let mut group = i >> 12;
+        if word == 0 {
+            let groups = self.top & above(group);
+            if groups == 0 {
+                return None;
+            }
+            group = groups.trailing_zeros() as usize;
+            word = self.words[group];
+        }
+        let w = (group << 6) + word.trailing_zeros() as usize;
+        Some((w << 6) + self.bits[w].trailing_zeros() as usize)
     }
 }
 
@@ -342,8 +387,8 @@ mod tests {
         let mut e = EventList::new();
         let mut now = 0;
         let mut run = |e: &mut EventList, gap: u64| {
-            for i in 0..400_000u64 {
-                e.push(Time(now + gap + i % 7), EventKind::Delivery, i as u32);
+            for i in 0..1_000_000u64 {
+                e.push(Time(now + gap + (i * 7919 % 1000) * gap / 1000), EventKind::Delivery, i as u32);
                 if e.len() > 2000 {
                     now = e.pop_until(Time::NEVER).unwrap().0.0;
                 }

@@ -5,7 +5,8 @@
 //! chunks or anything that depends on how the work was cut, and the chunks go away. Reopening reads keys from what is
 //! there, so extending a plan redoes nothing.
 
-use crate::plan::{Plan, Status};
+use crate::plan::{Plan, Run, Status};
+use crate::results::outcome::{FLOWS, GROUPS, INTERVALS, LINKS, LOG, LOSSES, SERIES};
 use crate::results::{Cell, Column, ColumnDef, Data, Outcome, Table, parquet};
 use std::collections::HashMap;
 use std::io;
@@ -212,22 +213,33 @@ fn slice(d: &Data, from: usize, to: usize) -> Data {
 pub fn assemble(plan: &Plan, known: &HashMap<String, RunTables>) -> Vec<Table> {
     let labels = plan.label_names();
     let mut all: Vec<Table> = std::iter::once("runs").chain(NAMES).map(|n| Table { name: n.to_string(), columns: vec![] }).collect();
+    // Put what distinguishes a run in front of its table.
+    let framed = |n: usize, table: &Table, i: usize, r: &Run| {
+        let mut t = table.clone();
+        if n > 0 {
+            t.prefix("key", "hash of scenario, seed, version and build", r.key.as_str().into());
+        }
+        for name in labels.iter().rev() {
+            t.prefix(name, "what is varied", plan.label(r.point, name).into());
+        }
+        t.prefix("seed", "the run's seed", r.seed.into());
+        t.prefix("replication", "which repetition of the point", r.replication.into());
+        t.prefix("run", "position in the plan", (i as u64).into());
+        t
+    };
     for (i, r) in plan.runs.iter().enumerate() {
         let Some(result) = known.get(&r.key) else { continue };
         let mut own = Table::new("runs", &RUNS);
         own.row(result.runs_row(&r.key));
         for (n, table) in std::iter::once(&own).chain(&result.tables).enumerate() {
-            let mut t = table.clone();
-            if n > 0 {
-                t.prefix("key", "hash of scenario, seed, version and build", r.key.as_str().into());
-            }
-            for name in labels.iter().rev() {
-                t.prefix(name, "what is varied", plan.label(r.point, name).into());
-            }
-            t.prefix("seed", "the run's seed", r.seed.into());
-            t.prefix("replication", "which repetition of the point", r.replication.into());
-            t.prefix("run", "position in the plan", (i as u64).into());
-            all[n].append(t);
+            all[n].append(framed(n, table, i, r));
+        }
+    }
+    // Where no run has been done, the tables are empty but have their columns.
+    let declared = [&RUNS[..], &FLOWS, &GROUPS, &LINKS, &LOSSES, &INTERVALS, &SERIES, &LOG];
+    if let Some(r) = plan.runs.first() {
+        for (n, (t, defs)) in all.iter_mut().zip(declared).enumerate().filter(|(_, (t, _))| t.columns.is_empty()) {
+            *t = framed(n, &Table::new(&t.name, defs), 0, r);
         }
     }
     all

@@ -1,0 +1,153 @@
+//! Applications: news for them, and what they may do.
+
+use super::Sim;
+use crate::app::{AppInput, Net, NodeId, Side, TransportId};
+use crate::event::EventKind;
+use crate::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
+use crate::packet::{Keys, WirePacket};
+use tailback_base::{FlowId, Stream, Time};
+use tailback_transport::{Amount, AppEvent};
+
+impl Sim {
+    /// Deliver pending news, including what it causes.
+    pub(super) fn tell(&mut self) {
+        if self.telling {
+            return;
+        }
+        self.telling = true;
+        let mut i = 0;
+        while i < self.news.len() {
+            let (app, what) = self.news[i];
+            i += 1;
+            let Some(mut a) = self.apps[app as usize].app.take() else { continue };
+            a.on(what, &mut View { sim: self, app });
+            self.apps[app as usize].app = Some(a);
+            if let AppInput::Transport { flow, event: AppEvent::Closed, .. } = what {
+                // Flows a scenario declared keep their slot and their row in the results.
+                if self.apps[app as usize].own_flow != Some(flow) && matches!(self.flows[flow.0 as usize].carrier, Carrier::Connection(_)) {
+                    self.retire(flow);
+                }
+            }
+        }
+        self.news.clear();
+        self.telling = false;
+    }
+
+    pub(super) fn on_application(&mut self, app: u32) {
+        let now = self.now;
+        let a = &mut self.apps[app as usize];
+        let mut calls: [Option<AppInput>; 3] = [None; 3];
+        if !a.started && a.start <= now {
+            a.started = true;
+            calls[0] = Some(AppInput::Start);
+        }
+        if a.wake_at <= now {
+            a.wake_at = Time::NEVER;
+            calls[1] = Some(AppInput::Wake);
+        }
+        if !a.stopped && a.stop.is_some_and(|t| t <= now) {
+            a.stopped = true;
+            calls[2] = Some(AppInput::Stop);
+        }
+        for c in calls.into_iter().flatten() {
+            self.news.push((app, c));
+        }
+        self.tell();
+    }
+
+    /// The propagation delay of the shortest path between two ports' near ends is prepared by the network builder.
+    pub(super) fn open_connection(&mut self, app: u32, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
+        let now = self.now;
+        let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
+        let ends = self.transports[transport.0 as usize]();
+        let flow = Flow {
+            group: self.apps[app as usize].group,
+            index: 0,
+            carrier: Carrier::Connection(ends),
+            timers: [Time::NEVER; 2],
+            keys: Keys { source: from.0, destination: to.0, label: to.0, aggregate: 0 },
+            app,
+            listens: true,
+            srtt_follower: NO_FOLLOWER,
+            in_flight: 0,
+            watched: false,
+            declared: false,
+            opened: now,
+            stats: FlowStats::default(),
+        };
+        match self.free_flows.pop() {
+            Some(i) => {
+                self.flows[i as usize] = flow;
+                self.ways[i as usize] = [forward, backward];
+                FlowId(i)
+            }
+            None => {
+                self.flows.push(flow);
+                self.ways.push([forward, backward]);
+                FlowId((self.flows.len() - 1) as u32)
+            }
+        }
+    }
+}
+
+/// The network, as one application sees it.
+struct View<'a> {
+    sim: &'a mut Sim,
+    app: u32,
+}
+
+impl Net for View<'_> {
+    fn now(&self) -> Time {
+        self.sim.now
+    }
+
+    fn rng(&mut self) -> &mut Stream {
+        &mut self.sim.apps[self.app as usize].rng
+    }
+
+    fn own_flow(&self) -> Option<FlowId> {
+        self.sim.apps[self.app as usize].own_flow
+    }
+
+    fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
+        self.sim.open_connection(self.app, from, to, transport)
+    }
+
+    fn write(&mut self, flow: FlowId, side: Side, n: Amount) {
+        let now = self.sim.now;
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            ends[side as usize].write(n, now);
+            self.sim.pump(flow, side);
+        }
+    }
+
+    fn close(&mut self, flow: FlowId, side: Side) {
+        let now = self.sim.now;
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            ends[side as usize].close(now);
+            self.sim.pump(flow, side);
+        }
+    }
+
+    fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {
+        let now = self.sim.now;
+        let f = &mut self.sim.flows[flow.0 as usize];
+        let Carrier::Datagrams { ecn, next_seq } = &mut f.carrier else { return };
+        let p = WirePacket::datagram(*next_seq, bytes, header, *ecn, flow, now);
+        *next_seq += 1;
+        f.stats.datagrams += 1;
+        f.in_flight += 1;
+        let first = self.sim.routes[self.sim.ways[flow.0 as usize][0].start as usize];
+        self.sim.offer(first, p);
+    }
+
+    fn relabel(&mut self, flow: FlowId, label: u32) {
+        self.sim.flows[flow.0 as usize].keys.label = label;
+    }
+
+    fn wake(&mut self, at: Time) {
+        let at = at.max(self.sim.now);
+        self.sim.apps[self.app as usize].wake_at = at;
+        self.sim.events.push(at, EventKind::Application, self.app);
+    }
+}

@@ -1,0 +1,205 @@
+//! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
+
+use super::{Retired, Sim};
+use crate::app::{AppInput, Side};
+use crate::event::EventKind;
+use crate::flow::{Carrier, FlowStats, NO_APP, NO_FOLLOWER};
+use crate::packet::WirePacket;
+use tailback_base::{Duration, FlowId, Request, Time};
+use tailback_transport::{AppEvent, AppEvents, Transmit};
+
+/// Bytes of a control packet on the wire (an ICMP message).
+const CONTROL_BYTES: u32 = 56;
+
+/// Collects an endpoint's news.
+struct Listener<'a> {
+    news: &'a mut Vec<(u32, AppInput)>,
+    app: u32,
+    flow: FlowId,
+    side: Side,
+}
+
+impl AppEvents for Listener<'_> {
+    fn event(&mut self, event: AppEvent) {
+        self.news.push((self.app, AppInput::Transport { flow: self.flow, side: self.side, event }));
+    }
+}
+
+impl Sim {
+    /// A packet is at its destination.
+    pub(super) fn arrive(&mut self, p: WirePacket) {
+        let now = self.now;
+        let id = p.flow_id();
+        let flow = &mut self.flows[id.0 as usize];
+        flow.in_flight -= 1;
+        let side = if p.is_backward() { Side::Source } else { Side::Destination };
+        if p.is_control() {
+            let request = p.request(&self.extras);
+            self.extras.release(&p);
+            match (&mut flow.carrier, request) {
+                (Carrier::Connection(ends), Some(r)) => {
+                    ends[side as usize].on_request(r, now);
+                    self.pump(id, side);
+                }
+                (Carrier::Datagrams { .. }, Some(_)) if flow.app != NO_APP => {
+                    self.news.push((flow.app, AppInput::Request { flow: id }));
+                    self.tell();
+                }
+                _ => {}
+            }
+            return;
+        }
+        if !p.is_backward() && p.payload() > 0 {
+            let s = &mut flow.stats;
+            s.received_packets += 1;
+            s.received_wire_bytes += u64::from(p.size());
+            s.received_payload_bytes += u64::from(p.payload());
+            s.delay.add(now - p.born());
+        }
+        match &mut flow.carrier {
+            Carrier::Connection(ends) => {
+                let segment = p.to_segment(&self.extras);
+                self.extras.release(&p);
+                let end = &mut ends[side as usize];
+                if flow.listens {
+                    end.on_segment(&segment, now, &mut Listener { news: &mut self.news, app: flow.app, flow: id, side });
+                } else {
+                    end.on_segment(&segment, now, &mut ());
+                }
+                self.pump(id, side);
+            }
+            Carrier::Datagrams { .. } => {
+                self.extras.release(&p);
+                if flow.listens {
+                    self.news.push((flow.app, AppInput::Datagram { flow: id, bytes: p.size() }));
+                    self.tell();
+                }
+            }
+            Carrier::Closed => {
+                self.extras.release(&p);
+                self.reuse_if_done(id);
+            }
+        }
+    }
+
+    /// After any call of an endpoint: send what it has, arm its timer, pass its news on.
+    pub(super) fn pump(&mut self, id: FlowId, side: Side) {
+        let now = self.now;
+        let backward = side == Side::Destination;
+        let mut not_before = Time::NEVER;
+        loop {
+            let flow = &mut self.flows[id.0 as usize];
+            let Carrier::Connection(ends) = &mut flow.carrier else { break };
+            match ends[side as usize].poll_transmit(now) {
+                Transmit::Segment(s) => {
+                    let route = self.ways[id.0 as usize][usize::from(backward)];
+                    flow.in_flight += 1;
+                    let p = WirePacket::from_segment(&s, id, backward, now, &mut self.extras);
+                    let first = self.routes[route.start as usize];
+                    self.offer(first, p);
+                }
+                Transmit::NotBefore(t) => {
+                    not_before = t.max(now + Duration(1));
+                    break;
+                }
+                Transmit::Idle => break,
+            }
+        }
+        let flow = &mut self.flows[id.0 as usize];
+        if let Carrier::Connection(ends) = &flow.carrier {
+            let end = &ends[side as usize];
+            let want = end.next_timeout().unwrap_or(Time::NEVER).min(not_before);
+            let armed = &mut flow.timers[side as usize];
+            // One deferred event: a later wish leaves the armed event alone, which looks again when it comes.
+            if want < *armed {
+                *armed = want.max(now);
+                self.events.push(*armed, EventKind::Endpoint, 2 * id.0 + side as u32);
+            }
+            if flow.srtt_follower != NO_FOLLOWER && side == Side::Source {
+                if let Some(srtt) = end.srtt() {
+                    let edge = flow.srtt_follower;
+                    self.edge_call(edge, |c, now, _| c.srtt(id, srtt, now));
+                }
+            }
+        }
+        if self.flows[id.0 as usize].watched {
+            self.record_flow(id.0);
+        }
+        if !self.news.is_empty() {
+            self.tell();
+        }
+    }
+
+    pub(super) fn on_endpoint_timer(&mut self, entity: u32) {
+        let now = self.now;
+        let (id, side) = (FlowId(entity / 2), if entity % 2 == 0 { Side::Source } else { Side::Destination });
+        let flow = &mut self.flows[id.0 as usize];
+        if flow.timers[side as usize] != now {
+            return;
+        }
+        flow.timers[side as usize] = Time::NEVER;
+        let Carrier::Connection(ends) = &mut flow.carrier else { return };
+        let end = &mut ends[side as usize];
+        if end.next_timeout().is_some_and(|t| t <= now) {
+            if flow.listens {
+                end.on_timeout(now, &mut Listener { news: &mut self.news, app: flow.app, flow: id, side });
+            } else {
+                end.on_timeout(now, &mut ());
+            }
+        }
+        self.pump(id, side);
+    }
+
+    /// Give a slot back once its connection is over and nothing of it is in flight.
+    pub(super) fn reuse_if_done(&mut self, id: FlowId) {
+        let f = &self.flows[id.0 as usize];
+        if matches!(f.carrier, Carrier::Closed) && f.in_flight == 0 {
+            self.free_flows.push(id.0);
+        }
+    }
+
+    pub(super) fn retire(&mut self, id: FlowId) {
+        let now = self.now;
+        let f = &mut self.flows[id.0 as usize];
+        let s = f.snapshot(now);
+        f.carrier = Carrier::Closed;
+        f.timers = [Time::NEVER; 2];
+        let (group, lifetime) = (f.group as usize, (now - f.opened).seconds());
+        f.stats = FlowStats::default();
+        if self.retired.len() <= group {
+            self.retired.resize_with(group + 1, Retired::default);
+        }
+        let r = &mut self.retired[group];
+        r.connections += 1;
+        r.delivered += s.delivered;
+        r.sent_packets += s.sender.sent_packets;
+        r.retransmitted_packets += s.sender.retransmitted_packets;
+        r.timeouts += s.sender.timeouts;
+        r.dropped += s.dropped;
+        r.marked += s.marked;
+        r.lifetime += lifetime;
+        self.reuse_if_done(id);
+    }
+
+    /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
+    pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
+        let flow_id = about.flow_id();
+        let flow = &mut self.flows[flow_id.0 as usize];
+        let [came, back] = {
+            let [there, back] = self.ways[flow_id.0 as usize];
+            if about.is_backward() { [back, there] } else { [there, back] }
+        };
+        flow.in_flight += 1;
+        let mut p = WirePacket::control(r, CONTROL_BYTES, flow_id, !about.is_backward(), self.now, &mut self.extras);
+        let way = &self.routes[came.start as usize..came.start as usize + usize::from(came.len)];
+        let links_behind = way.iter().position(|x| *x == port).unwrap_or(0);
+        if links_behind == 0 {
+            // The queue stands in the source itself.
+            return self.arrive(p);
+        }
+        let hop = usize::from(back.len) - links_behind;
+        p.set_hop(hop);
+        let first = self.routes[back.start as usize + hop];
+        self.offer(first, p);
+    }
+}

@@ -1,0 +1,188 @@
+//! The driver: virtual time, and the calls every object of the network gets.
+//!
+//! One event is taken at a time, in the order of [`crate::event`]. What an object does in a call takes effect at once
+//! (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver hands
+//! them. Here: the state of a run and its loop; one file each for links, edges, endpoints, applications, recording.
+
+mod applications;
+mod edges;
+mod endpoints;
+mod links;
+mod recording;
+
+use crate::app::{AppInput, Application, Ends};
+use crate::event::{EventKind, EventList};
+use crate::flow::{Flow, Route, Snapshot};
+use crate::packet::{Extras, SimPacket, WirePacket};
+use crate::port::Port;
+use crate::record::Recorder;
+use std::rc::Rc;
+use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
+use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage};
+
+/// What the engine did, for `engine` in the results.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EngineCounters {
+    /// Packets, data or ACK, fully received at the far end of a link.
+    pub packet_hops: u64,
+    pub events: u64,
+}
+
+pub(crate) struct AppSlot {
+    pub app: Option<Box<dyn Application>>,
+    pub rng: Stream,
+    pub own_flow: Option<FlowId>,
+    pub start: Time,
+    pub stop: Option<Time>,
+    pub wake_at: Time,
+    pub started: bool,
+    pub stopped: bool,
+    /// Group of the flows it opens.
+    pub group: u32,
+}
+
+pub(crate) struct EdgeSlot {
+    pub conditioner: Box<dyn Conditioner<SimPacket>>,
+    pub port: u32,
+    pub timer_at: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Message {
+    pub from: EdgeId,
+    pub to: EdgeId,
+    pub what: EdgeMessage,
+}
+
+pub(crate) enum Tick {
+    Warmup,
+    /// Flows by interval: period, end of the first.
+    Interval(Duration),
+    /// Sample these series.
+    Sample { period: Duration, series: Vec<u32> },
+}
+
+/// Totals of the connections an application opened and closed, by group.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Retired {
+    pub connections: u64,
+    pub delivered: u64,
+    pub sent_packets: u64,
+    pub retransmitted_packets: u64,
+    pub timeouts: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    /// Sum of the lifetimes, seconds.
+    pub lifetime: f64,
+}
+
+pub(crate) type TransportMaker = Rc<dyn Fn() -> Ends>;
+
+/// A run in progress.
+pub struct Sim {
+    pub(crate) now: Time,
+    pub(crate) events: EventList,
+    pub(crate) ports: Vec<Port>,
+    /// Pairs of opposite directions: `peer[p]`.
+    pub(crate) peer: Vec<u32>,
+    pub(crate) rate_changes: Vec<Vec<(Time, BitRate)>>,
+    pub(crate) routes: Vec<u32>,
+    pub(crate) flows: Vec<Flow>,
+    /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
+    pub(crate) ways: Vec<[Route; 2]>,
+    /// Totals at the start of statistics, when that is not the start of the run.
+    pub(crate) baseline: Vec<Snapshot>,
+    pub(crate) apps: Vec<AppSlot>,
+    pub(crate) edges: Vec<EdgeSlot>,
+    /// Propagation delay between edges, by (from, to).
+    pub(crate) edge_delay: Vec<Vec<Duration>>,
+    pub(crate) messages: Vec<Option<Message>>,
+    pub(crate) ticks: Vec<Tick>,
+    pub(crate) intervals: Vec<(Time, Vec<Snapshot>)>,
+    pub(crate) extras: Extras,
+    pub(crate) recorder: Option<Box<Recorder>>,
+    pub(crate) counters: EngineCounters,
+    pub(crate) transports: Vec<TransportMaker>,
+    pub(crate) router: crate::route::Router,
+    pub(crate) free_flows: Vec<u32>,
+    pub(crate) retired: Vec<Retired>,
+    /// News for applications, delivered when the call that caused it is over.
+    news: Vec<(u32, AppInput)>,
+    /// Control packets to send, with the port they come from.
+    requests: Vec<(u32, WirePacket, Request)>,
+    forwarded: Vec<SimPacket>,
+    /// News is being delivered further up the stack.
+    telling: bool,
+}
+
+impl Sim {
+    pub(crate) fn new(router: crate::route::Router) -> Sim {
+        Sim {
+            now: Time::ZERO,
+            events: EventList::new(),
+            ports: Vec::new(),
+            peer: Vec::new(),
+            rate_changes: Vec::new(),
+            routes: Vec::new(),
+            flows: Vec::new(),
+            ways: Vec::new(),
+            baseline: Vec::new(),
+            apps: Vec::new(),
+            edges: Vec::new(),
+            edge_delay: Vec::new(),
+            messages: Vec::new(),
+            ticks: Vec::new(),
+            intervals: Vec::new(),
+            extras: Extras::default(),
+            recorder: None,
+            counters: EngineCounters::default(),
+            transports: Vec::new(),
+            router,
+            free_flows: Vec::new(),
+            retired: Vec::new(),
+            news: Vec::new(),
+            requests: Vec::new(),
+            forwarded: Vec::new(),
+            telling: false,
+        }
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    pub fn counters(&self) -> EngineCounters {
+        self.counters
+    }
+
+    /// Totals of the connections that applications opened and that are over, for the group of that index.
+    pub fn retired(&self, group: usize) -> Retired {
+        self.retired.get(group).copied().unwrap_or_default()
+    }
+
+    /// Number of flow slots in use or free: does not grow while closed connections are replaced by new ones.
+    pub fn flow_slots(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// Run every event up to and including `until`.
+    pub fn run_until(&mut self, until: Time) {
+        while let Some((t, kind, entity)) = self.events.pop_until(until) {
+            self.now = t;
+            self.counters.events += 1;
+            match kind {
+                EventKind::Delivery => self.deliver(entity),
+                EventKind::Service => self.on_service(entity),
+                EventKind::QueueTimer => self.on_queue_timer(entity),
+                EventKind::Endpoint => self.on_endpoint_timer(entity),
+                EventKind::Application => self.on_application(entity),
+                EventKind::Release => self.on_release(entity),
+                EventKind::EdgeTimer => self.on_edge_timer(entity),
+                EventKind::Message => self.on_message(entity),
+                EventKind::RateChange => self.on_rate_change(entity),
+                EventKind::Tick => self.on_tick(entity),
+            }
+        }
+        self.now = until;
+    }
+}

@@ -1,0 +1,126 @@
+//! Recording: reading probes, at a step or on change; snapshots for warm-up and intervals.
+
+use super::{Sim, Tick};
+use crate::event::EventKind;
+use crate::flow::Carrier;
+use crate::port::Queue;
+use crate::record::Source;
+use tailback_queue::ProbeId;
+
+impl Sim {
+    pub(crate) fn read(&mut self, source: Source) -> f64 {
+        let now = self.now;
+        match source {
+            Source::Queue(p) => self.ports[p as usize].waiting(now).0 as f64,
+            Source::QueueBytes(p) => self.ports[p as usize].waiting(now).1 as f64,
+            Source::Delivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
+            Source::Discipline { port, probe, index } => match &self.ports[port as usize].queue {
+                Queue::Explicit(e) => e.queue.read(ProbeId(probe), index),
+                Queue::Fused(_) => f64::NAN,
+            },
+            Source::Pushed { .. } => f64::NAN,
+            Source::Sender { flow, probe } => match &self.flows[flow as usize].carrier {
+                Carrier::Connection(ends) => ends[0].read(usize::from(probe)),
+                _ => f64::NAN,
+            },
+            Source::Goodput(f) => self.flows[f as usize].snapshot(now).delivered as f64,
+        }
+    }
+
+    pub(super) fn record_changes(&mut self, series: &[u32]) {
+        for &i in series {
+            let Some(r) = &self.recorder else { return };
+            let source = r.series[i as usize].source;
+            if matches!(source, Source::Pushed { .. }) {
+                continue;
+            }
+            let value = self.read(source);
+            let now = self.now;
+            if let Some(r) = &mut self.recorder {
+                r.series[i as usize].change(now, value);
+            }
+        }
+    }
+
+    #[cold]
+    pub(super) fn record_port(&mut self, port: u32) {
+        let Some(r) = &mut self.recorder else { return };
+        let list = std::mem::take(&mut r.port_series[port as usize]);
+        self.record_changes(&list);
+        if let Some(r) = &mut self.recorder {
+            r.port_series[port as usize] = list;
+        }
+    }
+
+    #[cold]
+    pub(super) fn record_flow(&mut self, flow: u32) {
+        let Some(r) = &mut self.recorder else { return };
+        let Some(slot) = r.flow_series.get_mut(flow as usize) else { return };
+        let list = std::mem::take(slot);
+        self.record_changes(&list);
+        if let Some(r) = &mut self.recorder {
+            r.flow_series[flow as usize] = list;
+        }
+    }
+
+    /// The value every on-change series starts with.
+    pub(crate) fn record_start(&mut self) {
+        let all: Vec<u32> = self.recorder.iter().flat_map(|r| (0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change)).collect();
+        self.record_changes(&all);
+    }
+
+    pub(super) fn on_tick(&mut self, tick: u32) {
+        let now = self.now;
+        match &mut self.ticks[tick as usize] {
+            Tick::Warmup => {
+                for p in &mut self.ports {
+                    p.restart_statistics(now);
+                }
+                self.baseline = self.flows.iter().map(|f| f.snapshot(now)).collect();
+                for (f, b) in self.flows.iter_mut().zip(&mut self.baseline) {
+                    f.stats.delay.clear();
+                    b.delay_count = 0;
+                    b.delay_sum = 0.0;
+                }
+                self.intervals.clear();
+                self.intervals.push((now, self.baseline.clone()));
+            }
+            Tick::Interval(period) => {
+                let next = now + *period;
+                let rows = self.flows.iter().map(|f| f.snapshot(now)).collect();
+                if self.intervals.last().is_none_or(|(t, _)| *t < now) {
+                    self.intervals.push((now, rows));
+                }
+                self.events.push(next, EventKind::Tick, tick);
+            }
+            Tick::Sample { period, series } => {
+                let next = now + *period;
+                let list = std::mem::take(series);
+                for &i in &list {
+                    let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else { continue };
+                    let (indices, all) = match source {
+                        Source::Discipline { index: u32::MAX, .. } => (0..u32::MAX, true),
+                        _ => (0..1, false),
+                    };
+                    for index in indices {
+                        let value = match source {
+                            Source::Discipline { port, probe, .. } if all => self.read(Source::Discipline { port, probe, index }),
+                            _ => self.read(source),
+                        };
+                        // An indexed probe ends where it has no value.
+                        if all && value.is_nan() {
+                            break;
+                        }
+                        if let Some(r) = &mut self.recorder {
+                            r.series[i as usize].point(now, index, value);
+                        }
+                    }
+                }
+                if let Tick::Sample { series, .. } = &mut self.ticks[tick as usize] {
+                    *series = list;
+                }
+                self.events.push(next, EventKind::Tick, tick);
+            }
+        }
+    }
+}
