@@ -100,7 +100,7 @@ def paragraphs(text: str) -> str:
 def table(
     heads: Sequence[tuple[str, str]], rows: Iterable[Sequence[str]], text_columns: int = 1, caption: str = ""
 ) -> str:
-    """Heads are (name, unit). The first `text_columns` columns are names; a line parts rows that differ in the first."""
+    """Heads are (name, unit); the first `text_columns` columns are names. A line parts rows of another first name."""
 
     def side(i: int) -> str:
         return ' class="t"' if i < text_columns else ""

@@ -1,0 +1,97 @@
+"""Figures: the same bytes each time, marks that differ, legends off the data."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from tailback import plots
+
+
+def curve(name, values, half=None):
+    return plots.Curve(name, name.upper(), [100, 1000, 5000], values, half)
+
+
+def make():
+    lines = [curve(n, [0.1 * i, 0.2 * i, 0.15 * i], [0.01, 0.02, 0.01]) for i, n in enumerate(plots.LOOKS, 1)]
+    return plots.curves([("a", lines), ("b", lines[:2])], "buffer (packets)", "sd / fair share")
+
+
+def test_a_figure_is_written_with_the_same_bytes_twice(tmp_path):
+    first, second = plots.save(make(), tmp_path / "a"), plots.save(make(), tmp_path / "b")
+    assert [p.suffix for p in first] == [".png", ".pdf", ".svg"]
+    for a, b in zip(first, second, strict=True):
+        assert a.read_bytes() == b.read_bytes(), a.suffix
+    for p in first:
+        text = p.read_bytes()
+        assert b"CreationDate" not in text and b"Matplotlib v" not in text and b"<dc:date>" not in text
+
+
+def test_disciplines_differ_in_colour_marker_and_line():
+    looks = list(plots.LOOKS.values())
+    assert len({k.colour for k in looks}) == len(looks)
+    assert len({k.marker for k in looks}) == len(looks)
+    assert len({(k.marker, str(k.line)) for k in looks}) == len(looks)
+    assert len({str(k.line) for k in looks}) >= 4
+
+
+def test_legends_stand_outside_the_axes_and_axes_have_units(tmp_path):
+    fig = make()
+    fig.draw_without_rendering()
+    legend = fig.legends[0].get_window_extent()
+    for ax in fig.axes:
+        assert ax.get_legend() is None
+        assert not ax.get_window_extent().overlaps(legend)
+        assert "(packets)" in ax.get_xlabel()
+
+
+def test_values_above_the_frame_are_marked_at_its_edge():
+    fig = plots.curves([("", [curve("droptail", [1.5, np.inf, 9.0])])], "x (packets)", "y", limits=(0.8, 6.0))
+    marks = [line for line in fig.axes[0].lines if line.get_linestyle() == "None"]
+    assert list(marks[0].get_xdata()) == [1000, 5000]
+    assert set(marks[0].get_ydata()) == {6.0}
+
+
+def test_goodput_bars_sort_and_draw_the_fair_share():
+    fig = plots.goodput_bars([("red", "RED", [3, 1, 2]), ("drr", "DRR", [2, 2, 2])], 2.0)
+    heights = [b.get_height() for b in fig.axes[0].patches]
+    assert heights == [1, 2, 3]
+    assert "2 Mbit/s" in fig.legends[0].get_texts()[0].get_text()
+
+
+def test_queue_against_time_draws_the_model_over_the_stretch():
+    t = np.linspace(0, 10, 101)
+    fig = plots.queue_against_time(t, 50 + 50 * np.sin(t), 100, ([2, 3, 8], [100, 10, 100]), (1, 9))
+    assert len(fig.axes) == 2
+    assert [x.get_text() for x in fig.legends[0].get_texts()] == ["simulation", "buffer, 100 packets", "model"]
+
+
+def test_plots_of_a_result():
+    import tailback as tb
+
+    scenario = """
+    duration = "2s"
+    [link.b]
+    from = "a"
+    to = "c"
+    rate = "10Mbps"
+    delay = "10ms"
+    queue = { kind = "droptail", buffer = "20 packets" }
+    [flows.f]
+    count = 3
+    [record.q]
+    link = "b"
+    probes = ["queue"]
+    every = "10ms"
+    [record.w]
+    flows = "f"
+    probes = ["cwnd"]
+    every = "50ms"
+    """
+    result = tb.run(scenario)
+    queue, cwnd, goodput = (plots.plot(result, what) for what in ("queue", "cwnd", "goodput"))
+    assert isinstance(queue, Figure)
+    assert queue.axes[0].get_ylabel() == "queue (packets)"
+    assert len(cwnd.axes[0].lines) == 3
+    assert len(goodput.axes[0].patches) == 3
+    with pytest.raises(ValueError, match="recorded: cwnd, queue"):
+        plots.plot(result, "srtt")

@@ -1,0 +1,123 @@
+"""Reports: self-contained, complete, and of any folder of results."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from click.testing import CliRunner
+
+import tailback as tb
+from tailback import report, reproduce, study
+from tailback.cli import cli
+from tailback.plan import Plan
+
+SCENARIO = """
+name = "two <flows>"
+duration = "2s"
+[link.b]
+from = "a"
+to = "c"
+rate = "10Mbps"
+delay = "10ms"
+queue = { kind = "droptail", buffer = "20 packets" }
+[flows.f]
+count = 4
+[record.q]
+link = "b"
+probes = ["queue"]
+every = "10ms"
+"""
+
+
+class Check(HTMLParser):
+    """Tags that are opened are closed; what the page would fetch."""
+
+    VOID = ("meta", "img", "br", "link", "input", "hr")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.fetched, self.images, self.links = [], [], 0, []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.images += tag == "img"
+        if tag not in self.VOID:
+            self.open.append(tag)
+        source = attrs.get("src", "")
+        if (source and not source.startswith("data:")) or tag in ("script", "link"):
+            self.fetched.append((tag, source))
+        if "href" in attrs:
+            self.links.append(attrs["href"])
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def check(path):
+    text = path.read_text(encoding="utf-8")
+    page = Check(text)
+    assert page.fetched == []
+    assert not re.search(r"url\(|@import", text)
+    for link in page.links:
+        assert "://" not in link and (path.parent / link).is_file(), link
+    return text, page
+
+
+def test_a_run(tmp_path):
+    tb.run(SCENARIO, replications=3, out=tmp_path / "o")
+    r = CliRunner().invoke(cli, ["report", str(tmp_path / "o")])
+    assert r.exit_code == 0, r.output
+    text, page = check(tmp_path / "o" / "report.html")
+    assert "two &lt;flows&gt;" in text and "two <flows>" not in text
+    assert page.images == 2  # goodputs, and the queue
+    assert "±" in text and "Mbit/s" in text
+    before = (tmp_path / "o" / "report.html").read_bytes()
+    report.write(tmp_path / "o")
+    assert (tmp_path / "o" / "report.html").read_bytes() == before
+
+
+def test_a_sweep_over_a_number_draws_curves(tmp_path):
+    axes = {
+        "queue": ("link.b.queue.kind", ["droptail", "red"]),
+        "buffer": ("link.b.queue.buffer", ["5 packets", "20 packets", "80 packets"]),
+    }
+    Plan.product(SCENARIO.split("[record.q]")[0], axes, replications=2).execute(tmp_path / "o")
+    report.write(tmp_path / "o")
+    text, page = check(tmp_path / "o" / "report.html")
+    assert page.images == 4
+    assert (tmp_path / "o" / "figures" / "utilisation.pdf").is_file()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    s = study.load("kantawala-2005")
+    out = tmp_path_factory.mktemp("study")
+    r = reproduce.reproduce(
+        s, [s.experiment("E2.1")], "quick", out, overrides=["duration=20s"], command="tailback reproduce x"
+    )
+    return r
+
+
+def test_a_study_comes_verdicts_first(made):
+    text, page = check(made.report)
+    assert page.images == 1
+    order = ["<h1>", "Verdicts", "Set-up", "Figures and tables", "Parameters", "How to run it again"]
+    places = [text.index(x if x.startswith("<") else f"<h2>{x}") for x in order]
+    assert places == sorted(places)
+    assert "tailback reproduce kantawala-2005/E2.1 --quick" in text
+    assert "Changed scenarios" in text and "duration=20s" in text
+    assert {"figures/E2.1.png", "figures/E2.1.pdf", "tables/E2.1.csv"} <= set(page.links)
+
+
+def test_a_report_can_be_written_again_from_the_folder(made):
+    before = made.report.read_bytes()
+    made.report.unlink()
+    assert CliRunner().invoke(cli, ["report", str(made.out)]).exit_code == 0
+    assert made.report.read_bytes() == before
+
+
+def test_a_folder_without_results_is_refused(tmp_path):
+    r = CliRunner().invoke(cli, ["report", str(tmp_path)])
+    assert r.exit_code == 2 and "tailback run --out" in r.output

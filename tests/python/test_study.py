@@ -1,0 +1,271 @@
+"""Studies as data, verdicts that can say no, and results that resume."""
+
+import dataclasses
+import json
+import math
+import shutil
+import tomllib
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tailback import load_scenario, reproduce, study, verdict
+from tailback.cli import cli
+from tailback.measure import MEASURES, Samples, overflows
+
+NAME = "kantawala-2005"
+# Shorter runs whose start is left out, of the disciplines that statement 5b is about.
+SHORT = ["duration=40s", "warmup=10s"]
+KEPT = ["blue", "drr", "qsdrr"]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    return tmp_path_factory.mktemp("study")
+
+
+def only(axis):
+    return dataclasses.replace(
+        axis, values={m: {k: v for k, v in x.items() if k in KEPT} for m, x in axis.values.items()}
+    )
+
+
+def short_run(out, replaced=None):
+    s = study.load(NAME, replaced)
+    axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
+    s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
+    return reproduce.reproduce(s, [s.experiment("E3.3")], "quick", out, seeds=3, overrides=SHORT, figures=False)
+
+
+@pytest.fixture(scope="module")
+def honest(out):
+    return short_run(out)
+
+
+@pytest.fixture(scope="module")
+def wrong(out, honest):
+    """Drop-tail under the name of QSDRR; the other disciplines' runs are those of `honest`."""
+    return short_run(out, {"qsdrr": {"kind": "droptail"}})
+
+
+def outcome(r, name):
+    return next(v for v in r.verdicts if v.id == name)
+
+
+def test_the_right_disciplines_are_reproduced(honest):
+    assert outcome(honest, "5b").outcome == "reproduced"
+    assert not honest.failed and honest.runs == 9
+
+
+def test_a_wrong_discipline_is_not_reproduced(wrong):
+    v = outcome(wrong, "5b")
+    assert v.outcome == "not reproduced"
+    failed = [c for c in v.checks if c.outcome == "not reproduced"]
+    assert len(failed) == 1 and "QSDRR (replaced)" in failed[0].required
+    assert failed[0].remark.startswith("the other way round")
+    # Nothing else was touched: the relation between Blue and DRR still holds.
+    assert [c.outcome for c in v.checks if c not in failed] == ["reproduced"]
+
+
+def test_only_what_changed_was_run_again(wrong):
+    assert wrong.reused == 6
+
+
+def test_a_report_of_another_queue_says_so(wrong):
+    text = wrong.report.read_text(encoding="utf-8")
+    assert "Another queue ran under the name of qsdrr" in text
+
+
+def test_running_again_runs_nothing(wrong, out):
+    assert short_run(out, {"qsdrr": {"kind": "droptail"}}).reused == wrong.runs
+
+
+# ------------------------------------------------------------------------------------------------------------- data
+
+
+@pytest.mark.parametrize("mode", study.MODES)
+def test_every_point_of_every_study_is_a_valid_scenario(mode):
+    for name in study.known():
+        s = study.load(name)
+        for runs in s.runs.values():
+            assert str(load_scenario(runs.scenario))  # the file runs alone
+            for p in runs.points(mode):
+                load_scenario(runs.scenario, p.overrides)
+
+
+def test_every_statement_and_number_is_well_formed():
+    s = study.load(NAME)
+    judge = verdict.Judge(s, Samples.empty())
+    rows = judge.all({e.id for e in s.experiments})
+    assert len(rows) == len(s.published) + len(s.statements)
+    assert len({v.id for v in rows}) == len(rows)
+    for v in rows:
+        arithmetic = v.experiment == "predict" or any(
+            "predict" in c for x in s.statements if x["id"] == v.id for c in x.get("check", [])
+        )
+        assert v.outcome == ("reproduced" if arithmetic else "not testable"), v.id
+    for p in s.published:
+        tail = p["queue"] == "droptail"
+        assert p["gate"] is not tail, p["id"]
+        assert p["tolerance"] == 0.10
+
+
+def test_levels_under_tail_drop_never_gate():
+    for x in study.load(NAME).statements:
+        for c in x.get("check", []):
+            level = c.get("of") == "droptail" and any(
+                isinstance(c.get(k), (int, float)) for k in ("above", "below", "published")
+            )
+            level |= c.get("of") == "droptail" and "between" in c
+            assert not level or x.get("gate") is False, x["id"]
+
+
+def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(study.load(NAME).path, folder)
+    with (folder / "statements.toml").open("a") as f:
+        f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "E3.3"\nclas = "short"\n')
+    with pytest.raises(study.StudyError, match='no key "clas"'):
+        verdict.Judge(study.load(folder), Samples.empty())
+
+
+def test_the_parameters_are_those_of_the_study():
+    d = {k: v["queue"] for k, v in study.load(NAME).disciplines.items()}
+    assert list(d) == ["droptail", "red", "blue", "drr", "tdrr", "qsdrr"]
+    red = d["red"]
+    assert (red["max_probability"], red["weight"], red["min_threshold"], red["max_threshold"]) == (
+        0.01,
+        0.001,
+        "20%",
+        "100%",
+    )
+    assert red["gentle"] is False and red["wait"] is True and red.get("ecn", False) is False
+    assert (d["blue"]["up"], d["blue"]["down"], d["blue"]["freeze"], d["blue"]["timers"]) == (
+        0.0025,
+        0.00025,
+        "100ms",
+        "separate",
+    )
+    assert d["tdrr"]["weight"] == 1 / 32
+    profiles = [
+        tomllib.loads((study.load(NAME).path / f).read_text())["profile"]["study"] for f in ("sb.toml", "mr.toml")
+    ]
+    assert profiles[0] == profiles[1]
+
+
+def test_unknown_names_are_refused_with_a_hint():
+    with pytest.raises(study.StudyError, match='did you mean "kantawala-2005"'):
+        study.load("kantawala")
+    with pytest.raises(study.StudyError, match=r"E2\.1"):
+        study.load(NAME).experiment("E9")
+    with pytest.raises(study.StudyError, match="droptail"):
+        study.load(NAME, {"codel": {"kind": "codel"}})
+
+
+# ---------------------------------------------------------------------------------------------------------- verdicts
+
+
+def judged(check, values):
+    """One statement on made-up samples of SB at 200 packets: {discipline: one sd a seed}."""
+    s, samples = study.load(NAME), Samples.empty()
+    for name, x in values.items():
+        samples.data["sb", (name, "200"), "all", "sd"] = np.array(x, float)
+    statement = {
+        "id": "x",
+        "sentence": "x",
+        "experiment": "E3.3",
+        "runs": "sb",
+        "measure": "sd",
+        "where": {"buffer": 200},
+    }
+    return verdict.Judge(s, samples).statement({**statement, "check": [check]})
+
+
+def test_an_order_needs_a_difference_clear_of_zero():
+    above = {"of": "droptail", "above": "red"}
+    apart = {"droptail": [0.15, 0.16, 0.14], "red": [0.10, 0.11, 0.10]}
+    assert judged(above, apart).outcome == "reproduced"
+    same = judged(above, {"droptail": [0.15, 0.10, 0.14], "red": [0.12, 0.14, 0.10]})
+    assert same.outcome == "not reproduced" and same.checks[0].remark == "cannot be told apart"
+    back = judged(above, {"droptail": apart["red"], "red": apart["droptail"]})
+    assert back.outcome == "not reproduced" and back.checks[0].remark == "the other way round"
+
+
+def test_an_order_is_judged_seed_by_seed():
+    # The seeds differ far more than the disciplines, but always in the same way.
+    v = judged({"of": "droptail", "above": "red"}, {"droptail": [0.11, 0.21, 0.31], "red": [0.10, 0.20, 0.30]})
+    assert v.outcome == "reproduced"
+
+
+def test_limits_judge_the_mean_and_say_when_it_is_close():
+    band = {"of": "red", "between": [0.07, 0.13]}
+    assert judged(band, {"red": [0.10, 0.101, 0.099]}).checks[0].remark == ""
+    close = judged(band, {"red": [0.12, 0.15, 0.11]})
+    assert close.outcome == "reproduced" and close.checks[0].remark.startswith("close")
+    assert judged(band, {"red": [0.2, 0.2, 0.2]}).outcome == "not reproduced"
+    published = {"of": "red", "published": 0.1, "tolerance": 0.1}
+    assert judged(published, {"red": [0.109] * 3}).outcome == "reproduced"
+    assert judged(published, {"red": [0.111] * 3}).outcome == "not reproduced"
+
+
+def test_what_was_not_run_is_not_testable_and_does_not_pass_for_a_yes():
+    assert judged({"of": "red", "above": "blue"}, {"red": [0.1, 0.1]}).outcome == "not testable"
+    v = judged({"order": ["droptail", "red", "blue"]}, {"droptail": [0.2, 0.21], "red": [0.1, 0.11]})
+    assert v.outcome == "reproduced" and "1 of 2 checks were not run" in v.note
+
+
+def test_infinite_ratios_are_above_any_limit():
+    assert MEASURES["three_sigma"].compute(np.array([1.0, 9.0]), 5.0) == math.inf
+    v = judged({"of": "red", "above": 2.0}, {"red": [math.inf, 3.0]})
+    assert v.outcome == "reproduced"
+    json.dumps(v.as_dict(), allow_nan=False)
+
+
+def test_measures_of_a_queue_by_cycles():
+    t = np.arange(0, 100, 0.1)
+    q = 100 - 60 * (1 - (t % 10) / 10)  # full at every tenth second, then down to 40
+    q[t % 10 < 0.05] = 40
+    at = overflows(q, 100)
+    assert len(at) == 9
+    assert np.allclose(np.diff(t[at]), 10)
+    assert MEASURES["queue_drop"].compute(t, q, 100) == pytest.approx(60)
+    assert MEASURES["cycle"].compute(t, q, 100) == pytest.approx(10)
+    assert MEASURES["empty"].compute(t, q, 100) == 0
+
+
+# ------------------------------------------------------------------------------------------------------ command line
+
+
+def test_list_names_studies_and_experiments():
+    r = CliRunner().invoke(cli, ["reproduce", "--list", "--json"])
+    listed = next(s for s in json.loads(r.stdout)["studies"] if s["id"] == NAME)
+    ids = [e["id"] for e in listed["experiments"]]
+    for e in ("E2.1", "E2.T4", "E3.3", "E3.4", "E3.5", "E3.8"):
+        assert f"{NAME}/{e}" in ids
+    text = CliRunner().invoke(cli, ["reproduce", "--list"]).stdout
+    assert f"{NAME}/E3.4" in text and max(map(len, text.splitlines())) <= 100
+
+
+def test_one_experiment_from_the_command_line(tmp_path):
+    args = ["reproduce", f"{NAME}/E2.4", "--quick", "--out", str(tmp_path / "o"), "--json", "--set", "duration=20s"]
+    r = CliRunner().invoke(cli, args)
+    assert r.exit_code == 0, r.output
+    d = json.loads(r.stdout)
+    assert d["experiments"] == ["E2.4"] and d["runs"] == 1 and d["failed"] == []
+    assert {v["id"] for v in d["verdicts"]} >= {"R1-4167", "2"}
+    assert (tmp_path / "o" / "report.html").is_file()
+    assert all((tmp_path / "o" / f).is_file() for f in d["figures"] + d["tables"])
+
+
+def test_the_verdict_table_fits_a_terminal(honest):
+    for width in (80, 100):
+        text = reproduce.verdict_text(honest.verdicts, width)
+        assert max(map(len, text.splitlines())) <= width
+
+
+@pytest.mark.parametrize(
+    "args", [["nothing"], [f"{NAME}/E9"], [NAME, "--discipline", "codel=red"], [NAME, "--discipline", "x"]]
+)
+def test_wrong_input_ends_with_status_2(args):
+    assert CliRunner().invoke(cli, ["reproduce", *args]).exit_code == 2
