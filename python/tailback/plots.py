@@ -201,7 +201,10 @@ def curves(
     axes[0][0].set_ylabel(ylabel)
     if limits is None:
         low, high = axes[0][0].get_ylim()
-        axes[0][0].set_ylim(min(0.0, low) if low < 0.5 * high else low, high)
+        values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
+        # A wide band must not drag a quantity that cannot be negative below zero.
+        positive = bool(values) and min(values) >= 0
+        axes[0][0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
     fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)

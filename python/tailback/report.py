@@ -154,11 +154,12 @@ def _row(v: dict) -> str:
     if v["reference"]:
         asked += f"; reference {v['reference']}"
     measured = v["measured"] if outcome != "not testable" else "not run"
+    measured, asked = (escape(x).replace("; ", "<br>") for x in (measured, asked))
     seeds = str(v["seeds"]) if v["seeds"] else ""
     return (
         f'<tr><td class="{kind}">{word}</td>'
         f'<td>{escape(v["sentence"])} <span class="source">[{escape(_origin(v))}]</span>{why}{note}{checks}</td>'
-        f'<td data-name="Measured">{escape(measured)}</td><td data-name="Asked">{escape(asked)}</td>'
+        f'<td data-name="Measured">{measured}</td><td data-name="Asked">{asked}</td>'
         f'<td data-name="Seeds">{seeds}</td></tr>'
     )
 

@@ -117,6 +117,8 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
     axis = next((name for name in labels if _numbers(results.links[name] if len(results.links) else [])), None)
     if axis is not None:
         first = results.links["name"][0]
+        unit_of_axis = str(results.links[axis][0]).partition(" ")[2]
+        xlabel = f"{axis} ({unit_of_axis})" if unit_of_axis else axis
         for column, title, scale, unit in (
             ("utilisation", "utilisation", 100, "%"),
             ("loss_rate", "loss", 100, "%"),
@@ -124,14 +126,14 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
         ):
             lines = _curves(results.links, "name", first, labels, axis, column, scale)
             keep(
-                plots.curves([("", lines)], axis, f"{title} of {first} ({unit})", log_x=_wide(lines)),
+                plots.curves([("", lines)], xlabel, f"{title} of {first} ({unit})", log_x=_wide(lines)),
                 column,
                 f"{title.capitalize()} of {first} over {axis}. Bands: 95 % intervals.",
             )
         groups = list(dict.fromkeys(results.groups["group"]))[:4]
         panels = [(g, _curves(results.groups, "group", g, labels, axis, "goodput_wire_bps_mean", 1e-6)) for g in groups]
         keep(
-            plots.curves(panels, axis, "goodput a flow (Mbit/s)", log_x=_wide(panels[0][1])),
+            plots.curves(panels, xlabel, "goodput a flow (Mbit/s)", log_x=_wide(panels[0][1])),
             "goodput",
             f"Mean goodput of the flows of each group over {axis}. Bands: 95 % intervals.",
         )

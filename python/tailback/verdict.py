@@ -350,7 +350,7 @@ def _required(c: dict, m) -> str:
         return f"{c['between'][0]:g} to {c['between'][1]:g}{unit}"
     for key in ("above", "below", "near"):
         if key in c:
-            return f"{key} {c[key]:g}{unit}" if not isinstance(c[key], str) else f"{key} {c[key]}"
+            return f"{key} {c[key]:g}{unit}" if not isinstance(c[key], str) else f"{key} the other discipline"
     return ""
 
 

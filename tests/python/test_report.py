@@ -85,7 +85,7 @@ def test_a_sweep_over_a_number_draws_curves(tmp_path):
     }
     Plan.product(SCENARIO.split("[record.q]")[0], axes, replications=2).execute(tmp_path / "o")
     report.write(tmp_path / "o")
-    text, page = check(tmp_path / "o" / "report.html")
+    _, page = check(tmp_path / "o" / "report.html")
     assert page.images == 4
     assert (tmp_path / "o" / "figures" / "utilisation.pdf").is_file()
 
