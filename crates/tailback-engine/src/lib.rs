@@ -12,6 +12,7 @@ pub mod impair;
 pub mod network;
 pub mod packet;
 pub mod plan;
+mod prefetch;
 pub mod port;
 pub mod record;
 pub mod results;

@@ -66,6 +66,12 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 { None } else { self.slots.get(self.head) }
     }
 
+    /// The entry `k` places behind the oldest.
+    #[inline]
+    pub fn peek(&self, k: usize) -> Option<&T> {
+        if k < self.len { self.slots.get((self.head + k) & (self.slots.len() - 1)) } else { None }
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.len

@@ -2,9 +2,10 @@
 
 use super::Sim;
 use crate::event::EventKind;
-use crate::flow::Flow;
+use crate::flow::{Carrier, Flow};
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::{Explicit, NO_EDGE, Port, PortStats, Queue};
+use crate::prefetch::prefetch;
 use crate::record::{Fate, LogRow, Recorder, Source};
 use tailback_base::{Duration, Ecn, Packet, Request, Time};
 use tailback_queue::{DropReason, Line, MarkReason, Out, Place, ProbeId, Service};
@@ -68,6 +69,12 @@ impl Out<SimPacket> for Outlet<'_> {
         }
     }
 }
+
+/// Wires shorter than this belong to small networks, whose state is near anyway.
+const LONG_WIRE: usize = 8192;
+/// How many packets ahead a flow's own state is fetched, and what its state points to.
+const AHEAD_FAR: usize = 16;
+const AHEAD_NEAR: usize = 8;
 
 impl Sim {
     /// A packet reaches the head of a port: conditioner, impairments, queue.
@@ -295,6 +302,10 @@ impl Sim {
         if let Some(next) = p.wire.front() {
             self.events.push_delivery(next.arrives, port, next.packet.born());
         }
+        if p.wire.len() > LONG_WIRE {
+            self.look_ahead(port);
+        }
+        let p = &mut self.ports[port as usize];
         let mut packet = f.packet;
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
@@ -310,6 +321,26 @@ impl Sim {
             self.offer(next, packet);
         } else {
             self.arrive(packet);
+        }
+    }
+
+    /// Bring near what the next packets of a long wire will need.
+    fn look_ahead(&self, port: u32) {
+        let wire = &self.ports[port as usize].wire;
+        if let Some(f) = wire.peek(AHEAD_FAR) {
+            let flow = f.packet.flow_id().0 as usize;
+            prefetch(&self.ways[flow]);
+            prefetch(&self.flows[flow]);
+        }
+        if let Some(f) = wire.peek(AHEAD_NEAR) {
+            let (id, back) = (f.packet.flow_id().0 as usize, f.packet.is_backward());
+            let route = self.ways[id][usize::from(back)];
+            if f.packet.hop() + 1 < usize::from(route.len) {
+                let next = self.routes[route.start as usize + f.packet.hop() + 1];
+                prefetch(&self.ports[next as usize]);
+            } else if let Carrier::Connection(ends) = &self.flows[id].carrier {
+                prefetch(&*ends[usize::from(!back)]);
+            }
         }
     }
 
