@@ -213,6 +213,18 @@ def test_a_failed_run_is_a_row_among_others(tmp_path) -> None:
     assert len(e.value.result.groups) == 2
 
 
+def test_a_plan_of_failures_is_stored_and_tried_again(tmp_path) -> None:
+    for _ in range(2):
+        with pytest.raises(tb.RunError) as e:
+            lab(Raises).run(duration="3s", replications=2, out=tmp_path / "o")
+        r = e.value.result
+        assert r.store_error is None and r.report["reused"] == 0
+        assert len(r.flows) == 0 and "goodput_bps" in r.flows
+    again = tb.load_result(tmp_path / "o")
+    assert list(again.runs["status"]) == ["failed"] * 2 and "no run was finished" in again.summary()
+    assert again.to_dict()["flows"] == []
+
+
 def test_out_is_for_its_call_only() -> None:
     Keeps.kept = None
     lab(Keeps).run(duration="1s")
