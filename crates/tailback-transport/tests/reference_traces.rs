@@ -158,6 +158,7 @@ fn run(variant: &str, case: &str) -> Vec<Row> {
     let forced = case.starts_with("force");
     let mut s = Settings::defaults(&MODEL)
         .with("profile", "ns2")
+        .with("clock_phase", "5560us")
         .with("variant", variant)
         .with("payload", "960B");
     s = s.with("window_cap", if forced { "28 packets" } else { "10000 packets" });

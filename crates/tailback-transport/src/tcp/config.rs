@@ -99,7 +99,8 @@ pub struct Config {
     pub initial_rto: Duration,
     pub max_rto: Duration,
     pub clock_granularity: Duration,
-    pub clock_phase: Duration,
+    /// `None`: each sender has its own.
+    pub clock_phase: Option<Duration>,
     pub rto_form: RtoForm,
     pub timestamps: bool,
     pub delayed_ack: u32,
@@ -231,7 +232,10 @@ impl Config {
             initial_rto: time("initial_rto"),
             max_rto,
             clock_granularity: time("clock_granularity"),
-            clock_phase: time("clock_phase"),
+            clock_phase: match from("clock_phase").get("clock_phase") {
+                Value::None => None,
+                _ => Some(time("clock_phase")),
+            },
             rto_form: if word("rto_form") == "ticks" {
                 RtoForm::Ticks
             } else {

@@ -38,8 +38,37 @@ pub use receiver::Receiver;
 pub use sender::Sender;
 
 use std::sync::Arc;
+use tailback_base::{Duration, Stream};
 
-/// Both ends of a connection.
+/// Both ends of a connection. A clock phase that is not given is 0: nothing here is random.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     (Sender::new(cfg.clone()), Receiver::new(cfg.clone()))
+}
+
+/// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: the phase of a ticking clock.
+pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
+    let (sender, receiver) = new_pair(cfg);
+    if cfg.clock_phase.is_some() || cfg.rto_form != config::RtoForm::Ticks {
+        return (sender, receiver);
+    }
+    let phase = Duration((rng.uniform() * cfg.clock_granularity.0 as f64) as u64);
+    (sender.with_clock_phase(phase), receiver)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::testing::config;
+
+    #[test]
+    fn only_a_ticking_clock_without_a_phase_draws_one() {
+        let drawn = |values: &[(&str, &str)]| {
+            let (mut rng, untouched) = (Stream::new(1, "x"), Stream::new(1, "x").bits());
+            draw_pair(&Arc::new(config(values)), &mut rng);
+            rng.bits() != untouched
+        };
+        assert!(drawn(&[("profile", "ns2")]));
+        assert!(!drawn(&[("profile", "ns2"), ("clock_phase", "0s")]));
+        assert!(!drawn(&[]));
+    }
 }

@@ -103,8 +103,8 @@ static PARAMS: &[Param] = &[
         "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
     Param::new("rto_form", Kind::Choice(&["rfc6298", "ticks"]), "rfc6298",
         "Real arithmetic with G as a floor of the variance term, or whole ticks of the clock in fixed point.", "RFC 6298 section 2; ticks: BSD, ns-2.35"),
-    Param::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "0s",
-        "In ticks: how long before time 0 the clock ticked last.", "boot_time_ of ns-2.35"),
+    Param::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "none",
+        "In ticks: how long before time 0 the clock ticked last; without it each sender draws its own, uniform in a tick.", "boot_time_ of ns-2.35"),
     Param::new("timestamps", Kind::Bool, "true",
         "A round-trip sample from every ACK, retransmissions included.", "RFC 7323"),
 

@@ -55,7 +55,6 @@ pub static BUILT_IN: &[BuiltIn] = &[
             ("min_rto", "200ms"),
             ("initial_rto", "3s"),
             ("clock_granularity", "10ms"),
-            ("clock_phase", "5560us"),
             ("rto_form", "ticks"),
             ("delayed_ack", "1"),
             ("delayed_ack_timeout", "100ms"),

@@ -25,8 +25,8 @@ const CLOBBER_ABOVE: u32 = 8;
 enum Estimate {
     /// Seconds; no sample yet while srtt is negative.
     Real { srtt: f64, rttvar: f64 },
-    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0.
-    Ticks { srtt: i32, rttvar: i32 },
+    /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: since the last tick at time 0.
+    Ticks { srtt: i32, rttvar: i32, phase: Duration },
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +50,7 @@ impl Rto {
             RtoForm::Ticks => Estimate::Ticks {
                 srtt: 0,
                 rttvar: (12.0 / c.clock_granularity.seconds()) as i32 * 4,
+                phase: c.clock_phase.unwrap_or_default(),
             },
         };
         Rto {
@@ -57,6 +58,13 @@ impl Rto {
             current: c.initial_rto,
             srtt: None,
             backoff: 1,
+        }
+    }
+
+    /// Move the ticks of this sender's clock.
+    pub fn set_phase(&mut self, to: Duration) {
+        if let Estimate::Ticks { phase, .. } = &mut self.estimate {
+            *phase = to;
         }
     }
 
@@ -79,12 +87,12 @@ impl Rto {
                 self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
                 self.srtt = Some(Duration::from_seconds(*srtt));
             }
-            Estimate::Ticks { srtt, rttvar } => {
+            Estimate::Ticks { srtt, rttvar, phase } => {
                 let tick = c.clock_granularity.seconds();
                 let ticks = if c.timestamps {
                     (now.since(sent).seconds() / tick + 0.5) as i32
                 } else {
-                    ticks_between(sent, now, c.clock_phase, tick)
+                    ticks_between(sent, now, *phase, tick)
                 };
                 let r = ticks.max(1);
                 if *srtt != 0 {
@@ -118,7 +126,7 @@ impl Rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
             }
-            Estimate::Ticks { srtt, rttvar } => {
+            Estimate::Ticks { srtt, rttvar, .. } => {
                 if self.backoff < MOST_BACKOFF_IN_TICKS {
                     self.backoff *= 2;
                 }
@@ -169,8 +177,8 @@ impl Rto {
 
 /// A round trip in whole ticks, counted from the tick before the segment was sent.
 ///
-/// Where the ticks lie is the clock's phase. In the reference it is a random number; the sixteen traces, which log every
-/// change of srtt, pin it down to between 5.54 and 5.58 ms after the last tick.
+/// Where the ticks lie is the clock's phase. In the reference each sender has a random one; the sixteen traces, which log
+/// every change of srtt, pin theirs down to between 5.54 and 5.58 ms after the last tick.
 fn ticks_between(sent: Time, now: Time, phase: Duration, tick: f64) -> i32 {
     let round_trip = now.seconds() - sent.seconds();
     let started = sent.seconds() + phase.seconds();
@@ -229,7 +237,7 @@ mod tests {
         assert_eq!(ticks(100_000_000, 144_768_000, 5560), 5);
         assert_eq!(ticks(144_768_000, 198_752_000, 5560), 5);
         assert_eq!(ticks(109_000_000, 121_000_000, 0), 2);
-        let c = config(&[("profile", "ns2")]);
+        let c = config(&[("profile", "ns2"), ("clock_phase", "5560us")]);
         let mut rto = Rto::new(&c);
         assert_eq!(rto.timeout(&c), Duration::from_millis(3000));
         rto.sample(Time(100_000_000), Time(144_768_000), 1, &c);

@@ -82,6 +82,13 @@ impl Sender {
         }
     }
 
+    /// Where the ticks of this sender's clock lie, see `clock_phase`.
+    #[must_use]
+    pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
+        self.core.rto.set_phase(phase);
+        self
+    }
+
     /// Congestion window, bytes, without fast-recovery inflation.
     pub fn cwnd(&self) -> f64 {
         self.core.cc.cwnd()
