@@ -5,6 +5,7 @@
 //! in Rust use [`network::Network`] directly; `tests/walls/` shows each in 50 lines.
 
 pub mod app;
+pub mod books;
 pub mod event;
 pub mod flow;
 pub mod histogram;

@@ -1,0 +1,50 @@
+//! The books of a port: every packet that came in went out, was dropped, or is still there.
+
+use crate::port::Queue;
+use crate::sim::Sim;
+
+/// Packets of one port, in all since the start of statistics, and now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Books {
+    pub arrived: u64,
+    pub delivered: u64,
+    pub dropped: u64,
+    /// In the queue, on the line and on the wire. What an impairment or a conditioner holds has not arrived yet.
+    pub inside: u64,
+}
+
+impl Books {
+    /// Whether nothing is lost or made up. Holds for a run without warm-up: a later start of statistics finds packets
+    /// inside that it did not see arrive.
+    pub fn balance(&self) -> bool {
+        self.arrived == self.delivered + self.dropped + self.inside
+    }
+}
+
+impl Sim {
+    /// The books of the port of this number.
+    pub fn books(&self, port: u32) -> Books {
+        let p = &self.ports[port as usize];
+        let queued = match &p.queue {
+            // One ring holds queue and wire together.
+            Queue::Fused(_) => 0,
+            Queue::Explicit(e) => e.queue.backlog().packets,
+        };
+        Books {
+            arrived: p.stats.arrived_packets,
+            delivered: p.stats.delivered_packets,
+            dropped: p.stats.dropped(),
+            inside: queued + p.wire.len() as u64,
+        }
+    }
+
+    /// How many ports there are: two a link.
+    pub fn ports(&self) -> u32 {
+        self.ports.len() as u32
+    }
+
+    /// Entries of the event list, live and outdated.
+    pub fn pending_events(&self) -> usize {
+        self.events.len()
+    }
+}
