@@ -55,6 +55,8 @@ impl Sim {
         }
         for p in dropped {
             let mut out = self.outlet(port);
+            out.stats.arrived_packets += 1;
+            out.stats.arrived_bytes += u64::from(p.wire.size());
             out.drop_wire(&p.wire, Place::Arriving, DropReason::Penalty);
         }
         for (to, what) in messages {

@@ -14,7 +14,7 @@ use tailback_queue::{DropReason, Line, MarkReason, Out, Place, ProbeId, Service}
 pub(super) struct Outlet<'a> {
     port: u32,
     now: Time,
-    stats: &'a mut PortStats,
+    pub(super) stats: &'a mut PortStats,
     flows: &'a mut [Flow],
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
