@@ -79,6 +79,11 @@ pub struct Snapshot {
 }
 
 impl Flow {
+    /// Its connection is over and nothing of it is in flight.
+    pub fn is_reusable(&self) -> bool {
+        self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
+    }
+
     pub fn snapshot(&self, now: Time) -> Snapshot {
         let (sender, delivered) = match &self.carrier {
             Carrier::Connection([source, destination]) => (source.report(now), destination.received_bytes()),

@@ -45,7 +45,7 @@ impl Sim {
                     self.news.push((flow.app, AppInput::Request { flow: id }));
                     self.tell();
                 }
-                _ => {}
+                _ => self.reuse_if_done(id),
             }
             return;
         }
@@ -152,8 +152,7 @@ impl Sim {
 
     /// Give a slot back once its connection is over and nothing of it is in flight.
     pub(super) fn reuse_if_done(&mut self, id: FlowId) {
-        let f = &self.flows[id.0 as usize];
-        if matches!(f.carrier, Carrier::Closed) && f.in_flight == 0 {
+        if self.flows[id.0 as usize].is_reusable() {
             self.free_flows.push(id.0);
         }
     }
@@ -185,6 +184,10 @@ impl Sim {
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
         let flow_id = about.flow_id();
         let flow = &mut self.flows[flow_id.0 as usize];
+        if matches!(flow.carrier, Carrier::Closed) {
+            // Nobody is left to hear it, and the slot may be free already.
+            return;
+        }
         let [came, back] = {
             let [there, back] = self.ways[flow_id.0 as usize];
             if about.is_backward() { [back, there] } else { [there, back] }

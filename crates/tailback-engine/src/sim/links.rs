@@ -19,6 +19,7 @@ pub(super) struct Outlet<'a> {
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
     requests: &'a mut Vec<(u32, WirePacket, Request)>,
+    free_flows: &'a mut Vec<u32>,
 }
 
 impl Outlet<'_> {
@@ -35,6 +36,9 @@ impl Outlet<'_> {
         f.in_flight -= 1;
         if !p.is_backward() {
             f.stats.dropped += 1;
+        }
+        if f.is_reusable() {
+            self.free_flows.push(p.flow_id().0);
         }
         self.extras.release(p);
         self.log(p, Fate::Dropped(place, why));
@@ -137,6 +141,7 @@ impl Sim {
             extras: &mut self.extras,
             recorder: &mut self.recorder,
             requests: &mut self.requests,
+            free_flows: &mut self.free_flows,
         }
     }
 
@@ -154,6 +159,7 @@ impl Sim {
             extras: &mut self.extras,
             recorder: &mut self.recorder,
             requests: &mut self.requests,
+            free_flows: &mut self.free_flows,
         };
         Some((e, line, out))
     }
