@@ -86,7 +86,12 @@ impl Sim {
             return;
         }
         self.edges[edge as usize].timer_at = Time::NEVER;
-        self.edge_call(edge, |c, now, out| c.on_timer(now, out));
+        self.edge_call(edge, |c, now, out| {
+            // It may have been put off, or given up, since.
+            if c.next_timer().is_some_and(|t| t <= now) {
+                c.on_timer(now, out);
+            }
+        });
     }
 
     pub(super) fn on_message(&mut self, slot: u32) {

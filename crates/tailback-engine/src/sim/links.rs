@@ -268,6 +268,10 @@ impl Sim {
             return;
         }
         e.timer_at = Time::NEVER;
+        if e.queue.next_timer().is_none_or(|t| t > now) {
+            // It was put off, or given up, since.
+            return self.after_queue_call(port);
+        }
         e.queue.on_timer(&line, &mut out);
         // The timer may have opened a gate.
         let stored = e.queue.backlog().packets > 0;
