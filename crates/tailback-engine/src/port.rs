@@ -228,7 +228,8 @@ impl Port {
         if let Some(h) = &mut stats.sojourn {
             h.add(start - now);
         }
-        let service = clock.service(bytes, idle);
+        // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
+        let service = clock.service(bytes, *free_at < now);
         stats.busy_ns += service.0;
         *free_at = start + service;
         let was_empty = wire.is_empty();
