@@ -299,8 +299,12 @@ impl Sim {
         if p.watched {
             self.record_port(port);
         }
-        while let Some((port, about, r)) = self.requests.pop() {
-            self.send_request(port, &about, r);
+        if !self.requests.is_empty() {
+            let mut requests = std::mem::take(&mut self.requests);
+            for (port, about, r) in requests.drain(..) {
+                self.send_request(port, &about, r);
+            }
+            self.requests = requests;
         }
     }
 
