@@ -5,7 +5,7 @@
 //! so is anything a user writes, such as a server farm with a million short connections.
 
 use crate::packet::SimPacket;
-use tailback_base::{FlowId, Stream, Time};
+use tailback_base::{FlowId, Request, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
 /// The two ends of a flow.
@@ -16,7 +16,7 @@ pub enum Side {
 }
 
 /// What an application is told.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub enum AppInput {
     /// Its start time has come.
     Start,
@@ -29,7 +29,7 @@ pub enum AppInput {
     /// A datagram of one of its flows arrived.
     Datagram { flow: FlowId, bytes: u32 },
     /// A control packet reached the source of one of its datagram flows.
-    Request { flow: FlowId },
+    Request { flow: FlowId, request: Request },
 }
 
 /// A node of the network.

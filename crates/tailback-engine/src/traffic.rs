@@ -196,7 +196,7 @@ impl Application for Source {
 /// The flow an event is about, for applications that own several.
 pub fn flow_of(e: &AppInput) -> Option<FlowId> {
     match e {
-        AppInput::Transport { flow, .. } | AppInput::Datagram { flow, .. } | AppInput::Request { flow } => Some(*flow),
+        AppInput::Transport { flow, .. } | AppInput::Datagram { flow, .. } | AppInput::Request { flow, .. } => Some(*flow),
         _ => None,
     }
 }

@@ -41,8 +41,8 @@ impl Sim {
                     ends[side as usize].on_request(r, now);
                     self.pump(id, side);
                 }
-                (Carrier::Datagrams { .. }, Some(_)) if flow.app != NO_APP => {
-                    self.news.push((flow.app, AppInput::Request { flow: id }));
+                (Carrier::Datagrams { .. }, Some(request)) if flow.app != NO_APP => {
+                    self.news.push((flow.app, AppInput::Request { flow: id, request }));
                     self.tell();
                 }
                 _ => self.reuse_if_done(id),
