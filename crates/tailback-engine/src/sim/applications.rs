@@ -124,7 +124,14 @@ impl Net for View<'_> {
     fn close(&mut self, flow: FlowId, side: Side) {
         let now = self.sim.now;
         if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
-            ends[side as usize].close(now);
+            let end = &mut ends[side as usize];
+            let was_closed = end.is_closed();
+            end.close(now);
+            if !was_closed && end.is_closed() {
+                // Nothing was ever written, so no acknowledgement will bring the news.
+                let event = AppEvent::Closed;
+                self.sim.news.push((self.app, AppInput::Transport { flow, side, event }));
+            }
             self.sim.pump(flow, side);
         }
     }
