@@ -212,14 +212,17 @@ impl Port {
             fused.waiting_bytes = 0;
         } else {
             fused.drain(now);
-            let full = match fused.limit {
-                Size::Unlimited => false,
-                Size::Packets(n) => fused.starts.len() as u64 >= n,
-                Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
-            };
-            if full {
-                return None;
-            }
+        }
+        // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
+        let full = match fused.limit {
+            Size::Unlimited => false,
+            Size::Packets(n) => fused.starts.len() as u64 >= n,
+            Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
+        };
+        if full {
+            return None;
+        }
+        if !idle {
             fused.starts.push((start, bytes));
             fused.waiting_bytes += u64::from(bytes);
             stats.queue_ns += start.0 - now.0;
