@@ -94,7 +94,7 @@ pub struct Source {
 }
 
 impl Source {
-    /// `header`: bytes added to each datagram on the wire. `connection`: write bytes instead of sending datagrams.
+    /// `header`: bytes of each datagram that are no payload. `connection`: write bytes instead of sending datagrams.
     pub fn new(pattern: Pattern, sizes: Sizes, header: u32, connection: bool) -> Source {
         Source { pattern, sizes, header, connection, next_ns: 0.0, on_until: Time::NEVER }
     }
@@ -105,9 +105,7 @@ impl Source {
         if self.connection {
             net.write(flow, Side::Source, Amount::Bytes(u64::from(bytes)));
         } else {
-            let bytes = (bytes + self.header).min(PACKET_BYTES.1);
-            net.datagram(flow, bytes, self.header);
-            return bytes;
+            net.datagram(flow, bytes, self.header.min(bytes));
         }
         bytes
     }
@@ -120,7 +118,7 @@ impl Source {
                 if jitter > 0.0 { even * (1.0 + jitter * (2.0 * rng.uniform() - 1.0)) } else { even }
             }
             // Gaps do not depend on the size just drawn: arrivals are Poisson whatever the sizes.
-            Pattern::Poisson { rate } => rng.exponential((self.sizes.mean() + f64::from(self.header)) * 8e9 / rate.bits_per_second()),
+            Pattern::Poisson { rate } => rng.exponential(self.sizes.mean() * 8e9 / rate.bits_per_second()),
             Pattern::OnOff { rate, .. } => f64::from(bytes) * 8e9 / rate.bits_per_second(),
             Pattern::Bulk | Pattern::Transfer { .. } => f64::INFINITY,
         }
