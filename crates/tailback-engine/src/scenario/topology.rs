@@ -1,7 +1,7 @@
 //! Topology helpers: well-known networks written out as the link tables they stand for, before anything else looks.
 //!
 //! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
-//! parking lot can differ from the others.
+//! parking lot can differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
@@ -150,7 +150,7 @@ pub fn first_link(topology: &Node) -> &'static str {
 fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {
     for given in own.node.entries() {
         match entries.iter_mut().find(|e| e.key == given.key) {
-            Some(e) => *e = given.clone(),
+            Some(e) => e.node = refine(e, given),
             None => entries.push(given.clone()),
         }
     }
@@ -161,10 +161,46 @@ fn lay_over(mut entries: Vec<Entry>, own: Entry) -> Entry {
     }
 }
 
+/// A model without its `kind`, such as `queue = { buffer = "200 packets" }`, changes values of the one underneath.
+fn refine(under: &Entry, given: &Entry) -> Node {
+    if !matches!(given.node.tree, Tree::Table(_)) || given.node.get("kind").is_some() {
+        return given.node.clone();
+    }
+    let base = match &under.node.tree {
+        Tree::Table(entries) => entries.clone(),
+        Tree::Scalar(Raw::Text(_)) => vec![Entry {
+            key: "kind".into(),
+            key_at: under.key_at.clone(),
+            node: under.node.clone(),
+        }],
+        _ => return given.node.clone(),
+    };
+    lay_over(base, given.clone()).node
+}
+
 fn size(node: &Node) -> usize {
     match &node.tree {
         Tree::Scalar(_) => 1,
         Tree::List(list) => 1 + list.iter().map(size).sum::<usize>(),
         Tree::Table(entries) => 1 + entries.iter().map(|e| size(&e.node)).sum::<usize>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::scenario::load_text;
+    use tailback_base::Size;
+
+    #[test]
+    fn one_value_of_a_helper_s_queue_can_be_changed() {
+        for queue in ["\"drr\"", "{ kind = \"drr\", quantum = \"500B\" }"] {
+            let text = format!(
+                "duration = \"1s\"\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"1ms\", queue = {queue} }}\n[flows.a]\n"
+            );
+            let set = ["link.bottleneck.queue.buffer=200 packets".to_string()];
+            let spec = load_text(&text, "test", &set).unwrap().spec;
+            let queue = &spec.links[0].forward.queue;
+            assert_eq!((queue.model.name, queue.size("buffer")), ("drr", Size::Packets(200)));
+        }
     }
 }
