@@ -1,99 +1,191 @@
-//! What the validation tests share: scenarios run on all cores, columns out of tables, and Student's t.
+//! What the end-to-end tests share: short names for quantities, small applications, and the check of every link's books.
 #![allow(dead_code)]
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use tailback_engine::plan::execute::Results;
-use tailback_engine::plan::{Combination, Execution, Plan};
-use tailback_engine::results::{Data, Table};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Time};
+use tailback_engine::app::{AppInput, Application, Ends, Net, Side};
+use tailback_engine::network::{Built, Direction, Network, QueueChoice, Transport};
+use tailback_engine::packet::SimPacket;
+use tailback_engine::results::outcome::{Frame, Outcome};
+use tailback_engine::results::table::{Data, Table};
+use tailback_engine::run::{Hooks, connection_of, run};
+use tailback_engine::scenario::load_text;
+use tailback_queue::QueueDiscipline;
+use tailback_transport::{Amount, tcp};
 
-/// A path in the repository.
-pub fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+pub fn ms(n: u64) -> Duration {
+    Duration::from_millis(n)
 }
 
-/// One point of a plan: a name and what it changes in the base scenario.
-pub fn point(name: &str, overrides: &[String]) -> Combination {
-    Combination {
-        labels: vec![("point".into(), name.into())],
-        overrides: overrides.to_vec(),
+/// An instant, in milliseconds.
+pub fn at(n: u64) -> Time {
+    Time::ZERO + ms(n)
+}
+
+pub fn mbps(n: u64) -> BitRate {
+    BitRate(n * 1_000_000)
+}
+
+/// A list that a toy writes and the test reads when the run is over.
+pub type Log<T> = Rc<RefCell<Vec<T>>>;
+
+pub fn log<T>() -> Log<T> {
+    Rc::new(RefCell::new(Vec::new()))
+}
+
+/// An unlimited FIFO that takes no time.
+pub fn wire(delay: Duration) -> Direction {
+    Direction::new(BitRate(100_000_000_000_000), delay)
+}
+
+/// A line with this discipline before it.
+pub fn line(rate: BitRate, delay: Duration, queue: impl QueueDiscipline<SimPacket> + 'static) -> Direction {
+    Direction::new(rate, delay).with(QueueChoice::Discipline(Box::new(queue)))
+}
+
+/// A line with a drop-tail FIFO before it.
+pub fn drop_tail(rate: BitRate, delay: Duration, limit: Size) -> Direction {
+    Direction::new(rate, delay).with(QueueChoice::DropTail(limit))
+}
+
+/// Both ends of a TCP connection with these parameters over the defaults.
+pub fn tcp_ends(parameters: &[(&str, &str)]) -> Ends {
+    connection_of(&tcp_config(parameters))
+}
+
+pub fn tcp_config(parameters: &[(&str, &str)]) -> Arc<tcp::Config> {
+    let defaults = Settings::defaults(&tcp::MODEL);
+    let settings = parameters.iter().fold(defaults, |s, (name, text)| s.with(name, text));
+    Arc::new(tcp::Config::resolve(&settings, &[]).expect("good parameters"))
+}
+
+pub const DATAGRAMS: Transport = Transport::Datagrams { ecn: Ecn::NotEct };
+
+/// Sends datagrams of these sizes at these instants, and notes what it hears with the time.
+pub struct Script {
+    pub sends: Vec<(Time, u32)>,
+    pub next: usize,
+    pub heard: Log<(Time, AppInput)>,
+}
+
+impl Script {
+    pub fn new(sends: Vec<(Time, u32)>) -> Script {
+        Script {
+            sends,
+            next: 0,
+            heard: log(),
+        }
+    }
+
+    /// `n` datagrams of `bytes`, `gap` apart, the first at `from`.
+    pub fn regular(from: Time, gap: Duration, n: u64, bytes: u32) -> Script {
+        Script::new((0..n).map(|i| (Time(from.0 + i * gap.0), bytes)).collect())
     }
 }
 
-/// The points, each with so many seeds from 1 on.
-pub fn plan(base: &str, points: &[Combination], seeds: u64) -> Plan {
-    Plan::of_combinations(base, "test.toml", points, seeds, "test").unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// Run a plan on all cores, in memory.
-pub fn execute(plan: &Plan) -> Results {
-    let mut progress = |_: &_| true;
-    let results = plan.execute(Execution {
-        dir: None,
-        jobs: 0,
-        queues: HashMap::new(),
-        progress: &mut progress,
-    });
-    if let Some((run, why)) = &results.failure {
-        panic!("run {run:?} failed: {why}");
-    }
-    results
-}
-
-pub fn table<'a>(r: &'a Results, name: &str) -> &'a Table {
-    r.tables
-        .iter()
-        .find(|t| t.name == name)
-        .unwrap_or_else(|| panic!("no table {name}"))
-}
-
-pub fn texts(t: &Table, column: &str) -> Vec<String> {
-    match t.column(column).map(|c| &c.data) {
-        Some(Data::Text(v)) => v.iter().map(ToString::to_string).collect(),
-        _ => panic!("no column of text {column}"),
+impl Application for Script {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        let Some(flow) = net.own_flow() else { return };
+        match e {
+            AppInput::Start | AppInput::Wake => {
+                while self.sends.get(self.next).is_some_and(|s| s.0 <= net.now()) {
+                    net.datagram(flow, self.sends[self.next].1, 0);
+                    self.next += 1;
+                }
+                if let Some(s) = self.sends.get(self.next) {
+                    net.wake(s.0);
+                }
+            }
+            other => self.heard.borrow_mut().push((net.now(), other)),
+        }
     }
 }
 
-/// The values of `column` in the rows where each of `given` holds.
-pub fn values(t: &Table, column: &str, given: &[(&str, &str)]) -> Vec<f64> {
-    let all = t.reals(column).unwrap_or_else(|| panic!("no column {column}"));
-    let fits = |i: usize| {
-        given.iter().all(|(c, v)| match t.column(c).map(|c| &c.data) {
-            Some(Data::Text(x)) => *x[i] == **v,
-            _ => panic!("no column of text {c}"),
-        })
+/// Writes this much at the start and closes.
+pub struct Transfer(pub Amount);
+
+impl Application for Transfer {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        if let (AppInput::Start, Some(flow)) = (e, net.own_flow()) {
+            net.write(flow, Side::Source, self.0);
+            if self.0 != Amount::Unlimited {
+                net.close(flow, Side::Source);
+            }
+        }
+    }
+}
+
+pub fn build(net: Network) -> Built {
+    net.build().unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Every packet that came to a link left it, was dropped, or is there still.
+pub fn check_books(built: &Built) {
+    for port in 0..built.sim.ports() {
+        let b = built.sim.books(port);
+        assert!(b.balance(), "{}: {b:?}", built.port_names[port as usize]);
+    }
+}
+
+/// All tables of a run that ended at `to`.
+pub fn outcome(built: &Built, to: Time) -> Outcome {
+    let reported: Vec<u32> = (0..built.port_names.len() as u32).collect();
+    let frame = Frame {
+        port_names: &built.port_names,
+        reported: &reported,
+        groups: &built.group_names,
+        from: Time::ZERO,
+        to,
     };
-    (0..all.len()).filter(|i| fits(*i)).map(|i| all[i]).collect()
+    Outcome::read(&built.sim, &frame)
 }
 
-/// Mean, standard deviation and standard error of replications.
-#[derive(Clone, Copy, Debug)]
-pub struct Sample {
-    pub mean: f64,
-    pub sd: f64,
-    pub se: f64,
-    /// Half-width of the 95 % interval, Student t.
-    pub half: f64,
+/// Run a scenario given as text.
+pub fn run_text(text: &str) -> Outcome {
+    let loaded = load_text(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-pub fn sample(x: &[f64]) -> Sample {
-    let n = x.len() as f64;
-    let mean = x.iter().sum::<f64>() / n;
-    let sd = (x.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
-    let se = sd / n.sqrt();
-    Sample {
-        mean,
-        sd,
-        se,
-        half: t95(x.len()) * se,
+/// A cell of a table by the name of its column: a number, whatever it counts.
+pub fn number(t: &Table, column: &str, row: usize) -> f64 {
+    match &column_of(t, column).data {
+        Data::Count(v) => v[row] as f64,
+        Data::Real(v) => v[row],
+        Data::Text(_) => panic!("{column} holds text"),
     }
 }
 
-/// The two-sided 95 % point of Student's t for a sample of this size.
-pub fn t95(size: usize) -> f64 {
-    match size {
-        10 => 2.262,
-        20 => 2.093,
-        _ => panic!("no t for a sample of {size}"),
-    }
+/// The row whose cell in `column` is this text.
+pub fn row(t: &Table, column: &str, text: &str) -> usize {
+    let Data::Text(v) = &column_of(t, column).data else {
+        panic!("{column} holds numbers")
+    };
+    v.iter()
+        .position(|x| **x == *text)
+        .unwrap_or_else(|| panic!("no row {text}"))
+}
+
+/// A number of the row of a link, a flow or a group.
+pub fn of(t: &Table, name: &str, column: &str) -> f64 {
+    number(t, column, row(t, &t.columns[0].name.clone(), name))
+}
+
+fn column_of<'a>(t: &'a Table, name: &str) -> &'a tailback_engine::results::table::Column {
+    t.columns
+        .iter()
+        .find(|c| c.name == name)
+        .unwrap_or_else(|| panic!("no column {name}"))
+}
+
+/// The packets lost at a link for this reason.
+pub fn lost(o: &Outcome, link: &str, reason: &str) -> f64 {
+    let t = &o.losses;
+    let text = |c: &str, i: usize| match &column_of(t, c).data {
+        Data::Text(v) => v[i].to_string(),
+        _ => String::new(),
+    };
+    let rows = (0..t.rows()).filter(|i| text("link", *i) == link && text("reason", *i) == reason);
+    rows.map(|i| number(t, "packets", i)).sum()
 }

@@ -1,0 +1,27 @@
+//! The wall tests: toys of 50 lines at most, one for each thing a user of the traits may want to do, run in the
+//! simulator. They are the examples of the traits as well: read the one nearest to what you have in mind.
+//!
+//! | file | what a user writes |
+//! |---|---|
+//! | `dequeue_marker` | a discipline that drops and marks when a packet leaves; the same one driven by a plain loop |
+//! | `gate` | a discipline that says "not before t", and one with a timer that it puts off |
+//! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
+//! | `packet_pair` | a sender that paces pairs of probes, and a receiver that echoes |
+//! | `two_edges` | a marker at an edge that sees both directions and tells another edge |
+//! | `host_marker` | a marker in a host that follows the round-trip time of a flow |
+//! | `web` | an application that opens and closes connections while it runs |
+//! | `relabel` | a flow that changes its destination label, and disciplines that read it |
+//! | `random_eviction` | an admission that draws and evicts, in front of a scheduler of several queues |
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod dequeue_marker;
+mod gate;
+mod host_marker;
+mod packet_pair;
+mod quench;
+mod random_eviction;
+mod relabel;
+mod two_edges;
+mod web;
