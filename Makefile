@@ -1,6 +1,7 @@
 # make demo   build, run a published study in a short form, and say where its report is
 # make test   all tests
 # make bench  measure speed
+# make docs   pages made from the declarations
 # make lint   style
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: all demo test test-rust test-python bench lint build clean
+.PHONY: all demo test test-rust test-python bench docs lint build clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -41,6 +42,10 @@ test-python: build
 
 bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benches/run.py
+
+# Pages that are made from the program's own declarations.
+docs: build
+	$(BIN)/tailback describe --markdown > docs/reference.md
 
 lint: $(VENV)/.tools
 	$(BIN)/ruff check python tests/python

@@ -1,0 +1,44 @@
+"""The pages say what the program says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import tailback
+from tailback import _core
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_reference_page_is_the_program_s() -> None:
+    page = (ROOT / "docs/reference.md").read_text()
+    assert page == _core.reference_markdown(), "run `make docs`"
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def test_the_readme_s_scenario_runs() -> None:
+    (text,) = blocks("toml")
+    scenario = tailback.load_scenario(text, overrides=["duration=2s"])
+    assert scenario.duration_s == 2.0
+    assert len(text.strip().splitlines()) <= 11
+
+
+def test_the_readme_s_python_runs(tmp_path: Path) -> None:
+    (text,) = blocks("python")
+    short = text.replace('"20s"', '"1s"').replace("flows=100", "flows=4").replace("500Mbps", "5Mbps")
+    assert short != text
+    done = subprocess.run([sys.executable, "-c", short], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
