@@ -144,7 +144,7 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
             None => to,
         };
         let transport = match &config {
-            Some(c) => Transport::Connection(connection_of(c, &mut Stream::new(seed, &format!("{name}.transport")))),
+            Some(c) => Transport::Connection(drawn_connection_of(c, &mut Stream::new(seed, &format!("{name}.transport")))),
             None => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, source, destination, transport);
@@ -156,8 +156,14 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
     Ok(())
 }
 
-/// Both ends of a connection with these parameters; `rng` is the connection's own.
-pub fn connection_of(c: &Arc<tcp::Config>, rng: &mut Stream) -> Ends {
+/// Both ends of a connection with these parameters, nothing about them random.
+pub fn connection_of(c: &Arc<tcp::Config>) -> Ends {
+    let (sender, receiver) = tcp::new_pair(c);
+    [Box::new(sender), Box::new(receiver)]
+}
+
+/// The same, what the parameters leave to chance drawn from the connection's own stream.
+pub fn drawn_connection_of(c: &Arc<tcp::Config>, rng: &mut Stream) -> Ends {
     let (sender, receiver) = tcp::draw_pair(c, rng);
     [Box::new(sender), Box::new(receiver)]
 }

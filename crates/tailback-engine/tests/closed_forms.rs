@@ -12,9 +12,9 @@
 //! there), the rounds of a recovery (crates/tailback-transport, `tests/recovery.rs`), the cycles that `tailback predict`
 //! computes (`tests/python/test_predict.py`).
 
-mod common;
+mod plans;
 
-use common::{execute, plan, point, sample, table, values};
+use plans::{execute, plan, point, sample, table, values};
 use tailback_engine::results::Table;
 
 const SEEDS: u64 = 20;
