@@ -11,7 +11,6 @@ use common::*;
 use tailback_base::{BitRate, Size, Time};
 use tailback_engine::app::{AppInput, Application, Net, NodeId, Side, TransportId};
 use tailback_engine::network::{Built, Network};
-use tailback_engine::run::connection_of;
 use tailback_engine::spec::{Harm, Impairment};
 use tailback_transport::{Amount, AppEvent};
 
@@ -86,7 +85,7 @@ fn farm(impairments: Vec<Impairment>, at_once: u32) -> Built {
         ("initial_rto", "20ms"),
         ("syn_retries", "0"),
     ]);
-    let tcp = net.transport(move || connection_of(&cfg));
+    let tcp = net.transport(move || pair_of(&cfg));
     net.application(
         "farm",
         Box::new(Farm {

@@ -10,7 +10,7 @@ use tailback_engine::network::{Built, Direction, Network, QueueChoice, Transport
 use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::{Frame, Outcome};
 use tailback_engine::results::table::{Data, Table};
-use tailback_engine::run::{Hooks, connection_of, run};
+use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::{Amount, tcp};
@@ -52,7 +52,13 @@ pub fn drop_tail(rate: BitRate, delay: Duration, limit: Size) -> Direction {
 
 /// Both ends of a TCP connection with these parameters over the defaults.
 pub fn tcp_ends(parameters: &[(&str, &str)]) -> Ends {
-    connection_of(&tcp_config(parameters))
+    pair_of(&tcp_config(parameters))
+}
+
+/// Both ends of a connection with this configuration.
+pub fn pair_of(config: &Arc<tcp::Config>) -> Ends {
+    let (sender, receiver) = tcp::new_pair(config);
+    [Box::new(sender), Box::new(receiver)]
 }
 
 pub fn tcp_config(parameters: &[(&str, &str)]) -> Arc<tcp::Config> {

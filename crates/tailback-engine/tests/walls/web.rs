@@ -16,26 +16,21 @@ use tailback_transport::{Amount, AppEvent};
 const REQUEST: u64 = 300;
 
 /// `clients` users who fetch `left` pages of `page` bytes together, one at a time each.
-pub struct Browsers {
-    pub client: NodeId,
-    pub server: NodeId,
-    pub tcp: TransportId,
-    pub clients: u32,
-    pub left: u64,
-    pub page: u64,
+struct Browsers {
+    ends: [NodeId; 2],
+    tcp: TransportId,
+    clients: u32,
+    left: u64,
+    page: u64,
     /// What is still to arrive on each open connection, and whether it is a request.
-    pub open: HashMap<FlowId, (u64, bool)>,
-    pub pages: Log<Time>,
+    open: HashMap<FlowId, (u64, bool)>,
+    pages: Log<Time>,
 }
 
 impl Browsers {
-    fn send(&mut self, net: &mut dyn Net, request: bool) {
-        let (from, to) = if request {
-            (self.client, self.server)
-        } else {
-            (self.server, self.client)
-        };
-        let bytes = if request { REQUEST } else { self.page };
+    fn send(&mut self, bytes: u64, request: bool, net: &mut dyn Net) {
+        let [client, server] = self.ends;
+        let (from, to) = if request { (client, server) } else { (server, client) };
         let flow = net.open(from, to, self.tcp);
         self.open.insert(flow, (bytes, request));
         net.write(flow, Side::Source, Amount::Bytes(bytes));
@@ -44,41 +39,24 @@ impl Browsers {
     fn next_page(&mut self, net: &mut dyn Net) {
         if self.left > 0 {
             self.left -= 1;
-            self.send(net, true);
-        }
-    }
-    fn arrived(&mut self, flow: FlowId, bytes: u64, net: &mut dyn Net) {
-        let Some((missing, request)) = self.open.get_mut(&flow) else {
-            return;
-        };
-        *missing -= bytes;
-        match (*missing, *request) {
-            (0, true) => self.send(net, false),
-            (0, false) => {
-                self.pages.borrow_mut().push(net.now());
-                self.next_page(net);
-            }
-            _ => {}
+            self.send(REQUEST, true, net);
         }
     }
 }
 
 impl Application for Browsers {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
-        match e {
-            AppInput::Start => (0..self.clients).for_each(|_| self.next_page(net)),
-            AppInput::Transport {
-                flow,
-                event: AppEvent::Delivered(n),
-                ..
-            } => self.arrived(flow, n, net),
-            AppInput::Transport {
-                flow,
-                event: AppEvent::Closed,
-                ..
-            } => {
-                self.open.remove(&flow);
+        let AppInput::Transport { flow, event, .. } = e else {
+            return (0..self.clients).for_each(|_| self.next_page(net));
+        };
+        match (event, self.open.get_mut(&flow)) {
+            (AppEvent::Delivered(n), Some((missing, _))) if *missing > n => *missing -= n,
+            (AppEvent::Delivered(_), Some((_, true))) => self.send(self.page, false, net),
+            (AppEvent::Delivered(_), Some((_, false))) => {
+                self.pages.borrow_mut().push(net.now());
+                self.next_page(net);
             }
+            (AppEvent::Closed, _) => drop(self.open.remove(&flow)),
             _ => {}
         }
     }
@@ -91,8 +69,7 @@ fn run(clients: u32, pages: u64, page: u64) -> (Built, Vec<Time>) {
     let tcp = net.transport(|| tcp_ends(&[("payload", "1000B"), ("delayed_ack", "1")]));
     let done = log();
     let app = Browsers {
-        client,
-        server,
+        ends: [client, server],
         tcp,
         clients,
         left: pages,
