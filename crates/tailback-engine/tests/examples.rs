@@ -1,0 +1,204 @@
+//! The scenarios in `examples/`: each can be read and runs, and what its opening comment says is so.
+
+mod common;
+use common::*;
+use tailback_engine::results::outcome::Outcome;
+use tailback_engine::results::table::Data;
+use tailback_engine::run::{Hooks, run};
+use tailback_engine::scenario::load_file;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+
+fn example(name: &str, arguments: &[&str]) -> Outcome {
+    let arguments: Vec<String> = arguments.iter().map(|a| a.to_string()).collect();
+    let loaded = load_file(&format!("{FOLDER}/{name}.toml"), &arguments).unwrap_or_else(|e| panic!("{e}"));
+    assert!(loaded.warnings.is_empty(), "{name}: {:?}", loaded.warnings);
+    run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
+}
+
+/// Columns of a group, and of the bottleneck.
+fn group<'a>(o: &'a Outcome, name: &'a str) -> impl Fn(&str) -> f64 + 'a {
+    move |c| of(&o.groups, name, c)
+}
+
+fn bottleneck(o: &Outcome) -> impl Fn(&str) -> f64 + '_ {
+    |c| of(&o.links, "bottleneck", c)
+}
+
+/// The recorded values of a probe.
+fn values(o: &Outcome, probe: &str) -> Vec<f64> {
+    let t = &o.series;
+    let Data::Text(probes) = &t.columns[1].data else {
+        panic!("names are text")
+    };
+    (0..t.rows())
+        .filter(|i| *probes[*i] == *probe)
+        .map(|i| number(t, "value", i))
+        .collect()
+}
+
+#[track_caller]
+fn near(x: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (x - expected).abs() <= tolerance,
+        "{x} is not {expected} +- {tolerance}"
+    );
+}
+
+#[test]
+fn every_example_opens_with_what_to_look_for_and_runs() {
+    let mut names: Vec<String> = std::fs::read_dir(FOLDER)
+        .expect("examples/")
+        .map(|f| f.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter_map(|f| f.strip_suffix(".toml").map(str::to_string))
+        .collect();
+    names.sort();
+    assert!(names.len() >= 11, "{names:?}");
+    for name in names {
+        let text = std::fs::read_to_string(format!("{FOLDER}/{name}.toml")).expect("text");
+        assert!(text.starts_with("# ") && text.contains("# What to look for:"), "{name}");
+        let o = example(&name, &["duration=2s", "warmup=500ms"]);
+        assert!(
+            o.links.rows() > 0 && number(&o.links, "delivered_packets", 0) > 0.0,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn first_run() {
+    let o = example("first-run", &[]);
+    let l = bottleneck(&o);
+    near(l("utilisation"), 1.0, 0.001);
+    near(l("sojourn_mean_s"), 0.048, 0.005);
+    near(1.0 / l("loss_rate"), 240.0, 40.0);
+    near(group(&o, "bulk")("goodput_wire_bps_mean"), 2e6, 0.01e6);
+    near(group(&o, "bulk")("jain_index"), 0.95, 0.02);
+    let o = example("first-run", &["link.bottleneck.queue.buffer=10 packets"]);
+    near(bottleneck(&o)("utilisation"), 0.8, 0.05);
+    near(bottleneck(&o)("sojourn_mean_s"), 0.002, 0.001);
+}
+
+#[test]
+fn bufferbloat_codel() {
+    let o = example("bufferbloat-codel", &[]);
+    near(group(&o, "call-bloated")("delay_mean_s"), 0.9, 0.05);
+    near(group(&o, "call-managed")("delay_mean_s"), 0.025, 0.003);
+    let upload = |name| group(&o, name)("goodput_bps_mean");
+    near(upload("upload-managed") / upload("upload-bloated"), 0.96, 0.02);
+    assert!(lost(&o, "managed", "sojourn") > 50.0);
+    assert_eq!(group(&o, "call-managed")("dropped_packets"), 0.0);
+}
+
+#[test]
+fn red_average() {
+    let o = example("red-average", &[]);
+    let (queue, average) = (values(&o, "queue"), values(&o, "average"));
+    let between = average.iter().filter(|a| (5.0..=15.0).contains(*a)).count();
+    assert!(between * 2 > average.len(), "{between} of {}", average.len());
+    let step = |v: &[f64]| v.windows(2).map(|w| (w[1] - w[0]).abs()).sum::<f64>();
+    assert!(step(&average) * 5.0 < step(&queue));
+    assert!(queue.iter().any(|q| *q > 50.0) && queue.contains(&0.0));
+    assert!(lost(&o, "bottleneck", "early") > 0.0 && lost(&o, "bottleneck", "overflow") == 0.0);
+    near(bottleneck(&o)("mean_queue_packets"), 8.0, 1.0);
+    near(bottleneck(&o)("utilisation"), 0.92, 0.02);
+}
+
+#[test]
+fn rtt_unfairness() {
+    let ratio = |o: &Outcome| group(o, "near")("goodput_bps_mean") / group(o, "far")("goodput_bps_mean");
+    let o = example("rtt-unfairness", &[]);
+    near(ratio(&o), 7.7, 1.0);
+    near(bottleneck(&o)("sojourn_mean_s"), 0.022, 0.002);
+    let o = example("rtt-unfairness", &["link.bottleneck.queue.buffer=400 packets"]);
+    near(ratio(&o), 2.0, 0.3);
+    near(bottleneck(&o)("sojourn_mean_s"), 0.2, 0.02);
+}
+
+#[test]
+fn drr_isolation() {
+    let o = example("drr-isolation", &[]);
+    near(group(&o, "tcp-shared")("goodput_bps_sum"), 1e6, 0.1e6);
+    for all in ["tcp-fair", "blaster-fair"] {
+        near(group(&o, all)("goodput_wire_bps_mean"), 2e6, 0.01e6);
+    }
+    let lost = |name| group(&o, name)("dropped_packets") / group(&o, name)("sent_packets");
+    assert!(lost("blaster-shared") < 0.01 && lost("tcp-fair") < 0.01);
+    near(lost("blaster-fair"), 7.0 / 9.0, 0.02);
+}
+
+#[test]
+fn ecn() {
+    let o = example("ecn", &[]);
+    assert!(bottleneck(&o)("marked_packets") > 50.0);
+    let all = group(&o, "bulk");
+    assert_eq!(
+        (all("dropped_packets"), all("retransmitted_packets"), all("timeouts")),
+        (0.0, 0.0, 0.0)
+    );
+    near(bottleneck(&o)("utilisation"), 0.99, 0.01);
+    let o = example("ecn", &["link.bottleneck.queue.ecn=false"]);
+    near(bottleneck(&o)("dropped_packets"), 100.0, 30.0);
+    assert!(group(&o, "bulk")("timeouts") > 0.0);
+}
+
+#[test]
+fn poisson_md1() {
+    let o = example("poisson-md1", &[]);
+    near(bottleneck(&o)("sojourn_mean_s"), 0.002, 0.00003);
+    near(bottleneck(&o)("mean_queue_packets"), 1.6, 0.03);
+}
+
+#[test]
+fn parking_lot() {
+    let o = example("parking-lot", &[]);
+    let long = group(&o, "long");
+    for cross in ["cross1", "cross2", "cross3"] {
+        assert!(long("goodput_bps_mean") < 0.5 * group(&o, cross)("goodput_bps_mean"));
+        assert!(long("delay_mean_s") > group(&o, cross)("delay_mean_s"));
+    }
+}
+
+#[test]
+fn lossy_link() {
+    let o = example("lossy-link", &[]);
+    near(bottleneck(&o)("utilisation"), 0.13, 0.02);
+    near(
+        lost(&o, "bottleneck", "impairment") / bottleneck(&o)("arrived_packets"),
+        0.004,
+        0.001,
+    );
+    let reno = example("lossy-link", &["flows.download.tcp.variant=reno"]);
+    let get = |o: &Outcome, c: &str| group(o, "download")(c);
+    near(get(&reno, "timeouts"), 27.0, 10.0);
+    assert!(get(&o, "timeouts") <= 3.0);
+    near(get(&reno, "goodput_bps_mean") / get(&o, "goodput_bps_mean"), 0.75, 0.1);
+}
+
+#[test]
+fn on_off() {
+    let o = example("on-off", &[]);
+    let l = bottleneck(&o);
+    near(l("throughput_bps"), 6.7e6, 0.2e6);
+    near(l("sojourn_p50_s"), 0.002, 0.001);
+    assert!(l("sojourn_p95_s") > 0.09 && l("max_queue_packets") > 700.0);
+    let rho = l("utilisation");
+    near(l("mean_queue_packets") / (rho * rho / (2.0 * (1.0 - rho))), 9.0, 3.0);
+}
+
+#[test]
+fn qsdrr_victims() {
+    let o = example("qsdrr-victims", &[]);
+    let l = bottleneck(&o);
+    near(l("utilisation"), 1.0, 0.001);
+    let flows = group(&o, "bulk");
+    assert!(flows("goodput_bps_sd") < 0.06 * flows("goodput_bps_mean"));
+    let (changes, drops) = (values(&o, "victim").len() as f64, l("dropped_packets"));
+    assert!(drops > 3.0 * changes, "{drops} drops, {changes} victims");
+    let drr = example(
+        "qsdrr-victims",
+        &["topology.queue.kind=drr", "record.victims.probes=backlogged"],
+    );
+    assert!(bottleneck(&drr)("dropped_packets") < drops);
+    assert!(group(&drr, "bulk")("goodput_bps_sd") < flows("goodput_bps_sd"));
+}
