@@ -1,0 +1,126 @@
+//! The reference case: 100 Reno flows through one bottleneck, drop-tail and RED, against ns-2.35.
+//!
+//! `tests/reference/README.md` in the repository's root describes the case and holds the reference's numbers, each of
+//! one run. Compared: mean goodput within 1.5 %, utilisation within 1.5 points, the standard deviation of goodput over
+//! flows within 20 %.
+//!
+//! * Ten seeds, each with its own starts and clock phases: the means are within all three.
+//! * The reference's own start times, replayed once: RED is within all three; drop-tail is in goodput and utilisation,
+//!   but its standard deviation comes out a quarter above the reference's, and so it does for other clock phases.
+//! * The same with a wait of 0 to 2 ns before each packet, which does nothing but break ties: within all three.
+//!
+//! So ties are the reason, as far as this can be told from outside. A window's packets leave the access link 1.2 ms
+//! apart, 50 packet times of the bottleneck, and so meet the packets of other flows there at the same instant. When the
+//! buffer is full the second one is lost. There the rounding errors of floating-point seconds should decide which that
+//! is, at every meeting anew; here time is exact and the younger packet loses, the same flow again and again. Drawn
+//! starts even this out over seeds, one file of starts does not.
+//!
+//! Drops, mean queue and timeouts are printed, not held to a bar. Drop-tail has 13 to 20 % fewer drops than the
+//! reference (a rule for ties moves them by as much), RED 5 % fewer drops and 20 % fewer timeouts; why is not known.
+
+mod plans;
+
+use plans::{Sample, execute, plan, point, repository, sample, table, values};
+use tailback_engine::plan::execute::Results;
+
+const SEEDS: u64 = 10;
+
+/// Of one run: goodput and its standard deviation over flows in Mb/s, utilisation; drops, mean queue, timeouts.
+const DROP_TAIL: [f64; 6] = [4.740, 0.505, 0.955, 9066.0, 389.0, 1103.0];
+const RED: [f64; 6] = [4.928, 0.474, 0.987, 4863.0, 281.0, 323.0];
+const RED_QUEUE: &str = r#"link.bottleneck.queue={ kind = "red", buffer = "999 packets", min_threshold = "200 packets", max_threshold = "1000 packets", max_probability = 0.01, weight = 0.001, gentle = false, wait = true }"#;
+const BREAK_TIES: &str = "flows.bulk.send_delay=2ns";
+
+/// The six quantities of each run of a point.
+fn measured(r: &Results, name: &str) -> [Vec<f64>; 6] {
+    let group = |c: &str| values(table(r, "groups"), c, &[("point", name)]);
+    let link = |c: &str| values(table(r, "links"), c, &[("point", name), ("name", "bottleneck")]);
+    let mega = |x: Vec<f64>| x.iter().map(|v| v * 1e-6).collect();
+    [
+        mega(group("goodput_wire_bps_mean")),
+        mega(group("goodput_wire_bps_sd")),
+        link("utilisation"),
+        link("dropped_packets"),
+        link("mean_queue_packets"),
+        group("timeouts"),
+    ]
+}
+
+fn print(what: &str, x: &[f64; 6]) {
+    let [goodput, sd, utilisation, drops, queue, timeouts] = x;
+    println!("{what:<30} {goodput:.3}  {sd:.3}  {utilisation:.4}  {drops:>6.0}  {queue:>6.0}  {timeouts:>6.0}");
+}
+
+/// Whether goodput, standard deviation and utilisation are within the bar.
+fn within(x: &[f64; 6], reference: &[f64; 6]) -> [bool; 3] {
+    [
+        (x[0] / reference[0] - 1.0).abs() <= 0.015,
+        (x[1] / reference[1] - 1.0).abs() <= 0.2,
+        (x[2] - reference[2]).abs() <= 0.015,
+    ]
+}
+
+#[test]
+fn a_hundred_flows_as_in_the_reference() {
+    let read = |path: &str| std::fs::read_to_string(repository(path)).unwrap_or_else(|e| panic!("{path}: {e}"));
+    let base = read("tests/reference/hundred-flows.toml");
+    let starts: Vec<String> = read("tests/reference/start-times-seed1.csv")
+        .lines()
+        .map(|l| format!("\"{:.6}ms\"", 10.0 * l.parse::<f64>().expect("a number a line")))
+        .collect();
+    let replay = format!("flows.bulk.start=[{}]", starts.join(", "));
+    let (red, replay, untied) = (RED_QUEUE.to_string(), replay, BREAK_TIES.to_string());
+
+    let points = [
+        point("drop-tail", &[]),
+        point("red", &[red.clone()]),
+        point("untied", &[replay.clone(), untied]),
+    ];
+    let seeds = execute(&plan(&base, &points, SEEDS));
+    let once = execute(&plan(
+        &base,
+        &[point("drop-tail", &[replay.clone()]), point("red", &[red, replay])],
+        1,
+    ));
+
+    println!("                             goodput  its sd  utilisation  drops  queue  timeouts");
+    let report = |what: &str, r: &Results, name: &str| -> [f64; 6] {
+        let all = measured(r, name);
+        if all[0].len() == 1 {
+            let x = all.map(|v| v[0]);
+            print(what, &x);
+            return x;
+        }
+        let all: [Sample; 6] = all.map(|v| sample(&v));
+        print(what, &all.map(|s| s.mean));
+        print("    standard deviation", &all.map(|s| s.sd));
+        all.map(|s| s.mean)
+    };
+    print("drop-tail: ns-2.35", &DROP_TAIL);
+    let drawn = report("  ten seeds", &seeds, "drop-tail");
+    let replayed = report("  its starts", &once, "drop-tail");
+    let broken = report("  its starts, ties broken", &seeds, "untied");
+    print("red: ns-2.35", &RED);
+    let red_drawn = report("  ten seeds", &seeds, "red");
+    let red_replayed = report("  its starts", &once, "red");
+
+    assert_eq!(within(&drawn, &DROP_TAIL), [true; 3], "drop-tail, ten seeds");
+    assert_eq!(within(&red_drawn, &RED), [true; 3], "red, ten seeds");
+    assert_eq!(within(&red_replayed, &RED), [true; 3], "red, replayed");
+    assert_eq!(
+        within(&broken, &DROP_TAIL),
+        [true; 3],
+        "drop-tail, replayed with ties broken"
+    );
+    // With ties as they are the standard deviation is outside the 20 %; see above. Clock phases alone make it 0.54 to 0.71.
+    let [goodput, sd, utilisation] = within(&replayed, &DROP_TAIL);
+    println!(
+        "drop-tail replayed once: goodput within 1.5 % {goodput}, its sd within 20 % {sd}, utilisation within 1.5 points {utilisation}"
+    );
+    assert!(goodput && utilisation, "drop-tail, replayed");
+    assert!(
+        (replayed[1] / DROP_TAIL[1] - 1.0).abs() <= 0.4,
+        "drop-tail, replayed: {}",
+        replayed[1]
+    );
+}
