@@ -367,6 +367,7 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
         start: a.start,
         stop: a.stop,
         wake_at: Time::NEVER,
+        armed: Time::NEVER,
         started: false,
         stopped: false,
         group,

@@ -42,6 +42,7 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
             return Err(Refusal::new("the run was interrupted", "run it again; finished runs are kept"));
         }
     }
+    built.sim.finish();
     let frame = Frame { port_names: &built.port_names, reported: &reported, groups: &built.group_names, from, to };
     Ok(Outcome::read(&built.sim, &frame))
 }

@@ -260,6 +260,15 @@ fn intervals_add_up_to_the_totals() {
     }
 }
 
+#[test]
+fn the_last_interval_may_be_short() {
+    let o = busy(QUEUES[0], "20s", "0s", "interval = \"3s\"");
+    let flows = o.flows.rows();
+    assert_eq!(o.intervals.rows(), flows * 7);
+    let last = o.intervals.rows() - 1;
+    assert_eq!((number(&o.intervals, "from_s", last), number(&o.intervals, "to_s", last)), (18.0, 20.0));
+}
+
 /// A FIFO that writes down its length at each change, for an integral made by hand.
 struct Witness {
     inner: Fifo<SimPacket, DropTail>,

@@ -41,6 +41,9 @@ impl Sim {
             a.started = true;
             calls[0] = Some(AppInput::Start);
         }
+        if a.armed <= now {
+            a.armed = Time::NEVER;
+        }
         if a.wake_at <= now {
             a.wake_at = Time::NEVER;
             calls[1] = Some(AppInput::Wake);
@@ -53,9 +56,20 @@ impl Sim {
             self.news.push((app, c));
         }
         self.tell();
+        // A wake that was put off since its event was made.
+        let at = self.apps[app as usize].wake_at;
+        self.arm_application(app, at);
     }
 
-    /// The propagation delay of the shortest path between two ports' near ends is prepared by the network builder.
+    /// One pending event a wake: a later wish leaves the armed event alone, which looks again when it comes.
+    fn arm_application(&mut self, app: u32, at: Time) {
+        let a = &mut self.apps[app as usize];
+        if at < a.armed {
+            a.armed = at;
+            self.events.push(at, EventKind::Application, app);
+        }
+    }
+
     pub(super) fn open_connection(&mut self, app: u32, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
         let now = self.now;
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
@@ -155,6 +169,6 @@ impl Net for View<'_> {
     fn wake(&mut self, at: Time) {
         let at = at.max(self.sim.now);
         self.sim.apps[self.app as usize].wake_at = at;
-        self.sim.events.push(at, EventKind::Application, self.app);
+        self.sim.arm_application(self.app, at);
     }
 }

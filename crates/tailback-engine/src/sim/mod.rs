@@ -35,6 +35,8 @@ pub(crate) struct AppSlot {
     pub start: Time,
     pub stop: Option<Time>,
     pub wake_at: Time,
+    /// Time of the pending event for it; not later.
+    pub armed: Time,
     pub started: bool,
     pub stopped: bool,
     /// Group of the flows it opens.

@@ -87,10 +87,7 @@ impl Sim {
             }
             Tick::Interval(period) => {
                 let next = now + *period;
-                let rows = self.flows.iter().map(|f| f.snapshot(now)).collect();
-                if self.intervals.last().is_none_or(|(t, _)| *t < now) {
-                    self.intervals.push((now, rows));
-                }
+                self.end_interval();
                 self.events.push(next, EventKind::Tick, tick);
             }
             Tick::Sample { period, series } => {
@@ -121,6 +118,22 @@ impl Sim {
                 }
                 self.events.push(next, EventKind::Tick, tick);
             }
+        }
+    }
+
+    /// Close the interval that ends now, if it is not empty.
+    fn end_interval(&mut self) {
+        let now = self.now;
+        if self.intervals.last().is_none_or(|(t, _)| *t < now) {
+            let rows = self.flows.iter().map(|f| f.snapshot(now)).collect();
+            self.intervals.push((now, rows));
+        }
+    }
+
+    /// The run is over: close the last interval, which may be shorter than the others.
+    pub(crate) fn finish(&mut self) {
+        if self.ticks.iter().any(|t| matches!(t, Tick::Interval(_))) {
+            self.end_interval();
         }
     }
 }
