@@ -43,19 +43,34 @@ pub struct Param {
 pub enum Kind {
     Bool,
     /// A whole number.
-    Count { min: u64, max: u64 },
+    Count {
+        min: u64,
+        max: u64,
+    },
     /// A real number without unit.
-    Real { min: f64, max: f64 },
+    Real {
+        min: f64,
+        max: f64,
+    },
     /// A time, range in seconds.
-    Time { min: f64, max: f64 },
+    Time {
+        min: f64,
+        max: f64,
+    },
     /// A rate, range in bit/s.
-    Rate { min: f64, max: f64 },
+    Rate {
+        min: f64,
+        max: f64,
+    },
     /// A buffer in packets or bytes, or unlimited; at least one packet or byte.
     Size,
     /// A threshold in packets, bytes or percent of the buffer.
     Level,
     /// A number of bytes.
-    Bytes { min: u64, max: u64 },
+    Bytes {
+        min: u64,
+        max: u64,
+    },
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Free text, such as a name; what it may say is checked where it is used.
@@ -142,8 +157,18 @@ impl Raw {
 impl Kind {
     /// Check a raw value and give it its meaning.
     pub fn check(&self, raw: &Raw) -> Result<Value, Refusal> {
-        let expected = || Refusal::new(format!("{} is not {}", raw.show(), self.noun()), format!("give {}", self.allowed()));
-        let out_of_range = || Refusal::new(format!("{} is out of range", raw.show()), format!("give {}", self.allowed()));
+        let expected = || {
+            Refusal::new(
+                format!("{} is not {}", raw.show(), self.noun()),
+                format!("give {}", self.allowed()),
+            )
+        };
+        let out_of_range = || {
+            Refusal::new(
+                format!("{} is out of range", raw.show()),
+                format!("give {}", self.allowed()),
+            )
+        };
         match (self, raw) {
             (Kind::Bool, Raw::Bool(b)) => Ok(Value::Bool(*b)),
             (Kind::Count { min, max }, Raw::Int(i)) => match u64::try_from(*i) {
@@ -156,44 +181,81 @@ impl Kind {
                     Raw::Real(x) => *x,
                     _ => return Err(expected()),
                 };
-                if x >= *min && x <= *max { Ok(Value::Real(x)) } else { Err(out_of_range()) }
+                if x >= *min && x <= *max {
+                    Ok(Value::Real(x))
+                } else {
+                    Err(out_of_range())
+                }
             }
             (Kind::Time { min, max }, Raw::Text(t)) => {
                 let d = quantity::parse_time(t)?;
-                if d.seconds() >= *min && d.seconds() <= *max { Ok(Value::Time(d)) } else { Err(out_of_range()) }
+                if d.seconds() >= *min && d.seconds() <= *max {
+                    Ok(Value::Time(d))
+                } else {
+                    Err(out_of_range())
+                }
             }
             (Kind::Rate { min, max }, Raw::Text(t)) => {
                 let r = quantity::parse_rate(t)?;
-                if r.bits_per_second() >= *min && r.bits_per_second() <= *max { Ok(Value::Rate(r)) } else { Err(out_of_range()) }
+                if r.bits_per_second() >= *min && r.bits_per_second() <= *max {
+                    Ok(Value::Rate(r))
+                } else {
+                    Err(out_of_range())
+                }
             }
             (Kind::Size, Raw::Text(t)) => match quantity::parse_size(t)? {
-                Size::Packets(0) | Size::Bytes(0) => Err(Refusal::new(format!("a buffer of {} holds nothing", raw.show()), format!("give {}", self.allowed()))),
+                Size::Packets(0) | Size::Bytes(0) => Err(Refusal::new(
+                    format!("a buffer of {} holds nothing", raw.show()),
+                    format!("give {}", self.allowed()),
+                )),
                 size => Ok(Value::Size(size)),
             },
             (Kind::Level, Raw::Text(t)) => Ok(Value::Level(quantity::parse_level(t)?)),
             (Kind::Bytes { min, max }, Raw::Text(t)) => {
                 let n = quantity::parse_bytes(t)?;
-                if n >= *min && n <= *max { Ok(Value::Count(n)) } else { Err(out_of_range()) }
+                if n >= *min && n <= *max {
+                    Ok(Value::Count(n))
+                } else {
+                    Err(out_of_range())
+                }
             }
             (Kind::Choice(words), Raw::Text(t)) => match words.iter().find(|w| *w == t) {
                 Some(_) => Ok(Value::Text(t.clone())),
-                None => Err(Refusal::new(format!("{} is not a choice here", raw.show()), with_nearest(t, words.iter().copied(), &self.allowed()))),
+                None => Err(Refusal::new(
+                    format!("{} is not a choice here", raw.show()),
+                    with_nearest(t, words.iter().copied(), &self.allowed()),
+                )),
             },
             (Kind::Text, Raw::Text(t)) => Ok(Value::Text(t.clone())),
             (Kind::PerFlow(kind) | Kind::List(kind), Raw::List(list)) => {
                 if list.is_empty() {
-                    return Err(Refusal::new("the list is empty", format!("give at least one value: {}", kind.allowed())));
+                    return Err(Refusal::new(
+                        "the list is empty",
+                        format!("give at least one value: {}", kind.allowed()),
+                    ));
                 }
-                Ok(Value::List(list.iter().map(|r| kind.check(r)).collect::<Result<_, _>>()?))
+                Ok(Value::List(
+                    list.iter().map(|r| kind.check(r)).collect::<Result<_, _>>()?,
+                ))
             }
             (Kind::PerFlow(kind) | Kind::List(kind), one) => Ok(Value::List(vec![kind.check(one)?])),
             // A bare number where a unit belongs: the unit parser explains best.
-            (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(format!("the time {} has no unit", raw.show()), format!("write \"{}s\" or \"{}ms\"", raw.show(), raw.show()))),
-            (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(format!("the rate {} has no unit", raw.show()), format!("write \"{}bps\" or \"{}Mbps\"", raw.show(), raw.show()))),
-            (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => {
-                Err(Refusal::new(format!("the size {} has no unit", raw.show()), format!("write \"{} packets\" or \"{}B\"", raw.show(), raw.show())))
-            }
-            (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(format!("the size {} has no unit", raw.show()), format!("write \"{}B\"", raw.show()))),
+            (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
+                format!("the time {} has no unit", raw.show()),
+                format!("write \"{}s\" or \"{}ms\"", raw.show(), raw.show()),
+            )),
+            (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
+                format!("the rate {} has no unit", raw.show()),
+                format!("write \"{}bps\" or \"{}Mbps\"", raw.show(), raw.show()),
+            )),
+            (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
+                format!("the size {} has no unit", raw.show()),
+                format!("write \"{} packets\" or \"{}B\"", raw.show(), raw.show()),
+            )),
+            (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
+                format!("the size {} has no unit", raw.show()),
+                format!("write \"{}B\"", raw.show()),
+            )),
             _ => Err(expected()),
         }
     }
@@ -231,14 +293,25 @@ impl Kind {
         let time = |s: f64| Duration::from_seconds(s).to_string();
         match self {
             Kind::Bool => "true or false".into(),
-            Kind::Count { min, max } => format!("a whole number{}", range(*min as f64, *max as f64, |x| format!("{x}"))),
+            Kind::Count { min, max } => {
+                format!("a whole number{}", range(*min as f64, *max as f64, |x| format!("{x}")))
+            }
             Kind::Real { min, max } => format!("a number{}", range(*min, *max, |x| format!("{x}"))),
             Kind::Time { min, max } => format!("a time such as \"50ms\"{}", range(*min, *max, time)),
-            Kind::Rate { min, max } => format!("a rate such as \"500Mbps\"{}", range(*min, *max, |x| BitRate(x as u64).to_string())),
+            Kind::Rate { min, max } => format!(
+                "a rate such as \"500Mbps\"{}",
+                range(*min, *max, |x| BitRate(x as u64).to_string())
+            ),
             Kind::Size => "a buffer of at least 1 such as \"1000 packets\" or \"64KB\", or \"unlimited\"".into(),
             Kind::Level => "a threshold such as \"5 packets\", \"30KB\" or \"20%\" of the buffer".into(),
-            Kind::Bytes { min, max } => format!("bytes such as \"1500B\"{}", range(*min as f64, *max as f64, |x| format!("{x}B"))),
-            Kind::Choice(words) => format!("one of {}", words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")),
+            Kind::Bytes { min, max } => format!(
+                "bytes such as \"1500B\"{}",
+                range(*min as f64, *max as f64, |x| format!("{x}B"))
+            ),
+            Kind::Choice(words) => format!(
+                "one of {}",
+                words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
+            ),
             Kind::Text => "a text in quotes".into(),
             Kind::PerFlow(k) => format!("{}, or a list of such, taken by the flows in turn", k.allowed()),
             Kind::List(k) => format!("a list of values, each {}", k.allowed()),
@@ -249,7 +322,11 @@ impl Kind {
 
 /// "a" or "an".
 pub fn article(word: &str) -> &'static str {
-    if word.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" }
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    }
 }
 
 /// Add "did you mean" to a remedy when a known name is near.
@@ -284,7 +361,9 @@ fn distance(a: &str, b: &str) -> usize {
     for i in 1..=a.len() {
         for j in 1..=b.len() {
             let cost = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + cost);
+            let mut best = (rows[i - 1][j] + 1)
+                .min(rows[i][j - 1] + 1)
+                .min(rows[i - 1][j - 1] + cost);
             if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
                 best = best.min(rows[i - 2][j - 2] + 1);
             }
@@ -295,8 +374,20 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 impl Param {
-    pub const fn new(name: &'static str, kind: Kind, default: &'static str, doc: &'static str, source: &'static str) -> Param {
-        Param { name, kind, default, doc, source }
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+        source: &'static str,
+    ) -> Param {
+        Param {
+            name,
+            kind,
+            default,
+            doc,
+            source,
+        }
     }
 
     /// The declared default, checked like a user's value; `None` when the user must give one.
@@ -326,8 +417,16 @@ pub struct Settings {
 impl Settings {
     /// The declared defaults. Parameters without default stay open until [`Settings::set`].
     pub fn defaults(model: &'static Model) -> Settings {
-        let values = model.params.iter().map(|p| p.default_value().and_then(Result::ok)).collect();
-        Settings { model, values, given: vec![false; model.params.len()] }
+        let values = model
+            .params
+            .iter()
+            .map(|p| p.default_value().and_then(Result::ok))
+            .collect();
+        Settings {
+            model,
+            values,
+            given: vec![false; model.params.len()],
+        }
     }
 
     /// Set one parameter from a raw value; the refusal says what is wrong and what is allowed.
@@ -335,7 +434,10 @@ impl Settings {
         let Some(i) = self.model.params.iter().position(|p| p.name == name) else {
             let names: Vec<&str> = self.model.params.iter().map(|p| p.name).collect();
             let known = format!("one of {}", names.join(", "));
-            return Err(Refusal::new(format!("{} has no parameter \"{name}\"", self.model.name), with_nearest(name, names.iter().copied(), &known)));
+            return Err(Refusal::new(
+                format!("{} has no parameter \"{name}\"", self.model.name),
+                with_nearest(name, names.iter().copied(), &known),
+            ));
         };
         let value = self.model.params[i].kind.check(raw)?;
         self.values[i] = Some(value);
@@ -353,21 +455,32 @@ impl Settings {
 
     /// The first parameter that still needs a value.
     pub fn missing(&self) -> Option<&'static Param> {
-        self.values.iter().position(Option::is_none).map(|i| &self.model.params[i])
+        self.values
+            .iter()
+            .position(Option::is_none)
+            .map(|i| &self.model.params[i])
     }
 
     /// Whether the user gave this parameter (as opposed to its default).
     pub fn is_given(&self, name: &str) -> bool {
-        self.model.params.iter().position(|p| p.name == name).is_some_and(|i| self.given[i])
+        self.model
+            .params
+            .iter()
+            .position(|p| p.name == name)
+            .is_some_and(|i| self.given[i])
     }
 
     pub fn get(&self, name: &str) -> &Value {
         let i = self.model.params.iter().position(|p| p.name == name);
-        i.and_then(|i| self.values[i].as_ref()).unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
+        i.and_then(|i| self.values[i].as_ref())
+            .unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
     }
 
     fn wrong(&self, name: &str, v: &Value) -> ! {
-        panic!("{}.{name} is declared with another kind than it is read with: {v:?}", self.model.name)
+        panic!(
+            "{}.{name} is declared with another kind than it is read with: {v:?}",
+            self.model.name
+        )
     }
 
     pub fn flag(&self, name: &str) -> bool {
@@ -453,7 +566,13 @@ mod tests {
         source: "",
         params: &[
             Param::new("buffer", Kind::Size, "", "how much fits", ""),
-            Param::new("target", Kind::Time { min: 0.0, max: 1.0 }, "5ms", "the delay to hold", ""),
+            Param::new(
+                "target",
+                Kind::Time { min: 0.0, max: 1.0 },
+                "5ms",
+                "the delay to hold",
+                "",
+            ),
             Param::new("mode", Kind::Choice(&["fast", "slow"]), "fast", "how", ""),
         ],
         probes: &[],

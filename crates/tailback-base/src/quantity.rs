@@ -60,7 +60,10 @@ pub struct Refusal {
 
 impl Refusal {
     pub fn new(problem: impl Into<String>, remedy: impl Into<String>) -> Refusal {
-        Refusal { problem: problem.into(), remedy: remedy.into() }
+        Refusal {
+            problem: problem.into(),
+            remedy: remedy.into(),
+        }
     }
 }
 
@@ -78,7 +81,9 @@ fn split(text: &str) -> Option<(f64, &str)> {
     while end < bytes.len() {
         let c = bytes[end];
         let exponent = (c == b'e' || c == b'E')
-            && bytes.get(end + 1).is_some_and(|n| n.is_ascii_digit() || ((*n == b'-' || *n == b'+') && bytes.get(end + 2).is_some_and(u8::is_ascii_digit)));
+            && bytes.get(end + 1).is_some_and(|n| {
+                n.is_ascii_digit() || ((*n == b'-' || *n == b'+') && bytes.get(end + 2).is_some_and(u8::is_ascii_digit))
+            });
         let sign = (c == b'-' || c == b'+') && (end == 0 || matches!(bytes[end - 1], b'e' | b'E'));
         if c.is_ascii_digit() || c == b'.' || c == b'_' || exponent || sign {
             end += 1;
@@ -86,7 +91,11 @@ fn split(text: &str) -> Option<(f64, &str)> {
             break;
         }
     }
-    let number = text[..end].replace('_', "").parse::<f64>().ok().filter(|x| x.is_finite())?;
+    let number = text[..end]
+        .replace('_', "")
+        .parse::<f64>()
+        .ok()
+        .filter(|x| x.is_finite())?;
     Some((number, text[end..].trim()))
 }
 
@@ -101,16 +110,27 @@ pub fn parse_time(text: &str) -> Result<Duration, Refusal> {
         "s" | "sec" | "second" | "seconds" => 1e9,
         "min" => 60e9,
         "h" => 3600e9,
-        "m" => return Err(Refusal::new("the unit \"m\" is ambiguous", "write \"ms\" for milliseconds or \"min\" for minutes")),
+        "m" => {
+            return Err(Refusal::new(
+                "the unit \"m\" is ambiguous",
+                "write \"ms\" for milliseconds or \"min\" for minutes",
+            ));
+        }
         "" => return Err(Refusal::new(format!("the time \"{text}\" has no unit"), remedy)),
         _ => return Err(Refusal::new(format!("\"{unit}\" is not a unit of time"), remedy)),
     };
     if x < 0.0 {
-        return Err(Refusal::new(format!("the time \"{text}\" is negative"), "a time here is 0 or more"));
+        return Err(Refusal::new(
+            format!("the time \"{text}\" is negative"),
+            "a time here is 0 or more",
+        ));
     }
     let ns = x * scale;
     if ns > 9.2e18 {
-        return Err(Refusal::new(format!("the time \"{text}\" is too long"), "at most 292 years can be counted"));
+        return Err(Refusal::new(
+            format!("the time \"{text}\" is too long"),
+            "at most 292 years can be counted",
+        ));
     }
     Ok(Duration(libm::round(ns) as u64))
 }
@@ -123,10 +143,15 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
         return Err(Refusal::new(format!("the rate \"{text}\" has no unit"), remedy));
     }
     let unknown = || Refusal::new(format!("\"{unit}\" is not a unit of rate"), remedy);
-    let stem = ["bit/s", "bits/s", "bps", "b/s"].iter().find_map(|tail| unit.strip_suffix(tail));
+    let stem = ["bit/s", "bits/s", "bps", "b/s"]
+        .iter()
+        .find_map(|tail| unit.strip_suffix(tail));
     let Some(prefix) = stem else {
         if ["Bps", "B/s", "bytes/s"].iter().any(|tail| unit.ends_with(tail)) {
-            return Err(Refusal::new(format!("\"{unit}\" counts bytes"), "rates are in bits per second: write \"8Mbps\" for 1 MB/s"));
+            return Err(Refusal::new(
+                format!("\"{unit}\" counts bytes"),
+                "rates are in bits per second: write \"8Mbps\" for 1 MB/s",
+            ));
         }
         return Err(unknown());
     };
@@ -136,15 +161,26 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
         "M" => 1e6,
         "G" => 1e9,
         "T" => 1e12,
-        "m" => return Err(Refusal::new(format!("\"{unit}\" would be thousandths of a bit per second"), "write \"Mbps\" with a capital M")),
+        "m" => {
+            return Err(Refusal::new(
+                format!("\"{unit}\" would be thousandths of a bit per second"),
+                "write \"Mbps\" with a capital M",
+            ));
+        }
         _ => return Err(unknown()),
     };
     let bits = libm::round(x * scale);
     if bits < 1.0 {
-        return Err(Refusal::new(format!("the rate \"{text}\" is not above zero"), "a link needs at least 1 bps"));
+        return Err(Refusal::new(
+            format!("the rate \"{text}\" is not above zero"),
+            "a link needs at least 1 bps",
+        ));
     }
     if bits > 1e14 {
-        return Err(Refusal::new(format!("the rate \"{text}\" is too high"), "at most 100 Tbps"));
+        return Err(Refusal::new(
+            format!("the rate \"{text}\" is too high"),
+            "at most 100 Tbps",
+        ));
     }
     Ok(BitRate(bits as u64))
 }
@@ -159,9 +195,17 @@ fn byte_unit(unit: &str) -> Result<Option<f64>, Refusal> {
         "KiB" => 1024.0,
         "MiB" => 1048576.0,
         "GiB" => 1073741824.0,
-        "K" | "k" | "M" | "G" => return Err(Refusal::new(format!("the unit \"{unit}\" does not say of what"), format!("write \"{}B\" for bytes", unit.to_uppercase()))),
+        "K" | "k" | "M" | "G" => {
+            return Err(Refusal::new(
+                format!("the unit \"{unit}\" does not say of what"),
+                format!("write \"{}B\" for bytes", unit.to_uppercase()),
+            ));
+        }
         "b" | "kb" | "Kb" | "Mb" | "Gb" | "kbit" | "Mbit" | "Gbit" => {
-            return Err(Refusal::new(format!("\"{unit}\" counts bits"), "sizes are in bytes: write \"KB\", \"MB\" or \"KiB\""));
+            return Err(Refusal::new(
+                format!("\"{unit}\" counts bits"),
+                "sizes are in bytes: write \"KB\", \"MB\" or \"KiB\"",
+            ));
         }
         _ => return Ok(None),
     }))
@@ -176,10 +220,16 @@ fn whole(text: &str, x: f64) -> Result<u64, Refusal> {
         return Err(Refusal::new(format!("\"{text}\" is negative"), "a size is 0 or more"));
     }
     if x > 9e15 {
-        return Err(Refusal::new(format!("\"{text}\" is too large"), "write \"unlimited\" for no limit"));
+        return Err(Refusal::new(
+            format!("\"{text}\" is too large"),
+            "write \"unlimited\" for no limit",
+        ));
     }
     if (x - libm::round(x)).abs() > 1e-9 {
-        return Err(Refusal::new(format!("\"{text}\" is not a whole number"), "packets and bytes come whole"));
+        return Err(Refusal::new(
+            format!("\"{text}\" is not a whole number"),
+            "packets and bytes come whole",
+        ));
     }
     Ok(libm::round(x) as u64)
 }
@@ -207,7 +257,10 @@ pub fn parse_size(text: &str) -> Result<Size, Refusal> {
 pub fn parse_bytes(text: &str) -> Result<u64, Refusal> {
     match parse_size(text)? {
         Size::Bytes(n) => Ok(n),
-        _ => Err(Refusal::new(format!("\"{text}\" is not a number of bytes"), "write it with B, KB, MB or KiB, such as \"1500B\"")),
+        _ => Err(Refusal::new(
+            format!("\"{text}\" is not a number of bytes"),
+            "write it with B, KB, MB or KiB, such as \"1500B\"",
+        )),
     }
 }
 
@@ -232,7 +285,12 @@ pub fn parse_level(text: &str) -> Result<Level, Refusal> {
 /// The shortest text that reads back as this rate.
 impl fmt::Display for BitRate {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        for (scale, unit) in [(1_000_000_000_000, "Tbps"), (1_000_000_000, "Gbps"), (1_000_000, "Mbps"), (1_000, "kbps")] {
+        for (scale, unit) in [
+            (1_000_000_000_000, "Tbps"),
+            (1_000_000_000, "Gbps"),
+            (1_000_000, "Mbps"),
+            (1_000, "kbps"),
+        ] {
             if self.0 >= scale && self.0 % (scale / 1000) == 0 {
                 return write!(f, "{}{unit}", self.0 as f64 / scale as f64);
             }
@@ -248,7 +306,11 @@ impl fmt::Display for Duration {
                 return write!(f, "{}{unit}", self.0 as f64 / scale as f64);
             }
         }
-        if self.0 == 0 { write!(f, "0s") } else { write!(f, "{}ns", self.0) }
+        if self.0 == 0 {
+            write!(f, "0s")
+        } else {
+            write!(f, "{}ns", self.0)
+        }
     }
 }
 
@@ -295,17 +357,37 @@ mod tests {
         for (text, hint) in [("5m", "min"), ("5", "ms"), ("5parsec", "ms"), ("-5ms", "0 or more")] {
             assert!(parse_time(text).unwrap_err().remedy.contains(hint), "{text}");
         }
-        for (text, hint) in [("5mbps", "Mbps"), ("5MB/s", "bits"), ("0Mbps", "1 bps"), ("5", "Mbps"), ("fast", "Mbps")] {
+        for (text, hint) in [
+            ("5mbps", "Mbps"),
+            ("5MB/s", "bits"),
+            ("0Mbps", "1 bps"),
+            ("5", "Mbps"),
+            ("fast", "Mbps"),
+        ] {
             assert!(parse_rate(text).unwrap_err().remedy.contains(hint), "{text}");
         }
-        for (text, hint) in [("64K", "KB"), ("64Kb", "bytes"), ("10", "packets"), ("1.5 packets", "whole")] {
+        for (text, hint) in [
+            ("64K", "KB"),
+            ("64Kb", "bytes"),
+            ("10", "packets"),
+            ("1.5 packets", "whole"),
+        ] {
             assert!(parse_size(text).unwrap_err().remedy.contains(hint), "{text}");
         }
     }
 
     #[test]
     fn what_is_printed_reads_back() {
-        for bits in [1, 999, 1_000, 1_500_000, 500_000_000, 1_200_000_000, 123_456_789, 100_000_000_000_000] {
+        for bits in [
+            1,
+            999,
+            1_000,
+            1_500_000,
+            500_000_000,
+            1_200_000_000,
+            123_456_789,
+            100_000_000_000_000,
+        ] {
             assert_eq!(parse_rate(&BitRate(bits).to_string()).unwrap(), BitRate(bits));
         }
         for ns in [0, 1, 999, 1_000, 49_500_000, 1_500_000_000, 123_456_789] {

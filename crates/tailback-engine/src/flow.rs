@@ -17,7 +17,10 @@ pub struct Route {
 pub enum Carrier {
     Connection(Ends),
     /// Datagrams, counted where they arrive.
-    Datagrams { ecn: Ecn, next_seq: u64 },
+    Datagrams {
+        ecn: Ecn,
+        next_seq: u64,
+    },
     /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
     Closed,
 }
@@ -100,7 +103,11 @@ impl Flow {
             dropped: self.stats.dropped,
             marked: self.stats.marked,
             delay_count: d.count(),
-            delay_sum: if d.count() == 0 { 0.0 } else { d.mean() * d.count() as f64 },
+            delay_sum: if d.count() == 0 {
+                0.0
+            } else {
+                d.mean() * d.count() as f64
+            },
         }
     }
 }

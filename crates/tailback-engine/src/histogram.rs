@@ -33,7 +33,11 @@ fn bin_of(ns: u64) -> u32 {
 /// Lower edge of a bin, ns.
 fn edge(bin: u32) -> f64 {
     let (octave, sub) = (u64::from(bin) / SUB, u64::from(bin) % SUB);
-    let v = if octave == 0 { sub as f64 } else { (SUB + sub) as f64 * libm::exp2((octave - 1) as f64) };
+    let v = if octave == 0 {
+        sub as f64
+    } else {
+        (SUB + sub) as f64 * libm::exp2((octave - 1) as f64)
+    };
     v * f64::from(1u32 << UNIT)
 }
 
@@ -79,12 +83,20 @@ impl Histogram {
 
     /// Seconds; NaN when nothing was counted.
     pub fn mean(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.sum_ns as f64 * 1e-9 / self.count as f64 }
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            self.sum_ns as f64 * 1e-9 / self.count as f64
+        }
     }
 
     /// Seconds; NaN when nothing was counted.
     pub fn max(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.max_ns as f64 * 1e-9 }
+        if self.count == 0 {
+            f64::NAN
+        } else {
+            self.max_ns as f64 * 1e-9
+        }
     }
 
     /// The q-quantile (0..=1), seconds, interpolated inside its bin; NaN when nothing was counted.

@@ -57,15 +57,32 @@ impl Impairments {
                 if let Impairment::ByIndex { indices, .. } = &mut what {
                     indices.sort_unstable();
                 }
-                Stage { what, arrivals: 0, bad: false, cursor: 0, last: Time::ZERO }
+                Stage {
+                    what,
+                    arrivals: 0,
+                    bad: false,
+                    cursor: 0,
+                    last: Time::ZERO,
+                }
             })
             .collect();
-        Some(Box::new(Impairments { stages, rng, held: Vec::new(), held_so_far: 0, release_at: Time::NEVER }))
+        Some(Box::new(Impairments {
+            stages,
+            rng,
+            held: Vec::new(),
+            held_so_far: 0,
+            release_at: Time::NEVER,
+        }))
     }
 
     /// Decide about the packet that arrives now.
     pub fn judge(&mut self, now: Time) -> Verdict {
-        let mut v = Verdict { drop: false, mark: false, copy: false, hold_until: None };
+        let mut v = Verdict {
+            drop: false,
+            mark: false,
+            copy: false,
+            hold_until: None,
+        };
         for s in &mut self.stages {
             let index = s.arrivals;
             s.arrivals += 1;
@@ -88,7 +105,13 @@ impl Impairments {
                 }
                 Impairment::EveryNth { n, action } => harm((index + 1) % n == 0, *action),
                 Impairment::Random { probability, action } => harm(rng.chance(*probability), *action),
-                Impairment::Gilbert { to_bad, to_good, loss_good, loss_bad, action } => {
+                Impairment::Gilbert {
+                    to_bad,
+                    to_good,
+                    loss_good,
+                    loss_bad,
+                    action,
+                } => {
                     if rng.chance(if s.bad { *to_good } else { *to_bad }) {
                         s.bad = !s.bad;
                     }
@@ -120,7 +143,11 @@ impl Impairments {
         let key = (release, self.held_so_far);
         self.held_so_far += 1;
         // Releases are nearly in order: search from the back.
-        let at = self.held.iter().rposition(|(t, n, _)| (*t, *n) <= key).map_or(0, |i| i + 1);
+        let at = self
+            .held
+            .iter()
+            .rposition(|(t, n, _)| (*t, *n) <= key)
+            .map_or(0, |i| i + 1);
         self.held.insert(at, (key.0, key.1, p));
     }
 
@@ -149,15 +176,46 @@ mod tests {
 
     #[test]
     fn losses_strike_where_told() {
-        assert_eq!(fates(Impairment::ByIndex { indices: vec![7, 2, 2], action: Harm::Drop }, 20), [2, 7]);
-        assert_eq!(fates(Impairment::EveryNth { n: 5, action: Harm::Drop }, 16), [4, 9, 14]);
-        let random = fates(Impairment::Random { probability: 0.1, action: Harm::Drop }, 100_000).len();
+        assert_eq!(
+            fates(
+                Impairment::ByIndex {
+                    indices: vec![7, 2, 2],
+                    action: Harm::Drop
+                },
+                20
+            ),
+            [2, 7]
+        );
+        assert_eq!(
+            fates(
+                Impairment::EveryNth {
+                    n: 5,
+                    action: Harm::Drop
+                },
+                16
+            ),
+            [4, 9, 14]
+        );
+        let random = fates(
+            Impairment::Random {
+                probability: 0.1,
+                action: Harm::Drop,
+            },
+            100_000,
+        )
+        .len();
         assert!((9_700..10_300).contains(&random), "{random}");
     }
 
     #[test]
     fn gilbert_loses_in_bursts() {
-        let what = Impairment::Gilbert { to_bad: 0.01, to_good: 0.25, loss_good: 0.0, loss_bad: 1.0, action: Harm::Drop };
+        let what = Impairment::Gilbert {
+            to_bad: 0.01,
+            to_good: 0.25,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+            action: Harm::Drop,
+        };
         let lost = fates(what, 400_000);
         let share = lost.len() as f64 / 400_000.0;
         // Share of time in the bad state: 0.01 / 0.26; mean burst: 4 packets.

@@ -52,7 +52,14 @@ pub struct Direction {
 impl Direction {
     /// An unlimited FIFO.
     pub fn new(rate: BitRate, delay: Duration) -> Direction {
-        Direction { rate, delay, queue: QueueChoice::DropTail(Size::Unlimited), impairments: Vec::new(), rate_changes: Vec::new(), quantiles: false }
+        Direction {
+            rate,
+            delay,
+            queue: QueueChoice::DropTail(Size::Unlimited),
+            impairments: Vec::new(),
+            rate_changes: Vec::new(),
+            quantiles: false,
+        }
     }
 
     #[must_use]
@@ -178,7 +185,12 @@ impl Network {
     }
 
     pub fn link(&mut self, name: &str, from: NodeId, to: NodeId, forward: Direction, reverse: Direction) -> LinkId {
-        self.links.push(LinkDef { name: name.to_string(), from, to, directions: [Some(forward), Some(reverse)] });
+        self.links.push(LinkDef {
+            name: name.to_string(),
+            from,
+            to,
+            directions: [Some(forward), Some(reverse)],
+        });
         LinkId((self.links.len() - 1) as u32)
     }
 
@@ -193,13 +205,33 @@ impl Network {
 
     /// A flow of a group, with the application that feeds it.
     pub fn flow(&mut self, group: u32, index: u32, from: NodeId, to: NodeId, transport: Transport) -> FlowHandle {
-        self.flows.push(FlowDef { group, index, from, to, transport, app: None, aggregate: 0 });
+        self.flows.push(FlowDef {
+            group,
+            index,
+            from,
+            to,
+            transport,
+            app: None,
+            aggregate: 0,
+        });
         FlowHandle((self.flows.len() - 1) as u32)
     }
 
     /// Give a flow its application. With `listens`, it hears every event of the endpoints, not only start and stop.
-    pub fn feed(&mut self, flow: FlowHandle, app: Box<dyn Application>, start: Time, stop: Option<Time>, listens: bool) {
-        self.flows[flow.0 as usize].app = Some(AppDef { app, start, stop, listens });
+    pub fn feed(
+        &mut self,
+        flow: FlowHandle,
+        app: Box<dyn Application>,
+        start: Time,
+        stop: Option<Time>,
+        listens: bool,
+    ) {
+        self.flows[flow.0 as usize].app = Some(AppDef {
+            app,
+            start,
+            stop,
+            listens,
+        });
     }
 
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: u32) {
@@ -209,7 +241,16 @@ impl Network {
     /// An application that opens its own connections; they are counted in the group of its name.
     pub fn application(&mut self, name: &str, app: Box<dyn Application>, start: Time) {
         let group = self.group(name);
-        self.free_apps.push((name.to_string(), group, AppDef { app, start, stop: None, listens: true }));
+        self.free_apps.push((
+            name.to_string(),
+            group,
+            AppDef {
+                app,
+                start,
+                stop: None,
+                listens: true,
+            },
+        ));
     }
 
     /// Register a way to make connections, for [`crate::app::Net::open`].
@@ -243,7 +284,10 @@ impl Network {
         }
         order.sort_by(|a, b| natural(&a.0, &b.0));
         if let Some(w) = order.windows(2).find(|w| w[0].0 == w[1].0) {
-            return Err(Refusal::new(format!("two links are called \"{}\"", w[0].0), "give each its own name"));
+            return Err(Refusal::new(
+                format!("two links are called \"{}\"", w[0].0),
+                "give each its own name",
+            ));
         }
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
         for (number, (_, link, direction)) in order.iter().enumerate() {
@@ -252,19 +296,37 @@ impl Network {
         let mut router = Router::new(self.nodes.len());
         for (l, p) in self.links.iter().zip(&link_ports) {
             let delay = |d: usize| l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
-            router.add(l.from, Arc { port: p[0], to: l.to.0, delay: delay(0) });
-            router.add(l.to, Arc { port: p[1], to: l.from.0, delay: delay(1) });
+            router.add(
+                l.from,
+                Arc {
+                    port: p[0],
+                    to: l.to.0,
+                    delay: delay(0),
+                },
+            );
+            router.add(
+                l.to,
+                Arc {
+                    port: p[1],
+                    to: l.from.0,
+                    delay: delay(1),
+                },
+            );
         }
         router.finish();
         let mut sim = Sim::new(router);
         let seed = self.seed;
         for (name, link, direction) in &order {
             let def = &mut self.links[*link as usize];
-            let Some(d) = def.directions[*direction].take() else { continue };
+            let Some(d) = def.directions[*direction].take() else {
+                continue;
+            };
             let queue = match d.queue {
                 // Fused arithmetic has fixed departures when the rate cannot change.
                 QueueChoice::DropTail(limit) if d.rate_changes.is_empty() => Queue::Fused(Fused::new(limit)),
-                QueueChoice::DropTail(limit) => Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail))))),
+                QueueChoice::DropTail(limit) => {
+                    Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail)))))
+                }
                 QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q))),
             };
             let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
@@ -288,12 +350,25 @@ impl Network {
             sim.ports[peer as usize].peer_edge = i as u32;
             let l = &self.links[link.0 as usize];
             edge_nodes.push(if reverse { l.to } else { l.from });
-            sim.edges.push(EdgeSlot { conditioner, port, timer_at: Time::NEVER });
+            sim.edges.push(EdgeSlot {
+                conditioner,
+                port,
+                timer_at: Time::NEVER,
+            });
         }
         for a in &edge_nodes {
             let mut row = Vec::new();
             for b in &edge_nodes {
-                let delay = if a == b { 0 } else { sim.router.path(*a, *b).unwrap_or_default().iter().map(|x| x.delay.0).sum() };
+                let delay = if a == b {
+                    0
+                } else {
+                    sim.router
+                        .path(*a, *b)
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|x| x.delay.0)
+                        .sum()
+                };
                 row.push(Duration(delay));
             }
             sim.edge_delay.push(row);
@@ -313,7 +388,10 @@ impl Network {
             let (forward, backward) = sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer);
             if forward.len == 0 {
                 let (from, to) = (&self.nodes[def.from.0 as usize], &self.nodes[def.to.0 as usize]);
-                return Err(Refusal::new(format!("no path leads from \"{from}\" to \"{to}\""), "add a link, or change the flow's ends"));
+                return Err(Refusal::new(
+                    format!("no path leads from \"{from}\" to \"{to}\""),
+                    "add a link, or change the flow's ends",
+                ));
             }
             let mut flow = Flow {
                 group: def.group,
@@ -323,7 +401,12 @@ impl Network {
                     Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
                 },
                 timers: [Time::NEVER; 2],
-                keys: Keys { source: def.from.0, destination: def.to.0, label: def.to.0, aggregate: def.aggregate },
+                keys: Keys {
+                    source: def.from.0,
+                    destination: def.to.0,
+                    label: def.to.0,
+                    aggregate: def.aggregate,
+                },
                 app: NO_APP,
                 listens: false,
                 srtt_follower: NO_FOLLOWER,
@@ -344,13 +427,25 @@ impl Network {
             sim.ways.push([forward, backward]);
         }
         for (name, group, a) in self.free_apps {
-            add_app(&mut sim, a, Stream::new(seed, &format!("application.{name}")), None, group);
+            add_app(
+                &mut sim,
+                a,
+                Stream::new(seed, &format!("application.{name}")),
+                None,
+                group,
+            );
         }
         for (flow, edge) in self.followers {
             sim.flows[flow_ids[flow.0 as usize].0 as usize].srtt_follower = edge;
         }
         sim.transports = self.transports;
-        Ok(Built { sim, port_names: order.into_iter().map(|o| o.0).collect(), group_names: self.groups, link_ports, flow_ids })
+        Ok(Built {
+            sim,
+            port_names: order.into_iter().map(|o| o.0).collect(),
+            group_names: self.groups,
+            link_ports,
+            flow_ids,
+        })
     }
 }
 

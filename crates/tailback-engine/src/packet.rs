@@ -94,7 +94,10 @@ impl Extras {
             return p;
         }
         let copy = self.slots[p.extra as usize].clone();
-        WirePacket { extra: self.add(copy), ..p }
+        WirePacket {
+            extra: self.add(copy),
+            ..p
+        }
     }
 }
 
@@ -103,9 +106,18 @@ impl WirePacket {
     #[inline]
     pub fn from_segment(s: &Segment, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
         let carries = s.occupies();
-        let (seq, other) = if carries { (s.seq, if s.flags.has(Flags::ACK) { s.ack } else { 0 }) } else { (s.ack, s.seq) };
+        let (seq, other) = if carries {
+            (s.seq, if s.flags.has(Flags::ACK) { s.ack } else { 0 })
+        } else {
+            (s.ack, s.seq)
+        };
         let extra = if other > 1 || !s.sack.is_empty() || s.timestamps.is_some() {
-            extras.add(Extra { other_seq: other, sack: s.sack.clone(), timestamps: s.timestamps, request: None })
+            extras.add(Extra {
+                other_seq: other,
+                sack: s.sack.clone(),
+                timestamps: s.timestamps,
+                request: None,
+            })
         } else {
             NO_EXTRA
         };
@@ -114,7 +126,9 @@ impl WirePacket {
         WirePacket {
             seq_bytes: (seq << 16) | u64::from(s.bytes as u16),
             stamp_hop_header: one | u64::from((s.bytes - s.payload) as u8),
-            born_flags_tos: (now.0 << 16) | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8) | u64::from(s.ecn as u8),
+            born_flags_tos: (now.0 << 16)
+                | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
+                | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
         }
@@ -133,7 +147,10 @@ impl WirePacket {
 
     /// A control packet about a flow, on its way to the flow's source (or, if `backward` is false, its destination).
     pub fn control(r: Request, bytes: u32, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
-        let extra = extras.add(Extra { request: Some(r), ..Extra::default() });
+        let extra = extras.add(Extra {
+            request: Some(r),
+            ..Extra::default()
+        });
         WirePacket {
             seq_bytes: u64::from(bytes as u16),
             stamp_hop_header: (u64::from(CONTROL) << 8) | u64::from(bytes as u8),
@@ -151,7 +168,11 @@ impl WirePacket {
         let extra = extras.slots.get(self.extra as usize);
         let one = u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0);
         let other = extra.map_or(one, |e| e.other_seq);
-        let (seq, ack) = if carries { (self.seq(), other) } else { (other, self.seq()) };
+        let (seq, ack) = if carries {
+            (self.seq(), other)
+        } else {
+            (other, self.seq())
+        };
         Segment {
             seq,
             payload,
@@ -246,7 +267,11 @@ impl Packet for SimPacket {
     fn key(&self, field: KeyField) -> u64 {
         let pair = |a: u32, b: u32| (u64::from(a) << 32) | u64::from(b);
         // The ACK stream of a conversation is another conversation.
-        let (from, to) = if self.wire.is_backward() { (self.keys.destination, self.keys.source) } else { (self.keys.source, self.keys.destination) };
+        let (from, to) = if self.wire.is_backward() {
+            (self.keys.destination, self.keys.source)
+        } else {
+            (self.keys.source, self.keys.destination)
+        };
         match field {
             KeyField::Tuple => (u64::from(self.wire.flow) << 1) | u64::from(self.wire.is_backward()),
             KeyField::Pair => pair(from, to),
@@ -320,26 +345,58 @@ mod tests {
             timestamps: None,
         };
         assert_eq!(round_trip(&data), data);
-        let both = Segment { ack: 99, flags: Flags::ACK, timestamps: Some((Time(1), Time(2))), ..data.clone() };
+        let both = Segment {
+            ack: 99,
+            flags: Flags::ACK,
+            timestamps: Some((Time(1), Time(2))),
+            ..data.clone()
+        };
         assert_eq!(round_trip(&both), both);
-        let first = Segment { ack: 1, flags: Flags::ACK, ..data.clone() };
+        let first = Segment {
+            ack: 1,
+            flags: Flags::ACK,
+            ..data.clone()
+        };
         assert_eq!(round_trip(&first), first);
-        let ack = Segment { seq: 0, payload: 0, ack: 5000, flags: Flags::ACK.with(Flags::ECE), bytes: 48, sack: smallvec![(6000, 7000)], ..data.clone() };
+        let ack = Segment {
+            seq: 0,
+            payload: 0,
+            ack: 5000,
+            flags: Flags::ACK.with(Flags::ECE),
+            bytes: 48,
+            sack: smallvec![(6000, 7000)],
+            ..data.clone()
+        };
         assert_eq!(round_trip(&ack), ack);
-        let syn = Segment { seq: 0, payload: 0, flags: Flags::SYN, bytes: 40, ..data };
+        let syn = Segment {
+            seq: 0,
+            payload: 0,
+            flags: Flags::SYN,
+            bytes: 40,
+            ..data
+        };
         assert_eq!(round_trip(&syn), syn);
     }
 
     #[test]
     fn stamps_hops_and_marks_keep_out_of_each_others_way() {
         let wire = WirePacket::datagram(5, 1000, 28, Ecn::Ect1, FlowId(3), Time(77));
-        let mut p = SimPacket { wire, keys: Keys::default() };
+        let mut p = SimPacket {
+            wire,
+            keys: Keys::default(),
+        };
         p.set_stamp(MAX_TIME);
         p.wire.next_hop();
         p.wire.next_hop();
         p.set_dscp(Dscp(46));
         p.set_ce();
-        assert_eq!((p.stamp(), p.wire.hop(), p.dscp(), p.ecn()), (MAX_TIME, 2, Dscp(46), Ecn::Ce));
-        assert_eq!((p.bytes(), p.wire.payload(), p.wire.born(), p.sequence()), (1000, 972, Time(77), 5));
+        assert_eq!(
+            (p.stamp(), p.wire.hop(), p.dscp(), p.ecn()),
+            (MAX_TIME, 2, Dscp(46), Ecn::Ce)
+        );
+        assert_eq!(
+            (p.bytes(), p.wire.payload(), p.wire.born(), p.sequence()),
+            (1000, 972, Time(77), 5)
+        );
     }
 }

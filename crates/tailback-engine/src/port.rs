@@ -31,7 +31,13 @@ pub struct LineClock {
 
 impl LineClock {
     pub fn new(rate: BitRate) -> LineClock {
-        LineClock { rate: rate.0, rem: 0, bytes: 0, quotient: 0, remainder: 0 }
+        LineClock {
+            rate: rate.0,
+            rem: 0,
+            bytes: 0,
+            quotient: 0,
+            remainder: 0,
+        }
     }
 
     pub fn rate(&self) -> BitRate {
@@ -82,7 +88,11 @@ pub struct Fused {
 
 impl Fused {
     pub fn new(limit: Size) -> Fused {
-        Fused { limit, starts: Ring::default(), waiting_bytes: 0 }
+        Fused {
+            limit,
+            starts: Ring::default(),
+            waiting_bytes: 0,
+        }
     }
 
     /// Forget the packets whose transmission has started. At one instant departures come first.
@@ -188,7 +198,10 @@ impl Port {
             free_at: Time::ZERO,
             wire: Ring::default(),
             queue,
-            stats: PortStats { sojourn: quantiles.then(Box::default), ..PortStats::default() },
+            stats: PortStats {
+                sojourn: quantiles.then(Box::default),
+                ..PortStats::default()
+            },
             impair: None,
             edge: NO_EDGE,
             peer_edge: NO_EDGE,
@@ -200,7 +213,16 @@ impl Port {
     /// empty, so that its head needs an event.
     #[allow(clippy::too_many_arguments)]
     #[inline(always)]
-    pub fn offer_fused(fused: &mut Fused, clock: &mut LineClock, free_at: &mut Time, wire: &mut Ring<Flying>, stats: &mut PortStats, delay: Duration, p: WirePacket, now: Time) -> Option<bool> {
+    pub fn offer_fused(
+        fused: &mut Fused,
+        clock: &mut LineClock,
+        free_at: &mut Time,
+        wire: &mut Ring<Flying>,
+        stats: &mut PortStats,
+        delay: Duration,
+        p: WirePacket,
+        now: Time,
+    ) -> Option<bool> {
         let bytes = p.size();
         stats.arrived_packets += 1;
         stats.arrived_bytes += u64::from(bytes);
@@ -236,7 +258,10 @@ impl Port {
         stats.busy_ns += service.0;
         *free_at = start + service;
         let was_empty = wire.is_empty();
-        wire.push(Flying { packet: p, arrives: *free_at + delay });
+        wire.push(Flying {
+            packet: p,
+            arrives: *free_at + delay,
+        });
         Some(was_empty)
     }
 
@@ -264,7 +289,16 @@ impl Port {
     }
 
     /// Explicit ports only: put a packet on the line; true when the wire was empty.
-    pub fn transmit(e: &mut Explicit, clock: &mut LineClock, free_at: &mut Time, wire: &mut Ring<Flying>, stats: &mut PortStats, delay: Duration, p: SimPacket, now: Time) -> bool {
+    pub fn transmit(
+        e: &mut Explicit,
+        clock: &mut LineClock,
+        free_at: &mut Time,
+        wire: &mut Ring<Flying>,
+        stats: &mut PortStats,
+        delay: Duration,
+        p: SimPacket,
+        now: Time,
+    ) -> bool {
         use tailback_base::{KeyField, Packet};
         if let Some(h) = &mut stats.sojourn {
             h.add(now - p.stamp());
@@ -272,9 +306,17 @@ impl Port {
         let service = clock.service(p.bytes(), *free_at < now);
         stats.busy_ns += service.0;
         *free_at = now + service;
-        e.on_wire = Some(OnWire { until: *free_at, flow: p.flow(), pair: p.key(KeyField::Pair), bytes: p.bytes() });
+        e.on_wire = Some(OnWire {
+            until: *free_at,
+            flow: p.flow(),
+            pair: p.key(KeyField::Pair),
+            bytes: p.bytes(),
+        });
         let was_empty = wire.is_empty();
-        wire.push(Flying { packet: p.wire, arrives: *free_at + delay });
+        wire.push(Flying {
+            packet: p.wire,
+            arrives: *free_at + delay,
+        });
         was_empty
     }
 
@@ -319,7 +361,14 @@ impl Port {
 
 impl Explicit {
     pub fn new(queue: Box<dyn QueueDiscipline<SimPacket>>) -> Explicit {
-        Explicit { queue, on_wire: None, service_at: Time::NEVER, timer_at: Time::NEVER, backlog: 0, changed: Time::ZERO }
+        Explicit {
+            queue,
+            on_wire: None,
+            service_at: Time::NEVER,
+            timer_at: Time::NEVER,
+            backlog: 0,
+            changed: Time::ZERO,
+        }
     }
 }
 

@@ -15,11 +15,21 @@ pub enum Source {
     /// Bytes the port has delivered since the start of statistics.
     Delivered(u32),
     /// A probe of the port's discipline.
-    Discipline { port: u32, probe: u16, index: u32 },
+    Discipline {
+        port: u32,
+        probe: u16,
+        index: u32,
+    },
     /// A push probe of the port's discipline: points come from the discipline itself.
-    Pushed { port: u32, probe: u16 },
+    Pushed {
+        port: u32,
+        probe: u16,
+    },
     /// A probe of a flow's sender.
-    Sender { flow: u32, probe: u16 },
+    Sender {
+        flow: u32,
+        probe: u16,
+    },
     /// New payload a flow has delivered, bytes.
     Goodput(u32),
 }

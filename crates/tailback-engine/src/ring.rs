@@ -16,7 +16,11 @@ pub struct Ring<T> {
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
-        Ring { slots: Vec::new(), head: 0, len: 0 }
+        Ring {
+            slots: Vec::new(),
+            head: 0,
+            len: 0,
+        }
     }
 }
 
@@ -69,7 +73,11 @@ impl<T: Copy> Ring<T> {
     /// The entry `k` places behind the oldest.
     #[inline]
     pub fn peek(&self, k: usize) -> Option<&T> {
-        if k < self.len { self.slots.get((self.head + k) & (self.slots.len() - 1)) } else { None }
+        if k < self.len {
+            self.slots.get((self.head + k) & (self.slots.len() - 1))
+        } else {
+            None
+        }
     }
 
     #[inline]

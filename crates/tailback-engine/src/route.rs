@@ -30,7 +30,10 @@ pub struct Router {
 
 impl Router {
     pub fn new(nodes: usize) -> Router {
-        Router { arcs: vec![Vec::new(); nodes], ..Router::default() }
+        Router {
+            arcs: vec![Vec::new(); nodes],
+            ..Router::default()
+        }
     }
 
     pub fn add(&mut self, from: NodeId, arc: Arc) {
@@ -117,9 +120,15 @@ impl Router {
             return *r;
         }
         let path = self.path(from, to).unwrap_or_default();
-        let forward = Route { start: table.len() as u32, len: path.len() as u8 };
+        let forward = Route {
+            start: table.len() as u32,
+            len: path.len() as u8,
+        };
         table.extend(path.iter().map(|a| a.port));
-        let backward = Route { start: table.len() as u32, len: path.len() as u8 };
+        let backward = Route {
+            start: table.len() as u32,
+            len: path.len() as u8,
+        };
         table.extend(path.iter().rev().map(|a| peer[a.port as usize]));
         self.found.insert((from.0, to.0), (forward, backward));
         (forward, backward)

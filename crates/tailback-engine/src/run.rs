@@ -34,16 +34,31 @@ pub struct Hooks<'a> {
 /// What can only be known when the network is built: parameters of a model that contradict each other, a destination
 /// that cannot be reached. Also an interruption by `hooks.progress`.
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
-    let Prepared { mut built, reported, from } = prepare(spec, seed, hooks)?;
+    let Prepared {
+        mut built,
+        reported,
+        from,
+    } = prepare(spec, seed, hooks)?;
     let to = Time::ZERO + spec.duration;
     for part in 1..=100u64 {
-        built.sim.run_until(Time((u128::from(to.0) * u128::from(part) / 100) as u64));
+        built
+            .sim
+            .run_until(Time((u128::from(to.0) * u128::from(part) / 100) as u64));
         if hooks.progress.is_some_and(|p| !p(part as f64 / 100.0)) {
-            return Err(Refusal::new("the run was interrupted", "run it again; finished runs are kept"));
+            return Err(Refusal::new(
+                "the run was interrupted",
+                "run it again; finished runs are kept",
+            ));
         }
     }
     built.sim.finish();
-    let frame = Frame { port_names: &built.port_names, reported: &reported, groups: &built.group_names, from, to };
+    let frame = Frame {
+        port_names: &built.port_names,
+        reported: &reported,
+        groups: &built.group_names,
+        from,
+        to,
+    };
     Ok(Outcome::read(&built.sim, &frame))
 }
 
@@ -62,15 +77,32 @@ pub struct Prepared {
 /// See [`run`].
 pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusal> {
     if spec.duration.0 > MAX_TIME.0 {
-        return Err(Refusal::new(format!("a run of {} is too long", spec.duration), "give at most 78h"));
+        return Err(Refusal::new(
+            format!("a run of {} is too long", spec.duration),
+            "give at most 78h",
+        ));
     }
     let mut net = Network::new(seed);
-    let watched: Vec<&Target> = spec.record.iter().filter(|r| r.when == Sampling::OnChange).map(|r| &r.what).collect();
+    let watched: Vec<&Target> = spec
+        .record
+        .iter()
+        .filter(|r| r.when == Sampling::OnChange)
+        .map(|r| &r.what)
+        .collect();
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
         let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
-            let name = if reverse { format!("{}.reverse", l.name) } else { l.name.clone() };
-            let observed = watched.iter().any(|t| **t == Target::Link { name: l.name.clone(), reverse });
+            let name = if reverse {
+                format!("{}.reverse", l.name)
+            } else {
+                l.name.clone()
+            };
+            let observed = watched.iter().any(|t| {
+                **t == Target::Link {
+                    name: l.name.clone(),
+                    reverse,
+                }
+            });
             let queue = match (hooks.queues.get(&name), registry::fused_limit(&d.queue)) {
                 (Some(make), _) => QueueChoice::Discipline(make()),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
@@ -78,7 +110,14 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
                 _ => QueueChoice::Discipline(discipline(&d.queue, d.rate, seed, &name)?),
             };
             let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
-            Ok(Direction { rate: d.rate, delay: d.delay, queue, impairments, rate_changes, quantiles: true })
+            Ok(Direction {
+                rate: d.rate,
+                delay: d.delay,
+                queue,
+                impairments,
+                rate_changes,
+                quantiles: true,
+            })
         };
         let (forward, reverse) = (direction(&l.forward, false)?, direction(&l.reverse, true)?);
         net.link(&l.name, from, to, forward, reverse);
@@ -109,7 +148,12 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     Ok(Prepared { built, reported, from })
 }
 
-fn discipline(settings: &Settings, rate: BitRate, seed: u64, port: &str) -> Result<Box<dyn QueueDiscipline<SimPacket>>, Refusal> {
+fn discipline(
+    settings: &Settings,
+    rate: BitRate,
+    seed: u64,
+    port: &str,
+) -> Result<Box<dyn QueueDiscipline<SimPacket>>, Refusal> {
     let stream = Stream::new(seed, &format!("link.{port}.queue"));
     registry::build(settings, registry::Place { stream, rate })
 }
@@ -118,13 +162,36 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
     let connection = g.transport.model.name == "tcp";
-    let config = if connection { Some(Arc::new(tcp::Config::resolve(&g.transport, &[])?)) } else { None };
+    let config = if connection {
+        Some(Arc::new(tcp::Config::resolve(&g.transport, &[])?))
+    } else {
+        None
+    };
     let (header, ecn) = match connection {
         true => (0, Ecn::NotEct),
-        false => (g.transport.count("header") as u32, if g.transport.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct }),
+        false => (
+            g.transport.count("header") as u32,
+            if g.transport.flag("ecn") {
+                Ecn::Ect0
+            } else {
+                Ecn::NotEct
+            },
+        ),
     };
-    let starts = instants(&g.start, g.count, &[], &mut Stream::new(seed, &format!("flows.{}.start", g.name)));
-    let stops = g.stop.as_ref().map(|s| instants(s, g.count, &starts, &mut Stream::new(seed, &format!("flows.{}.stop", g.name))));
+    let starts = instants(
+        &g.start,
+        g.count,
+        &[],
+        &mut Stream::new(seed, &format!("flows.{}.start", g.name)),
+    );
+    let stops = g.stop.as_ref().map(|s| {
+        instants(
+            s,
+            g.count,
+            &starts,
+            &mut Stream::new(seed, &format!("flows.{}.stop", g.name)),
+        )
+    });
     let sizes = Sizes::from_settings(&g.sizes);
     for i in 0..g.count {
         let name = format!("flows.{}.{i}", g.name);
@@ -145,7 +212,10 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
             None => to,
         };
         let transport = match &config {
-            Some(c) => Transport::Connection(drawn_connection_of(c, &mut Stream::new(seed, &format!("{name}.transport")))),
+            Some(c) => Transport::Connection(drawn_connection_of(
+                c,
+                &mut Stream::new(seed, &format!("{name}.transport")),
+            )),
             None => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, source, destination, transport);
@@ -170,11 +240,23 @@ pub fn drawn_connection_of(c: &Arc<tcp::Config>, rng: &mut Stream) -> Ends {
 }
 
 #[allow(clippy::too_many_arguments)]
-fn private_link(net: &mut Network, name: &str, a: &AccessSpec, i: u32, from: crate::app::NodeId, to: crate::app::NodeId, forward: &[Impairment], reverse: &[Impairment]) {
+fn private_link(
+    net: &mut Network,
+    name: &str,
+    a: &AccessSpec,
+    i: u32,
+    from: crate::app::NodeId,
+    to: crate::app::NodeId,
+    forward: &[Impairment],
+    reverse: &[Impairment],
+) {
     let (rate, delay) = (a.rate[i as usize % a.rate.len()], a.delay[i as usize % a.delay.len()]);
     let mut directions = [forward, reverse].map(|impairments| Direction {
         impairments: impairments.to_vec(),
-        ..Direction { queue: QueueChoice::DropTail(Size::Unlimited), ..Direction::new(rate, delay) }
+        ..Direction {
+            queue: QueueChoice::DropTail(Size::Unlimited),
+            ..Direction::new(rate, delay)
+        }
     });
     let back = std::mem::replace(&mut directions[1], Direction::new(rate, delay));
     let [there, _] = directions;
@@ -197,11 +279,17 @@ fn pattern(s: &Settings, i: u32) -> Pattern {
             Value::Count(bytes) => Pattern::Transfer { bytes: *bytes },
             _ => Pattern::Bulk,
         },
-        "cbr" => Pattern::Constant { rate: rate(), jitter: s.real("jitter") },
+        "cbr" => Pattern::Constant {
+            rate: rate(),
+            jitter: s.real("jitter"),
+        },
         "poisson" => Pattern::Poisson { rate: rate() },
-        "on-off" => {
-            Pattern::OnOff { rate: rate(), on: s.time("mean_on"), off: s.time("mean_off"), exponential: s.text("distribution") == "exponential" }
-        }
+        "on-off" => Pattern::OnOff {
+            rate: rate(),
+            on: s.time("mean_on"),
+            off: s.time("mean_off"),
+            exponential: s.text("distribution") == "exponential",
+        },
         _ => Pattern::Bulk,
     }
 }
@@ -210,7 +298,9 @@ fn pattern(s: &Settings, i: u32) -> Pattern {
 fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Stream) -> Vec<Time> {
     match what {
         Instants::Listed(list) => (0..n as usize).map(|i| list[i % list.len()]).collect(),
-        Instants::Uniform { from, to } => (0..n).map(|_| *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64)).collect(),
+        Instants::Uniform { from, to } => (0..n)
+            .map(|_| *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64))
+            .collect(),
         Instants::Poisson { from, mean_gap } => {
             let mut t = *from;
             let mut next = || {
@@ -219,7 +309,9 @@ fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Stream) -> Vec<T
             };
             (0..n).map(|_| next()).collect()
         }
-        Instants::After(list) => (0..n as usize).map(|i| starts.get(i).copied().unwrap_or(Time::ZERO) + list[i % list.len()]).collect(),
+        Instants::After(list) => (0..n as usize)
+            .map(|i| starts.get(i).copied().unwrap_or(Time::ZERO) + list[i % list.len()])
+            .collect(),
     }
 }
 
@@ -227,7 +319,10 @@ fn declare_recordings(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
     if spec.record.is_empty() && !spec.log_drops {
         return Ok(());
     }
-    let mut r = Recorder { log: spec.log_drops.then(Vec::new), ..Recorder::default() };
+    let mut r = Recorder {
+        log: spec.log_drops.then(Vec::new),
+        ..Recorder::default()
+    };
     r.port_series = vec![Vec::new(); built.sim.ports.len()];
     r.flow_series = vec![Vec::new(); built.sim.flows.len()];
     let mut samples: Vec<(Duration, Vec<u32>)> = Vec::new();
@@ -246,7 +341,11 @@ fn declare_recordings(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                             built.sim.flows[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
                         }
-                        Source::Queue(p) | Source::QueueBytes(p) | Source::Delivered(p) | Source::Discipline { port: p, .. } | Source::Pushed { port: p, .. } => {
+                        Source::Queue(p)
+                        | Source::QueueBytes(p)
+                        | Source::Delivered(p)
+                        | Source::Discipline { port: p, .. }
+                        | Source::Pushed { port: p, .. } => {
                             built.sim.ports[p as usize].watched = true;
                             r.port_series[p as usize].push(i);
                         }
@@ -263,12 +362,30 @@ fn declare_recordings(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {
     let on_change = record.when == Sampling::OnChange;
     let mut add = |what: String, unit: &'static str, source: Source| {
-        r.series.push(Series { what, probe: probe.to_string(), unit, source, on_change, times: vec![], values: vec![], indices: vec![] });
+        r.series.push(Series {
+            what,
+            probe: probe.to_string(),
+            unit,
+            source,
+            on_change,
+            times: vec![],
+            values: vec![],
+            indices: vec![],
+        });
     };
-    let unknown = || Refusal::new(format!("there is no probe \"{probe}\""), "see `tailback describe` for the probes of each model");
+    let unknown = || {
+        Refusal::new(
+            format!("there is no probe \"{probe}\""),
+            "see `tailback describe` for the probes of each model",
+        )
+    };
     match &record.what {
         Target::Link { name, reverse } => {
-            let full = if *reverse { format!("{name}.reverse") } else { name.clone() };
+            let full = if *reverse {
+                format!("{name}.reverse")
+            } else {
+                name.clone()
+            };
             let port = built.port_names.iter().position(|n| *n == full).ok_or_else(unknown)? as u32;
             let what = format!("link.{full}");
             match probe {
@@ -276,13 +393,24 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
                 "queue_bytes" => add(what, "bytes", Source::QueueBytes(port)),
                 "delivered_bytes" => add(what, "bytes", Source::Delivered(port)),
                 _ => {
-                    let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else { return Err(unknown()) };
-                    let i = e.queue.probes().iter().position(|p| p.name == probe).ok_or_else(unknown)?;
+                    let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else {
+                        return Err(unknown());
+                    };
+                    let i = e
+                        .queue
+                        .probes()
+                        .iter()
+                        .position(|p| p.name == probe)
+                        .ok_or_else(unknown)?;
                     let def = &e.queue.probes()[i];
                     let probe = i as u16;
                     let source = match (on_change, def.per.is_empty()) {
                         (true, false) => Source::Pushed { port, probe },
-                        (_, single) => Source::Discipline { port, probe, index: if single { 0 } else { u32::MAX } },
+                        (_, single) => Source::Discipline {
+                            port,
+                            probe,
+                            index: if single { 0 } else { u32::MAX },
+                        },
                     };
                     add(what, def.unit, source);
                 }
@@ -299,8 +427,14 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
                     add(what, "bytes", Source::Goodput(flow));
                     continue;
                 }
-                let crate::flow::Carrier::Connection(ends) = &f.carrier else { return Err(unknown()) };
-                let i = ends[0].probes().iter().position(|p| p.name == probe).ok_or_else(unknown)?;
+                let crate::flow::Carrier::Connection(ends) = &f.carrier else {
+                    return Err(unknown());
+                };
+                let i = ends[0]
+                    .probes()
+                    .iter()
+                    .position(|p| p.name == probe)
+                    .ok_or_else(unknown)?;
                 add(what, ends[0].probes()[i].unit, Source::Sender { flow, probe: i as u16 });
             }
         }

@@ -56,7 +56,13 @@ pub enum Impairment {
     /// Each packet on its own with this probability.
     Random { probability: f64, action: Harm },
     /// Two states; loss probability in each; transition probabilities per packet (Gilbert 1960, Elliott 1963).
-    Gilbert { to_bad: f64, to_good: f64, loss_good: f64, loss_bad: f64, action: Harm },
+    Gilbert {
+        to_bad: f64,
+        to_good: f64,
+        loss_good: f64,
+        loss_bad: f64,
+        action: Harm,
+    },
     /// Each packet is sent twice with this probability.
     Duplicate { probability: f64 },
     /// Each packet is held back by `delay` with this probability, so that later ones overtake it.

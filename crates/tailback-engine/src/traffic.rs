@@ -16,21 +16,44 @@ pub const PACKET_BYTES: (u32, u32) = (1, 65_535);
 pub enum Sizes {
     Fixed(u32),
     /// Exponential with this mean, rounded to whole bytes and held within the range.
-    Exponential { mean: f64, min: u32, max: u32 },
+    Exponential {
+        mean: f64,
+        min: u32,
+        max: u32,
+    },
     /// `large` with probability `share`, else `small`.
-    Bimodal { small: u32, large: u32, share: f64 },
+    Bimodal {
+        small: u32,
+        large: u32,
+        share: f64,
+    },
     /// In turn.
-    Listed { sizes: Vec<u32>, next: usize },
+    Listed {
+        sizes: Vec<u32>,
+        next: usize,
+    },
 }
 
 impl Sizes {
     pub fn from_settings(s: &Settings) -> Sizes {
         let bytes = |n: u64| n.clamp(u64::from(PACKET_BYTES.0), u64::from(PACKET_BYTES.1)) as u32;
         match s.model.name {
-            "exponential" => Sizes::Exponential { mean: s.count("mean") as f64, min: bytes(s.count("min")), max: bytes(s.count("max")) },
-            "bimodal" => Sizes::Bimodal { small: bytes(s.count("small")), large: bytes(s.count("large")), share: s.real("share") },
+            "exponential" => Sizes::Exponential {
+                mean: s.count("mean") as f64,
+                min: bytes(s.count("min")),
+                max: bytes(s.count("max")),
+            },
+            "bimodal" => Sizes::Bimodal {
+                small: bytes(s.count("small")),
+                large: bytes(s.count("large")),
+                share: s.real("share"),
+            },
             "listed" => {
-                let sizes = s.list("bytes").iter().map(|v| if let Value::Count(n) = v { bytes(*n) } else { 1 }).collect();
+                let sizes = s
+                    .list("bytes")
+                    .iter()
+                    .map(|v| if let Value::Count(n) = v { bytes(*n) } else { 1 })
+                    .collect();
                 Sizes::Listed { sizes, next: 0 }
             }
             _ => Sizes::Fixed(bytes(s.count("bytes"))),
@@ -79,7 +102,12 @@ pub enum Pattern {
     /// Exponential gaps with the mean that gives `rate`.
     Poisson { rate: BitRate },
     /// `rate` while on, silent while off.
-    OnOff { rate: BitRate, on: Duration, off: Duration, exponential: bool },
+    OnOff {
+        rate: BitRate,
+        on: Duration,
+        off: Duration,
+        exponential: bool,
+    },
 }
 
 /// A source and its state.
@@ -96,7 +124,14 @@ pub struct Source {
 impl Source {
     /// `header`: bytes of each datagram that are no payload. `connection`: write bytes instead of sending datagrams.
     pub fn new(pattern: Pattern, sizes: Sizes, header: u32, connection: bool) -> Source {
-        Source { pattern, sizes, header, connection, next_ns: 0.0, on_until: Time::NEVER }
+        Source {
+            pattern,
+            sizes,
+            header,
+            connection,
+            next_ns: 0.0,
+            on_until: Time::NEVER,
+        }
     }
 
     fn emit(&mut self, net: &mut dyn Net) -> u32 {
@@ -115,7 +150,11 @@ impl Source {
         match self.pattern {
             Pattern::Constant { rate, jitter } => {
                 let even = f64::from(bytes) * 8e9 / rate.bits_per_second();
-                if jitter > 0.0 { even * (1.0 + jitter * (2.0 * rng.uniform() - 1.0)) } else { even }
+                if jitter > 0.0 {
+                    even * (1.0 + jitter * (2.0 * rng.uniform() - 1.0))
+                } else {
+                    even
+                }
             }
             // Gaps do not depend on the size just drawn: arrivals are Poisson whatever the sizes.
             Pattern::Poisson { rate } => rng.exponential(self.sizes.mean() * 8e9 / rate.bits_per_second()),
@@ -127,9 +166,18 @@ impl Source {
     fn schedule(&mut self, gap: f64, net: &mut dyn Net) {
         self.next_ns += gap;
         let mut at = Time(self.next_ns as u64);
-        if let Pattern::OnOff { on, off, exponential, .. } = self.pattern {
+        if let Pattern::OnOff {
+            on, off, exponential, ..
+        } = self.pattern
+        {
             if at >= self.on_until {
-                let mut draw = |mean: Duration| if exponential { Duration(net.rng().exponential(mean.0 as f64) as u64) } else { mean };
+                let mut draw = |mean: Duration| {
+                    if exponential {
+                        Duration(net.rng().exponential(mean.0 as f64) as u64)
+                    } else {
+                        mean
+                    }
+                };
                 let start = self.on_until + draw(off);
                 self.on_until = start + draw(on).max(Duration(1));
                 at = start.max(net.now());
@@ -155,7 +203,11 @@ impl Source {
                 self.schedule(gap, net);
             }
             (Pattern::OnOff { on, exponential, .. }, _) => {
-                let length = if *exponential { Duration(net.rng().exponential(on.0 as f64) as u64) } else { *on };
+                let length = if *exponential {
+                    Duration(net.rng().exponential(on.0 as f64) as u64)
+                } else {
+                    *on
+                };
                 self.on_until = now + length.max(Duration(1));
                 self.step(net);
             }
@@ -194,7 +246,9 @@ impl Application for Source {
 /// The flow an event is about, for applications that own several.
 pub fn flow_of(e: &AppInput) -> Option<FlowId> {
     match e {
-        AppInput::Transport { flow, .. } | AppInput::Datagram { flow, .. } | AppInput::Request { flow, .. } => Some(*flow),
+        AppInput::Transport { flow, .. } | AppInput::Datagram { flow, .. } | AppInput::Request { flow, .. } => {
+            Some(*flow)
+        }
         _ => None,
     }
 }

@@ -204,9 +204,15 @@ fn stored_results_are_the_same_bytes_however_they_came_about() {
 
     // Stopped, stopped again, and killed while a chunk was being written.
     let broken = Folder::new("broken");
-    for runs in [3, 8] {
-        let r = store(&study, &broken.0, 2, &mut |report| report.done < runs);
-        assert!(r.interrupted && r.report.done < 16, "{:?}", r.report);
+    let mut done = 0;
+    for _ in 0..2 {
+        let before = done;
+        // The first report may come before the first run is over.
+        while done == before {
+            let r = store(&study, &broken.0, 2, &mut |_| false);
+            assert!(r.interrupted && r.report.done < 16, "{:?}", r.report);
+            done = r.report.done;
+        }
     }
     let partial = broken.0.join("chunks/000777.partial");
     std::fs::create_dir_all(&partial).expect("a folder");
@@ -247,7 +253,7 @@ fn every_discipline_meets_the_same_packets() {
     let all: Vec<Outcome> = QUEUES.iter().map(|(_, q)| outcome(LAB, &[queue(q)])).collect();
     let first = &all[0];
     let arrivals = series(&first.series, "link.entry", "delivered_bytes");
-    assert!(arrivals.len() > 3000, "{}", arrivals.len());
+    assert!(arrivals.len() > 2000, "{}", arrivals.len());
     for ((name, _), o) in QUEUES.iter().zip(&all).skip(1) {
         for probe in ["queue_bytes", "delivered_bytes"] {
             let same = series(&o.series, "link.entry", probe) == series(&first.series, "link.entry", probe);

@@ -266,7 +266,10 @@ fn the_last_interval_may_be_short() {
     let flows = o.flows.rows();
     assert_eq!(o.intervals.rows(), flows * 7);
     let last = o.intervals.rows() - 1;
-    assert_eq!((number(&o.intervals, "from_s", last), number(&o.intervals, "to_s", last)), (18.0, 20.0));
+    assert_eq!(
+        (number(&o.intervals, "from_s", last), number(&o.intervals, "to_s", last)),
+        (18.0, 20.0)
+    );
 }
 
 /// A FIFO that writes down its length at each change, for an integral made by hand.

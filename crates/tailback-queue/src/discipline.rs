@@ -137,8 +137,15 @@ impl DropReason {
 }
 
 impl MarkReason {
-    pub const ALL: [MarkReason; 7] =
-        [MarkReason::Early, MarkReason::Request, MarkReason::Forced, MarkReason::Step, MarkReason::Coupled, MarkReason::Sojourn, MarkReason::Impairment];
+    pub const ALL: [MarkReason; 7] = [
+        MarkReason::Early,
+        MarkReason::Request,
+        MarkReason::Forced,
+        MarkReason::Step,
+        MarkReason::Coupled,
+        MarkReason::Sojourn,
+        MarkReason::Impairment,
+    ];
 
     pub const fn name(self) -> &'static str {
         match self {

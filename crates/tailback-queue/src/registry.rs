@@ -50,7 +50,10 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         "blue" => Ok(Box::new(blue::build(settings, place)?)),
         "codel" => Ok(Box::new(codel::build(settings)?)),
         "drr" | "tdrr" | "qsdrr" => multiqueue::models::build(settings, place),
-        _ => Err(Refusal::new(format!("there is no queue discipline \"{name}\""), "see `tailback describe`")),
+        _ => Err(Refusal::new(
+            format!("there is no queue discipline \"{name}\""),
+            "see `tailback describe`",
+        )),
     }
 }
 

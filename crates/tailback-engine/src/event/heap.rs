@@ -61,7 +61,12 @@ impl Heap {
             let (b, kb) = if four[3] < four[2] { (3, four[3]) } else { (2, four[2]) };
             return Some(if kb < ka { (first + b, kb) } else { (first + a, ka) });
         }
-        heap.get(first..)?.iter().copied().enumerate().map(|(c, k)| (first + c, k)).min_by_key(|(_, k)| *k)
+        heap.get(first..)?
+            .iter()
+            .copied()
+            .enumerate()
+            .map(|(c, k)| (first + c, k))
+            .min_by_key(|(_, k)| *k)
     }
 
     /// Fill the hole at the root with an event that follows soon, as the next packet of a wire does: down until it fits.

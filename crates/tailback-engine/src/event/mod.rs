@@ -86,7 +86,11 @@ impl Key {
 
     #[inline]
     fn event(self) -> (Time, EventKind, u32) {
-        (Time(self.time()), EventKind::ALL[(self.0 as u64 >> 56) as usize], self.0 as u32)
+        (
+            Time(self.time()),
+            EventKind::ALL[(self.0 as u64 >> 56) as usize],
+            self.0 as u32,
+        )
     }
 }
 
@@ -251,7 +255,9 @@ impl EventList {
                 return Some(k.event());
             }
         };
-        let (Some(slot), Some(node)) = (soon, node) else { return None };
+        let (Some(slot), Some(node)) = (soon, node) else {
+            return None;
+        };
         if key.time() > until.0 {
             return None;
         }
@@ -308,7 +314,11 @@ struct Bitmap {
 
 impl Bitmap {
     fn new(slots: usize) -> Bitmap {
-        Bitmap { bits: vec![0; slots / 64], words: vec![0; (slots / 4096).max(1)], top: 0 }
+        Bitmap {
+            bits: vec![0; slots / 64],
+            words: vec![0; (slots / 4096).max(1)],
+            top: 0,
+        }
     }
 
     #[inline]
@@ -378,8 +388,19 @@ mod tests {
         e.push(t, EventKind::Delivery, 0);
         e.push_delivery(Time(1_000_000), 3, Time(0));
         e.push_delivery(Time(1_000_000), 4, Time(900_000));
-        let order: Vec<_> = std::iter::from_fn(|| e.pop_until(Time::NEVER)).map(|(_, k, id)| (k, id)).collect();
-        assert_eq!(order, [(EventKind::Service, 9), (EventKind::Delivery, 0), (EventKind::Delivery, 1), (EventKind::Delivery, 4), (EventKind::Delivery, 3)]);
+        let order: Vec<_> = std::iter::from_fn(|| e.pop_until(Time::NEVER))
+            .map(|(_, k, id)| (k, id))
+            .collect();
+        assert_eq!(
+            order,
+            [
+                (EventKind::Service, 9),
+                (EventKind::Delivery, 0),
+                (EventKind::Delivery, 1),
+                (EventKind::Delivery, 4),
+                (EventKind::Delivery, 3)
+            ]
+        );
     }
 
     #[test]
@@ -388,7 +409,11 @@ mod tests {
         let mut now = 0;
         let mut run = |e: &mut EventList, gap: u64| {
             for i in 0..1_000_000u64 {
-                e.push(Time(now + gap + (i * 7919 % 1000) * gap / 1000), EventKind::Delivery, i as u32);
+                e.push(
+                    Time(now + gap + (i * 7919 % 1000) * gap / 1000),
+                    EventKind::Delivery,
+                    i as u32,
+                );
                 if e.len() > 2000 {
                     now = e.pop_until(Time::NEVER).unwrap().0.0;
                 }

@@ -90,9 +90,15 @@ impl Plan {
         };
         let mut known: HashMap<String, RunTables> = store.as_mut().map(Store::take_known).unwrap_or_default();
         let mut seen = std::collections::HashSet::new();
-        let todo: Vec<usize> =
-            (0..self.runs.len()).filter(|i| !known.contains_key(&self.runs[*i].key) && seen.insert(self.runs[*i].key.clone())).collect();
-        let mut report = Report { total: self.runs.len(), reused: self.runs.len() - todo.len(), remaining_s: f64::NAN, ..Report::default() };
+        let todo: Vec<usize> = (0..self.runs.len())
+            .filter(|i| !known.contains_key(&self.runs[*i].key) && seen.insert(self.runs[*i].key.clone()))
+            .collect();
+        let mut report = Report {
+            total: self.runs.len(),
+            reused: self.runs.len() - todo.len(),
+            remaining_s: f64::NAN,
+            ..Report::default()
+        };
         report.done = report.reused;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = if with.jobs == 0 { cores } else { with.jobs }.min(todo.len().max(1));
@@ -112,7 +118,9 @@ impl Plan {
                     let (next, stop, work, todo, queues) = (&next, &stop, &work, &todo, &with.queues);
                     scope.spawn(move || {
                         while !stop.load(Ordering::Relaxed) {
-                            let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                            let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else {
+                                break;
+                            };
                             let (tables, cost) = self.one(i, queues, stop, work);
                             if stop.load(Ordering::Relaxed) || send.send((i, tables, cost)).is_err() {
                                 break;
@@ -147,9 +155,17 @@ impl Plan {
                         told = Instant::now();
                         report.elapsed_s = started.elapsed().as_secs_f64();
                         let parts = work.load(Ordering::Relaxed) as f64 / 100.0;
-                        report.share = if report.total == 0 { 1.0 } else { (report.reused as f64 + parts) / report.total as f64 };
+                        report.share = if report.total == 0 {
+                            1.0
+                        } else {
+                            (report.reused as f64 + parts) / report.total as f64
+                        };
                         let left = todo.len() as f64 - parts;
-                        report.remaining_s = if parts > 0.05 { report.elapsed_s * left / parts } else { f64::NAN };
+                        report.remaining_s = if parts > 0.05 {
+                            report.elapsed_s * left / parts
+                        } else {
+                            f64::NAN
+                        };
                         if !(with.progress)(&report) {
                             interrupted = true;
                             stop.store(true, Ordering::Relaxed);
@@ -171,11 +187,26 @@ impl Plan {
             Status::Failed(why) => Some((r.clone(), why.clone())),
             Status::Done => None,
         });
-        let reports = (0..self.runs.len()).map(|i| costs.remove(&i).unwrap_or_default()).collect();
-        Results { tables, reports, report, failure, interrupted, store_error }
+        let reports = (0..self.runs.len())
+            .map(|i| costs.remove(&i).unwrap_or_default())
+            .collect();
+        Results {
+            tables,
+            reports,
+            report,
+            failure,
+            interrupted,
+            store_error,
+        }
     }
 
-    fn one(&self, i: usize, queues: &HashMap<String, QueueMaker>, stop: &AtomicBool, work: &AtomicU64) -> (RunTables, RunReport) {
+    fn one(
+        &self,
+        i: usize,
+        queues: &HashMap<String, QueueMaker>,
+        stop: &AtomicBool,
+        work: &AtomicU64,
+    ) -> (RunTables, RunReport) {
         let r = &self.runs[i];
         let before = thread_cpu_seconds();
         let done = std::cell::Cell::new(0u64);
@@ -185,13 +216,21 @@ impl Plan {
             done.set(hundredths);
             !stop.load(Ordering::Relaxed)
         };
-        let hooks = Hooks { queues: queues.clone(), progress: Some(&progress) };
-        let outcome = catch_unwind(AssertUnwindSafe(|| run(&self.points[r.point].loaded.spec, r.seed, &hooks)));
+        let hooks = Hooks {
+            queues: queues.clone(),
+            progress: Some(&progress),
+        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            run(&self.points[r.point].loaded.spec, r.seed, &hooks)
+        }));
         let (status, outcome) = match outcome {
             Ok(Ok(o)) => (Status::Done, Some(o)),
             Ok(Err(e)) => (Status::Failed(e.to_string()), None),
             Err(panic) => {
-                let text = panic.downcast_ref::<String>().cloned().or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
+                let text = panic
+                    .downcast_ref::<String>()
+                    .cloned()
+                    .or_else(|| panic.downcast_ref::<&str>().map(|s| s.to_string()));
                 // A discipline from outside that cannot go on unwinds with a refusal; anything else is our bug.
                 let why = match panic.downcast_ref::<Refusal>() {
                     Some(r) => r.to_string(),
@@ -202,7 +241,11 @@ impl Plan {
         };
         work.fetch_add(100 - done.get(), Ordering::Relaxed);
         let engine = outcome.as_ref().map(|o: &Outcome| o.engine).unwrap_or_default();
-        let cost = RunReport { cpu_s: thread_cpu_seconds() - before, packet_hops: engine.packet_hops, events: engine.events };
+        let cost = RunReport {
+            cpu_s: thread_cpu_seconds() - before,
+            packet_hops: engine.packet_hops,
+            events: engine.events,
+        };
         (RunTables::new(status, outcome), cost)
     }
 }

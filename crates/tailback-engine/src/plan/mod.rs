@@ -57,9 +57,15 @@ pub struct Combination {
 
 /// Every combination of the axes, the last one fastest.
 pub fn product(axes: &[Axis]) -> Vec<Combination> {
-    let mut all = vec![Combination { labels: vec![], overrides: vec![] }];
+    let mut all = vec![Combination {
+        labels: vec![],
+        overrides: vec![],
+    }];
     for a in axes {
-        all = all.iter().flat_map(|c| a.values.iter().map(move |v| extend(c, a, v))).collect();
+        all = all
+            .iter()
+            .flat_map(|c| a.values.iter().map(move |v| extend(c, a, v)))
+            .collect();
     }
     all
 }
@@ -71,10 +77,20 @@ pub fn product(axes: &[Axis]) -> Vec<Combination> {
 pub fn zip(axes: &[Axis]) -> Result<Vec<Combination>, String> {
     let n = axes.first().map_or(0, |a| a.values.len());
     if let Some(a) = axes.iter().find(|a| a.values.len() != n) {
-        return Err(format!("zip needs axes of one length: {} has {} values, {} has {n}", a.label, a.values.len(), axes[0].label));
+        return Err(format!(
+            "zip needs axes of one length: {} has {} values, {} has {n}",
+            a.label,
+            a.values.len(),
+            axes[0].label
+        ));
     }
-    let start = Combination { labels: vec![], overrides: vec![] };
-    Ok((0..n).map(|i| axes.iter().fold(start.clone(), |c, a| extend(&c, a, &a.values[i]))).collect())
+    let start = Combination {
+        labels: vec![],
+        overrides: vec![],
+    };
+    Ok((0..n)
+        .map(|i| axes.iter().fold(start.clone(), |c, a| extend(&c, a, &a.values[i])))
+        .collect())
 }
 
 fn extend(c: &Combination, a: &Axis, value: &str) -> Combination {
@@ -93,7 +109,12 @@ impl Plan {
         for (i, p) in points.iter().enumerate() {
             for r in 0..replications.max(1) {
                 let seed = p.loaded.spec.seed.wrapping_add(r);
-                runs.push(Run { point: i, replication: r, seed, key: key(&p.loaded.digest, seed, build) });
+                runs.push(Run {
+                    point: i,
+                    replication: r,
+                    seed,
+                    key: key(&p.loaded.digest, seed, build),
+                });
             }
         }
         Plan { points, runs }
@@ -103,11 +124,20 @@ impl Plan {
     ///
     /// # Errors
     /// A combination that is not a valid scenario; the error names the override.
-    pub fn of_combinations(base: &str, name: &str, combinations: &[Combination], replications: u64, build: &str) -> Result<Plan, ScenarioError> {
+    pub fn of_combinations(
+        base: &str,
+        name: &str,
+        combinations: &[Combination],
+        replications: u64,
+        build: &str,
+    ) -> Result<Plan, ScenarioError> {
         let mut points = Vec::new();
         for c in combinations {
             let loaded = load_text(base, name, &c.overrides)?;
-            points.push(Point { labels: c.labels.clone(), loaded: Arc::new(loaded) });
+            points.push(Point {
+                labels: c.labels.clone(),
+                loaded: Arc::new(loaded),
+            });
         }
         Ok(Plan::new(points, replications, build))
     }
@@ -125,7 +155,11 @@ impl Plan {
 
     /// The value of a label at a point; empty where the point has none.
     pub fn label(&self, point: usize, name: &str) -> &str {
-        self.points[point].labels.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v)
+        self.points[point]
+            .labels
+            .iter()
+            .find(|(n, _)| n == name)
+            .map_or("", |(_, v)| v)
     }
 }
 
@@ -144,7 +178,11 @@ mod tests {
     use super::*;
 
     fn axis(label: &str, values: &[&str]) -> Axis {
-        Axis { label: label.into(), paths: vec![format!("link.b.{label}")], values: values.iter().map(|v| v.to_string()).collect() }
+        Axis {
+            label: label.into(),
+            paths: vec![format!("link.b.{label}")],
+            values: values.iter().map(|v| v.to_string()).collect(),
+        }
     }
 
     #[test]
@@ -155,6 +193,12 @@ mod tests {
         assert_eq!(p[1].overrides, ["link.b.queue=red", "link.b.buffer=2"]);
         assert!(zip(&axes).unwrap_err().contains("one length"));
         let z = zip(&[axis("queue", &["red", "blue"]), axis("buffer", &["1", "2"])]).unwrap();
-        assert_eq!(z[1].labels, [("queue".to_string(), "blue".to_string()), ("buffer".to_string(), "2".to_string())]);
+        assert_eq!(
+            z[1].labels,
+            [
+                ("queue".to_string(), "blue".to_string()),
+                ("buffer".to_string(), "2".to_string())
+            ]
+        );
     }
 }

@@ -38,9 +38,19 @@ impl RunTables {
         match outcome {
             Some(o) => {
                 let (packet_hops, events) = (o.engine.packet_hops, o.engine.events);
-                RunTables { status, packet_hops, events, tables: vec![o.flows, o.groups, o.links, o.losses, o.intervals, o.series, o.log] }
+                RunTables {
+                    status,
+                    packet_hops,
+                    events,
+                    tables: vec![o.flows, o.groups, o.links, o.losses, o.intervals, o.series, o.log],
+                }
             }
-            None => RunTables { status, packet_hops: 0, events: 0, tables: Vec::new() },
+            None => RunTables {
+                status,
+                packet_hops: 0,
+                events: 0,
+                tables: Vec::new(),
+            },
         }
     }
 
@@ -49,7 +59,13 @@ impl RunTables {
             Status::Done => ("done", ""),
             Status::Failed(why) => ("failed", why.as_str()),
         };
-        [key.into(), status.into(), message.into(), self.packet_hops.into(), self.events.into()]
+        [
+            key.into(),
+            status.into(),
+            message.into(),
+            self.packet_hops.into(),
+            self.events.into(),
+        ]
     }
 }
 
@@ -67,18 +83,27 @@ impl Store {
     /// A folder that cannot be made or read.
     pub fn open(dir: PathBuf) -> io::Result<Store> {
         std::fs::create_dir_all(&dir)?;
-        let mut store = Store { dir, known: HashMap::new(), chunks: 0 };
+        let mut store = Store {
+            dir,
+            known: HashMap::new(),
+            chunks: 0,
+        };
         let mut places = vec![store.dir.clone()];
         let chunks = store.dir.join("chunks");
         if chunks.is_dir() {
-            let mut inside: Vec<PathBuf> = std::fs::read_dir(&chunks)?.filter_map(|e| Some(e.ok()?.path())).collect();
+            let mut inside: Vec<PathBuf> = std::fs::read_dir(&chunks)?
+                .filter_map(|e| Some(e.ok()?.path()))
+                .collect();
             inside.sort();
             for p in inside {
                 if p.extension().is_some_and(|e| e == "partial") {
                     std::fs::remove_dir_all(&p)?;
                     continue;
                 }
-                let number = p.file_name().and_then(|n| n.to_str()).and_then(|n| n.parse::<usize>().ok());
+                let number = p
+                    .file_name()
+                    .and_then(|n| n.to_str())
+                    .and_then(|n| n.parse::<usize>().ok());
                 store.chunks = store.chunks.max(number.map_or(0, |n| n + 1));
                 places.push(p);
             }
@@ -110,9 +135,23 @@ impl Store {
         for (i, k) in keys.iter().enumerate() {
             // Failed runs are tried again.
             if status.get(i).is_some_and(|s| &**s == "done") {
-                let tables = NAMES.iter().map(|n| Table { name: n.to_string(), columns: vec![] }).collect();
+                let tables = NAMES
+                    .iter()
+                    .map(|n| Table {
+                        name: n.to_string(),
+                        columns: vec![],
+                    })
+                    .collect();
                 let (packet_hops, events) = (hops.get(i).copied().unwrap_or(0), events.get(i).copied().unwrap_or(0));
-                found.insert(k.clone(), RunTables { status: Status::Done, packet_hops, events, tables });
+                found.insert(
+                    k.clone(),
+                    RunTables {
+                        status: Status::Done,
+                        packet_hops,
+                        events,
+                        tables,
+                    },
+                );
             }
         }
         let _ = message;
@@ -123,7 +162,13 @@ impl Store {
             }
             let table = parquet::read(&path)?;
             let keys = text(&table, "key");
-            let own: Vec<Column> = table.columns.iter().skip_while(|c| c.name != "key").skip(1).cloned().collect();
+            let own: Vec<Column> = table
+                .columns
+                .iter()
+                .skip_while(|c| c.name != "key")
+                .skip(1)
+                .cloned()
+                .collect();
             let mut from = 0;
             while from < keys.len() {
                 let mut to = from;
@@ -131,15 +176,30 @@ impl Store {
                     to += 1;
                 }
                 if let Some(r) = found.get_mut(&keys[from]) {
-                    let columns = own.iter().map(|c| Column { data: slice(&c.data, from, to), ..c.clone() }).collect();
-                    r.tables[n].append(Table { name: name.to_string(), columns });
+                    let columns = own
+                        .iter()
+                        .map(|c| Column {
+                            data: slice(&c.data, from, to),
+                            ..c.clone()
+                        })
+                        .collect();
+                    r.tables[n].append(Table {
+                        name: name.to_string(),
+                        columns,
+                    });
                 }
                 from = to;
             }
             // Runs without rows in this table still need its columns.
             for r in found.values_mut() {
                 if r.tables[n].columns.is_empty() {
-                    r.tables[n].columns = own.iter().map(|c| Column { data: slice(&c.data, 0, 0), ..c.clone() }).collect();
+                    r.tables[n].columns = own
+                        .iter()
+                        .map(|c| Column {
+                            data: slice(&c.data, 0, 0),
+                            ..c.clone()
+                        })
+                        .collect();
                 }
             }
         }
@@ -158,7 +218,10 @@ impl Store {
     pub fn add_chunk(&mut self, runs: &[(String, RunTables)]) -> io::Result<()> {
         let dir = self.dir.join("chunks");
         std::fs::create_dir_all(&dir)?;
-        let (partial, whole) = (dir.join(format!("{:06}.partial", self.chunks)), dir.join(format!("{:06}", self.chunks)));
+        let (partial, whole) = (
+            dir.join(format!("{:06}.partial", self.chunks)),
+            dir.join(format!("{:06}", self.chunks)),
+        );
         std::fs::create_dir_all(&partial)?;
         let write = || -> io::Result<()> {
             let mut list = Table::new("runs", &RUNS);
@@ -190,7 +253,10 @@ impl Store {
     /// Of the file system; the chunks then stay.
     pub fn finish(self, tables: &[Table]) -> io::Result<()> {
         for t in tables {
-            parquet::write(&self.dir.join(format!("{}.parquet", t.name)), &mut [Ok(t.clone())].into_iter())?;
+            parquet::write(
+                &self.dir.join(format!("{}.parquet", t.name)),
+                &mut [Ok(t.clone())].into_iter(),
+            )?;
         }
         let chunks = self.dir.join("chunks");
         if chunks.is_dir() {
@@ -212,12 +278,22 @@ fn slice(d: &Data, from: usize, to: usize) -> Data {
 /// labels and key.
 pub fn assemble(plan: &Plan, known: &HashMap<String, RunTables>) -> Vec<Table> {
     let labels = plan.label_names();
-    let mut all: Vec<Table> = std::iter::once("runs").chain(NAMES).map(|n| Table { name: n.to_string(), columns: vec![] }).collect();
+    let mut all: Vec<Table> = std::iter::once("runs")
+        .chain(NAMES)
+        .map(|n| Table {
+            name: n.to_string(),
+            columns: vec![],
+        })
+        .collect();
     // Put what distinguishes a run in front of its table.
     let framed = |n: usize, table: &Table, i: usize, r: &Run| {
         let mut t = table.clone();
         if n > 0 {
-            t.prefix("key", "hash of scenario, seed, version and build", r.key.as_str().into());
+            t.prefix(
+                "key",
+                "hash of scenario, seed, version and build",
+                r.key.as_str().into(),
+            );
         }
         for name in labels.iter().rev() {
             t.prefix(name, "what is varied", plan.label(r.point, name).into());
@@ -238,7 +314,12 @@ pub fn assemble(plan: &Plan, known: &HashMap<String, RunTables>) -> Vec<Table> {
     // Where no run has been done, the tables are empty but have their columns.
     let declared = [&RUNS[..], &FLOWS, &GROUPS, &LINKS, &LOSSES, &INTERVALS, &SERIES, &LOG];
     if let Some(r) = plan.runs.first() {
-        for (n, (t, defs)) in all.iter_mut().zip(declared).enumerate().filter(|(_, (t, _))| t.columns.is_empty()) {
+        for (n, (t, defs)) in all
+            .iter_mut()
+            .zip(declared)
+            .enumerate()
+            .filter(|(_, (t, _))| t.columns.is_empty())
+        {
             *t = framed(n, &Table::new(&t.name, defs), 0, r);
         }
     }

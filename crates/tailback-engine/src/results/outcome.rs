@@ -33,11 +33,23 @@ pub static FLOWS: [ColumnDef; 26] = [
     ColumnDef::text("id", "the flow: its group and number"),
     ColumnDef::text("group", "the group it belongs to"),
     ColumnDef::real("start_s", "s", "when it started"),
-    ColumnDef::real("goodput_bps", "bit/s", "payload delivered in order, once, over the measured time"),
+    ColumnDef::real(
+        "goodput_bps",
+        "bit/s",
+        "payload delivered in order, once, over the measured time",
+    ),
     ColumnDef::real("goodput_wire_bps", "bit/s", "the same, counting whole packets"),
-    ColumnDef::real("throughput_bps", "bit/s", "everything that reached the destination, whole packets, repeats included"),
+    ColumnDef::real(
+        "throughput_bps",
+        "bit/s",
+        "everything that reached the destination, whole packets, repeats included",
+    ),
     ColumnDef::count("sent_packets", "packets", "data packets sent, retransmissions included"),
-    ColumnDef::count("received_packets", "packets", "data packets that reached the destination"),
+    ColumnDef::count(
+        "received_packets",
+        "packets",
+        "data packets that reached the destination",
+    ),
     ColumnDef::count("retransmitted_packets", "packets", "data packets sent again"),
     ColumnDef::count("timeouts", "1", "retransmission timeouts"),
     ColumnDef::count("fast_retransmits", "1", "recoveries entered by duplicate ACKs or SACK"),
@@ -51,9 +63,20 @@ pub static FLOWS: [ColumnDef; 26] = [
     ColumnDef::real("rtt_mean_s", "s", "round-trip time as the sender sampled it"),
     ColumnDef::real("rtt_min_s", "s", "its minimum over the life of the flow"),
     ColumnDef::real("rtt_max_s", "s", "its maximum over the life of the flow"),
-    ColumnDef::text("limited_by", "what held the sender back most of the time: network, window cap or application"),
-    ColumnDef::real("limited_network", "1", "share of the sender's time the congestion window held it back"),
-    ColumnDef::real("limited_window_cap", "1", "share of the time the window cap or advertised window did"),
+    ColumnDef::text(
+        "limited_by",
+        "what held the sender back most of the time: network, window cap or application",
+    ),
+    ColumnDef::real(
+        "limited_network",
+        "1",
+        "share of the sender's time the congestion window held it back",
+    ),
+    ColumnDef::real(
+        "limited_window_cap",
+        "1",
+        "share of the time the window cap or advertised window did",
+    ),
     ColumnDef::real("limited_application", "1", "share of the time it had nothing to send"),
     ColumnDef::count("ecn_reductions", "1", "window reductions that answered an ECN echo"),
 ];
@@ -78,9 +101,21 @@ pub static GROUPS: [ColumnDef; 14] = [
     ColumnDef::real("goodput_bps_mean", "bit/s", "mean over its flows"),
     ColumnDef::real("goodput_bps_sd", "bit/s", "standard deviation over its flows"),
     ColumnDef::real("goodput_wire_bps_mean", "bit/s", "mean over its flows, whole packets"),
-    ColumnDef::real("goodput_wire_bps_sd", "bit/s", "standard deviation over its flows, whole packets"),
-    ColumnDef::real("goodput_bps_sum", "bit/s", "all its flows (and closed connections) together"),
-    ColumnDef::real("jain_index", "1", "Jain's fairness index of the goodputs: 1 when all are equal"),
+    ColumnDef::real(
+        "goodput_wire_bps_sd",
+        "bit/s",
+        "standard deviation over its flows, whole packets",
+    ),
+    ColumnDef::real(
+        "goodput_bps_sum",
+        "bit/s",
+        "all its flows (and closed connections) together",
+    ),
+    ColumnDef::real(
+        "jain_index",
+        "1",
+        "Jain's fairness index of the goodputs: 1 when all are equal",
+    ),
     ColumnDef::real("delay_mean_s", "s", "one-way delay, mean over its packets"),
     ColumnDef::count("sent_packets", "packets", "data packets sent"),
     ColumnDef::count("retransmitted_packets", "packets", "data packets sent again"),
@@ -153,7 +188,11 @@ pub fn mean_sd(x: &[f64]) -> (f64, f64) {
         return (f64::NAN, f64::NAN);
     }
     let mean = x.iter().sum::<f64>() / n;
-    let var = if x.len() > 1 { x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0) } else { 0.0 };
+    let var = if x.len() > 1 {
+        x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0)
+    } else {
+        0.0
+    };
     (mean, libm::sqrt(var))
 }
 
@@ -161,16 +200,26 @@ pub fn mean_sd(x: &[f64]) -> (f64, f64) {
 pub fn jain(x: &[f64]) -> f64 {
     let sum: f64 = x.iter().sum();
     let squares: f64 = x.iter().map(|v| v * v).sum();
-    if squares > 0.0 { sum * sum / (x.len() as f64 * squares) } else { f64::NAN }
+    if squares > 0.0 {
+        sum * sum / (x.len() as f64 * squares)
+    } else {
+        f64::NAN
+    }
 }
 
 fn quantiles(h: Option<&Histogram>) -> [f64; 5] {
-    h.map_or([f64::NAN; 5], |h| [h.mean(), h.quantile(0.5), h.quantile(0.95), h.quantile(0.99), h.max()])
+    h.map_or([f64::NAN; 5], |h| {
+        [h.mean(), h.quantile(0.5), h.quantile(0.95), h.quantile(0.99), h.max()]
+    })
 }
 
 fn wire_ratio(s: &Snapshot) -> f64 {
     let payload = s.received_payload_bytes;
-    if payload > 0 { s.received_wire_bytes as f64 / payload as f64 } else { 1.0 }
+    if payload > 0 {
+        s.received_wire_bytes as f64 / payload as f64
+    } else {
+        1.0
+    }
 }
 
 impl Outcome {
@@ -188,10 +237,16 @@ impl Outcome {
             let s = sim.baseline.get(i).map_or(total, |b| since(&total, b));
             let goodput = s.delivered as f64 * 8.0 / seconds;
             let wire = goodput * wire_ratio(&s);
-            let limits = [s.sender.limited_by_network, s.sender.limited_by_window_cap, s.sender.limited_by_application];
+            let limits = [
+                s.sender.limited_by_network,
+                s.sender.limited_by_window_cap,
+                s.sender.limited_by_application,
+            ];
             let all: u64 = limits.iter().map(|d| d.0).sum();
             let shares = limits.map(|d| if all > 0 { d.0 as f64 / all as f64 } else { f64::NAN });
-            let most = (0..3).max_by_key(|i| (limits[*i], std::cmp::Reverse(*i))).filter(|_| all > 0);
+            let most = (0..3)
+                .max_by_key(|i| (limits[*i], std::cmp::Reverse(*i)))
+                .filter(|_| all > 0);
             let limited_by = most.map_or("", |i| ["network", "window cap", "application"][i]);
             let [mean, p50, p95, p99, max] = quantiles(Some(&f.stats.delay));
             let r = &s.sender;
@@ -199,7 +254,8 @@ impl Outcome {
             let g = &mut by_group[f.group as usize];
             g.goodput.push(goodput);
             g.wire.push(wire);
-            g.delay_sum += f.stats.delay.mean() * f.stats.delay.count() as f64 * f64::from(u8::from(f.stats.delay.count() > 0));
+            g.delay_sum +=
+                f.stats.delay.mean() * f.stats.delay.count() as f64 * f64::from(u8::from(f.stats.delay.count() > 0));
             g.delay_count += f.stats.delay.count();
             let sent = if s.datagrams > 0 { s.datagrams } else { r.sent_packets };
             g.counts[0] += sent;
@@ -225,7 +281,12 @@ impl Outcome {
                 p95.into(),
                 p99.into(),
                 max.into(),
-                if sampled { r.rtt_sum / r.rtt_samples as f64 } else { f64::NAN }.into(),
+                if sampled {
+                    r.rtt_sum / r.rtt_samples as f64
+                } else {
+                    f64::NAN
+                }
+                .into(),
                 if sampled { r.rtt_min } else { f64::NAN }.into(),
                 if sampled { r.rtt_max } else { f64::NAN }.into(),
                 limited_by.into(),
@@ -251,7 +312,12 @@ impl Outcome {
                 wire_sd.into(),
                 (g.goodput.iter().sum::<f64>() + retired.delivered as f64 * 8.0 / seconds).into(),
                 jain(&g.goodput).into(),
-                (if g.delay_count > 0 { g.delay_sum / g.delay_count as f64 } else { f64::NAN }).into(),
+                (if g.delay_count > 0 {
+                    g.delay_sum / g.delay_count as f64
+                } else {
+                    f64::NAN
+                })
+                .into(),
                 (g.counts[0] + retired.sent_packets).into(),
                 (g.counts[1] + retired.retransmitted_packets).into(),
                 (g.counts[2] + retired.timeouts).into(),
@@ -264,7 +330,9 @@ impl Outcome {
             let ((from, before), (to, after)) = (&pair[0], &pair[1]);
             let seconds = (*to - *from).seconds();
             for (i, f) in declared() {
-                let (Some(a), Some(b)) = (after.get(i), before.get(i)) else { continue };
+                let (Some(a), Some(b)) = (after.get(i), before.get(i)) else {
+                    continue;
+                };
                 let s = since(a, b);
                 let goodput = s.delivered as f64 * 8.0 / seconds;
                 intervals.row([
@@ -274,10 +342,20 @@ impl Outcome {
                     to.seconds().into(),
                     goodput.into(),
                     (goodput * wire_ratio(&s)).into(),
-                    if s.datagrams > 0 { s.datagrams } else { s.sender.sent_packets }.into(),
+                    if s.datagrams > 0 {
+                        s.datagrams
+                    } else {
+                        s.sender.sent_packets
+                    }
+                    .into(),
                     s.dropped.into(),
                     s.marked.into(),
-                    (if s.delay_count > 0 { s.delay_sum / s.delay_count as f64 } else { f64::NAN }).into(),
+                    (if s.delay_count > 0 {
+                        s.delay_sum / s.delay_count as f64
+                    } else {
+                        f64::NAN
+                    })
+                    .into(),
                 ]);
             }
         }
@@ -297,7 +375,12 @@ impl Outcome {
                 s.delivered_packets.into(),
                 s.dropped().into(),
                 s.marked().into(),
-                (if s.arrived_packets > 0 { s.dropped() as f64 / s.arrived_packets as f64 } else { f64::NAN }).into(),
+                (if s.arrived_packets > 0 {
+                    s.dropped() as f64 / s.arrived_packets as f64
+                } else {
+                    f64::NAN
+                })
+                .into(),
                 (port.queue_seconds(frame.to) / seconds).into(),
                 s.max_queue.into(),
                 mean.into(),
@@ -312,7 +395,13 @@ impl Outcome {
                 for why in DropReason::ALL {
                     let n = l.drops[place as usize][why as usize];
                     if n > 0 {
-                        losses.row([name.into(), "drop".into(), place.name().into(), why.name().into(), n.into()]);
+                        losses.row([
+                            name.into(),
+                            "drop".into(),
+                            place.name().into(),
+                            why.name().into(),
+                            n.into(),
+                        ]);
                     }
                 }
             }
@@ -325,11 +414,28 @@ impl Outcome {
         }
 
         let (series, log) = recorded(sim.recorder.as_deref(), sim, frame, &id_of);
-        Outcome { flows, intervals, groups, links, losses, series, log, engine: sim.counters() }
+        Outcome {
+            flows,
+            intervals,
+            groups,
+            links,
+            losses,
+            series,
+            log,
+            engine: sim.counters(),
+        }
     }
 
     pub fn tables(&self) -> [&Table; 7] {
-        [&self.flows, &self.groups, &self.links, &self.losses, &self.intervals, &self.series, &self.log]
+        [
+            &self.flows,
+            &self.groups,
+            &self.links,
+            &self.losses,
+            &self.intervals,
+            &self.series,
+            &self.log,
+        ]
     }
 }
 
@@ -343,14 +449,25 @@ struct GroupTotals {
     counts: [u64; 4],
 }
 
-fn recorded(recorder: Option<&Recorder>, sim: &Sim, frame: &Frame, id_of: &dyn Fn(&Flow) -> Arc<str>) -> (Table, Table) {
+fn recorded(
+    recorder: Option<&Recorder>,
+    sim: &Sim,
+    frame: &Frame,
+    id_of: &dyn Fn(&Flow) -> Arc<str>,
+) -> (Table, Table) {
     let mut series = Table::new("series", &SERIES);
     let mut log = Table::new("log", &LOG);
     let Some(r) = recorder else { return (series, log) };
     for s in &r.series {
         let (what, probe): (Arc<str>, Arc<str>) = (s.what.as_str().into(), s.probe.as_str().into());
         for ((t, v), i) in s.times.iter().zip(&s.values).zip(&s.indices) {
-            series.row([(&what).into(), (&probe).into(), u64::from(*i).into(), t.seconds().into(), (*v).into()]);
+            series.row([
+                (&what).into(),
+                (&probe).into(),
+                u64::from(*i).into(),
+                t.seconds().into(),
+                (*v).into(),
+            ]);
         }
     }
     let links: Vec<Arc<str>> = frame.port_names.iter().map(|n| n.as_str().into()).collect();

@@ -25,7 +25,10 @@ pub fn to_batch(table: &Table) -> Result<RecordBatch, ArrowError> {
         let (kind, array): (DataType, ArrayRef) = match &c.data {
             Data::Count(v) => (DataType::UInt64, Arc::new(UInt64Array::from(v.clone()))),
             Data::Real(v) => (DataType::Float64, Arc::new(Float64Array::from(v.clone()))),
-            Data::Text(v) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(v.iter().map(|s| s.as_ref())))),
+            Data::Text(v) => (
+                DataType::Utf8,
+                Arc::new(StringArray::from_iter_values(v.iter().map(|s| s.as_ref()))),
+            ),
         };
         let meta = HashMap::from([("unit".to_string(), c.unit.clone()), ("doc".to_string(), c.doc.clone())]);
         fields.push(Field::new(&c.name, kind, false).with_metadata(meta));
@@ -65,10 +68,18 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
                 Data::Real(vec![f64::NAN; a.len()])
             };
             let meta = |k: &str| f.metadata().get(k).cloned().unwrap_or_default();
-            Column { name: f.name().clone(), unit: meta("unit"), doc: meta("doc"), data }
+            Column {
+                name: f.name().clone(),
+                unit: meta("unit"),
+                doc: meta("doc"),
+                data,
+            }
         })
         .collect();
-    Table { name: name.into(), columns }
+    Table {
+        name: name.into(),
+        columns,
+    }
 }
 
 fn fail(e: impl std::error::Error + Send + Sync + 'static) -> io::Error {
@@ -83,7 +94,9 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    let done = File::create(&partial).and_then(|mut f| write(&mut f).and_then(|()| f.sync_all())).and_then(|()| std::fs::rename(&partial, path));
+    let done = File::create(&partial)
+        .and_then(|mut f| write(&mut f).and_then(|()| f.sync_all()))
+        .and_then(|()| std::fs::rename(&partial, path));
     if done.is_err() {
         let _ = std::fs::remove_file(&partial);
     }
@@ -109,7 +122,9 @@ pub fn write(path: &Path, tables: &mut dyn Iterator<Item = io::Result<Table>>) -
                         .set_compression(Compression::SNAPPY)
                         .set_created_by("tailback".to_string())
                         .build();
-                    writer.insert(ArrowWriter::try_new(file.try_clone()?, batch.schema(), Some(properties)).map_err(fail)?)
+                    writer.insert(
+                        ArrowWriter::try_new(file.try_clone()?, batch.schema(), Some(properties)).map_err(fail)?,
+                    )
                 }
             };
             w.write(&batch).map_err(fail)?;
@@ -142,14 +157,21 @@ mod tests {
     use super::*;
     use crate::results::table::{Cell, ColumnDef};
 
-    static DEFS: [ColumnDef; 3] =
-        [ColumnDef::text("flow", "which"), ColumnDef::count("sent", "packets", "how many"), ColumnDef::real("goodput", "bit/s", "how fast")];
+    static DEFS: [ColumnDef; 3] = [
+        ColumnDef::text("flow", "which"),
+        ColumnDef::count("sent", "packets", "how many"),
+        ColumnDef::real("goodput", "bit/s", "how fast"),
+    ];
 
     #[test]
     fn a_table_survives_the_file_and_its_bytes_repeat() {
         let mut t = Table::new("flows", &DEFS);
         for i in 0..1000u64 {
-            t.row([Cell::from(if i < 500 { "a" } else { "b" }), i.into(), (i as f64 * 0.5).into()]);
+            t.row([
+                Cell::from(if i < 500 { "a" } else { "b" }),
+                i.into(),
+                (i as f64 * 0.5).into(),
+            ]);
         }
         let dir = std::env::temp_dir().join(format!("tailback-parquet-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();

@@ -24,13 +24,28 @@ pub enum ColumnKind {
 
 impl ColumnDef {
     pub const fn count(name: &'static str, unit: &'static str, doc: &'static str) -> ColumnDef {
-        ColumnDef { name, unit, doc, kind: ColumnKind::Count }
+        ColumnDef {
+            name,
+            unit,
+            doc,
+            kind: ColumnKind::Count,
+        }
     }
     pub const fn real(name: &'static str, unit: &'static str, doc: &'static str) -> ColumnDef {
-        ColumnDef { name, unit, doc, kind: ColumnKind::Real }
+        ColumnDef {
+            name,
+            unit,
+            doc,
+            kind: ColumnKind::Real,
+        }
     }
     pub const fn text(name: &'static str, doc: &'static str) -> ColumnDef {
-        ColumnDef { name, unit: "", doc, kind: ColumnKind::Text }
+        ColumnDef {
+            name,
+            unit: "",
+            doc,
+            kind: ColumnKind::Text,
+        }
     }
 }
 
@@ -145,7 +160,10 @@ impl Table {
                 },
             })
             .collect();
-        Table { name: name.into(), columns }
+        Table {
+            name: name.into(),
+            columns,
+        }
     }
 
     pub fn rows(&self) -> usize {
@@ -181,7 +199,15 @@ impl Table {
             Cell::Real(x) => Data::Real(vec![x; n]),
             Cell::Text(x) => Data::Text(vec![x; n]),
         };
-        self.columns.insert(0, Column { name: name.into(), unit: String::new(), doc: doc.into(), data });
+        self.columns.insert(
+            0,
+            Column {
+                name: name.into(),
+                unit: String::new(),
+                doc: doc.into(),
+                data,
+            },
+        );
     }
 
     pub fn column(&self, name: &str) -> Option<&Column> {
@@ -214,6 +240,8 @@ impl Table {
 
     /// All rows as a JSON list.
     pub fn json(&self) -> serde_json::Value {
-        (0..self.rows()).map(|i| serde_json::Value::Object(self.row_json(i))).collect()
+        (0..self.rows())
+            .map(|i| serde_json::Value::Object(self.row_json(i)))
+            .collect()
     }
 }

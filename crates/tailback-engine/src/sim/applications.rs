@@ -19,12 +19,21 @@ impl Sim {
         while i < self.news.len() {
             let (app, what) = self.news[i];
             i += 1;
-            let Some(mut a) = self.apps[app as usize].app.take() else { continue };
+            let Some(mut a) = self.apps[app as usize].app.take() else {
+                continue;
+            };
             a.on(what, &mut View { sim: self, app });
             self.apps[app as usize].app = Some(a);
-            if let AppInput::Transport { flow, event: AppEvent::Closed, .. } = what {
+            if let AppInput::Transport {
+                flow,
+                event: AppEvent::Closed,
+                ..
+            } = what
+            {
                 // Flows a scenario declared keep their slot and their row in the results.
-                if self.apps[app as usize].own_flow != Some(flow) && matches!(self.flows[flow.0 as usize].carrier, Carrier::Connection(_)) {
+                if self.apps[app as usize].own_flow != Some(flow)
+                    && matches!(self.flows[flow.0 as usize].carrier, Carrier::Connection(_))
+                {
                     self.retire(flow);
                 }
             }
@@ -79,7 +88,12 @@ impl Sim {
             index: 0,
             carrier: Carrier::Connection(ends),
             timers: [Time::NEVER; 2],
-            keys: Keys { source: from.0, destination: to.0, label: to.0, aggregate: 0 },
+            keys: Keys {
+                source: from.0,
+                destination: to.0,
+                label: to.0,
+                aggregate: 0,
+            },
             app,
             listens: true,
             srtt_follower: NO_FOLLOWER,
@@ -144,7 +158,9 @@ impl Net for View<'_> {
             if !was_closed && end.is_closed() {
                 // Nothing was ever written, so no acknowledgement will bring the news.
                 let event = AppEvent::Closed;
-                self.sim.news.push((self.app, AppInput::Transport { flow, side, event }));
+                self.sim
+                    .news
+                    .push((self.app, AppInput::Transport { flow, side, event }));
             }
             self.sim.pump(flow, side);
         }
@@ -153,7 +169,9 @@ impl Net for View<'_> {
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {
         let now = self.sim.now;
         let f = &mut self.sim.flows[flow.0 as usize];
-        let Carrier::Datagrams { ecn, next_seq } = &mut f.carrier else { return };
+        let Carrier::Datagrams { ecn, next_seq } = &mut f.carrier else {
+            return;
+        };
         let p = WirePacket::datagram(*next_seq, bytes, header, *ecn, flow, now);
         *next_seq += 1;
         f.stats.datagrams += 1;

@@ -29,21 +29,35 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
 impl Sim {
     pub(super) fn condition(&mut self, port: u32, p: WirePacket) {
         let edge = self.ports[port as usize].edge;
-        let packet = SimPacket { wire: p, keys: self.flows[p.flow_id().0 as usize].keys };
+        let packet = SimPacket {
+            wire: p,
+            keys: self.flows[p.flow_id().0 as usize].keys,
+        };
         self.edge_call(edge, |c, now, out| c.forward(packet, now, out));
     }
 
     pub(super) fn show_reverse(&mut self, edge: u32, p: WirePacket) {
-        let packet = SimPacket { wire: p, keys: self.flows[p.flow_id().0 as usize].keys };
+        let packet = SimPacket {
+            wire: p,
+            keys: self.flows[p.flow_id().0 as usize].keys,
+        };
         self.edge_call(edge, |c, now, _| c.reverse(&packet, now));
     }
 
-    pub(super) fn edge_call(&mut self, edge: u32, call: impl FnOnce(&mut dyn Conditioner<SimPacket>, Time, &mut dyn EdgeOut<SimPacket>)) {
+    pub(super) fn edge_call(
+        &mut self,
+        edge: u32,
+        call: impl FnOnce(&mut dyn Conditioner<SimPacket>, Time, &mut dyn EdgeOut<SimPacket>),
+    ) {
         let now = self.now;
         let mut forwarded = std::mem::take(&mut self.forwarded);
         let slot = &mut self.edges[edge as usize];
         let port = slot.port;
-        let mut out = EdgeOutlet { forwarded: &mut forwarded, dropped: Vec::new(), messages: Vec::new() };
+        let mut out = EdgeOutlet {
+            forwarded: &mut forwarded,
+            dropped: Vec::new(),
+            messages: Vec::new(),
+        };
         call(&mut *slot.conditioner, now, &mut out);
         let EdgeOutlet { dropped, messages, .. } = out;
         if let Some(t) = slot.conditioner.next_timer() {
@@ -60,9 +74,15 @@ impl Sim {
             out.drop_wire(&p.wire, Place::Arriving, DropReason::Penalty);
         }
         for (to, what) in messages {
-            let Some(delay) = self.edge_delay.get(edge as usize).and_then(|d| d.get(to.0 as usize)) else { continue };
+            let Some(delay) = self.edge_delay.get(edge as usize).and_then(|d| d.get(to.0 as usize)) else {
+                continue;
+            };
             let at = now + *delay;
-            let m = Some(Message { from: EdgeId(edge), to, what });
+            let m = Some(Message {
+                from: EdgeId(edge),
+                to,
+                what,
+            });
             let slot = match self.messages.iter().position(Option::is_none) {
                 Some(i) => {
                     self.messages[i] = m;

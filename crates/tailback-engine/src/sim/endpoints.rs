@@ -21,7 +21,14 @@ struct Listener<'a> {
 
 impl AppEvents for Listener<'_> {
     fn event(&mut self, event: AppEvent) {
-        self.news.push((self.app, AppInput::Transport { flow: self.flow, side: self.side, event }));
+        self.news.push((
+            self.app,
+            AppInput::Transport {
+                flow: self.flow,
+                side: self.side,
+                event,
+            },
+        ));
     }
 }
 
@@ -32,7 +39,11 @@ impl Sim {
         let id = p.flow_id();
         let flow = &mut self.flows[id.0 as usize];
         flow.in_flight -= 1;
-        let side = if p.is_backward() { Side::Source } else { Side::Destination };
+        let side = if p.is_backward() {
+            Side::Source
+        } else {
+            Side::Destination
+        };
         if p.is_control() {
             let request = p.request(&self.extras);
             self.extras.release(&p);
@@ -62,7 +73,16 @@ impl Sim {
                 self.extras.release(&p);
                 let end = &mut ends[side as usize];
                 if flow.listens {
-                    end.on_segment(&segment, now, &mut Listener { news: &mut self.news, app: flow.app, flow: id, side });
+                    end.on_segment(
+                        &segment,
+                        now,
+                        &mut Listener {
+                            news: &mut self.news,
+                            app: flow.app,
+                            flow: id,
+                            side,
+                        },
+                    );
                 } else {
                     end.on_segment(&segment, now, &mut ());
                 }
@@ -71,7 +91,13 @@ impl Sim {
             Carrier::Datagrams { .. } => {
                 self.extras.release(&p);
                 if flow.listens {
-                    self.news.push((flow.app, AppInput::Datagram { flow: id, bytes: p.size() }));
+                    self.news.push((
+                        flow.app,
+                        AppInput::Datagram {
+                            flow: id,
+                            bytes: p.size(),
+                        },
+                    ));
                     self.tell();
                 }
             }
@@ -89,7 +115,9 @@ impl Sim {
         let mut not_before = Time::NEVER;
         loop {
             let flow = &mut self.flows[id.0 as usize];
-            let Carrier::Connection(ends) = &mut flow.carrier else { break };
+            let Carrier::Connection(ends) = &mut flow.carrier else {
+                break;
+            };
             match ends[side as usize].poll_transmit(now) {
                 Transmit::Segment(s) => {
                     let route = self.ways[id.0 as usize][usize::from(backward)];
@@ -132,17 +160,34 @@ impl Sim {
 
     pub(super) fn on_endpoint_timer(&mut self, entity: u32) {
         let now = self.now;
-        let (id, side) = (FlowId(entity / 2), if entity % 2 == 0 { Side::Source } else { Side::Destination });
+        let (id, side) = (
+            FlowId(entity / 2),
+            if entity % 2 == 0 {
+                Side::Source
+            } else {
+                Side::Destination
+            },
+        );
         let flow = &mut self.flows[id.0 as usize];
         if flow.timers[side as usize] != now {
             return;
         }
         flow.timers[side as usize] = Time::NEVER;
-        let Carrier::Connection(ends) = &mut flow.carrier else { return };
+        let Carrier::Connection(ends) = &mut flow.carrier else {
+            return;
+        };
         let end = &mut ends[side as usize];
         if end.next_timeout().is_some_and(|t| t <= now) {
             if flow.listens {
-                end.on_timeout(now, &mut Listener { news: &mut self.news, app: flow.app, flow: id, side });
+                end.on_timeout(
+                    now,
+                    &mut Listener {
+                        news: &mut self.news,
+                        app: flow.app,
+                        flow: id,
+                        side,
+                    },
+                );
             } else {
                 end.on_timeout(now, &mut ());
             }
@@ -190,10 +235,21 @@ impl Sim {
         }
         let [came, back] = {
             let [there, back] = self.ways[flow_id.0 as usize];
-            if about.is_backward() { [back, there] } else { [there, back] }
+            if about.is_backward() {
+                [back, there]
+            } else {
+                [there, back]
+            }
         };
         flow.in_flight += 1;
-        let mut p = WirePacket::control(r, CONTROL_BYTES, flow_id, !about.is_backward(), self.now, &mut self.extras);
+        let mut p = WirePacket::control(
+            r,
+            CONTROL_BYTES,
+            flow_id,
+            !about.is_backward(),
+            self.now,
+            &mut self.extras,
+        );
         let way = &self.routes[came.start as usize..came.start as usize + usize::from(came.len)];
         let links_behind = way.iter().position(|x| *x == port).unwrap_or(0);
         if links_behind == 0 {

@@ -26,7 +26,14 @@ impl Outlet<'_> {
     pub(super) fn log(&mut self, p: &WirePacket, fate: Fate) {
         if let Some(log) = self.recorder.as_mut().and_then(|r| r.log.as_mut()) {
             let flow = p.flow_id().0;
-            log.push(LogRow { time: self.now, port: self.port, flow, sequence: p.seq(), bytes: p.size(), fate });
+            log.push(LogRow {
+                time: self.now,
+                port: self.port,
+                flow,
+                sequence: p.seq(),
+                bytes: p.size(),
+                fate,
+            });
         }
     }
 
@@ -67,7 +74,12 @@ impl Out<SimPacket> for Outlet<'_> {
         let Some(r) = self.recorder else { return };
         for i in r.port_series.get(self.port as usize).into_iter().flatten() {
             let s = &mut r.series[*i as usize];
-            if s.source == (Source::Pushed { port: self.port, probe: probe.0 }) {
+            if s.source
+                == (Source::Pushed {
+                    port: self.port,
+                    probe: probe.0,
+                })
+            {
                 s.point(self.now, index, value);
             }
         }
@@ -148,9 +160,15 @@ impl Sim {
     /// An explicit port's discipline, the line it sees, and what it reports to.
     fn discipline(&mut self, port: u32) -> Option<(&mut Explicit, Line, Outlet<'_>)> {
         let now = self.now;
-        let Port { clock, queue, stats, .. } = &mut self.ports[port as usize];
+        let Port {
+            clock, queue, stats, ..
+        } = &mut self.ports[port as usize];
         let Queue::Explicit(e) = queue else { return None };
-        let line = Line { now, rate: clock.rate(), busy: e.on_wire.filter(|w| w.until > now) };
+        let line = Line {
+            now,
+            rate: clock.rate(),
+            busy: e.on_wire.filter(|w| w.until > now),
+        };
         let out = Outlet {
             port,
             now,
@@ -165,7 +183,9 @@ impl Sim {
     }
 
     pub(super) fn schedule_release(&mut self, port: u32) {
-        let Some(i) = &mut self.ports[port as usize].impair else { return };
+        let Some(i) = &mut self.ports[port as usize].impair else {
+            return;
+        };
         if let Some(t) = i.next_release() {
             if t < i.release_at {
                 i.release_at = t;
@@ -176,7 +196,9 @@ impl Sim {
 
     pub(super) fn on_release(&mut self, port: u32) {
         let now = self.now;
-        let Some(i) = &mut self.ports[port as usize].impair else { return };
+        let Some(i) = &mut self.ports[port as usize].impair else {
+            return;
+        };
         if i.release_at != now {
             return;
         }
@@ -189,7 +211,15 @@ impl Sim {
 
     pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        let Port { clock, delay, free_at, wire, queue, stats, .. } = &mut self.ports[port as usize];
+        let Port {
+            clock,
+            delay,
+            free_at,
+            wire,
+            queue,
+            stats,
+            ..
+        } = &mut self.ports[port as usize];
         match queue {
             Queue::Fused(f) => match Port::offer_fused(f, clock, free_at, wire, stats, *delay, p, now) {
                 Some(true) => {
@@ -208,9 +238,14 @@ impl Sim {
 
     fn enqueue_explicit(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        let mut packet = SimPacket { wire: p, keys: self.flows[p.flow_id().0 as usize].keys };
+        let mut packet = SimPacket {
+            wire: p,
+            keys: self.flows[p.flow_id().0 as usize].keys,
+        };
         packet.set_stamp(now);
-        let Some((e, line, mut out)) = self.discipline(port) else { return };
+        let Some((e, line, mut out)) = self.discipline(port) else {
+            return;
+        };
         out.stats.arrived_packets += 1;
         out.stats.arrived_bytes += u64::from(p.size());
         e.queue.enqueue(packet, &line, &mut out);
@@ -226,10 +261,20 @@ impl Sim {
     /// The line is free: ask the discipline.
     fn serve(&mut self, port: u32) {
         let now = self.now;
-        let Some((e, line, mut out)) = self.discipline(port) else { return };
+        let Some((e, line, mut out)) = self.discipline(port) else {
+            return;
+        };
         e.on_wire = None;
         let answer = e.queue.dequeue(&line, &mut out);
-        let Port { clock, delay, free_at, wire, queue, stats, .. } = &mut self.ports[port as usize];
+        let Port {
+            clock,
+            delay,
+            free_at,
+            wire,
+            queue,
+            stats,
+            ..
+        } = &mut self.ports[port as usize];
         let Queue::Explicit(e) = queue else { return };
         match answer {
             Service::Send(p) => {
@@ -254,7 +299,9 @@ impl Sim {
     }
 
     pub(super) fn on_service(&mut self, port: u32) {
-        let Queue::Explicit(e) = &mut self.ports[port as usize].queue else { return };
+        let Queue::Explicit(e) = &mut self.ports[port as usize].queue else {
+            return;
+        };
         if e.service_at == self.now {
             e.service_at = Time::NEVER;
             self.serve(port);
@@ -263,7 +310,9 @@ impl Sim {
 
     pub(super) fn on_queue_timer(&mut self, port: u32) {
         let now = self.now;
-        let Some((e, line, mut out)) = self.discipline(port) else { return };
+        let Some((e, line, mut out)) = self.discipline(port) else {
+            return;
+        };
         if e.timer_at != now {
             return;
         }

@@ -61,7 +61,10 @@ pub(crate) enum Tick {
     /// Flows by interval: period, end of the first.
     Interval(Duration),
     /// Sample these series.
-    Sample { period: Duration, series: Vec<u32> },
+    Sample {
+        period: Duration,
+        series: Vec<u32>,
+    },
 }
 
 /// Totals of the connections an application opened and closed, by group.

@@ -55,7 +55,9 @@ impl Sim {
     #[cold]
     pub(super) fn record_flow(&mut self, flow: u32) {
         let Some(r) = &mut self.recorder else { return };
-        let Some(slot) = r.flow_series.get_mut(flow as usize) else { return };
+        let Some(slot) = r.flow_series.get_mut(flow as usize) else {
+            return;
+        };
         let list = std::mem::take(slot);
         self.record_changes(&list);
         if let Some(r) = &mut self.recorder {
@@ -65,7 +67,11 @@ impl Sim {
 
     /// The value every on-change series starts with.
     pub(crate) fn record_start(&mut self) {
-        let all: Vec<u32> = self.recorder.iter().flat_map(|r| (0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change)).collect();
+        let all: Vec<u32> = self
+            .recorder
+            .iter()
+            .flat_map(|r| (0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change))
+            .collect();
         self.record_changes(&all);
     }
 
@@ -94,14 +100,18 @@ impl Sim {
                 let next = now + *period;
                 let list = std::mem::take(series);
                 for &i in &list {
-                    let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else { continue };
+                    let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else {
+                        continue;
+                    };
                     let (indices, all) = match source {
                         Source::Discipline { index: u32::MAX, .. } => (0..u32::MAX, true),
                         _ => (0..1, false),
                     };
                     for index in indices {
                         let value = match source {
-                            Source::Discipline { port, probe, .. } if all => self.read(Source::Discipline { port, probe, index }),
+                            Source::Discipline { port, probe, .. } if all => {
+                                self.read(Source::Discipline { port, probe, index })
+                            }
                             _ => self.read(source),
                         };
                         // An indexed probe ends where it has no value.
