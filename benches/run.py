@@ -1,0 +1,151 @@
+"""How fast tailback is: packet-hops per CPU second, instructions per packet-hop, memory, start-up.
+
+    make bench            everything, about ten minutes
+    make bench QUICK=1    one run each instead of five
+
+A packet-hop is a packet, data or ACK, fully received at the far end of a link. Statistics are on, recording is off.
+Times are user CPU of the whole process, medians; they move with the machine and what else it does. Instructions do not:
+where times are noisy, they decide.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SCENARIO = str(ROOT / "benches/reference.toml")
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+RUNNER = str(TARGET / "release/examples/run")
+REPEATS = 1 if os.environ.get("QUICK") else 5
+
+
+def scaled(flows: int, seconds: int, start: str = "1s") -> list[str]:
+    """The reference topology with so many flows, 5 Mb/s and ten packets of buffer each."""
+    return [
+        f"duration={seconds}s",
+        f"link.bottleneck.rate={5 * flows}Mbps",
+        f"link.bottleneck.queue.buffer={10 * flows} packets",
+        f"flows.bulk.count={flows}",
+        f"flows.bulk.start={{ kind = \"uniform\", from = \"0s\", to = \"{start}\" }}",
+    ]
+
+
+def user_cpu(command: list[str]) -> tuple[float, str]:
+    """User CPU of a command, seconds, and what it printed."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    out = subprocess.run(command, check=True, capture_output=True, text=True)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, out.stdout + out.stderr
+
+
+def hops(output: str) -> int:
+    found = re.search(r"^hops (\d+)", output, re.MULTILINE)
+    assert found, output
+    return int(found.group(1))
+
+
+def rate(overrides: list[str]) -> tuple[float, float]:
+    """Packet-hops per CPU second, median; peak memory, MB."""
+    runs = [user_cpu([RUNNER, SCENARIO, *overrides]) for _ in range(REPEATS)]
+    peak = re.search(r"peak (\d+) MB", runs[0][1])
+    return statistics.median(hops(out) / cpu for cpu, out in runs), float(peak.group(1)) if peak else float("nan")
+
+
+def line(what: str, value: str, bar: str, met: bool | None) -> None:
+    mark = "" if met is None else "ok" if met else "MISSED"
+    print(f"{what:<46} {value:>18}   {bar:<22} {mark}", flush=True)
+
+
+def speed() -> None:
+    for flows, seconds, bar in [(100, 100, 12), (1000, 50, 8), (10_000, 10, 3)]:
+        overrides = [f"duration={seconds}s"] if flows == 100 else scaled(flows, seconds)
+        per_second, peak = rate(overrides)
+        value = f"{per_second / 1e6:.2f} M hops/s"
+        line(f"{flows:,} flows, drop-tail, {seconds} s (peak {peak:.0f} MB)", value, f"at least {bar} M", per_second >= bar * 1e6)
+
+
+def instructions(overrides: list[str]) -> float:
+    command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", RUNNER, SCENARIO, *overrides]
+    _, out = user_cpu(command)
+    found = re.search(r"refs:\s+([\d,]+)", out)
+    assert found, out
+    return int(found.group(1).replace(",", "")) / hops(out)
+
+
+def counted() -> None:
+    if not shutil.which("valgrind"):
+        line("instructions per packet-hop", "no valgrind here", "at most 900", None)
+        return
+    n = instructions(["duration=10s"])
+    line("instructions per packet-hop, 100 flows, 10 s", f"{n:.0f}", "at most 900", n <= 900)
+
+
+DISCIPLINES = {
+    "red": '{ kind = "red", buffer = "1000 packets", min_threshold = "20%", max_threshold = "100%", weight = 0.001, '
+    'max_probability = 0.01, gentle = false }',
+    "blue": '{ kind = "blue", buffer = "1000 packets", up = 0.0025, down = 0.00025, timers = "separate" }',
+    "codel": '{ kind = "codel", buffer = "1000 packets" }',
+    "random-drop": '{ kind = "random-drop", buffer = "1000 packets" }',
+    "front-drop": '{ kind = "front-drop", buffer = "1000 packets" }',
+    "drr": '{ kind = "drr", buffer = "1000 packets" }',
+    "tdrr": '{ kind = "tdrr", buffer = "1000 packets" }',
+    "qsdrr": '{ kind = "qsdrr", buffer = "1000 packets" }',
+}
+
+
+def disciplines() -> None:
+    """CPU per packet-hop of the whole run, against drop-tail that is simulated event by event."""
+    explicit = 'link.bottleneck.queue={ kind = "droptail", buffer = "1000 packets", count_in_service = true }'
+    base, _ = rate(["duration=50s", explicit])
+    line("drop-tail with service events, 100 flows", f"{base / 1e6:.2f} M hops/s", "the measure", None)
+    for name, table in DISCIPLINES.items():
+        per_second, _ = rate(["duration=50s", f"link.bottleneck.queue={table}"])
+        line(f"  {name}", f"{base / per_second:.2f} x", "CPU per packet-hop", None)
+
+
+def start_up() -> None:
+    tailback = shutil.which("tailback")
+    if not tailback:
+        return
+    for what, command, bar in [
+        ("tailback --help", [tailback, "--help"], 0.3),
+        ("import tailback", [sys.executable, "-c", "import tailback"], 0.2),
+    ]:
+        best = min(cpu_of(command) for _ in range(5))
+        line(f"{what}, CPU, best of 5", f"{best:.3f} s", f"at most {bar} s", best <= bar)
+
+
+def cpu_of(command: list[str]) -> float:
+    """User and system CPU of a command, seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def memory() -> None:
+    """Printed by the test that holds the bar."""
+    command = ["cargo", "test", "--release", "-p", "tailback-engine", "--test", "memory_per_flow", "--", "--nocapture"]
+    out = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT).stdout
+    for text in out.splitlines():
+        if "bytes" in text:
+            print(text.strip())
+
+
+def main() -> None:
+    subprocess.run(["cargo", "build", "--release", "-p", "tailback-engine", "--example", "run"], check=True, cwd=ROOT)
+    start_up()
+    counted()
+    speed()
+    disciplines()
+    memory()
+
+
+if __name__ == "__main__":
+    main()
