@@ -282,7 +282,7 @@ fn private_links(
     exit_impair: Vec<Impairment>,
 ) -> (Option<AccessSpec>, Option<AccessSpec>) {
     let s = &filled.settings;
-    if !s.is_none("send_delay") {
+    if !s.is_none("send_delay") && s.time("send_delay").0 > 0 {
         access_impair.push(Impairment::SendDelay {
             max: s.time("send_delay"),
         });
