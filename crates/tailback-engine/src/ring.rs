@@ -1,8 +1,10 @@
 //! A first-in first-out ring that gives its memory back after a burst.
 //!
 //! Capacity is a power of two, so that positions wrap by a mask. State: the slots, the position of the oldest entry, the
-//! number of entries. A push or pop costs a bounds check and a copy; growing and shrinking copy everything, but only after
-//! the number of entries has doubled or fallen to an eighth.
+//! number of entries. A push or pop costs a bounds check and a copy. Growing and shrinking copy everything: growing when
+//! the number of entries has doubled; shrinking when it is under an eighth of the capacity at the end of a round (the
+//! oldest stands in the first slot again) or, in a long ring, when there are none left. So the ring of a private link,
+//! which bursts now and then, does not keep the memory of its largest burst, and pays for that at most once a round.
 
 /// Smallest capacity that is kept, entries.
 const KEEP: usize = 8;
@@ -44,11 +46,20 @@ impl<T: Copy> Ring<T> {
         let x = self.slots[self.head];
         self.head = (self.head + 1) & (self.slots.len() - 1);
         self.len -= 1;
-        // Asked once a round and when the ring runs empty, not at every pop.
-        if (self.head == 0 || self.len == 0) && self.slots.len() > 8 * KEEP && self.len < self.slots.len() / 8 {
-            self.resize((2 * self.len).next_power_of_two().max(KEEP), x);
+        // Asked once a round and when a long ring runs empty, not at every pop.
+        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
+            self.shrink(x);
         }
         Some(x)
+    }
+
+    #[cold]
+    fn shrink(&mut self, filler: T) {
+        if self.slots.len() > 8 * KEEP {
+            self.resize((2 * self.len).next_power_of_two().max(KEEP), filler);
+        } else if self.head == 0 {
+            self.resize(self.slots.len() / 2, filler);
+        }
     }
 
     /// Move the entries to `capacity` slots; `filler` stands in the empty ones.
@@ -121,6 +132,19 @@ mod tests {
                 prop_assert!(ring.iter().eq(model.iter()));
             }
         }
+    }
+
+    #[test]
+    fn a_short_queue_keeps_little() {
+        let mut r = Ring::default();
+        (0..60).for_each(|i| r.push(i));
+        while r.pop().is_some() {}
+        assert_eq!(r.slots.len(), 64, "kept for the next burst");
+        for i in 0..120 {
+            r.push(i);
+            r.pop();
+        }
+        assert_eq!(r.slots.len(), KEEP);
     }
 
     #[test]

@@ -1,0 +1,96 @@
+//! What one more flow costs in memory: the reference topology with 1,000 and 2,000 flows, every allocation counted.
+//!
+//! 5 Mb/s and 10 packets of buffer a flow, round trip 100 ms, access links of 10 Mb/s, starts drawn from the first second:
+//! some 50 packets and ACKs of each flow are in the network. From 5 s to 10 s the bytes held by the run are taken every
+//! 100 ms; a flow costs the difference of the two means over 1,000. The bar is 8 kB with the TCP of the reference case. The
+//! standards' TCP carries timestamps, which hang on every packet in flight; it has a looser bar of its own.
+//!
+//! The window cap of 100 packets, twice what a flow needs, leaves out the start. Without it, flows that happen to lose
+//! nothing fill the queues of their access links with up to a thousand packets, each for half a minute; after that the
+//! numbers are the same.
+//!
+//! A counting allocator sees everything, so nothing else may run in this process: one test.
+
+mod plans;
+
+use plans::repository;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicIsize, Ordering};
+use tailback_base::{Duration, Time};
+use tailback_engine::run::{Hooks, prepare};
+use tailback_engine::scenario::load_file;
+
+struct Counting;
+
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+static PEAK: AtomicIsize = AtomicIsize::new(0);
+
+fn add(bytes: isize) {
+    let live = LIVE.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    PEAK.fetch_max(live, Ordering::Relaxed);
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        add(layout.size() as isize);
+        // SAFETY: the caller's promise is ours.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        add(-(layout.size() as isize));
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes a run of so many flows holds, mean over its second half, and at most.
+fn bytes(flows: u32, more: &[&str]) -> [f64; 2] {
+    let mut set = vec![
+        "duration=10s".to_string(),
+        "flows.bulk.send_delay=0s".to_string(),
+        format!("flows.bulk.count={flows}"),
+        "flows.bulk.start.to=1s".to_string(),
+        format!("link.bottleneck.rate={}Mbps", 5 * flows),
+        format!("link.bottleneck.queue.buffer={} packets", 10 * flows),
+    ];
+    set.extend(more.iter().map(ToString::to_string));
+    let loaded = load_file(repository("tests/reference/hundred-flows.toml"), &set).unwrap_or_else(|e| panic!("{e}"));
+    let before = LIVE.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let mut run = prepare(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
+    let mut held = Vec::new();
+    for tenth in 51..=100 {
+        run.built.sim.run_until(Time::ZERO + Duration::from_millis(100 * tenth));
+        held.push((LIVE.load(Ordering::Relaxed) - before) as f64);
+    }
+    [
+        held.iter().sum::<f64>() / held.len() as f64,
+        (PEAK.load(Ordering::Relaxed) - before) as f64,
+    ]
+}
+
+#[test]
+fn a_flow_more() {
+    let cases: [(&str, f64, &[&str]); 2] = [
+        ("ns2 reno", 8000.0, &["flows.bulk.tcp.window_cap=100 packets"]),
+        (
+            "rfc sack",
+            20_000.0,
+            &[r#"flows.bulk.tcp={ profile = "rfc", window_cap = "100 packets" }"#],
+        ),
+    ];
+    for (name, bar, more) in cases {
+        let (thousand, two) = (bytes(1000, more), bytes(2000, more));
+        let [steady, peak] = [0, 1].map(|i| (two[i] - thousand[i]) / 1000.0);
+        println!(
+            "{name}: one flow more {steady:.0} bytes steady, {peak:.0} at the peak, bar {bar}; 1,000 flows {:.0}, {:.0} at the peak, each",
+            thousand[0] / 1000.0,
+            thousand[1] / 1000.0
+        );
+        assert!(steady < bar, "{name}: {steady} B");
+    }
+}
