@@ -30,39 +30,42 @@ pub const NO_APP: u32 = u32::MAX;
 /// No conditioner follows this flow's round-trip time.
 pub const NO_FOLLOWER: u32 = u32::MAX;
 
+/// Fields in the order of use: what every arrival touches fills the first three cache lines.
+#[repr(C, align(64))]
 pub struct Flow {
-    pub group: u32,
-    pub index: u32,
     pub carrier: Carrier,
-    /// Times of the pending timer events of source and destination.
-    pub timers: [Time; 2],
-    pub keys: Keys,
-    pub app: u32,
-    /// The application wants to hear of every event, not only of the start and stop.
-    pub listens: bool,
-    pub srtt_follower: u32,
     /// Packets of this flow somewhere in the network.
     pub in_flight: u32,
+    pub app: u32,
+    /// Times of the pending timer events of source and destination.
+    pub timers: [Time; 2],
+    pub srtt_follower: u32,
+    /// The application wants to hear of every event, not only of the start and stop.
+    pub listens: bool,
     pub watched: bool,
     /// The scenario made it (as opposed to an application, while running); it has a row in the results.
     pub declared: bool,
-    pub opened: Time,
     pub stats: FlowStats,
+    pub group: u32,
+    pub index: u32,
+    pub keys: Keys,
+    pub opened: Time,
 }
 
 /// Counted where things happen, since the start of statistics.
 #[derive(Default, Debug, Clone)]
+#[repr(C)]
 pub struct FlowStats {
-    /// Datagrams sent.
-    pub datagrams: u64,
     /// Data packets that reached the destination, retransmissions included.
     pub received_packets: u64,
     pub received_wire_bytes: u64,
     pub received_payload_bytes: u64,
-    pub dropped: u64,
-    pub marked: u64,
     /// One-way delay of the data packets that reached the destination.
     pub delay: Histogram,
+    pub dropped: u64,
+    pub marked: u64,
+    /// Datagrams sent.
+    pub datagrams: u64,
 }
 
 /// The totals of a flow at one instant; differences give rates over an interval.

@@ -89,8 +89,8 @@ impl Out<SimPacket> for Outlet<'_> {
 /// Wires shorter than this belong to small networks, whose state is near anyway.
 const LONG_WIRE: usize = 8192;
 /// How many packets ahead a flow's own state is fetched, and what its state points to.
-const AHEAD_FAR: usize = 16;
-const AHEAD_NEAR: usize = 8;
+const AHEAD_FAR: usize = 8;
+const AHEAD_NEAR: usize = 4;
 
 impl Sim {
     /// A packet reaches the head of a port: conditioner, impairments, queue.
