@@ -4,7 +4,6 @@
 //! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic`]) are applications;
 //! so is anything a user writes, such as a server farm with a million short connections.
 
-use crate::packet::SimPacket;
 use tailback_base::{FlowId, Request, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -67,6 +66,3 @@ pub trait Net {
 pub trait Application {
     fn on(&mut self, e: AppInput, net: &mut dyn Net);
 }
-
-/// The packet type that disciplines and conditioners are built for in the simulator.
-pub type P = SimPacket;

@@ -5,7 +5,7 @@
 //! come from the flow's own stream, so that a change of discipline leaves arrivals as they were.
 
 use crate::app::{AppInput, Application, Net, Side};
-use tailback_base::{BitRate, Duration, FlowId, Settings, Stream, Time, Value};
+use tailback_base::{BitRate, Duration, Settings, Stream, Time, Value};
 use tailback_transport::Amount;
 
 /// Smallest and largest packet on the wire, bytes.
@@ -240,15 +240,5 @@ impl Application for Source {
             AppInput::Stop => self.stop(net),
             _ => {}
         }
-    }
-}
-
-/// The flow an event is about, for applications that own several.
-pub fn flow_of(e: &AppInput) -> Option<FlowId> {
-    match e {
-        AppInput::Transport { flow, .. } | AppInput::Datagram { flow, .. } | AppInput::Request { flow, .. } => {
-            Some(*flow)
-        }
-        _ => None,
     }
 }
