@@ -10,6 +10,8 @@
 //! the reference, time is a floating-point number of seconds, and its rounding errors decide, at every meeting anew; here
 //! time is exact, and without the 2 ns one rule decides, always the same way.
 //!
+//! The 2 ns were added after the replay with exact ties had missed; that rounding acts like them is inferred.
+//!
 //! Held to the bar: means over ten seeds, each with its own starts and clock phases; and the reference's own start times,
 //! replayed once. Printed beside them: the same with exact ties. Then ten seeds are still within all three, and so is
 //! RED's replay; the standard deviation of drop-tail's replay comes out a quarter above the reference's.
