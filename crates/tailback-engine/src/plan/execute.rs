@@ -112,7 +112,8 @@ impl Plan {
         let mut open_chunk: Vec<(String, RunTables)> = Vec::new();
         if store_error.is_none() {
             std::thread::scope(|scope| {
-                let (send, receive) = mpsc::channel::<(usize, RunTables, RunReport)>();
+                // Bounded: workers never run far ahead of what is stored, so a stop loses little.
+                let (send, receive) = mpsc::sync_channel::<(usize, RunTables, RunReport)>(jobs);
                 for _ in 0..jobs {
                     let send = send.clone();
                     let (next, stop, work, todo, queues) = (&next, &stop, &work, &todo, &with.queues);
