@@ -26,6 +26,8 @@ pub static MODELS: &[&Model] = &[
     &multiqueue::longest::MODEL,
     &multiqueue::throughput::MODEL,
     &multiqueue::sticky::MODEL,
+    &multiqueue::threshold::MODEL,
+    &multiqueue::discard::MODEL,
 ];
 
 /// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
@@ -49,7 +51,7 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         "red" => Ok(Box::new(red::build(settings, place)?)),
         "blue" => Ok(Box::new(blue::build(settings, place)?)),
         "codel" => Ok(Box::new(codel::build(settings)?)),
-        "drr" | "tdrr" | "qsdrr" => multiqueue::models::build(settings, place),
+        "drr" | "tdrr" | "qsdrr" | "dtdrr" | "dsdrr" => multiqueue::models::build(settings, place),
         _ => Err(Refusal::new(
             format!("there is no queue discipline \"{name}\""),
             "see `tailback describe`",

@@ -51,6 +51,10 @@ impl<P: Packet> Classifier<P> for Hashed {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.queue(p.key(self.key))
     }
+
+    fn queues(&self) -> Option<u32> {
+        Some(self.queues)
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
 //! | [`per_flow`], [`hash`] | classifiers: a queue a flow, flows dealt out evenly, hashing |
 //! | [`drr`] | scheduler: deficit round robin |
-//! | [`longest`], [`throughput`], [`sticky`] | drop policies: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
+//! | [`longest`], [`throughput`], [`sticky`] | drop policies that evict: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
+//! | [`threshold`], [`discard`] | drop policies that only refuse: DTDRR (`dtdrr`), DSDRR (`dsdrr`) |
 //! | [`length_index`], [`bit_tree`], [`rate_heap`] | the longest, the shortest, the fastest queue at once |
 //! | [`models`] | shared parameters, and how a scenario's settings become a port |
 //!
@@ -18,6 +19,7 @@
 
 pub mod arena;
 pub mod bit_tree;
+pub mod discard;
 pub mod drr;
 pub mod hash;
 pub mod length_index;
@@ -29,6 +31,7 @@ pub mod port;
 pub mod rate_heap;
 pub mod sticky;
 pub mod store;
+pub mod threshold;
 pub mod throughput;
 
 pub use pieces::{Classifier, DropPolicy, Scene, Scheduler, ServiceOrder};

@@ -1,9 +1,10 @@
 //! The ports a scenario can name, put together from their pieces.
 //!
 //! Each model is declared beside the piece that gives it its name (`drr` in `longest.rs`, `tdrr` in `throughput.rs`,
-//! `qsdrr` in `sticky.rs`); here are the parameters they share, and [`build`]. The mapper is boxed, since it is chosen at
+//! `qsdrr` in `sticky.rs`, ...); here are the parameters they share, and [`build`]. The mapper is boxed, since it is chosen at
 //! run time for every model; scheduler and policy are compiled into the port.
 
+use super::discard::{self, Discard, Limit};
 use super::drr::Drr;
 use super::hash::Hashed;
 use super::length_index::Tie;
@@ -13,6 +14,7 @@ use super::pieces::{Classifier, DropPolicy};
 use super::port::Port;
 use super::sticky::{self, Sticky};
 use super::store::Unit;
+use super::threshold::{self, Threshold};
 use super::throughput::{self, PerService, Throughput};
 use crate::discipline::QueueDiscipline;
 use crate::registry::Place;
@@ -20,7 +22,13 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{KeyField, Kind, Model, Packet, Param, Settings, Size};
 
 /// The models of this module.
-pub static MODELS: [&Model; 3] = [&longest::MODEL, &throughput::MODEL, &sticky::MODEL];
+pub static MODELS: [&Model; 5] = [
+    &longest::MODEL,
+    &throughput::MODEL,
+    &sticky::MODEL,
+    &threshold::MODEL,
+    &discard::MODEL,
+];
 
 pub const BUFFER: Param = Param::new(
     "buffer",
@@ -75,18 +83,23 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         0
     };
     let classifier = classifier(settings, seed)?;
-    let tie = Tie::named(settings.text("tie"));
+    let tie = || Tie::named(settings.text("tie"));
     let unit = match settings.size("buffer") {
         Size::Bytes(_) => Unit::Bytes,
         Size::Packets(_) | Size::Unlimited => Unit::Packets,
     };
     match settings.model.name {
-        "drr" => Ok(port(settings, classifier, Longest::new(unit, tie, stream))),
+        "drr" => Ok(port(settings, classifier, Longest::new(unit, tie(), stream))),
         "tdrr" => {
             let estimate = PerService::new(settings.real("weight"));
-            Ok(port(settings, classifier, Throughput::new(estimate, tie, stream)))
+            Ok(port(settings, classifier, Throughput::new(estimate, tie(), stream)))
         }
-        "qsdrr" => Ok(port(settings, classifier, Sticky::new(unit, tie, stream))),
+        "qsdrr" => Ok(port(settings, classifier, Sticky::new(unit, tie(), stream))),
+        "dtdrr" => Ok(port(settings, classifier, Threshold::new(settings.real("alpha")))),
+        "dsdrr" => {
+            let limit = Limit::from_settings(settings);
+            Ok(port(settings, classifier, Discard::new(settings.real("alpha"), limit)))
+        }
         name => Err(Refusal::new(
             format!("\"{name}\" is not a multi-queue discipline"),
             "see `tailback describe`",
@@ -100,11 +113,10 @@ fn port<P: Packet + 'static, D: DropPolicy<P> + 'static>(
     policy: D,
 ) -> Box<dyn QueueDiscipline<P>> {
     let quantum = u32::try_from(settings.count("quantum")).unwrap_or(u32::MAX);
+    // A policy that never evicts never has a victim to choose.
+    let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
     let port = Port::new(settings.size("buffer"), classifier, Drr::new(quantum), policy);
-    Box::new(
-        port.counting_newcomer(settings.flag("count_newcomer"))
-            .declaring(settings.model.probes),
-    )
+    Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
 }
 
 fn classifier<P: Packet + 'static>(settings: &Settings, seed: u64) -> Result<Box<dyn Classifier<P>>, Refusal> {
@@ -165,14 +177,25 @@ mod tests {
                 &[("mapper", "even"), ("queues", "2")],
                 &[("mapper", "hash"), ("queues", "2")],
             ] {
+                let evicts = model.param("tie").is_some();
                 for tie in ["fifo", "ring", "lowest", "random"] {
+                    if !evicts && tie != "fifo" {
+                        continue;
+                    }
                     for buffer in ["4 packets", "4000B", "unlimited"] {
-                        let set = [mapper, &[("tie", tie), ("buffer", buffer)]].concat();
+                        let mut set = [mapper, &[("buffer", buffer)]].concat();
+                        if evicts {
+                            set.push(("tie", tie));
+                        }
                         let mut b = Bench::new(try_build(model, &set).unwrap());
                         for id in 0..20 {
                             b.arrive(TestPacket::new(id, id as u32 % 3, 1000));
                         }
-                        assert_eq!(b.backlog().packets, if buffer == "unlimited" { 20 } else { 4 });
+                        match (b.backlog().packets, buffer) {
+                            (20, "unlimited") | (4, _) => {}
+                            // Who only refuses may leave room.
+                            (n, _) => assert!(!evicts && (1..4).contains(&n), "{} {n}", model.name),
+                        }
                         for probe in model.probes {
                             let x = b.probe(probe.name, 0);
                             let absent = probe.name == "victim" && buffer == "unlimited"

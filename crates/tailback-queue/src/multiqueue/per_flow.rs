@@ -93,6 +93,10 @@ impl<P: Packet> Classifier<P> for Even {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.flows.number(p.flow()) % self.queues
     }
+
+    fn queues(&self) -> Option<u32> {
+        Some(self.queues)
+    }
 }
 
 #[cfg(test)]

@@ -20,6 +20,10 @@ pub trait Classifier<P: Packet> {
     /// The queue of an arriving packet. Numbers are dense from 0: the port keeps a queue for every number up to the
     /// largest ever named. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.
     fn queue_of(&mut self, p: &P, now: Time) -> QueueId;
+    /// How many queues there are, when that is known beforehand.
+    fn queues(&self) -> Option<u32> {
+        None
+    }
     /// The packet was dropped on arrival.
     fn refused(&mut self, _p: &P, _q: QueueId, _now: Time) {}
     /// The packet left queue `q`, served or evicted.
@@ -123,6 +127,8 @@ pub trait DropPolicy<P: Packet> {
 pub struct Scene<'a, P> {
     pub store: &'a Store<P>,
     pub line: &'a Line,
+    /// How many queues there are: those the classifier is made for, or, when it makes them as flows come, those so far.
+    pub queues: u32,
     /// The scheduler's ring, for ties broken in service order.
     pub order: &'a dyn ServiceOrder,
     pub(super) out: &'a mut dyn Out<P>,
@@ -143,6 +149,9 @@ impl<P> Scene<'_, P> {
 impl<P: Packet> Classifier<P> for Box<dyn Classifier<P>> {
     fn queue_of(&mut self, p: &P, now: Time) -> QueueId {
         (**self).queue_of(p, now)
+    }
+    fn queues(&self) -> Option<u32> {
+        (**self).queues()
     }
     fn refused(&mut self, p: &P, q: QueueId, now: Time) {
         (**self).refused(p, q, now)

@@ -88,6 +88,8 @@ pub struct Port<P, C, S, D> {
     scheduler: S,
     policy: D,
     count_newcomer: bool,
+    /// The queues the classifier is made for.
+    configured: u32,
     accepted: u64,
     evicted: u64,
     probes: &'static [ProbeDef],
@@ -102,6 +104,7 @@ macro_rules! scene {
         &mut Scene {
             store: &$port.store,
             line: $line,
+            queues: $port.configured.max($port.store.queues()),
             order: &$port.scheduler,
             out: $out,
             ids: &$port.ids,
@@ -120,6 +123,7 @@ where
     pub fn new(buffer: Size, classifier: C, scheduler: S, policy: D) -> Self {
         Port {
             store: Store::new(buffer),
+            configured: classifier.queues().unwrap_or(0),
             classifier,
             scheduler,
             policy,

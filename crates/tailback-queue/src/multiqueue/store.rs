@@ -94,6 +94,11 @@ impl<P: Packet> Store<P> {
         }
     }
 
+    /// What may still be stored, in the buffer's unit.
+    pub fn free(&self) -> u64 {
+        self.limit.saturating_sub(self.used())
+    }
+
     /// Whether a packet of this cost fits beside what is stored.
     pub fn fits(&self, cost: u64) -> bool {
         self.arena.has_room() && self.used().saturating_add(cost) <= self.limit
