@@ -146,10 +146,21 @@ def curves(
     log_x: bool = True,
     reference: tuple[float, str] | None = None,
     limits: tuple[float, float] | None = None,
+    share_y: bool = True,
+    ylabels: Sequence[str] | None = None,
 ) -> Figure:
-    """Curves with bands, one panel or several side by side that share their axes; the legend stands on the right."""
+    """Curves with bands, one panel or several that share their axes; the legend stands on the right.
+
+    More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each.
+    """
     n = len(panels)
-    fig, axes = _figure(6.4 if n == 1 else 3.1 * n + 1.3, 3.3, 1, n, sharey=True, sharex=True)
+    columns = n if n <= 3 else 2 if n == 4 else 3
+    rows = math.ceil(n / columns)
+    size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
+    fig, grid = _figure(*size, rows, columns, sharey=share_y, sharex=True)
+    for ax in grid.flat[n:]:
+        ax.set_axis_off()
+    axes = [list(grid.flat[:n])]
     xs = sorted({float(x) for _, list_ in panels for c in list_ for x in c.x})
     handles: dict[str, Any] = {}
     for ax, (title, list_) in zip(axes[0], panels, strict=True):
@@ -195,11 +206,17 @@ def curves(
         if log_x:
             ax.set_xscale("log")
             _plain_log(ax, xs)
-        ax.set_xlabel(xlabel)
         if limits is not None:
             ax.set_ylim(*limits)
-    axes[0][0].set_ylabel(ylabel)
-    if limits is None:
+    for i, ax in enumerate(axes[0]):
+        if i + columns >= n:
+            ax.set_xlabel(xlabel)
+            ax.tick_params(labelbottom=True)
+        if ylabels is not None:
+            ax.set_ylabel(ylabels[i])
+        elif i % columns == 0:
+            ax.set_ylabel(ylabel)
+    if limits is None and share_y:
         low, high = axes[0][0].get_ylim()
         values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
         # A wide band must not drag a quantity that cannot be negative below zero.

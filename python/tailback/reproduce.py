@@ -28,7 +28,9 @@ import click
 
 from tailback import study as studies
 from tailback.cli import Failure, os_message
-from tailback.measure import MEASURES, Samples
+from tailback.measures import MEASURES
+from tailback.running import Interrupted, estimate, jobs_of, run_all, threads_of
+from tailback.samples import Samples
 from tailback.study import Experiment, Study, StudyError, matches
 from tailback.verdict import NO, OPEN, YES, Estimate, Judge, Verdict, count
 
@@ -54,10 +56,6 @@ class Reproduction:
         return self.out / "report.html"
 
 
-class Interrupted(Exception):
-    """Stopped by the user; finished runs are kept."""
-
-
 def reproduce(
     study: Study,
     experiments: list[Experiment] | None = None,
@@ -69,18 +67,28 @@ def reproduce(
     overrides: list[str] | tuple[str, ...] = (),
     figures: bool = True,
     command: str = "",
+    announce: Callable[[str], Any] | None = None,
 ) -> Reproduction:
-    """Run what is not stored yet, decide every verdict, and write the folder `out`."""
+    """Run what is not stored yet, decide every verdict, and write the folder `out`.
+
+    `announce` is told what there is to do, before it starts.
+    """
     started = time.monotonic()
     experiments = experiments or study.experiments
     out = Path(out) if out else Path("out") / study.id
     out.mkdir(parents=True, exist_ok=True)
     if overrides:
         study = studies.with_overrides(study, list(overrides))
-    samples, runs, reused, cpu = _run_all(study, experiments, mode, out, jobs, seeds, progress)
+    todo, threads = jobs_of(study, experiments, mode, out, seeds), threads_of(jobs)
+    ahead = estimate(todo, threads)
+    if announce is not None:
+        announce(ahead.text())
+    samples, cpu = run_all(todo, _wanted(study, experiments), threads, progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     sections = [_section(study, e, mode, samples, out, figures) for e in experiments]
-    counts = [len(v) for k, v in samples.data.items() if k[3] == "share" and k[0] in ("sb", "mr")]
+    # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
+    repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
+    counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated]
     r = Reproduction(
         study=study,
         mode=mode,
@@ -89,8 +97,8 @@ def reproduce(
         samples=samples,
         verdicts=verdicts,
         sections=sections,
-        runs=runs,
-        reused=reused,
+        runs=ahead.runs,
+        reused=ahead.kept,
         seeds=min(counts) if counts else 0,
         seconds=time.monotonic() - started,
         cpu_s=cpu,
@@ -100,132 +108,41 @@ def reproduce(
     return r
 
 
-# ---------------------------------------------------------------------------------------------------------- running
+def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
+    """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
+    found: dict[str, dict[tuple[str, str], None]] = {}
 
+    def ask(runs: str | None, klass: Any, measure: Any) -> None:
+        if runs is not None and measure in MEASURES:
+            found.setdefault(runs, {})[(klass, measure)] = None
 
-def _run_all(
-    study: Study, experiments: list[Experiment], mode: str, out: Path, jobs: int, seeds: int | None, progress
-) -> tuple:
-    from tailback.plan import Plan
-
-    plans = []
-    for name, chosen in study.needs(experiments).items():
-        runs = study.runs[name]
-        wanted = runs.points(mode, chosen)
-        n = min(seeds, runs.seeds[mode]) if seeds and runs.seeds[mode] == 1 else seeds or runs.seeds[mode]
-        folder = out / "runs" / name
-        points, kept = _with_earlier(runs, wanted, n, folder)
-        plan = Plan.explicit(runs.scenario, [(p.labels, p.overrides) for p in points], kept)
-        plans.append((runs, plan, {p.key for p in wanted}, n, folder, points, kept))
-    total = sum(len(p[1]) for p in plans)
-    samples, before, reused, cpu, started = Samples.empty(), 0, 0, 0.0, time.monotonic()
-    for runs, plan, wanted, n, folder, points, kept in plans:
-
-        def tell(r: dict, name: str = runs.name, done_before: int = before, kept_before: int = reused) -> bool:
-            if progress is None:
-                return True
-            done = done_before + r["share"] * r["total"]
-            kept = kept_before + r["reused"]
-            fresh = done - kept
-            elapsed = time.monotonic() - started
-            left = elapsed * (total - done) / fresh if fresh > 0.2 else math.nan
-            state = {
-                "set": name,
-                "done": done,
-                "total": total,
-                "reused": kept,
-                "elapsed_s": elapsed,
-                "remaining_s": left,
-            }
-            return progress(state) is not False
-
-        results = plan.execute(folder, jobs=jobs, progress=tell)
-        if results.interrupted:
-            raise Interrupted(
-                f"stopped after {results.report['done'] + before} of {total} runs; run the same command to go on"
-            )
-        if results.store_error is not None:
-            raise results.store_error
-        _remember(folder, runs, points, kept)
-        samples.add(runs, _Chosen(results, wanted, n, [a.name for a in runs.axes]))
-        before += len(plan)
-        reused += results.report["reused"]
-        cpu += sum(r["cpu_s"] for r in results.reports)
-    return samples, total, reused, cpu
-
-
-class _Chosen:
-    """Results with only the wanted points and seeds: a folder may hold more than one call asked for."""
-
-    def __init__(self, results: Any, wanted: set[tuple[str, ...]], seeds: int, axes: list[str]):
-        import numpy as np
-
-        for name in ("runs", "flows", "links", "series"):
-            table = getattr(results, name)
-            columns = {c: np.asarray(table[c]) for c in table.columns}
-            if len(table):
-                keys = list(zip(*(columns[a] for a in axes), strict=True))
-                keep = np.array([k in wanted for k in keys]) & (columns["replication"] < seeds)
-                columns = {c: v[keep] for c, v in columns.items()}
-            setattr(self, name, _Columns(columns))
-
-
-class _Columns:
-    def __init__(self, columns: dict):
-        self._columns = columns
-
-    @property
-    def columns(self) -> list[str]:
-        return list(self._columns)
-
-    def __getitem__(self, name: str):
-        return self._columns[name]
-
-    def __len__(self) -> int:
-        return len(next(iter(self._columns.values()), ()))
-
-
-def _with_earlier(runs: studies.Runs, wanted: list, seeds: int, folder: Path) -> tuple[list, int]:
-    """The wanted points and those that an earlier call stored, so that storing these does not lose those."""
-    try:
-        known = json.loads((folder / "points.json").read_text())
-    except (OSError, ValueError):
-        return wanted, seeds
-    if known.get("of") != _of(runs):
-        return wanted, seeds
-    earlier = {tuple(k) for k in known["points"]} - {p.key for p in wanted}
-    more = {p.key: p for m in studies.MODES for p in runs.points(m) if p.key in earlier}
-    return wanted + list(more.values()), max(seeds, known["seeds"])
-
-
-def _remember(folder: Path, runs: studies.Runs, points: list, seeds: int) -> None:
-    state = {"of": _of(runs), "seeds": seeds, "points": [list(p.key) for p in points]}
-    (folder / "points.json").write_text(json.dumps(state, indent=1))
-
-
-def _of(runs: studies.Runs) -> list:
-    """What, beside its labels, decides a point's results: with any of it changed, stored points are of no use."""
-    from tailback import fingerprint
-
-    return [
-        fingerprint.build(),
-        runs.scenario.read_text(encoding="utf-8"),
-        list(runs.set),
-        [list(a.values.items()) for a in runs.axes if a.disciplines],
-    ]
+    for e in experiments:
+        for o in e.output:
+            names = o.get("runs", e.runs)
+            for runs in [names] if isinstance(names, str) else names:
+                for m in [o.get("measure"), *o.get("measures", [])]:
+                    for klass in o.get("classes", ["all"]):
+                        ask(runs, klass, m)
+    ids = {e.id for e in experiments}
+    for s in [*study.published, *study.statements]:
+        if s.get("experiment") not in ids:
+            continue
+        for c in [s, *s.get("check", [])]:
+            x = {**s, **c}
+            for key in ("class", "class_over"):
+                if key == "class" or key in x:
+                    ask(x.get("runs"), x.get(key, "all"), x.get("measure"))
+    return {k: list(v) for k, v in found.items()}
 
 
 # --------------------------------------------------------------------------------------------------- what comes out
 
 
-def _selected(study: Study, e: Experiment, mode: str) -> list[tuple[Any, Any]]:
-    """(set of runs, point) of an experiment, in order."""
-    return [(study.runs[n], p) for n in e.runs for p in study.runs[n].points(mode, [e.where])]
-
-
 def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict:
     """Draw and tabulate one experiment; what the report needs of it."""
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
+    if e.why_not:
+        made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
     number = 0
     for o in e.output:
         if o["kind"] == "table":
@@ -233,88 +150,36 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
             continue
         if not figures:
             continue
-        fig = _DRAW[o["kind"]](study, e, o, mode, samples)
-        if fig is None:
-            continue
+        from tailback import figures as kinds
         from tailback import plots
 
-        number += 1
-        stem = out / "figures" / (e.id if number == 1 else f"{e.id}-{number}")
-        files = plots.save(fig, stem)
-        made["figures"].append({"caption": o.get("caption", ""), "files": [str(f.relative_to(out)) for f in files]})
+        known = kinds.load()
+        if o["kind"] not in known:
+            raise StudyError(
+                f'experiment {e.id}: there is no figure "{o["kind"]}"; there are {", ".join(known)}, table'
+            )
+        drawn = known[o["kind"]](kinds.Drawing(study, e, o, mode, samples))
+        several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
+        for caption, fig in several:
+            if fig is None:
+                continue
+            number += 1
+            stem = out / "figures" / (e.id if number == 1 else f"{e.id}-{number}")
+            files = plots.save(fig, stem)
+            made["figures"].append({"caption": caption, "files": [str(f.relative_to(out)) for f in files]})
     return made
-
-
-def _draw_curves(study: Study, e: Experiment, o: dict, mode: str, samples: Samples):
-    from tailback import plots
-
-    m = MEASURES[o["measure"]]
-    panels = []
-    for klass, title in zip(o.get("classes", ["all"]), o.get("class_titles", [""]), strict=True):
-        lines: dict[str, list] = {}
-        for runs, p in _selected(study, e, mode):
-            x = samples.get(runs.name, p.key, klass, m.name)
-            if x is not None:
-                est = Estimate.of(x)
-                lines.setdefault(p.labels["queue"], []).append((float(p.labels["buffer"]), est.mean, est.half))
-        panels.append((title, [plots.as_curve(q, study.discipline_title(q), v) for q, v in lines.items()]))
-    if not any(lines for _, lines in panels):
-        return None
-    reference = (100.0, "fair share") if m.name == "share" else None
-    limits = tuple(o["limits"]) if "limits" in o else None
-    ylabel = f"{m.title} ({m.unit})" if m.unit not in ("1", "%") else m.title
-    return plots.curves(panels, "buffer (packets)", ylabel, reference=reference, limits=limits)
-
-
-def _draw_bars(study: Study, e: Experiment, o: dict, mode: str, samples: Samples):
-    from tailback import plots
-
-    groups, fair = [], 1.0
-    for runs, p in _selected(study, e, mode):
-        x = samples.goodputs.get((runs.name, p.key, "all"))
-        if x is not None:
-            groups.append((p.labels["queue"], study.discipline_title(p.labels["queue"]), x[0] / 1e6))
-            fair = runs.fair_share_bps / 1e6
-    return plots.goodput_bars(groups, fair) if groups else None
-
-
-def _draw_queue(study: Study, e: Experiment, o: dict, mode: str, samples: Samples):
-    from tailback import _core, plots, predict
-    from tailback.measure import overflows
-
-    for runs, p in _selected(study, e, mode):
-        if (runs.name, p.key) not in samples.queues:
-            continue
-        t, q = samples.queues[runs.name, p.key]
-        full = runs.buffer_of(p.key)
-        w = o["model"]
-        c = _core.parse_rate(w["rate"]) / 8 / _core.parse_bytes(w["packet"])
-        model = predict.tail_drop(w["flows"], c, _core.parse_time(w["rtt"]), full, w["hit_share"])
-        at = overflows(q, full)
-        if len(at) == 0:
-            return plots.queue_against_time(t, q, full)
-        # The third overflow: the first two belong to the start.
-        origin = float(t[at[min(2, len(at) - 1)]])
-        end = min(float(t[-1]), origin + max(4 * model.cycle_s, 5.0))
-        cycles = math.ceil((end - origin) / max(model.level()[0][-1], 1e-9))
-        times, levels = model.level(cycles)
-        start = max(0.0, origin - 0.15 * (end - origin))
-        label = f"model, {100 * w['hit_share']:g} % of flows hit"
-        return plots.queue_against_time(t, q, full, ([origin + x for x in times], levels), (start, end), label)
-    return None
-
-
-_DRAW = {"curves": _draw_curves, "goodput-bars": _draw_bars, "queue-against-time": _draw_queue}
 
 
 def _table(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, out: Path, number: int) -> dict:
     """Means with 95 % intervals, one row a point and class; written as CSV and kept for the report."""
     classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
     rows, plain = [], []
-    chosen = _selected(study, e, mode)
-    axes = list(chosen[0][0].axes) if chosen else []
+    from tailback.figures import selected
+
+    chosen = selected(study, e, mode, o)
+    axes = list({a.name: a for r, _ in chosen for a in r.axes}.values())
     varied = [a for a in axes if len({p.labels.get(a.name) for _, p in chosen}) > 1 or a.disciplines]
-    several = len(e.runs) > 1
+    several = len({r.name for r, _ in chosen}) > 1
     for runs, p in chosen:
         for klass in classes:
             values = []
@@ -323,7 +188,8 @@ def _table(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, ou
                 values.append(Estimate.of(x) if x is not None else None)
             if all(v is None for v in values):
                 continue
-            head = [study.discipline_title(p.labels[a.name]) if a.disciplines else p.labels[a.name] for a in varied]
+            at = [p.labels.get(a.name, "-") for a in varied]
+            head = [study.discipline_title(x) if a.disciplines else x for a, x in zip(varied, at, strict=True)]
             head += [runs.name] if several else []
             head += [klass] if len(classes) > 1 else []
             cells = [("-" if v is None else _with_interval(v, m)) for v, m in zip(values, measures, strict=True)]
@@ -378,7 +244,8 @@ def _write(r: Reproduction, overrides: list[str], command: str) -> None:
             k: {"title": s.discipline_title(k), "queue": studies.inline(v["queue"])} for k, v in s.disciplines.items()
         },
         "scenarios": {
-            p.name: p.read_text(encoding="utf-8") for p in dict.fromkeys(x.scenario for x in s.runs.values())
+            p.name: p.read_text(encoding="utf-8")
+            for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
         },
         "replaced": {k: studies.inline(v) for k, v in s.replaced.items()},
         "overrides": overrides,
@@ -492,6 +359,10 @@ class _Progress:
             self.stream.flush()
         self.last = percent
 
+    def announce(self, text: str) -> None:
+        self.stream.write(f"to do: {text}\n")
+        self.stream.flush()
+
     def end(self) -> None:
         if self.tty:
             self.stream.write("\r\033[K")
@@ -555,7 +426,9 @@ def register(group: click.Group) -> None:
         line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
         told = _Progress()
         try:
-            r = reproduce(study, chosen, mode, out, jobs, seeds, told, overrides, command=" ".join(line))
+            r = reproduce(
+                study, chosen, mode, out, jobs, seeds, told, overrides, command=" ".join(line), announce=told.announce
+            )
         except Interrupted as e:
             raise Failure(str(e)) from e
         except KeyboardInterrupt:

@@ -6,6 +6,9 @@
     published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates
     statements.toml    published sentences, each with a rule
 
+Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
+names; the order of experiments is that of the files.
+
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.
 """
@@ -32,7 +35,7 @@ class Axis:
     title: str
     unit: str
     paths: tuple[str, ...]
-    #: label -> text given to the paths
+    #: mode -> label -> text given to the paths
     values: dict[str, dict[str, str]]
     #: whether the labels are disciplines of the study
     disciplines: bool
@@ -52,16 +55,36 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Case:
+    """One combination of labels that stands for itself, where not every combination of two axes makes sense."""
+
+    labels: dict[str, str]
+    set: tuple[str, ...]
+    modes: tuple[str, ...]
+    fair_share_bps: float | None
+
+
+@dataclass(frozen=True)
 class Runs:
-    """A set of runs: a scenario, what is varied, and how often each point is repeated."""
+    """A set of runs: a scenario or a function, what is varied, and how often each point is repeated."""
 
     name: str
-    scenario: Path
+    #: The scenario; None for a set that is computed without packets.
+    scenario: Path | None
+    #: Name of a function of `tailback.computed`, or "".
+    compute: str
     axes: tuple[Axis, ...]
+    cases: tuple[Case, ...]
     set: tuple[str, ...]
     seeds: dict[str, int]
     fair_share_bps: float
     link: str
+    #: Numbers that measures or the function may need, such as a round trip.
+    options: dict[str, Any]
+    #: CPU seconds of one run on the machine of the study's page: for the estimate before the start.
+    cost_s: float
+    #: The file it is declared in, for messages.
+    file: str = ""
 
     def axis(self, name: str) -> Axis:
         return next(a for a in self.axes if a.name == name)
@@ -69,21 +92,39 @@ class Runs:
     def points(self, mode: str, chosen: list[dict] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
         found = []
-        for labels in itertools.product(*(a.labels(mode) for a in self.axes)):
-            named = dict(zip((a.name for a in self.axes), labels, strict=True))
-            if chosen is not None and not any(matches(named, w) for w in chosen):
-                continue
-            overrides = list(self.set)
-            for a in self.axes:
-                overrides += [f"{p}={a.values[mode][named[a.name]]}" for p in a.paths]
-            found.append(Point(named, overrides))
+        of_cases = {name for c in self.cases for name in c.labels}
+        free = [a for a in self.axes if a.name not in of_cases]
+        cases = [c for c in self.cases if mode in c.modes] if self.cases else [Case({}, (), MODES, None)]
+        for labels in itertools.product(*(a.labels(mode) for a in free)):
+            for case in cases:
+                given = {**dict(zip((a.name for a in free), labels, strict=True)), **case.labels}
+                named = {a.name: given[a.name] for a in self.axes}
+                if chosen is not None and not any(matches(named, w) for w in chosen):
+                    continue
+                overrides = list(self.set)
+                for a in free:
+                    overrides += [f"{p}={a.values[mode][named[a.name]]}" for p in a.paths]
+                found.append(Point(named, overrides + list(case.set)))
         return found
 
-    def buffer_of(self, labels: tuple[str, ...]) -> float:
-        for a, value in zip(self.axes, labels, strict=True):
-            if a.name == "buffer":
-                return float(value)
-        return float("nan")
+    def all_labels(self, axis: Axis) -> list[str]:
+        """Labels of an axis in any mode, in order."""
+        if any(axis.name in c.labels for c in self.cases):
+            return list(dict.fromkeys(c.labels[axis.name] for c in self.cases))
+        return list(dict.fromkeys([x for m in MODES for x in axis.labels(m)]))
+
+    def buffer_of(self, key: tuple[str, ...]) -> float:
+        labels = dict(zip((a.name for a in self.axes), key, strict=True))
+        try:
+            return float(labels.get("buffer", self.options.get("buffer", "nan")))
+        except ValueError:
+            return float("nan")
+
+    def fair_share_of(self, labels: dict[str, str]) -> float:
+        for c in self.cases:
+            if c.fair_share_bps is not None and all(labels.get(k) == v for k, v in c.labels.items()):
+                return c.fair_share_bps
+        return self.fair_share_bps
 
 
 @dataclass(frozen=True)
@@ -95,6 +136,8 @@ class Experiment:
     runs: tuple[str, ...]
     where: dict[str, Any]
     output: tuple[dict, ...]
+    #: Why it cannot be run here, if so.
+    why_not: str = ""
 
 
 @dataclass
@@ -181,10 +224,18 @@ def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -
         near = difflib.get_close_matches(str(name), names, 1, 0.4)
         hint = f'did you mean "{near[0]}"? ' if near else ""
         raise StudyError(f'there is no study "{name}"; {hint}known: {", ".join(names) or "none"}')
-    about, plan = _read(folder / "study.toml"), _read(folder / "experiments.toml")
-    published = _read(folder / "published.toml", optional=True).get("number", [])
-    statements = _read(folder / "statements.toml", optional=True).get("statement", [])
-    disciplines = {k: dict(v) for k, v in plan.get("discipline", {}).items()}
+    about = _read(folder / "study.toml")
+    plan = _parts(folder, "experiments", optional=False)
+    disciplines, runs_of, listed = {}, {}, []
+    for file, part in plan:
+        for kind, into in (("discipline", disciplines), ("runs", runs_of)):
+            for k, v in part.get(kind, {}).items():
+                if k in into:
+                    raise StudyError(f"{file}: [{kind}.{k}] is declared twice, here and in another file")
+                into[k] = dict(v) if kind == "discipline" else (file, v)
+        listed += [(file, e) for e in part.get("experiment", [])]
+    published = [x for _, part in _parts(folder, "published") for x in part.get("number", [])]
+    statements = [x for _, part in _parts(folder, "statements") for x in part.get("statement", [])]
     replaced = dict(replace_disciplines or {})
     for k, queue in replaced.items():
         if k not in disciplines:
@@ -192,9 +243,20 @@ def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -
         if "kind" not in queue:
             raise StudyError(f'discipline "{k}" needs a queue with a kind, such as {{ kind = "droptail" }}')
         disciplines[k]["queue"] = queue
-    runs = {k: _runs(folder, k, v, disciplines) for k, v in plan.get("runs", {}).items()}
-    experiments = [_experiment(folder, e, runs) for e in plan.get("experiment", [])]
+    runs = {k: _runs(folder, file, k, v, disciplines) for k, (file, v) in runs_of.items()}
+    experiments = [_experiment(file, e, runs) for file, e in listed]
+    for e, (file, _) in zip(experiments, listed, strict=True):
+        if sum(x.id == e.id for x in experiments) > 1:
+            raise StudyError(f"{file}: experiment {e.id} is declared twice")
     return Study(about["id"], folder, about, disciplines, runs, experiments, published, statements, replaced)
+
+
+def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, dict]]:
+    """`name.toml`, or every file of the folder `name`, in the order of their names."""
+    if (folder / name).is_dir() and (folder / f"{name}.toml").is_file():
+        raise StudyError(f"{folder}: there are both {name}.toml and a folder {name}; only one of them can be read")
+    files = sorted((folder / name).glob("*.toml")) if (folder / name).is_dir() else [folder / f"{name}.toml"]
+    return [(f, _read(f, optional)) for f in files]
 
 
 def _read(path: Path, optional: bool = False) -> dict:
@@ -208,43 +270,82 @@ def _read(path: Path, optional: bool = False) -> dict:
         raise StudyError(f"{path}: {e}") from e
 
 
-def _runs(folder: Path, name: str, table: dict, disciplines: dict) -> Runs:
-    where = f"{folder / 'experiments.toml'}, [runs.{name}]"
-    scenario = folder / table.get("scenario", "")
-    if not scenario.is_file():
-        raise StudyError(f"{where}: scenario {scenario} is not there")
+_RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
+_EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not"}
+
+
+def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict) -> Runs:
+    where = f"{file}, [runs.{name}]"
+    _known(where, table, _RUNS)
+    scenario, compute = None, table.get("compute", "")
+    if not compute:
+        scenario = folder / table.get("scenario", "")
+        if not scenario.is_file():
+            raise StudyError(f"{where}: scenario {scenario} is not there")
+    cases = []
+    for c in table.get("case", []):
+        _known(f"{where}, a case", c, {"labels", "set", "modes", "fair_share"})
+        share = _rate(c["fair_share"]) if "fair_share" in c else None
+        labels = {k: str(v) for k, v in c["labels"].items()}
+        cases.append(Case(labels, tuple(c.get("set", [])), tuple(c.get("modes", MODES)), share))
     axes = []
     for axis, a in table.get("axis", {}).items():
+        _known(f"{where}, axis {axis}", a, {"title", "unit", "paths", "disciplines", "buffer", *MODES})
         if "disciplines" in a:
             for d in a["disciplines"]:
                 if d not in disciplines:
                     raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
-            texts = {d: inline(disciplines[d]["queue"]) for d in a["disciplines"]}
+            # A set that has no axis of that name gives every discipline its buffer here.
+            own = {"buffer": a["buffer"]} if "buffer" in a else {}
+            texts = {d: inline({**disciplines[d]["queue"], **own}) for d in a["disciplines"]}
             values = dict.fromkeys(MODES, texts)
+        elif any(axis in c.labels for c in cases):
+            if any(axis not in c.labels for c in cases):
+                raise StudyError(f"{where}: every case needs a label for axis {axis}")
+            values = {m: {c.labels[axis]: "" for c in cases if m in c.modes} for m in MODES}
         else:
             if any(m not in a for m in MODES):
                 raise StudyError(f"{where}: axis {axis} needs values for quick and for full")
             unit = f" {a['unit']}" if a.get("unit") else ""
-            values = {m: {str(v): f"{v}{unit}" for v in a[m]} for m in MODES}
-        axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), tuple(a["paths"]), values, "disciplines" in a))
+            values = {m: _labelled(a[m], unit) for m in MODES}
+        paths = tuple(a.get("paths", ()))
+        axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, "disciplines" in a))
     return Runs(
         name=name,
         scenario=scenario,
+        compute=compute,
         axes=tuple(axes),
+        cases=tuple(cases),
         set=tuple(table.get("set", [])),
         seeds=dict(table.get("seeds", {"quick": 3, "full": 5})),
         fair_share_bps=_rate(table.get("fair_share", "1bps")),
         link=table.get("link", "bottleneck"),
+        options=dict(table.get("options", {})),
+        cost_s=float(table.get("cost_s", 0.0)),
+        file=str(file),
     )
 
 
-def _experiment(folder: Path, e: dict, runs: dict[str, Runs]) -> Experiment:
-    names = e["runs"] if isinstance(e["runs"], list) else [e["runs"]]
+def _labelled(values: Any, unit: str) -> dict[str, str]:
+    """Texts of an axis by label: a list of values, or a table of label and value (text with its unit, list, table)."""
+    if isinstance(values, dict):
+        return {k: inline(v) for k, v in values.items()}
+    return {str(v): f"{v}{unit}" for v in values}
+
+
+def _known(where: str, table: dict, known: set[str]) -> None:
+    for k in table:
+        if k not in known:
+            raise StudyError(f'{where}: there is no key "{k}"; there are {", ".join(sorted(known))}')
+
+
+def _experiment(file: Path, e: dict, runs: dict[str, Runs]) -> Experiment:
+    _known(f"{file}, experiment {e.get('id', '')}", e, _EXPERIMENT)
+    names = e.get("runs", [])
+    names = names if isinstance(names, list) else [names]
     for n in names:
         if n not in runs:
-            raise StudyError(
-                f'{folder / "experiments.toml"}: experiment {e["id"]} reads runs "{n}", which is not declared'
-            )
+            raise StudyError(f'{file}: experiment {e["id"]} reads runs "{n}", which is not declared')
     return Experiment(
         e["id"],
         e.get("item", ""),
@@ -253,6 +354,7 @@ def _experiment(folder: Path, e: dict, runs: dict[str, Runs]) -> Experiment:
         tuple(names),
         e.get("where", {}),
         tuple(e.get("output", [])),
+        e.get("why_not", ""),
     )
 
 

@@ -21,9 +21,10 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from tailback import predict
-from tailback.measure import MEASURES, Samples
+from tailback.measures import MEASURES
+from tailback.samples import Samples
 from tailback.stats import ci95
-from tailback.study import Study, StudyError, matches, meets
+from tailback.study import MODES, Study, StudyError, matches
 
 YES, NO, OPEN = "reproduced", "not reproduced", "not testable"
 
@@ -124,6 +125,7 @@ class Judge:
 
     def __init__(self, study: Study, samples: Samples):
         self.study, self.samples = study, samples
+        self._candidates: dict[str, list[dict[str, str]]] = {}
         for s in study.statements:
             _known_keys(study, s, _STATEMENT, s["id"])
             for c in s.get("check", []):
@@ -131,7 +133,7 @@ class Judge:
 
     def all(self, experiments: set[str]) -> list[Verdict]:
         """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
-        rows = [self.number(p) for p in self.study.published if p["experiment"] in experiments]
+        rows = [self.published(p) for p in self.study.published if p["experiment"] in experiments]
         for s in self.study.statements:
             if s.get("experiment", "predict") in experiments or s.get("experiment") == "predict":
                 rows.append(self.statement(s))
@@ -139,6 +141,17 @@ class Judge:
         return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
 
     # ------------------------------------------------------------------------------------------ published numbers
+
+    def published(self, p: dict) -> Verdict:
+        """A published number: within its tolerance, or by the rule it names (`tailback.rules`)."""
+        if "rule" not in p:
+            return self.number(p)
+        from tailback import rules
+
+        known = rules.load()
+        if p["rule"] not in known:
+            raise StudyError(f'number {p["id"]}: there is no rule "{p["rule"]}"; there are {", ".join(sorted(known))}')
+        return known[p["rule"]](p, self)
 
     def number(self, p: dict) -> Verdict:
         check = {"of": p["queue"], "published": p["value"], "tolerance": p["tolerance"]}
@@ -206,23 +219,29 @@ class Judge:
         return found
 
     def _places(self, c: dict) -> list[dict[str, str]]:
-        """The points a condition chooses among what the study could run, without the discipline."""
-        runs = self.study.runs[c["runs"]]
-        where = c.get("where", {})
-        places: list[dict[str, str]] = [{}]
-        for a in runs.axes:
-            if a.disciplines:
-                continue
-            labels = dict.fromkeys([*a.labels("quick"), *a.labels("full")])
-            wanted = where.get(a.name)
-            chosen = [x for x in labels if wanted is None or meets(x, wanted)]
-            if isinstance(wanted, dict) or wanted is None:
-                # A range means: wherever it was run.
-                position = [x.name for x in runs.axes].index(a.name)
-                run = {k[position] for k in self.samples.points(runs.name)}
-                chosen = [x for x in chosen if x in run] or chosen[:1]
-            places = [{**p, a.name: x} for p in places for x in chosen]
-        return places
+        """The points a condition chooses among what the study could run, without the discipline.
+
+        A value or a list names points, run or not; a range, or nothing, means: wherever it was run.
+        """
+        runs, where = self.study.runs[c["runs"]], c.get("where", {})
+        axes = [a.name for a in runs.axes if not a.disciplines]
+        named = [a for a in axes if a in where and not isinstance(where[a], dict)]
+        if runs.name not in self._candidates:
+            every = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
+            self._candidates[runs.name] = list({tuple(x.values()): x for x in every}.values())
+        run = set()
+        for key in self.samples.points(runs.name):
+            labels = dict(zip((a.name for a in runs.axes), key, strict=True))
+            run.add(tuple(labels[a] for a in axes))
+        groups: dict[tuple, list[dict[str, str]]] = {}
+        for x in self._candidates[runs.name]:
+            if matches(x, where):
+                groups.setdefault(tuple(x[a] for a in named), []).append(x)
+        found = []
+        for group in groups.values():
+            made = [x for x in group if tuple(x.values()) in run]
+            found += made or group[:1]
+        return found
 
     def _values(self, c: dict, discipline: str, where: dict[str, str]) -> np.ndarray | None:
         runs = self.study.runs[c["runs"]]

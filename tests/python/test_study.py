@@ -10,9 +10,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tailback import load_scenario, reproduce, study, verdict
+from tailback import load_scenario, reproduce, rules, study, verdict
 from tailback.cli import cli
-from tailback.measure import MEASURES, Samples, overflows
+from tailback.computed import FUNCTIONS
+from tailback.measures import MEASURES, RunView
+from tailback.measures.flows import three_sigma_of
+from tailback.measures.series import overflows
+from tailback.samples import Samples
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.
@@ -89,6 +93,9 @@ def test_every_point_of_every_study_is_a_valid_scenario(mode):
     for name in study.known():
         s = study.load(name)
         for runs in s.runs.values():
+            if runs.compute:
+                assert runs.compute in FUNCTIONS, runs.name
+                continue
             assert str(load_scenario(runs.scenario))  # the file runs alone
             for p in runs.points(mode):
                 load_scenario(runs.scenario, p.overrides)
@@ -106,6 +113,8 @@ def test_every_statement_and_number_is_well_formed():
         )
         assert v.outcome == ("reproduced" if arithmetic else "not testable"), v.id
     for p in s.published:
+        if p["source"] != "T2.4":
+            continue
         tail = p["queue"] == "droptail"
         assert p["gate"] is not tail, p["id"]
         assert p["tolerance"] == 0.10
@@ -124,7 +133,7 @@ def test_levels_under_tail_drop_never_gate():
 def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
     folder = tmp_path / "mine"
     shutil.copytree(study.load(NAME).path, folder)
-    with (folder / "statements.toml").open("a") as f:
+    with (folder / "statements" / "chapter-3.toml").open("a") as f:
         f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "E3.3"\nclas = "short"\n')
     with pytest.raises(study.StudyError, match='no key "clas"'):
         verdict.Judge(study.load(folder), Samples.empty())
@@ -132,7 +141,7 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
 
 def test_the_parameters_are_those_of_the_study():
     d = {k: v["queue"] for k, v in study.load(NAME).disciplines.items()}
-    assert list(d) == ["droptail", "red", "blue", "drr", "tdrr", "qsdrr"]
+    assert list(d)[:6] == ["droptail", "red", "blue", "drr", "tdrr", "qsdrr"]
     red = d["red"]
     assert (red["max_probability"], red["weight"], red["min_threshold"], red["max_threshold"]) == (
         0.01,
@@ -161,6 +170,100 @@ def test_unknown_names_are_refused_with_a_hint():
         study.load(NAME).experiment("E9")
     with pytest.raises(study.StudyError, match="droptail"):
         study.load(NAME, {"codel": {"kind": "codel"}})
+
+
+@pytest.fixture
+def counted(tmp_path, monkeypatch):
+    """A study without packets, in files by chapter; the function counts its calls."""
+    calls = []
+
+    def count(labels, seed, options):
+        calls.append((labels["n"], labels["queue"], seed))
+        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}}
+
+    monkeypatch.setitem(FUNCTIONS, "count", count)
+    folder = tmp_path / "counted"
+    (folder / "experiments").mkdir(parents=True)
+    (folder / "study.toml").write_text('id = "counted"\ntitle = "t"\ncitation = "c"\nquestion = "q"\nmethod = "m"\n')
+    (folder / "experiments" / "a.toml").write_text('[discipline.x]\ntitle = "X"\nqueue = { kind = "droptail" }\n')
+    (folder / "experiments" / "b.toml").write_text("""
+[runs.c]
+compute = "count"
+options = { plus = 0.5 }
+seeds = { quick = 2, full = 3 }
+[runs.c.axis.queue]
+disciplines = ["x"]
+[runs.c.axis.n]
+[runs.c.axis.k]
+[[runs.c.case]]
+labels = { n = 10, k = 1 }
+[[runs.c.case]]
+labels = { n = 20, k = 5 }
+modes = ["full"]
+[[experiment]]
+id = "E1"
+title = "counting"
+runs = "c"
+[[experiment.output]]
+kind = "table"
+measures = ["share"]
+[[experiment]]
+id = "E2"
+title = "real packets"
+why_not = "it needs a router"
+""")
+    (folder / "published.toml").write_text("""
+[[number]]
+id = "P1"
+source = "p"
+experiment = "E1"
+rule = "at-least-one"
+""")
+    (folder / "statements.toml").write_text("""
+[[statement]]
+id = "s"
+sentence = "s"
+experiment = "E1"
+runs = "c"
+measure = "share"
+check = [{ of = "x", between = [11, 13] }]
+""")
+    return folder, calls
+
+
+def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, monkeypatch):
+    folder, calls = counted
+    seen = {}
+
+    def at_least_one(number, judge):
+        x = judge.samples.get("c", ("x", "10", "1"), "all", "share")
+        seen[number["id"]] = len(x)
+        return judge.number({**number, "runs": "c", "queue": "x", "measure": "share", "value": 12.0, "tolerance": 0.1})
+
+    monkeypatch.setitem(rules.RULES, "at-least-one", at_least_one)
+    told = []
+    s = study.load(folder)
+    r = reproduce.reproduce(s, out=tmp_path / "o", announce=told.append)
+    assert told == ["2 runs: about 0 CPU seconds and 2 runs of unknown cost"]
+    assert sorted(calls) == [("10", "x", 1), ("10", "x", 2)] and r.runs == 2
+    assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
+    assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
+    assert "it needs a router" in r.report.read_text()
+    # --full: what is there is kept, and fewer seeds later do not lose it.
+    full = reproduce.reproduce(s, mode="full", out=tmp_path / "o")
+    assert (full.runs, full.reused, len(calls)) == (6, 2, 6)
+    assert reproduce.reproduce(s, out=tmp_path / "o").reused == 2
+    assert reproduce.reproduce(s, mode="full", out=tmp_path / "o").reused == 6
+
+
+def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
+    folder, _ = counted
+    (folder / "experiments" / "c.toml").write_text('[discipline.x]\ntitle = "Y"\nqueue = { kind = "red" }\n')
+    with pytest.raises(study.StudyError, match=r"c\.toml: \[discipline\.x\] is declared twice"):
+        study.load(folder)
+    (folder / "experiments" / "c.toml").write_text('[[experiment]]\nid = "E3"\ntitle = "t"\nwheer = { n = 1 }\n')
+    with pytest.raises(study.StudyError, match='no key "wheer"'):
+        study.load(folder)
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
@@ -216,7 +319,7 @@ def test_what_was_not_run_is_not_testable_and_does_not_pass_for_a_yes():
 
 
 def test_infinite_ratios_are_above_any_limit():
-    assert MEASURES["three_sigma"].compute(np.array([1.0, 9.0]), 5.0) == math.inf
+    assert three_sigma_of(np.array([1.0, 9.0])) == math.inf
     v = judged({"of": "red", "above": 2.0}, {"red": [math.inf, 3.0]})
     assert v.outcome == "reproduced"
     json.dumps(v.as_dict(), allow_nan=False)
@@ -229,9 +332,11 @@ def test_measures_of_a_queue_by_cycles():
     at = overflows(q, 100)
     assert len(at) == 9
     assert np.allclose(np.diff(t[at]), 10)
-    assert MEASURES["queue_drop"].compute(t, q, 100) == pytest.approx(60)
-    assert MEASURES["cycle"].compute(t, q, 100) == pytest.approx(10)
-    assert MEASURES["empty"].compute(t, q, 100) == 0
+    series = {"what": np.full(len(t), "link.b"), "probe": np.full(len(t), "queue"), "time_s": t, "value": q}
+    run = RunView(None, buffer=100, tables={"series": series})
+    assert MEASURES["queue_drop"].compute(run, "all") == pytest.approx(60)
+    assert MEASURES["cycle"].compute(run, "all") == pytest.approx(10)
+    assert MEASURES["empty"].compute(run, "all") == 0
 
 
 # ------------------------------------------------------------------------------------------------------ command line

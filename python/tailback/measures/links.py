@@ -1,0 +1,36 @@
+"""Measures of the studied link; the class of flows does not matter."""
+
+from __future__ import annotations
+
+from tailback.measures import measure
+
+
+@measure("utilisation", "Utilisation of the bottleneck", "%", "share of the time the line was sending")
+def utilisation(run, klass):
+    return 100 * float(run.link_row()["utilisation"])
+
+
+@measure("mean_queue", "Mean queue", "packets", "waiting packets, mean over time")
+def mean_queue(run, klass):
+    return float(run.link_row()["mean_queue_packets"])
+
+
+@measure("drops", "Packets dropped", "packets", "packets lost at the bottleneck")
+def drops(run, klass):
+    return float(run.link_row()["dropped_packets"])
+
+
+@measure("loss", "Loss rate", "%", "dropped over arrived")
+def loss(run, klass):
+    return 100 * float(run.link_row()["loss_rate"])
+
+
+@measure("evicted", "Evicted, of all accepted", "%", "packets dropped after they had been stored, of all stored ones")
+def evicted(run, klass):
+    t = run.losses
+    row = run.link_row()
+    here = (t["link"] == run.link) & (t["event"] == "drop")
+    queued = float(t["packets"][here & (t["place"] != "arriving")].sum())
+    arriving = float(t["packets"][here & (t["place"] == "arriving")].sum())
+    stored = float(row["arrived_packets"]) - arriving
+    return 100 * queued / stored if stored else float("nan")

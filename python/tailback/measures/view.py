@@ -1,0 +1,145 @@
+"""One run, as measures and figures see it: its labels, and its tables as numpy columns, read when asked for."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TABLES = ("flows", "groups", "links", "losses", "intervals", "series", "log")
+Columns = dict[str, np.ndarray]
+
+
+class RunView:
+    """A stored run. Tables are read on first use and live as long as the view: drop the view to drop them."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        labels: dict[str, str] | None = None,
+        fair_share_bps: float = 1.0,
+        link: str = "bottleneck",
+        buffer: float = float("nan"),
+        seed: int = 0,
+        options: dict[str, Any] | None = None,
+        tables: dict[str, Columns] | None = None,
+        values: dict[str, float] | None = None,
+    ) -> None:
+        #: Label values by axis, such as {"queue": "red", "buffer": "200"}.
+        self.labels = dict(labels or {})
+        #: The set's fair share, bit/s.
+        self.fair_share_bps = fair_share_bps
+        #: The studied link.
+        self.link = link
+        #: Buffer in packets, NaN if the set has no axis of that name.
+        self.buffer = buffer
+        self.seed = seed
+        #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
+        self.options = dict(options or {})
+        self.folder = folder
+        self._tables: dict[str, Columns] = dict(tables or {})
+        self._values = values
+
+    def table(self, name: str) -> Columns:
+        """Columns of one of flows, groups, links, losses, intervals, series, log, without labels and keys."""
+        if name not in self._tables:
+            if self.folder is None:
+                return {}
+            if (self.folder / f"{name}.npz").is_file():
+                # Of an experiment without packets.
+                with np.load(self.folder / f"{name}.npz", allow_pickle=False) as found:
+                    self._tables[name] = {k: found[k] for k in found.files}
+                return self._tables[name]
+            if not (self.folder / f"{name}.parquet").is_file():
+                return {}
+            from tailback import _core
+
+            t = _core.read_parquet(self.folder / f"{name}.parquet")
+            columns = list(t.columns)
+            own = columns[columns.index("key") + 1 :] if "key" in columns else columns
+            self._tables[name] = {c: np.asarray(t[c]) for c in own}
+        return self._tables[name]
+
+    @property
+    def flows(self) -> Columns:
+        return self.table("flows")
+
+    @property
+    def groups(self) -> Columns:
+        return self.table("groups")
+
+    @property
+    def links(self) -> Columns:
+        return self.table("links")
+
+    @property
+    def losses(self) -> Columns:
+        return self.table("losses")
+
+    @property
+    def intervals(self) -> Columns:
+        return self.table("intervals")
+
+    @property
+    def series(self) -> Columns:
+        return self.table("series")
+
+    @property
+    def log(self) -> Columns:
+        return self.table("log")
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Numbers of an experiment without packets."""
+        if self._values is None:
+            path = None if self.folder is None else self.folder / "computed.json"
+            found = json.loads(path.read_text()) if path is not None and path.is_file() else {}
+            self._values = {k: float("nan" if v is None else v) for k, v in found.get("values", {}).items()}
+        return self._values
+
+    # ------------------------------------------------------------------------------------------------- shorthands
+
+    @functools.cached_property
+    def classes(self) -> list[str]:
+        """Names of the groups of flows, in order."""
+        return list(dict.fromkeys(self.flows.get("group", np.array([])).tolist()))
+
+    def has(self, klass: str) -> bool:
+        return klass == "all" or klass in self.classes
+
+    def of(self, klass: str) -> np.ndarray:
+        """Which rows of `flows` belong to a class."""
+        groups = self.flows["group"]
+        return np.ones(len(groups), bool) if klass == "all" else groups == klass
+
+    def goodput(self, klass: str = "all") -> np.ndarray:
+        """Goodput of each flow of a class, whole packets, bit/s."""
+        return self.flows["goodput_wire_bps"][self.of(klass)]
+
+    def link_row(self) -> dict[str, Any]:
+        """The studied link's row of `links`."""
+        at = np.flatnonzero(self.links["name"] == self.link)
+        return {k: v[at[0]] for k, v in self.links.items()} if len(at) else {}
+
+    def probe(self, probe: str, what: str | None = None, index: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Times and values of a recorded quantity; empty if it was not recorded."""
+        s = self.series
+        if not s or not len(s["time_s"]):
+            return np.array([]), np.array([])
+        keep = s["probe"] == probe
+        if what is not None:
+            keep &= s["what"] == what
+        if index is not None:
+            keep &= s["index"] == index
+        return s["time_s"][keep], s["value"][keep]
+
+    def drops(self) -> tuple[np.ndarray, np.ndarray]:
+        """Times and flows (`group.number`) of the logged drops at the studied link, in order of time."""
+        log = self.log
+        if not log or not len(log["time_s"]):
+            return np.array([]), np.array([], dtype=object)
+        keep = (log["link"] == self.link) & (log["event"] == "drop")
+        return log["time_s"][keep], log["flow"][keep]
