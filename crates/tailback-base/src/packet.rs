@@ -76,6 +76,10 @@ pub trait Packet {
     /// First byte (data) or acknowledged byte (ACK) of the transport's sequence space; conditioners infer windows
     /// from it.
     fn sequence(&self) -> u64;
+    /// The share of its flow where the line is shared by weight: twice the weight, twice the rate. Positive, usually 1.
+    fn weight(&self) -> f64 {
+        1.0
+    }
 }
 
 /// A request a queue sends back to the source of a packet, as a control packet (source quench, AAQM's explicit request).

@@ -91,6 +91,7 @@ struct FlowDef {
     transport: Transport,
     app: Option<AppDef>,
     aggregate: u32,
+    weight: f64,
 }
 
 struct AppDef {
@@ -213,6 +214,7 @@ impl Network {
             transport,
             app: None,
             aggregate: 0,
+            weight: 1.0,
         });
         FlowHandle((self.flows.len() - 1) as u32)
     }
@@ -236,6 +238,11 @@ impl Network {
 
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: u32) {
         self.flows[flow.0 as usize].aggregate = aggregate;
+    }
+
+    /// The flow's share at schedulers that share the line by weight; 1 unless it is set.
+    pub fn set_weight(&mut self, flow: FlowHandle, weight: f64) {
+        self.flows[flow.0 as usize].weight = weight;
     }
 
     /// An application that opens its own connections; they are counted in the group of its name.
@@ -406,6 +413,7 @@ impl Network {
                     destination: def.to.0,
                     label: def.to.0,
                     aggregate: def.aggregate,
+                    weight: def.weight,
                 },
                 app: NO_APP,
                 listens: false,

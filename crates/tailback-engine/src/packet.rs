@@ -37,17 +37,31 @@ pub struct WirePacket {
 }
 
 /// The classification keys of a flow, see [`KeyField`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Keys {
     pub source: u32,
     pub destination: u32,
     /// What the application may change; starts as the destination.
     pub label: u32,
     pub aggregate: u32,
+    /// The flow's share at schedulers that share by weight.
+    pub weight: f64,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Keys {
+            source: 0,
+            destination: 0,
+            label: 0,
+            aggregate: 0,
+            weight: 1.0,
+        }
+    }
 }
 
 /// A packet in a queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct SimPacket {
     pub wire: WirePacket,
     pub keys: Keys,
@@ -311,6 +325,9 @@ impl Packet for SimPacket {
     fn sequence(&self) -> u64 {
         self.wire.seq()
     }
+    fn weight(&self) -> f64 {
+        self.keys.weight
+    }
 }
 
 #[cfg(test)]
@@ -329,7 +346,7 @@ mod tests {
     #[test]
     fn a_wire_packet_is_32_bytes() {
         assert_eq!(size_of::<WirePacket>(), 32);
-        assert_eq!(size_of::<SimPacket>(), 48);
+        assert_eq!(size_of::<SimPacket>(), 56);
     }
 
     #[test]

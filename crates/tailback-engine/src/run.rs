@@ -219,6 +219,7 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
             None => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, source, destination, transport);
+        net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
         let source = traffic::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection);

@@ -88,6 +88,8 @@ pub struct GroupSpec {
     pub from: String,
     /// The node where the destinations attach (or live, without `exit`).
     pub to: String,
+    /// Flow i has entry i modulo the length; what schedulers that share by weight go by.
+    pub weight: Vec<f64>,
     /// Each flow has its own source host behind such a link.
     pub access: Option<AccessSpec>,
     /// Each flow has its own destination host behind such a link.

@@ -38,6 +38,8 @@ pub struct TestPacket {
     pub sequence: u64,
     /// The destination label ([`KeyField::Label`]).
     pub label: u64,
+    /// Its flow's share ([`Packet::weight`]).
+    pub weight: f64,
 }
 
 impl TestPacket {
@@ -54,6 +56,7 @@ impl TestPacket {
             data: true,
             sequence: 0,
             label: 0,
+            weight: 1.0,
         }
     }
 
@@ -103,6 +106,9 @@ impl Packet for TestPacket {
     }
     fn sequence(&self) -> u64 {
         self.sequence
+    }
+    fn weight(&self) -> f64 {
+        self.weight
     }
 }
 

@@ -345,6 +345,7 @@ impl Books {
                     TestPacket {
                         sequence: id * 1000,
                         label: u64::from(flow % 4),
+                        weight: 0.5 + f64::from(flow),
                         ..more
                     },
                 )

@@ -148,6 +148,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         count: filled.settings.count("count") as u32,
         from,
         to,
+        weight: reals(&filled.settings, "weight"),
         access,
         exit,
         transport: transport?,
@@ -261,6 +262,14 @@ pub fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
     s.list(key)
         .iter()
         .filter_map(|v| if let Value::Rate(r) = v { Some(*r) } else { None })
+        .collect()
+}
+
+/// The numbers of a parameter.
+fn reals(s: &Settings, key: &str) -> Vec<f64> {
+    s.list(key)
+        .iter()
+        .filter_map(|v| if let Value::Real(x) = v { Some(*x) } else { None })
         .collect()
 }
 

@@ -21,6 +21,8 @@ pub(super) const SOME_TIME: Kind = Kind::Time {
     max: LONGEST_SECONDS,
 };
 pub(super) const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
+/// Schedulers count weights in billionths, and their sum in 64 bits.
+const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 
 /// What stands at the top of the file.
 #[rustfmt::skip]
@@ -162,6 +164,9 @@ pub static FLOWS: Model = Model {
             "The node the data comes from; without it, where the topology or the only link begins.", ""),
         Param::new("to", Kind::Text, "none",
             "The node the data goes to; without it, where the topology or the only link ends.", ""),
+        Param::new("weight", Kind::PerFlow(&WEIGHT), "1",
+            "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
+             do not look at it.", ""),
         Param::new("rtt", Kind::PerFlow(&TIME), "none",
             "The round trip with empty queues and without transmission times; sets the access delay.", ""),
         Param::new("access_rate", Kind::PerFlow(&RATE), "none",

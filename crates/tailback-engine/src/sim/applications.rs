@@ -83,6 +83,9 @@ impl Sim {
         let now = self.now;
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let ends = self.transports[transport.0 as usize]();
+        // An application that feeds a flow of its own passes the weight of that flow on.
+        let owner = self.apps[app as usize].own_flow;
+        let weight = owner.map_or(1.0, |f| self.flows[f.0 as usize].keys.weight);
         let flow = Flow {
             group: self.apps[app as usize].group,
             index: 0,
@@ -93,6 +96,7 @@ impl Sim {
                 destination: to.0,
                 label: to.0,
                 aggregate: 0,
+                weight,
             },
             app,
             listens: true,
