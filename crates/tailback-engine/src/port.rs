@@ -146,25 +146,50 @@ pub struct PortStats {
 /// Drops by place and reason, marks by reason.
 #[derive(Debug, Default, Clone)]
 pub struct Losses {
-    pub drops: [[u64; DropReason::ALL.len()]; Place::ALL.len()],
-    pub marks: [u64; MarkReason::ALL.len()],
+    pub drops: [[Tally; DropReason::ALL.len()]; Place::ALL.len()],
+    pub marks: [Tally; MarkReason::ALL.len()],
+}
+
+/// How many packets, and their bytes on the wire.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+impl Tally {
+    fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
 }
 
 impl PortStats {
-    pub fn count_drop(&mut self, place: Place, why: DropReason) {
-        self.losses.get_or_insert_default().drops[place as usize][why as usize] += 1;
+    pub fn count_drop(&mut self, place: Place, why: DropReason, bytes: u32) {
+        self.losses.get_or_insert_default().drops[place as usize][why as usize].add(bytes);
     }
 
-    pub fn count_mark(&mut self, why: MarkReason) {
-        self.losses.get_or_insert_default().marks[why as usize] += 1;
+    pub fn count_mark(&mut self, why: MarkReason, bytes: u32) {
+        self.losses.get_or_insert_default().marks[why as usize].add(bytes);
     }
 
     pub fn dropped(&self) -> u64 {
-        self.losses.as_ref().map_or(0, |l| l.drops.iter().flatten().sum())
+        let drops = self.losses.iter().flat_map(|l| l.drops.iter().flatten());
+        drops.map(|t| t.packets).sum()
+    }
+
+    /// The share of the memory's bandwidth that went into packets never sent; NaN when nothing was stored.
+    pub fn wasted(&self) -> f64 {
+        let at = |place: Place| -> u64 {
+            let all = self.losses.iter().flat_map(|l| &l.drops[place as usize]);
+            all.map(|t| t.bytes).sum()
+        };
+        let stored = self.arrived_bytes.saturating_sub(at(Place::Arriving));
+        (at(Place::Queued) + at(Place::Dequeued)) as f64 / stored as f64
     }
 
     pub fn marked(&self) -> u64 {
-        self.losses.as_ref().map_or(0, |l| l.marks.iter().sum())
+        self.losses.iter().flat_map(|l| &l.marks).map(|t| t.packets).sum()
     }
 }
 

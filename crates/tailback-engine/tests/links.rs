@@ -152,6 +152,27 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
     check_books(&built);
 }
 
+/// 1000 B at 8 Mb/s take 1 ms. Three arrive while one is on the line and two find room: the oldest stored is dropped.
+#[test]
+fn wasted_is_what_was_stored_and_never_sent() {
+    let mut net = Network::new(1);
+    let (a, b) = (net.node("a"), net.node("b"));
+    let queue = Fifo::new(Size::Bytes(1700), tailback_queue::front_drop::FrontDrop);
+    net.link("ab", a, b, line(mbps(8), ms(5), queue), wire(ms(5)));
+    let group = net.group("f");
+    let flow = net.flow(group, 0, a, b, DATAGRAMS);
+    // 1000 goes on the line, 500 and 1000 wait, 1200 pushes both out; 2000 is larger than the buffer.
+    let sends = [1000, 500, 1000, 1200, 2000].map(|bytes| (at(1), bytes));
+    net.feed(flow, Box::new(Script::new(sends.to_vec())), Time::ZERO, None, false);
+    let mut built = build(net);
+    built.sim.run_until(at(100));
+    let result = outcome(&built, at(100));
+    assert_eq!(of(&result.links, "ab", "wasted"), 1500.0 / 3700.0);
+    assert_eq!([0, 1].map(|i| number(&result.losses, "bytes", i)), [2000.0, 1500.0]);
+    assert_eq!([0, 1].map(|i| number(&result.losses, "packets", i)), [1.0, 2.0]);
+    assert!(of(&result.links, "ab.reverse", "wasted").is_nan(), "nothing stored");
+}
+
 const BUSY: &str = r#"
 duration = "DURATION"
 warmup = "WARMUP"

@@ -123,7 +123,7 @@ pub static GROUPS: [ColumnDef; 14] = [
     ColumnDef::count("dropped_packets", "packets", "data packets lost on the way"),
 ];
 
-pub static LINKS: [ColumnDef; 17] = [
+pub static LINKS: [ColumnDef; 18] = [
     ColumnDef::text("name", "the link; its other direction ends in .reverse"),
     ColumnDef::real("rate_bps", "bit/s", "its rate at the end of the run"),
     ColumnDef::real("utilisation", "1", "share of the measured time the line was sending"),
@@ -141,14 +141,16 @@ pub static LINKS: [ColumnDef; 17] = [
     ColumnDef::real("sojourn_p99_s", "s", "its 99th percentile"),
     ColumnDef::real("sojourn_max_s", "s", "its maximum"),
     ColumnDef::count("arrived_bytes", "bytes", "bytes that reached its head"),
+    ColumnDef::real("wasted", "1", "bytes dropped after they were stored, over bytes stored"),
 ];
 
-pub static LOSSES: [ColumnDef; 5] = [
+pub static LOSSES: [ColumnDef; 6] = [
     ColumnDef::text("link", "the link"),
     ColumnDef::text("event", "drop or mark"),
     ColumnDef::text("place", "arriving, queued or dequeued; empty for marks"),
     ColumnDef::text("reason", "why"),
     ColumnDef::count("packets", "packets", "how many"),
+    ColumnDef::count("bytes", "bytes", "their bytes on the wire"),
 ];
 
 pub static SERIES: [ColumnDef; 5] = [
@@ -389,26 +391,35 @@ impl Outcome {
                 p99.into(),
                 max.into(),
                 s.arrived_bytes.into(),
+                s.wasted().into(),
             ]);
             let Some(l) = &s.losses else { continue };
             for place in Place::ALL {
                 for why in DropReason::ALL {
                     let n = l.drops[place as usize][why as usize];
-                    if n > 0 {
+                    if n.packets > 0 {
                         losses.row([
                             name.into(),
                             "drop".into(),
                             place.name().into(),
                             why.name().into(),
-                            n.into(),
+                            n.packets.into(),
+                            n.bytes.into(),
                         ]);
                     }
                 }
             }
             for why in MarkReason::ALL {
                 let n = l.marks[why as usize];
-                if n > 0 {
-                    losses.row([name.into(), "mark".into(), "".into(), why.name().into(), n.into()]);
+                if n.packets > 0 {
+                    losses.row([
+                        name.into(),
+                        "mark".into(),
+                        "".into(),
+                        why.name().into(),
+                        n.packets.into(),
+                        n.bytes.into(),
+                    ]);
                 }
             }
         }

@@ -38,7 +38,7 @@ impl Outlet<'_> {
     }
 
     pub(super) fn drop_wire(&mut self, p: &WirePacket, place: Place, why: DropReason) {
-        self.stats.count_drop(place, why);
+        self.stats.count_drop(place, why, p.size());
         let f = &mut self.flows[p.flow_id().0 as usize];
         f.in_flight -= 1;
         if !p.is_backward() {
@@ -52,7 +52,7 @@ impl Outlet<'_> {
     }
 
     pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
-        self.stats.count_mark(why);
+        self.stats.count_mark(why, p.size());
         if !p.is_backward() {
             self.flows[p.flow_id().0 as usize].stats.marked += 1;
         }

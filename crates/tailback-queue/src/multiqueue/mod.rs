@@ -12,7 +12,7 @@
 //! | [`drr`] | scheduler: deficit round robin |
 //! | [`longest`], [`throughput`], [`sticky`] | drop policies that evict: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
 //! | [`threshold`], [`discard`] | drop policies that only refuse: DTDRR (`dtdrr`), DSDRR (`dsdrr`) |
-//! | [`length_index`], [`bit_tree`], [`rate_heap`] | the longest, the shortest, the fastest queue at once |
+//! | [`length_index`], [`bit_tree`], [`rate_heap`], [`rate_estimate`] | the longest, the shortest, the fastest queue at once |
 //! | [`models`] | shared parameters, and how a scenario's settings become a port |
 //!
 //! To add a discipline: one file with a new piece and its `MODEL`, and a line in [`models`].
@@ -28,6 +28,7 @@ pub mod models;
 pub mod per_flow;
 pub mod pieces;
 pub mod port;
+pub mod rate_estimate;
 pub mod rate_heap;
 pub mod sticky;
 pub mod store;

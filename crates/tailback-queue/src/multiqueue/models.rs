@@ -12,10 +12,11 @@ use super::longest::{self, Longest};
 use super::per_flow::{Even, PerFlow};
 use super::pieces::{Classifier, DropPolicy};
 use super::port::Port;
+use super::rate_estimate::{Clocked, PerArrival, PerService};
 use super::sticky::{self, Sticky};
 use super::store::Unit;
 use super::threshold::{self, Threshold};
-use super::throughput::{self, PerService, Throughput};
+use super::throughput::{self, Throughput};
 use crate::discipline::QueueDiscipline;
 use crate::registry::Place;
 use tailback_base::quantity::Refusal;
@@ -91,8 +92,30 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
     match settings.model.name {
         "drr" => Ok(port(settings, classifier, Longest::new(unit, tie(), stream))),
         "tdrr" => {
-            let estimate = PerService::new(settings.real("weight"));
-            Ok(port(settings, classifier, Throughput::new(estimate, tie(), stream)))
+            let (estimator, weight) = (settings.text("estimator"), settings.real("weight"));
+            let idle = if estimator == "clocked" { "weight" } else { "theta" };
+            if settings.is_given(idle) {
+                return Err(Refusal::new(
+                    format!("estimator \"{estimator}\" has no {idle}"),
+                    format!("leave {idle} out, or choose another estimator"),
+                ));
+            }
+            Ok(match estimator {
+                "per_arrival" => port(
+                    settings,
+                    classifier,
+                    Throughput::new(PerArrival::new(weight), tie(), stream),
+                ),
+                "clocked" => {
+                    let estimate = Clocked::new(settings.time("theta"));
+                    port(settings, classifier, Throughput::new(estimate, tie(), stream))
+                }
+                _ => port(
+                    settings,
+                    classifier,
+                    Throughput::new(PerService::new(weight), tie(), stream),
+                ),
+            })
         }
         "qsdrr" => Ok(port(settings, classifier, Sticky::new(unit, tie(), stream))),
         "dtdrr" => Ok(port(settings, classifier, Threshold::new(settings.real("alpha")))),

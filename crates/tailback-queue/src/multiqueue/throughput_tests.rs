@@ -1,12 +1,14 @@
 //! TDRR: the estimate, its memory, and whom it chooses.
 
 use super::*;
+use crate::discipline::Line;
 use crate::multiqueue::drr::Drr;
 use crate::multiqueue::per_flow::PerFlow;
 use crate::multiqueue::port::Port;
+use crate::multiqueue::rate_estimate::{Clocked, PerArrival, PerService};
 use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
-use tailback_base::{BitRate, Duration, Size};
+use tailback_base::{BitRate, Duration, Size, Time};
 
 type Fast = Bench<Port<TestPacket, PerFlow, Drr, Throughput<PerService>>>;
 
@@ -64,7 +66,6 @@ fn nothing_that_divides_by_zero_reaches_the_estimate() {
     b.rate = BitRate(1_000_000);
     serve_every(&mut b, 0, 3);
     assert_eq!(b.probe("queue_rate", 0), 0.0);
-    assert_eq!(PerService::new(f64::NAN).weight, 0.0);
 }
 
 #[test]
@@ -151,4 +152,94 @@ proptest! {
             }
         }
     }
+}
+
+/// One packet, as a queue's life goes: stored, then sent after a while.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    queue: u32,
+    bytes: u32,
+    stored: u64,
+    sent: u64,
+}
+
+fn lives() -> impl Strategy<Value = Vec<Life>> {
+    let one = (0u32..4, 1u32..1500, 0u64..30_000_000, 0u64..5_000_000);
+    prop::collection::vec(one, 1..120).prop_map(|steps| {
+        let mut now = 0;
+        let life = |(queue, bytes, gap, wait): (u32, u32, u64, u64)| {
+            now += gap;
+            Life {
+                queue,
+                bytes,
+                stored: now,
+                sent: now + wait,
+            }
+        };
+        let mut all: Vec<Life> = steps.into_iter().map(life).collect();
+        all.sort_by_key(|l| l.sent);
+        all
+    })
+}
+
+fn line(ns: u64) -> Line {
+    Line::idle(Time(ns), BitRate(1_000_000))
+}
+
+proptest! {
+    /// Estimating per arrival is estimating per service with the instants of arrival.
+    #[test]
+    fn per_arrival_is_per_service_with_other_instants(lives in lives(), weight in 0.001f64..1.0) {
+        let (mut arrivals, mut services) = (PerArrival::new(weight), PerService::new(weight));
+        let mut by_arrival = lives.clone();
+        by_arrival.sort_by_key(|l| l.stored);
+        for l in &by_arrival {
+            let a = arrivals.appended(l.queue, l.bytes, &line(l.stored));
+            prop_assert_eq!(a, services.served(l.queue, l.bytes, &line(l.stored)));
+            prop_assert_eq!(arrivals.served(l.queue, l.bytes, &line(l.sent)), None);
+            prop_assert_eq!(services.appended(l.queue, l.bytes, &line(l.sent)), None);
+        }
+    }
+
+    /// The clocked estimate is the sum it stands for, its keys order the queues as the sums do, and neither a late start
+    /// nor a long run ends what a number can hold.
+    #[test]
+    fn the_clocked_estimate_is_its_sum(lives in lives(), theta_ms in 1u64..1000, start_h in 0u64..78) {
+        let start = start_h * 3_600_000_000_000;
+        let theta = theta_ms as f64 * 1e-3;
+        let mut clocked = Clocked::new(Duration::from_millis(theta_ms));
+        for (i, l) in lives.iter().enumerate() {
+            let key = clocked.served(l.queue, l.bytes, &line(start + l.sent));
+            prop_assert_eq!(key, Some(clocked.key(l.queue)));
+            let sum = |q: u32| -> f64 {
+                let part = |x: &Life| 8.0 * f64::from(x.bytes) * (-((l.sent - x.sent) as f64 * 1e-9) / theta).exp() / theta;
+                lives[..=i].iter().filter(|x| x.queue == q).map(part).sum()
+            };
+            // t / theta is up to 3e8 here, so its last digits are worth 1e-7.
+            for q in 0..4 {
+                let (a, b) = (clocked.rate(q), sum(q));
+                prop_assert!((a - b).abs() <= 1e-5 * b, "queue {q}: {a}, not {b}");
+                for r in 0..4 {
+                    if sum(q) > sum(r) * 1.001 {
+                        prop_assert!(clocked.key(q) > clocked.key(r));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_clocked_estimate_forgets_with_its_time_constant_and_keeps_the_order() {
+    let mut c = Clocked::new(Duration::from_millis(100));
+    c.served(0, 1000, &line(0));
+    c.served(1, 500, &line(0));
+    assert!((c.rate(0) - 80e3).abs() < 1e-6, "8000 bit in 0.1 s");
+    let keys = [c.key(0), c.key(1)];
+    c.appended(2, 1000, &line(100_000_000));
+    assert!((c.rate(0) - 80e3 / std::f64::consts::E).abs() < 1e-6);
+    assert_eq!([c.key(0), c.key(1)], keys, "nothing moves in the order");
+    assert_eq!(c.rate(2), 0.0, "not served yet");
+    c.served(2, 0, &line(100_000_000));
+    assert_eq!(c.key(2), f64::NEG_INFINITY, "no bits, no change");
 }
