@@ -66,6 +66,8 @@ pub struct FlowStats {
     pub marked: u64,
     /// Datagrams sent.
     pub datagrams: u64,
+    /// Data packets that reached the destination and were retransmissions.
+    pub repeats: u64,
 }
 
 /// The totals of a flow at one instant; differences give rates over an interval.
@@ -75,6 +77,7 @@ pub struct Snapshot {
     /// New payload delivered in order, bytes.
     pub delivered: u64,
     pub received_packets: u64,
+    pub repeats: u64,
     pub received_wire_bytes: u64,
     pub received_payload_bytes: u64,
     pub datagrams: u64,
@@ -100,6 +103,7 @@ impl Flow {
             sender,
             delivered,
             received_packets: self.stats.received_packets,
+            repeats: self.stats.repeats,
             received_wire_bytes: self.stats.received_wire_bytes,
             received_payload_bytes: self.stats.received_payload_bytes,
             datagrams: self.stats.datagrams,
@@ -137,6 +141,7 @@ pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
         },
         delivered: a.delivered - b.delivered,
         received_packets: a.received_packets - b.received_packets,
+        repeats: a.repeats - b.repeats,
         received_wire_bytes: a.received_wire_bytes - b.received_wire_bytes,
         received_payload_bytes: a.received_payload_bytes - b.received_payload_bytes,
         datagrams: a.datagrams - b.datagrams,

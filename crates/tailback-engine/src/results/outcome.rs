@@ -8,6 +8,7 @@ use crate::sim::{EngineCounters, Sim};
 use std::sync::Arc;
 use tailback_base::Time;
 use tailback_queue::{DropReason, MarkReason, Place};
+use tailback_transport::SenderReport;
 
 /// Everything a run gives back.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct Outcome {
     pub engine: EngineCounters,
 }
 
-pub static FLOWS: [ColumnDef; 26] = [
+pub static FLOWS: [ColumnDef; 28] = [
     ColumnDef::text("id", "the flow: its group and number"),
     ColumnDef::text("group", "the group it belongs to"),
     ColumnDef::real("start_s", "s", "when it started"),
@@ -79,9 +80,15 @@ pub static FLOWS: [ColumnDef; 26] = [
     ),
     ColumnDef::real("limited_application", "1", "share of the time it had nothing to send"),
     ColumnDef::count("ecn_reductions", "1", "window reductions that answered an ECN echo"),
+    ColumnDef::count(
+        "fresh_packets",
+        "packets",
+        "data packets that reached the destination and were no retransmissions",
+    ),
+    ColumnDef::count("rtt_samples", "1", "round-trip samples behind rtt_mean_s"),
 ];
 
-pub static INTERVALS: [ColumnDef; 10] = [
+pub static INTERVALS: [ColumnDef; 17] = [
     ColumnDef::text("id", "the flow"),
     ColumnDef::text("group", "its group"),
     ColumnDef::real("from_s", "s", "start of the interval"),
@@ -92,6 +99,25 @@ pub static INTERVALS: [ColumnDef; 10] = [
     ColumnDef::count("dropped_packets", "packets", "data packets lost on the way"),
     ColumnDef::count("marked_packets", "packets", "CE marks set on the way"),
     ColumnDef::real("delay_mean_s", "s", "one-way delay"),
+    ColumnDef::count(
+        "received_packets",
+        "packets",
+        "data packets that reached the destination",
+    ),
+    ColumnDef::count(
+        "fresh_packets",
+        "packets",
+        "of these, packets that were no retransmissions",
+    ),
+    ColumnDef::count("retransmitted_packets", "packets", "data packets sent again"),
+    ColumnDef::count("timeouts", "1", "retransmission timeouts"),
+    ColumnDef::count("fast_retransmits", "1", "recoveries entered by duplicate ACKs or SACK"),
+    ColumnDef::real(
+        "rtt_mean_s",
+        "s",
+        "round-trip time, mean of the samples of this interval",
+    ),
+    ColumnDef::count("rtt_samples", "1", "how many they are"),
 ];
 
 pub static GROUPS: [ColumnDef; 14] = [
@@ -224,6 +250,14 @@ fn wire_ratio(s: &Snapshot) -> f64 {
     }
 }
 
+fn rtt_mean(r: &SenderReport) -> f64 {
+    if r.rtt_samples > 0 {
+        r.rtt_sum / r.rtt_samples as f64
+    } else {
+        f64::NAN
+    }
+}
+
 impl Outcome {
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
@@ -283,12 +317,7 @@ impl Outcome {
                 p95.into(),
                 p99.into(),
                 max.into(),
-                if sampled {
-                    r.rtt_sum / r.rtt_samples as f64
-                } else {
-                    f64::NAN
-                }
-                .into(),
+                rtt_mean(r).into(),
                 if sampled { r.rtt_min } else { f64::NAN }.into(),
                 if sampled { r.rtt_max } else { f64::NAN }.into(),
                 limited_by.into(),
@@ -296,6 +325,8 @@ impl Outcome {
                 shares[1].into(),
                 shares[2].into(),
                 r.ecn_reductions.into(),
+                (s.received_packets - s.repeats).into(),
+                r.rtt_samples.into(),
             ]);
         }
 
@@ -358,6 +389,13 @@ impl Outcome {
                         f64::NAN
                     })
                     .into(),
+                    s.received_packets.into(),
+                    (s.received_packets - s.repeats).into(),
+                    s.sender.retransmitted_packets.into(),
+                    s.sender.timeouts.into(),
+                    s.sender.fast_retransmits.into(),
+                    rtt_mean(&s.sender).into(),
+                    s.sender.rtt_samples.into(),
                 ]);
             }
         }

@@ -6,7 +6,7 @@ use crate::event::EventKind;
 use crate::flow::{Carrier, FlowStats, NO_APP, NO_FOLLOWER};
 use crate::packet::WirePacket;
 use tailback_base::{Duration, FlowId, Request, Time};
-use tailback_transport::{AppEvent, AppEvents, Transmit};
+use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
 
 /// Bytes of a control packet on the wire (an ICMP message).
 const CONTROL_BYTES: u32 = 56;
@@ -66,6 +66,9 @@ impl Sim {
             s.received_wire_bytes += u64::from(p.size());
             s.received_payload_bytes += u64::from(p.payload());
             s.delay.add(now - p.born());
+            if p.flags().has(Flags::RETRANSMISSION) {
+                s.repeats += 1;
+            }
         }
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
