@@ -22,6 +22,8 @@ use tailback_base::{BitRate, Duration, Ecn, FlowId, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
 use tailback_queue::fifo::{DropTail, Fifo};
+use tailback_transport::path::Path;
+use tailback_transport::registry::Connection;
 
 /// A link, as returned by [`Network::link`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,8 +81,13 @@ struct LinkDef {
 
 /// What carries a flow's data.
 pub enum Transport {
+    /// Made for its path, once that is known.
+    Described(Connection),
+    /// Made by the caller.
     Connection(Ends),
-    Datagrams { ecn: Ecn },
+    Datagrams {
+        ecn: Ecn,
+    },
 }
 
 struct FlowDef {
@@ -404,6 +411,11 @@ impl Network {
                 group: def.group,
                 index: def.index,
                 carrier: match def.transport {
+                    Transport::Described(c) => {
+                        let name = format!("flows.{}.{}.transport", self.groups[def.group as usize], def.index);
+                        let path = || path_of(&mut sim, def.from, def.to);
+                        Carrier::Connection(c.ends(path, &mut Stream::new(seed, &name)))
+                    }
                     Transport::Connection(ends) => Carrier::Connection(ends),
                     Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
                 },
@@ -455,6 +467,20 @@ impl Network {
             flow_ids,
         })
     }
+}
+
+/// What the endpoints of a flow may know of the lines under it.
+fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
+    let mut path = Path::default();
+    for arc in sim.router.path(from, to).unwrap_or_default() {
+        let back = sim.peer[arc.port as usize];
+        for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
+            let port = &sim.ports[port as usize];
+            way.lines.push(port.clock.rate());
+            way.delay = way.delay + port.delay;
+        }
+    }
+    path
 }
 
 fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {

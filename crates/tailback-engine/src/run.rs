@@ -1,6 +1,5 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
-use crate::app::Ends;
 use crate::network::{Built, Direction, Network, QueueChoice, Transport};
 use crate::packet::{MAX_TIME, SimPacket};
 use crate::port::Queue;
@@ -9,11 +8,10 @@ use crate::results::outcome::{Frame, Outcome};
 use crate::spec::{AccessSpec, DirectionSpec, GroupSpec, Impairment, Instants, RecordSpec, Sampling, Spec, Target};
 use crate::traffic::{self, Pattern, Sizes};
 use std::collections::HashMap;
-use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Stream, Time, Value};
 use tailback_queue::{QueueDiscipline, registry};
-use tailback_transport::tcp;
+use tailback_transport::registry::{self as connections, Connection};
 
 /// Makes a discipline for one run.
 pub type QueueMaker<'a> = &'a (dyn Fn() -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
@@ -161,15 +159,14 @@ fn discipline(
 fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(), Refusal> {
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
-    let connection = g.transport.model.name == "tcp";
-    let config = if connection {
-        Some(Arc::new(tcp::Config::resolve(&g.transport, &[])?))
+    let connection = if connections::is_connection(g.transport.model.name) {
+        Some(Connection::resolve(&g.transport)?)
     } else {
         None
     };
     let (header, ecn) = match connection {
-        true => (0, Ecn::NotEct),
-        false => (
+        Some(_) => (0, Ecn::NotEct),
+        None => (
             g.transport.count("header") as u32,
             if g.transport.flag("ecn") {
                 Ecn::Ect0
@@ -211,33 +208,18 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
             }
             None => to,
         };
-        let transport = match &config {
-            Some(c) => Transport::Connection(drawn_connection_of(
-                c,
-                &mut Stream::new(seed, &format!("{name}.transport")),
-            )),
+        let transport = match &connection {
+            Some(c) => Transport::Described(c.clone()),
             None => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, source, destination, transport);
         net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
-        let source = traffic::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection);
+        let source = traffic::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection.is_some());
         net.feed(flow, Box::new(source), start, stop, false);
     }
     Ok(())
-}
-
-/// Both ends of a connection with these parameters, nothing about them random.
-pub fn connection_of(c: &Arc<tcp::Config>) -> Ends {
-    let (sender, receiver) = tcp::new_pair(c);
-    [Box::new(sender), Box::new(receiver)]
-}
-
-/// The same, what the parameters leave to chance drawn from the connection's own stream.
-pub fn drawn_connection_of(c: &Arc<tcp::Config>, rng: &mut Stream) -> Ends {
-    let (sender, receiver) = tcp::draw_pair(c, rng);
-    [Box::new(sender), Box::new(receiver)]
 }
 
 #[allow(clippy::too_many_arguments)]

@@ -43,7 +43,8 @@ pub fn family(name: &str) -> Vec<&'static Model> {
 }
 
 fn transports() -> Vec<&'static Model> {
-    vec![&tailback_transport::tcp::MODEL, &own::UDP]
+    let connections = tailback_transport::registry::MODELS.iter().copied();
+    connections.chain([&own::UDP]).collect()
 }
 
 /// The model of this family and name.

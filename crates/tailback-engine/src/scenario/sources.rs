@@ -10,6 +10,7 @@ use super::table::{Filled, Reader, choices, join};
 use super::{models, traffic_models as own};
 use tailback_base::BitRate;
 use tailback_base::model::{Raw, Settings, Value};
+use tailback_transport::registry::{self, Connection};
 
 /// `transport = ...`, or a table named after a transport, or what suits the traffic.
 pub fn transport(
@@ -82,14 +83,26 @@ pub fn transport(
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
         return None;
     }
+    let (table, key) = match (short.first(), given) {
+        (Some(short), _) => (&short.node, short.key.as_str()),
+        (None, Some(given)) => (&given.node, "transport"),
+        (None, None) => (node, "transport"),
+    };
     if settings.model.name == "tcp" {
-        let (table, key) = match (short.first(), given) {
-            (Some(short), _) => (&short.node, short.key.as_str()),
-            (None, Some(given)) => (&given.node, "transport"),
-            (None, None) => (node, "transport"),
-        };
         let fits = profiles.settle(r, &mut settings, table, table.at.clone(), &join(path, key));
         return fits.then_some(settings);
+    }
+    if registry::is_connection(settings.model.name)
+        && let Err(e) = Connection::resolve(&settings)
+    {
+        r.complain(Problem::new(
+            "conflict",
+            table.at.clone(),
+            &join(path, key),
+            e.problem,
+            e.remedy,
+        ));
+        return None;
     }
     Some(settings)
 }
@@ -119,20 +132,18 @@ pub fn sizes(
         return None;
     }
     let given = short.or(long);
-    if let (Some(g), Some("bulk" | "transfer"), Some("tcp")) =
+    if let (Some(g), Some("bulk" | "transfer"), Some(name)) =
         (given, traffic.map(|t| t.model.name), transport.map(|t| t.model.name))
+        && registry::is_connection(name)
     {
-        let problem = format!(
-            "\"{}\" does nothing here: tcp cuts its stream into segments itself",
-            g.key
-        );
+        let problem = format!("\"{}\" does nothing here: {name} cuts its data itself", g.key);
         r.complain(
             Problem::new(
                 "conflict",
                 g.node.at.clone(),
                 &join(path, &g.key),
                 problem,
-                "leave it out, or set the segment size among the parameters of tcp",
+                format!("leave it out, or set the size of packets among the parameters of {name}"),
             )
             .value(g.node.show()),
         );

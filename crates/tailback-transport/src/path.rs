@@ -1,0 +1,71 @@
+//! What an endpoint may be told of the path under it when it is made.
+//!
+//! Real endpoints measure; the sources of the REAL simulator start from the round trip of an empty path, and a rate
+//! control needs to know how fast its host's own line is.
+
+use smallvec::SmallVec;
+use tailback_base::{BitRate, Duration};
+
+/// The lines of one direction.
+#[derive(Clone, Debug, Default)]
+pub struct Way {
+    /// Rates of the lines, in order of travel.
+    pub lines: SmallVec<[BitRate; 4]>,
+    /// Propagation delay of all of them.
+    pub delay: Duration,
+}
+
+/// The path of a flow: there, and the way of its acknowledgements.
+#[derive(Clone, Debug, Default)]
+pub struct Path {
+    pub there: Way,
+    pub back: Way,
+}
+
+impl Way {
+    /// From the first bit sent to the last received, queues empty.
+    pub fn transit(&self, bytes: u32) -> Duration {
+        let line = |r: &BitRate| Duration::from_seconds(f64::from(bytes) * 8.0 / r.bits_per_second());
+        self.lines.iter().map(line).fold(self.delay, |sum, d| sum + d)
+    }
+}
+
+impl Path {
+    /// The round trip of a packet and its acknowledgement, queues empty.
+    pub fn round_trip(&self, packet: u32, ack: u32) -> Duration {
+        self.there.transit(packet) + self.back.transit(ack)
+    }
+
+    /// The first line, bit/s; infinite when there is none.
+    pub fn first_line(&self) -> f64 {
+        self.there.lines.first().map_or(f64::INFINITY, |r| r.bits_per_second())
+    }
+
+    /// The fastest line on the way there, bit/s; infinite when there is none.
+    pub fn fastest_line(&self) -> f64 {
+        let rates = self.there.lines.iter().map(|r| r.bits_per_second());
+        rates.reduce(f64::max).unwrap_or(f64::INFINITY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_path_takes_transmission_and_propagation() {
+        let rates: SmallVec<[BitRate; 4]> = SmallVec::from_slice(&[BitRate(800_000), BitRate(80_000)]);
+        let way = Way {
+            lines: rates,
+            delay: Duration::from_millis(2000),
+        };
+        let path = Path {
+            there: way.clone(),
+            back: way,
+        };
+        // 0.01 + 0.1 + 2 there, 0.0004 + 0.004 + 2 back.
+        assert_eq!(path.round_trip(1000, 40), Duration::from_micros(4_114_400));
+        assert_eq!((path.first_line(), path.fastest_line()), (800e3, 800e3));
+        assert_eq!(Path::default().round_trip(1000, 40), Duration::ZERO);
+    }
+}

@@ -1,0 +1,77 @@
+//! What the application wrote and the source has not sent yet.
+//!
+//! Writes are kept apart, so that a packet never holds parts of two: a keystroke of 40 bytes is a packet of 40 bytes. A
+//! write longer than a packet is cut. State: a number for each write that waits.
+
+use crate::endpoint::Amount;
+use std::collections::VecDeque;
+
+/// Data without end, among the writes.
+const ENDLESS: u64 = u64::MAX;
+
+#[derive(Default)]
+pub struct Backlog {
+    /// Bytes left of each write, oldest first.
+    writes: VecDeque<u64>,
+}
+
+impl Backlog {
+    pub fn write(&mut self, n: Amount) {
+        match n {
+            Amount::Bytes(0) => {}
+            Amount::Bytes(n) => self.writes.push_back(n),
+            Amount::Unlimited => self.writes.push_back(ENDLESS),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty()
+    }
+
+    /// Whether two packets of at most `most` bytes wait.
+    pub fn has_two(&self, most: u32) -> bool {
+        self.writes.len() > 1 || self.writes.front().is_some_and(|n| *n > u64::from(most))
+    }
+
+    /// The next packet's bytes.
+    pub fn take(&mut self, most: u32) -> Option<u32> {
+        let left = self.writes.front_mut()?;
+        let n = (*left).min(u64::from(most));
+        if *left != ENDLESS {
+            *left -= n;
+            if *left == 0 {
+                self.writes.pop_front();
+            }
+        }
+        Some(n as u32)
+    }
+
+    /// Data without end stop here.
+    pub fn end(&mut self) {
+        self.writes.retain(|n| *n != ENDLESS);
+    }
+
+    pub fn clear(&mut self) {
+        self.writes.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_never_holds_parts_of_two_writes() {
+        let mut b = Backlog::default();
+        for n in [40, 0, 40, 2500] {
+            b.write(Amount::Bytes(n));
+        }
+        assert!(b.has_two(1000));
+        let taken: Vec<u32> = std::iter::from_fn(|| b.take(1000)).collect();
+        assert_eq!(taken, [40, 40, 1000, 1000, 500]);
+        b.write(Amount::Unlimited);
+        assert!(b.has_two(1000) && b.take(1000) == Some(1000));
+        b.end();
+        assert!(b.is_empty());
+    }
+}

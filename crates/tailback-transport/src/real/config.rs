@@ -1,0 +1,160 @@
+//! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
+
+use super::params;
+use tailback_base::model::Settings;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Time};
+
+/// See [`params`] for what each field means.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub kind: Kind,
+    /// Bytes.
+    pub packet: u32,
+    pub header: u32,
+    pub ack: u32,
+    /// Packets.
+    pub wmax: u32,
+    pub use_echo: bool,
+    /// Seconds.
+    pub rtt0: f64,
+    pub rtt0_path: f64,
+    pub rto_min: f64,
+    pub rto_max: f64,
+    pub rto_max_factor: f64,
+    pub backoff: f64,
+    /// `Duration::ZERO` is an exact clock.
+    pub tick: Duration,
+    /// Timers of sources with one for each packet.
+    pub beta: f64,
+    pub gain: f64,
+}
+
+#[derive(Clone, Debug)]
+pub enum Kind {
+    Generic,
+    DecBit(DecBitConfig),
+    JacobsonKarels(JacobsonKarelsConfig),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct DecBitConfig {
+    pub initial_window: f64,
+    pub increase: f64,
+    pub decrease: f64,
+    pub threshold: f64,
+    pub timeout_window: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct JacobsonKarelsConfig {
+    pub initial_window: f64,
+    /// `None`: wmax.
+    pub initial_ssthresh: Option<f64>,
+    pub min_ssthresh: f64,
+    pub shut_window: f64,
+    pub dupthresh: u32,
+    pub mean_gain: f64,
+    pub deviation_gain: f64,
+    pub k: f64,
+    pub first_samples: u32,
+}
+
+impl Config {
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn resolve(s: &Settings) -> Result<Config, Refusal> {
+        let name = s.model.name;
+        let timer_each = name != params::JACOBSON_KARELS.name;
+        let kind = if name == params::DECBIT.name {
+            Kind::DecBit(DecBitConfig {
+                initial_window: s.real("initial_window"),
+                increase: s.real("increase"),
+                decrease: s.real("decrease"),
+                threshold: s.real("threshold"),
+                timeout_window: s.real("timeout_window"),
+            })
+        } else if name == params::JACOBSON_KARELS.name {
+            Kind::JacobsonKarels(JacobsonKarelsConfig {
+                initial_window: s.real("initial_window"),
+                initial_ssthresh: (!s.is_none("initial_ssthresh")).then(|| s.real("initial_ssthresh")),
+                min_ssthresh: s.real("min_ssthresh"),
+                shut_window: s.real("shut_window"),
+                dupthresh: s.count("dupthresh") as u32,
+                mean_gain: s.real("mean_gain"),
+                deviation_gain: s.real("deviation_gain"),
+                k: s.real("k"),
+                first_samples: s.count("first_samples") as u32,
+            })
+        } else if name == params::GENERIC.name {
+            Kind::Generic
+        } else {
+            return Err(Refusal::new(
+                format!("\"{name}\" is no source of the REAL simulator"),
+                "give \"generic\", \"jacobson-karels\" or \"decbit\"",
+            ));
+        };
+        let (packet, header) = (s.count("packet") as u32, s.count("header") as u32);
+        if packet + header > 65_535 {
+            return Err(Refusal::new(
+                format!("a packet of {packet}B with a header of {header}B is more than 65535B"),
+                "give a smaller packet",
+            ));
+        }
+        let (rto_min, rto_max) = (s.time("rto_min"), s.time("rto_max"));
+        if rto_min > rto_max {
+            return Err(Refusal::new(
+                format!("rto_min {rto_min} exceeds rto_max {rto_max}"),
+                "lower rto_min or raise rto_max",
+            ));
+        }
+        Ok(Config {
+            kind,
+            packet,
+            header,
+            ack: s.count("ack") as u32,
+            wmax: s.count("wmax") as u32,
+            use_echo: s.flag("use_echo"),
+            rtt0: s.time("rtt0").seconds(),
+            rtt0_path: s.real("rtt0_path"),
+            rto_min: rto_min.seconds(),
+            rto_max: rto_max.seconds(),
+            rto_max_factor: s.real("rto_max_factor"),
+            backoff: s.real("backoff"),
+            tick: s.time("tick"),
+            beta: if timer_each { s.real("beta") } else { 1.0 },
+            gain: if timer_each { s.real("gain") } else { 1.0 },
+        })
+    }
+
+    /// The first estimate of the round trip, seconds; `base` is the round trip of the empty path.
+    pub fn first_estimate(&self, base: Duration) -> f64 {
+        self.rtt0.max(self.rtt0_path * base.seconds())
+    }
+
+    /// The time from `sent` to `now` as this clock reads it, seconds.
+    pub fn ticks(&self, sent: Time, now: Time) -> f64 {
+        match self.tick.0 {
+            0 => now.since(sent).seconds(),
+            tick => (Duration((now.0 / tick - sent.0 / tick) * tick)).seconds(),
+        }
+    }
+
+    /// The first instant not before `t` at which this clock ticks.
+    pub fn on_tick(&self, t: Time) -> Time {
+        match self.tick.0 {
+            0 => t,
+            tick => Time(t.0.div_ceil(tick).saturating_mul(tick)),
+        }
+    }
+
+    /// Whether it heeds the congestion bit, so that switches may set it.
+    pub fn reads_bit(&self) -> bool {
+        matches!(self.kind, Kind::DecBit(_))
+    }
+
+    /// Whether the reported round trips include packets that were sent again.
+    pub fn samples_repeats(&self) -> bool {
+        !matches!(self.kind, Kind::JacobsonKarels(_))
+    }
+}

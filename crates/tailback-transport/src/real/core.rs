@@ -1,0 +1,144 @@
+//! What every source of the REAL simulator does alike: numbers, what is outstanding, writing packets, counters.
+//!
+//! A flow control asks for the next new packet or for one again; whether the window or the clock allows it is its own
+//! affair. The time each packet was first sent is kept, so that an acknowledgement needs to carry only its number.
+//!
+//! The round-trip samples that are reported are those of the published tables: from the first transmission of a packet
+//! to the acknowledgement of its first copy that arrives, in order or not, one a packet. They are not what timers are
+//! computed from.
+
+use super::backlog::Backlog;
+use super::config::Config;
+use super::outstanding::{Outstanding, Packet, Role};
+use crate::endpoint::SenderReport;
+use crate::segment::{Flags, SackBlocks, Segment};
+use std::sync::Arc;
+use tailback_base::{Duration, Ecn, Time};
+
+/// An acknowledgement, as a flow control sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// The next packet expected is later than it was.
+    pub advances: bool,
+    /// It repeats the last one, while packets are outstanding.
+    pub duplicate: bool,
+    /// The congestion bit of the packet it answers.
+    pub bit: bool,
+    /// The packet it answers, as it was before.
+    pub answered: u64,
+    /// The packet whose arrival moved the next one expected, when it moved.
+    pub mover: Option<Packet>,
+    /// The packet it answers, if this is the first answer to it.
+    pub first_answer: Option<Packet>,
+}
+
+pub struct Core {
+    pub cfg: Arc<Config>,
+    pub sent: Outstanding,
+    pub backlog: Backlog,
+    pub report: SenderReport,
+}
+
+impl Core {
+    pub fn new(cfg: Arc<Config>) -> Core {
+        Core {
+            cfg,
+            sent: Outstanding::default(),
+            backlog: Backlog::default(),
+            report: SenderReport::default(),
+        }
+    }
+
+    /// Whether the source takes a packet for received although what precedes it is missing.
+    #[inline]
+    pub fn knows(&self, p: &Packet) -> bool {
+        self.cfg.use_echo && p.heard
+    }
+
+    /// Packets sent and not known to have arrived.
+    pub fn in_network(&self) -> usize {
+        if self.cfg.use_echo {
+            self.sent.unheard()
+        } else {
+            self.sent.len()
+        }
+    }
+
+    /// Take an acknowledgement; `None` if it fits nothing.
+    pub fn take(&mut self, s: &Segment, now: Time) -> Option<Ack> {
+        if s.ack > self.sent.end() || s.seq >= self.sent.end() {
+            return None;
+        }
+        let una = self.sent.una();
+        let first_answer = self.sent.hear(s.seq);
+        if let Some(p) = first_answer
+            && (self.cfg.samples_repeats() || !p.again)
+        {
+            self.sample(now.since(p.first_sent));
+        }
+        let advances = s.ack > una;
+        // The sink moves on when the packet it waits for arrives: that packet moved it, unless acknowledgements were lost.
+        let mover = if self.cfg.use_echo && s.seq >= una { s.seq } else { una };
+        let mover = self.sent.get(mover).copied().filter(|_| advances);
+        let duplicate = s.ack == una && !self.sent.is_empty();
+        self.sent.advance(s.ack);
+        Some(Ack {
+            advances,
+            duplicate,
+            bit: s.flags.has(Flags::ECE),
+            answered: s.seq,
+            mover,
+            first_answer,
+        })
+    }
+
+    fn sample(&mut self, rtt: Duration) {
+        let (r, rtt) = (&mut self.report, rtt.seconds());
+        r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
+        r.rtt_max = r.rtt_max.max(rtt);
+        r.rtt_samples += 1;
+        r.rtt_sum += rtt;
+    }
+
+    /// The next new packet, if there is something to send. Its timer is the flow control's.
+    pub fn fresh(&mut self, role: Role, now: Time) -> Option<Segment> {
+        let bytes = self.backlog.take(self.cfg.packet)?;
+        let number = self.sent.end();
+        self.sent.push(Packet {
+            bytes,
+            role,
+            first_sent: now,
+            again: false,
+            heard: false,
+            deadline: Time::NEVER,
+            backoff: 1.0,
+            due: false,
+        });
+        Some(self.segment(number, bytes, Flags::NONE))
+    }
+
+    /// A packet again.
+    pub fn again(&mut self, number: u64) -> Option<Segment> {
+        let p = self.sent.get_mut(number)?;
+        p.again = true;
+        p.due = false;
+        let bytes = p.bytes;
+        self.report.retransmitted_packets += 1;
+        Some(self.segment(number, bytes, Flags::RETRANSMISSION))
+    }
+
+    fn segment(&mut self, seq: u64, payload: u32, flags: Flags) -> Segment {
+        self.report.sent_packets += 1;
+        self.report.sent_payload_bytes += u64::from(payload);
+        Segment {
+            seq,
+            payload,
+            ack: 0,
+            flags,
+            ecn: if self.cfg.reads_bit() { Ecn::Ect0 } else { Ecn::NotEct },
+            bytes: payload + self.cfg.header,
+            sack: SackBlocks::new(),
+            timestamps: None,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! The DECbit source: a window steered by the congestion bit.
+//!
+//! From Ramakrishnan and Jain's scheme as Keshav's thesis, chapter 6, uses it. Switches set a bit in data packets, the
+//! sink copies it into the acknowledgement, and the source changes its window once in two windows:
+//!
+//! ```text
+//! after each change from W_old to W_new:   ignore the acknowledgements of floor(W_old) packets,
+//!                                          count the bits in the next floor(W_new):
+//!    at least `threshold` of them set:     win = max(1, `decrease` x win)
+//!    fewer:                                win = min(wmax, win + `increase`)
+//! ```
+//!
+//! Every acknowledgement counts, duplicates too. Not stated and chosen here: a timeout sets the window to
+//! `timeout_window` and begins a new cycle that ignores as many as are outstanding; at exactly the threshold the window
+//! shrinks; when it cannot grow a new cycle begins all the same. Timers are those of [`super::timers`].
+//!
+//! State: the window, and how many acknowledgements to ignore and to count. An acknowledgement costs a few operations.
+
+use super::config::{Config, DecBitConfig};
+use super::core::{Ack, Core};
+use super::generic::{read_window, send_within};
+use super::params::WINDOW_PROBES;
+use super::source::Control;
+use super::timers::PacketTimers;
+use crate::endpoint::Transmit;
+use tailback_base::{Duration, ProbeDef, Time};
+
+/// The window and its cycle.
+pub struct BitWindow {
+    own: DecBitConfig,
+    wmax: f64,
+    /// Packets, real.
+    win: f64,
+    /// Acknowledgements still to ignore, and then to count.
+    ignore: u64,
+    count: u64,
+    counted: u64,
+    set: u64,
+}
+
+impl BitWindow {
+    pub fn new(own: &DecBitConfig, wmax: f64) -> BitWindow {
+        let mut w = BitWindow {
+            own: *own,
+            wmax,
+            win: own.initial_window.min(wmax),
+            ignore: 0,
+            count: 0,
+            counted: 0,
+            set: 0,
+        };
+        w.begin(0.0);
+        w
+    }
+
+    pub fn window(&self) -> f64 {
+        self.win
+    }
+
+    /// A new cycle after a change from `old`.
+    fn begin(&mut self, old: f64) {
+        self.ignore = old as u64;
+        self.count = self.win as u64;
+        (self.counted, self.set) = (0, 0);
+    }
+
+    pub fn on_ack(&mut self, bit: bool) {
+        if self.ignore > 0 {
+            self.ignore -= 1;
+            return;
+        }
+        self.counted += 1;
+        self.set += u64::from(bit);
+        if self.counted < self.count {
+            return;
+        }
+        let old = self.win;
+        self.win = if self.set as f64 >= self.own.threshold * self.counted as f64 {
+            (self.own.decrease * old).max(1.0)
+        } else {
+            (old + self.own.increase).min(self.wmax)
+        };
+        self.begin(old);
+    }
+
+    /// A timeout with `outstanding` packets in the network.
+    pub fn on_timeout(&mut self, outstanding: usize) {
+        self.win = self.own.timeout_window.min(self.wmax);
+        self.begin(outstanding as f64);
+    }
+}
+
+pub struct DecBit {
+    window: BitWindow,
+    timers: PacketTimers,
+}
+
+impl DecBit {
+    pub fn new(cfg: &Config, own: &DecBitConfig, base: Duration) -> DecBit {
+        DecBit {
+            window: BitWindow::new(own, f64::from(cfg.wmax)),
+            timers: PacketTimers::new(cfg, base),
+        }
+    }
+}
+
+impl Control for DecBit {
+    const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
+
+    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+        self.timers.on_ack(a, core, now);
+        self.window.on_ack(a.bit);
+    }
+
+    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
+        send_within(self.window.window(), &mut self.timers, core, now)
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.earliest()
+    }
+
+    fn on_timer(&mut self, core: &mut Core, now: Time) {
+        if self.timers.expire(core, now) {
+            self.window.on_timeout(core.sent.len());
+        }
+    }
+
+    fn window(&self) -> f64 {
+        self.window.window()
+    }
+
+    fn round_trip(&self) -> Duration {
+        Duration::from_seconds(self.timers.rtt())
+    }
+
+    fn read(&self, core: &Core, probe: &str) -> f64 {
+        read_window(self.window(), &self.timers, core, probe)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(wmax: f64) -> BitWindow {
+        let own = DecBitConfig {
+            initial_window: 1.0,
+            increase: 1.0,
+            decrease: 0.875,
+            threshold: 0.5,
+            timeout_window: 1.0,
+        };
+        BitWindow::new(&own, wmax)
+    }
+
+    /// The window after each acknowledgement.
+    fn trace(w: &mut BitWindow, bits: &[u8]) -> Vec<f64> {
+        bits.iter()
+            .map(|b| {
+                w.on_ack(*b == 1);
+                w.window()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn one_change_in_two_windows() {
+        let mut w = window(5.0);
+        // W_old = 0, W_new = 1: the first counts. Then 1 is ignored and 2 count; then 2 and 3; then 3 and 4; 4 and 5.
+        let up = trace(&mut w, &[0; 1 + 3 + 5 + 7]);
+        let mut expected = vec![2.0, 2.0, 2.0, 3.0, 3.0, 3.0, 3.0, 3.0, 4.0];
+        expected.extend([4.0; 6]);
+        expected.push(5.0);
+        assert_eq!(up, expected);
+        // At the cap the cycle goes on: 4 ignored, 5 counted; then 5 and 5.
+        assert_eq!(trace(&mut w, &[0; 9 + 10]), [5.0; 19]);
+        assert_eq!(trace(&mut w, &[1, 1, 1, 1, 1, 0, 0, 1, 1, 1]).last(), Some(&4.375));
+    }
+
+    #[test]
+    fn half_of_the_bits_is_enough_and_ignored_ones_do_not_count() {
+        let mut w = window(9.0);
+        trace(&mut w, &[0]);
+        // Window 2: one ignored (its bit says nothing), then one of two set: decrease to 1.75.
+        assert_eq!(trace(&mut w, &[1, 0, 1]), [2.0, 2.0, 1.75]);
+        // floor(2) = 2 ignored, floor(1.75) = 1 counted, clear: 2.75. Then 1 ignored and 2 counted: 3.75.
+        assert_eq!(trace(&mut w, &[1, 1, 0]), [1.75, 1.75, 2.75]);
+        assert_eq!(trace(&mut w, &[1, 0, 0]), [2.75, 2.75, 3.75]);
+    }
+
+    #[test]
+    fn marked_at_a_window_of_one_it_stays_at_one() {
+        let mut w = window(5.0);
+        assert_eq!(trace(&mut w, &[1; 20]), [1.0; 20]);
+        // 20 is even: one is ignored and one counted in turn, the first of all was counted at once; 20 ends after an
+        // ignored one, so a clear bit opens the window now.
+        assert_eq!(trace(&mut w, &[0]), [2.0]);
+    }
+
+    #[test]
+    fn a_timeout_begins_anew_at_one() {
+        let mut w = window(5.0);
+        trace(&mut w, &[0; 1 + 3 + 5]);
+        assert_eq!(w.window(), 4.0);
+        w.on_timeout(3);
+        assert_eq!(w.window(), 1.0);
+        // Three that were outstanding are ignored.
+        assert_eq!(trace(&mut w, &[0, 0, 0, 0]), [1.0, 1.0, 1.0, 2.0]);
+    }
+}

@@ -1,0 +1,85 @@
+//! The generic source: a fixed window and a timer for each packet.
+//!
+//! From Keshav's thesis, chapter 6: "generic" stands for the flow control of many networks of its day. The window is
+//! `wmax` for ever; a lost packet is found by its timer alone. See [`super::timers`].
+
+use super::config::Config;
+use super::core::{Ack, Core};
+use super::outstanding::Role;
+use super::params::WINDOW_PROBES;
+use super::source::Control;
+use super::timers::PacketTimers;
+use crate::endpoint::Transmit;
+use tailback_base::{Duration, ProbeDef, Time};
+
+pub struct Generic {
+    window: u32,
+    timers: PacketTimers,
+}
+
+impl Generic {
+    pub fn new(cfg: &Config, base: Duration) -> Generic {
+        Generic {
+            window: cfg.wmax,
+            timers: PacketTimers::new(cfg, base),
+        }
+    }
+}
+
+impl Control for Generic {
+    const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
+
+    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+        self.timers.on_ack(a, core, now);
+    }
+
+    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
+        send_within(f64::from(self.window), &mut self.timers, core, now)
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.earliest()
+    }
+
+    fn on_timer(&mut self, core: &mut Core, now: Time) {
+        self.timers.expire(core, now);
+    }
+
+    fn window(&self) -> f64 {
+        f64::from(self.window)
+    }
+
+    fn round_trip(&self) -> Duration {
+        Duration::from_seconds(self.timers.rtt())
+    }
+
+    fn read(&self, core: &Core, probe: &str) -> f64 {
+        read_window(self.window(), &self.timers, core, probe)
+    }
+}
+
+/// What expired goes first, whatever the window; then what a window of `window` packets allows.
+pub fn send_within(window: f64, timers: &mut PacketTimers, core: &mut Core, now: Time) -> Transmit {
+    if let Some(s) = timers.resend(core, now) {
+        return Transmit::Segment(s);
+    }
+    if (core.sent.len() as f64) < libm::floor(window) {
+        let number = core.sent.end();
+        if let Some(s) = core.fresh(Role::Single, now) {
+            timers.start(number, core, now);
+            return Transmit::Segment(s);
+        }
+    }
+    Transmit::Idle
+}
+
+/// The probes of a source with a window and a timer for each packet.
+pub fn read_window(window: f64, timers: &PacketTimers, core: &Core, probe: &str) -> f64 {
+    match probe {
+        "win" => window,
+        "rtt" => timers.rtt(),
+        "rto" => timers.timeout(&core.cfg),
+        "outstanding" => core.in_network() as f64,
+        _ => f64::NAN,
+    }
+}

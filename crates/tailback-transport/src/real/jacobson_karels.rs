@@ -1,0 +1,192 @@
+//! The Jacobson-Karels source: slow start, congestion avoidance, fast retransmit, mean and deviation.
+//!
+//! From Jacobson and Karels, Congestion Avoidance and Control, 1988, as Keshav's thesis, chapter 6, uses it: the window
+//! opens exponentially, then linearly, and drops to one on a loss. There is no fast recovery.
+//!
+//! ```text
+//! advance:    win = min(wmax, win + (1 if win < ssthresh else 1/win));  duplicates = 0
+//! duplicate:  the `dupthresh`-th in a row shuts the window and sends the oldest packet again
+//! timeout:    shuts the window, doubles the backoff, and goes back to the oldest packet
+//! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
+//! ```
+//!
+//! One timer runs for the oldest packet, (mean + k x deviation) x backoff. No samples are taken from packets that were
+//! sent again (Karn), and an acknowledgement of such a packet leaves the backoff alone: if it ended it, a path whose
+//! round trip exceeds the first timeout would send every packet twice, take no sample, and stay so for ever.
+//!
+//! Not stated and chosen here: the window grows once an acknowledgement; the first slow-start threshold is `wmax`; the
+//! first sample m gives mean m and deviation m/2; until `first_samples` are in, a timeout is at least the first estimate
+//! of [`super::timers`]; when going back after a timeout, packets that an acknowledgement named are passed over (with
+//! `use_echo`); bounds of the timeout are those of [`super::timers`].
+//!
+//! State: window and threshold, duplicates, mean and deviation, one deadline.
+
+use super::config::{Config, JacobsonKarelsConfig};
+use super::core::{Ack, Core};
+use super::outstanding::Role;
+use super::params::JACOBSON_KARELS_PROBES;
+use super::source::Control;
+use crate::endpoint::Transmit;
+use tailback_base::{Duration, ProbeDef, Time};
+
+pub struct JacobsonKarels {
+    own: JacobsonKarelsConfig,
+    wmax: f64,
+    win: f64,
+    ssthresh: f64,
+    duplicates: u32,
+    /// The next packet to send: a new one, or one sent before while going back.
+    nxt: u64,
+    /// The oldest packet goes out again at once, whatever the window.
+    resend: bool,
+    /// Seconds.
+    mean: f64,
+    deviation: f64,
+    samples: u32,
+    first_estimate: f64,
+    backoff: f64,
+    deadline: Time,
+}
+
+impl JacobsonKarels {
+    pub fn new(cfg: &Config, own: &JacobsonKarelsConfig, base: Duration) -> JacobsonKarels {
+        let first_estimate = cfg.first_estimate(base);
+        let wmax = f64::from(cfg.wmax);
+        JacobsonKarels {
+            own: *own,
+            wmax,
+            win: own.initial_window.min(wmax),
+            ssthresh: own.initial_ssthresh.unwrap_or(wmax),
+            duplicates: 0,
+            nxt: 0,
+            resend: false,
+            mean: first_estimate,
+            deviation: 0.0,
+            samples: 0,
+            first_estimate,
+            backoff: 1.0,
+            deadline: Time::NEVER,
+        }
+    }
+
+    /// The timeout, backoff included, seconds.
+    fn timeout(&self, cfg: &Config) -> f64 {
+        let mut base = (self.mean + self.own.k * self.deviation).max(cfg.rto_min);
+        if self.samples < self.own.first_samples {
+            base = base.max(self.first_estimate);
+        }
+        (base * self.backoff).min(cfg.rto_max.max(cfg.rto_max_factor * base))
+    }
+
+    fn restart(&mut self, core: &Core, now: Time) {
+        self.deadline = if core.sent.is_empty() {
+            Time::NEVER
+        } else {
+            core.cfg.on_tick(now + Duration::from_seconds(self.timeout(&core.cfg)))
+        };
+    }
+
+    fn sample(&mut self, m: f64) {
+        if self.samples == 0 {
+            (self.mean, self.deviation) = (m, m / 2.0);
+        } else {
+            let error = m - self.mean;
+            self.mean += self.own.mean_gain * error;
+            self.deviation += self.own.deviation_gain * (error.abs() - self.deviation);
+        }
+        self.samples = self.samples.saturating_add(1);
+    }
+
+    fn shut(&mut self) {
+        self.ssthresh = (self.win.min(self.wmax) / 2.0).max(self.own.min_ssthresh);
+        self.win = self.own.shut_window.min(self.wmax);
+    }
+}
+
+impl Control for JacobsonKarels {
+    const PROBES: &'static [ProbeDef] = JACOBSON_KARELS_PROBES;
+
+    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+        if a.advances {
+            if let Some(p) = a.mover.filter(|p| !p.again) {
+                self.sample(core.cfg.ticks(p.first_sent, now));
+                self.backoff = 1.0;
+            }
+            let step = if self.win < self.ssthresh { 1.0 } else { 1.0 / self.win };
+            self.win = (self.win + step).min(self.wmax);
+            self.duplicates = 0;
+            self.resend = false;
+            self.nxt = self.nxt.max(core.sent.una());
+            self.restart(core, now);
+        } else if a.duplicate {
+            self.duplicates += 1;
+            if self.duplicates == self.own.dupthresh {
+                core.report.fast_retransmits += 1;
+                self.shut();
+                self.resend = true;
+                self.restart(core, now);
+            }
+        }
+    }
+
+    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
+        let una = core.sent.una();
+        if std::mem::take(&mut self.resend)
+            && let Some(s) = core.again(una)
+        {
+            return Transmit::Segment(s);
+        }
+        while ((self.nxt - una) as f64) < libm::floor(self.win.min(self.wmax)) {
+            let number = self.nxt;
+            let s = match core.sent.get(number) {
+                Some(p) if core.knows(p) => {
+                    self.nxt += 1;
+                    continue;
+                }
+                Some(_) => core.again(number),
+                None => core.fresh(Role::Single, now),
+            };
+            let Some(s) = s else { break };
+            self.nxt += 1;
+            if self.deadline == Time::NEVER {
+                self.restart(core, now);
+            }
+            return Transmit::Segment(s);
+        }
+        Transmit::Idle
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    fn on_timer(&mut self, core: &mut Core, now: Time) {
+        core.report.timeouts += 1;
+        self.shut();
+        self.duplicates = 0;
+        self.resend = false;
+        self.backoff *= core.cfg.backoff;
+        self.nxt = core.sent.una();
+        self.restart(core, now);
+    }
+
+    fn window(&self) -> f64 {
+        self.win
+    }
+
+    fn round_trip(&self) -> Duration {
+        Duration::from_seconds(self.mean)
+    }
+
+    fn read(&self, core: &Core, probe: &str) -> f64 {
+        match probe {
+            "win" => self.win,
+            "ssthresh" => self.ssthresh,
+            "rtt" => self.mean,
+            "deviation" => self.deviation,
+            "rto" => self.timeout(&core.cfg),
+            "outstanding" => core.in_network() as f64,
+            _ => f64::NAN,
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The sources of Keshav's REAL simulator, and the sink they talk to.
+//!
+//! Four flow controls from before TCP settled: a fixed window with a timer for each packet (`generic`), Jacobson and
+//! Karels' window of 1988 (`jacobson-karels`), the window steered by a congestion bit (`decbit`), and the rate steered by
+//! pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is neither
+//! handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of its own.
+//!
+//! A source is [`Source`]: the shell that is an [`Endpoint`](crate::Endpoint), [`core`] (numbers, what is outstanding,
+//! what waits, counters), and a flow control behind [`Control`]:
+//!
+//! * `backlog`: written and not sent; `outstanding`: sent and not acknowledged;
+//! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
+//! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
+//!   the last;
+//! * `sink`: acknowledges each data packet at once with the next number expected, the number of that packet and its
+//!   congestion bit;
+//! * `params`, `config`: every parameter once, as data, and their values.
+//!
+//! How the parts of an acknowledgement travel in a [`Segment`](crate::Segment): `ack` is the next packet expected, `seq`
+//! the number of the packet that is answered (the source kept when it sent it first), [`Flags::ECE`](crate::Flags) its
+//! congestion bit, [`Flags::RETRANSMISSION`](crate::Flags) that it was a repeat.
+
+mod backlog;
+pub mod config;
+pub mod core;
+mod decbit;
+mod generic;
+mod jacobson_karels;
+mod outstanding;
+pub mod params;
+mod sink;
+mod source;
+mod timers;
+
+pub use config::Config;
+pub use sink::Sink;
+pub use source::{Control, Source};
+
+use crate::endpoint::Endpoint;
+use crate::path::Path;
+use std::sync::Arc;
+
+/// Both ends of a connection over `path`, source first.
+pub fn new_pair(cfg: &Arc<Config>, path: &Path) -> [Box<dyn Endpoint>; 2] {
+    use config::Kind;
+    let base = path.round_trip(cfg.packet + cfg.header, cfg.ack);
+    let core = || core::Core::new(cfg.clone());
+    let source: Box<dyn Endpoint> = match &cfg.kind {
+        Kind::Generic => Box::new(Source::new(core(), generic::Generic::new(cfg, base))),
+        Kind::DecBit(own) => Box::new(Source::new(core(), decbit::DecBit::new(cfg, own, base))),
+        Kind::JacobsonKarels(own) => Box::new(Source::new(
+            core(),
+            jacobson_karels::JacobsonKarels::new(cfg, own, base),
+        )),
+    };
+    [source, Box::new(Sink::new(cfg.ack))]
+}

@@ -1,0 +1,114 @@
+//! The packets that are sent and not yet acknowledged by number, oldest first.
+//!
+//! State: one record a packet (40 bytes), and the number of the oldest. An acknowledgement costs one look-up and the
+//! removal of what it covers.
+
+use std::collections::VecDeque;
+use tailback_base::Time;
+
+/// How a packet went out, for a source that probes with pairs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Role {
+    #[default]
+    Single,
+    /// First of two sent back to back.
+    First,
+    Second,
+}
+
+/// One packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    pub bytes: u32,
+    pub role: Role,
+    pub first_sent: Time,
+    /// It was sent again.
+    pub again: bool,
+    /// An acknowledgement named it.
+    pub heard: bool,
+    /// Its own timer, for sources that keep one a packet.
+    pub deadline: Time,
+    /// Factor on its timeout.
+    pub backoff: f64,
+    /// Its timer expired and it waits to be sent again.
+    pub due: bool,
+}
+
+#[derive(Default)]
+pub struct Outstanding {
+    /// Number of the first.
+    una: u64,
+    packets: VecDeque<Packet>,
+    /// How many of them an acknowledgement named.
+    heard: usize,
+}
+
+impl Outstanding {
+    /// The oldest packet not acknowledged; the next to be sent when there is none.
+    pub fn una(&self) -> u64 {
+        self.una
+    }
+
+    /// The number of the next new packet.
+    pub fn end(&self) -> u64 {
+        self.una + self.packets.len() as u64
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Packets not acknowledged by number.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
+    /// Of these, packets no acknowledgement named.
+    pub fn unheard(&self) -> usize {
+        self.packets.len() - self.heard
+    }
+
+    pub fn get(&self, number: u64) -> Option<&Packet> {
+        self.packets.get(usize::try_from(number.checked_sub(self.una)?).ok()?)
+    }
+
+    pub fn get_mut(&mut self, number: u64) -> Option<&mut Packet> {
+        self.packets
+            .get_mut(usize::try_from(number.checked_sub(self.una)?).ok()?)
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
+        self.packets.iter_mut()
+    }
+
+    /// With their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, &Packet)> {
+        (self.una..).zip(&self.packets)
+    }
+
+    pub fn push(&mut self, p: Packet) {
+        self.packets.push_back(p);
+    }
+
+    /// An acknowledgement names packet `number`: how it was, the first time it is named.
+    pub fn hear(&mut self, number: u64) -> Option<Packet> {
+        let p = self.get_mut(number)?;
+        if p.heard {
+            return None;
+        }
+        let was = *p;
+        p.heard = true;
+        self.heard += 1;
+        Some(was)
+    }
+
+    /// Everything below `to` arrived. Numbers beyond [`Outstanding::end`] are the caller's to refuse.
+    pub fn advance(&mut self, to: u64) {
+        while self.una < to
+            && let Some(p) = self.packets.pop_front()
+        {
+            self.heard -= usize::from(p.heard);
+            self.una += 1;
+        }
+    }
+}

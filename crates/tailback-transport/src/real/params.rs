@@ -1,0 +1,139 @@
+//! The declarations of the sources: every parameter once, and the probes.
+//!
+//! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
+//! without a source is one the chapter does not state; its default is our choice.
+
+use tailback_base::model::{Kind, Model, Param, ProbeDef};
+
+const KESHAV: &str = "Keshav 1991, chapter 6";
+const TIME: Kind = Kind::Time {
+    min: 1e-6,
+    max: 86_400.0,
+};
+const FACTOR: Kind = Kind::Real { min: 1.0, max: 1e6 };
+const GAIN: Kind = Kind::Real { min: 1e-6, max: 1.0 };
+const PACKETS: Kind = Kind::Real { min: 1.0, max: 1e6 };
+
+/// What all sources have, then what one has beyond that.
+macro_rules! source_params {
+    (window: $least:literal, $default:literal, $doc:literal; $($own:expr),* $(,)?) => {
+        &[
+            Param::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
+                "Size of a data packet, without header; longer writes are cut into such, a shorter write is a packet of its own.", KESHAV),
+            Param::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+                "What a data packet has on the wire beyond that.", ""),
+            Param::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B",
+                "Size of an acknowledgement.", KESHAV),
+            Param::new("wmax", Kind::Count { min: $least, max: 1_000_000 }, $default, $doc, KESHAV),
+            Param::new("use_echo", Kind::Bool, "true",
+                "The source looks at which packet an acknowledgement answers, and does not send again what has arrived out of order.", ""),
+            Param::new("rtt0", TIME, "3s",
+                "First estimate of the round trip, unless the path asks for a larger one.", ""),
+            Param::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
+                "The first estimate is at least this many round trips of the empty path.", ""),
+            Param::new("rto_min", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
+                "A timeout without backoff is at least this.", ""),
+            Param::new("rto_max", TIME, "64s",
+                "A timeout with backoff is at most this, or what rto_max_factor allows if that is more.", ""),
+            Param::new("rto_max_factor", FACTOR, "8",
+                "A timeout with backoff is at most this many times the one without, or rto_max if that is more.", ""),
+            Param::new("backoff", FACTOR, "2",
+                "Factor on the timeout after each expiry.", "that it backs off: Keshav 1991, chapter 6"),
+            Param::new("tick", Kind::Time { min: 0.0, max: 10.0 }, "0s",
+                "Granularity of the clock: samples and timers count whole ticks; 0s is an exact clock.", "BSD: 0.5 s"),
+            $($own),*
+        ]
+    };
+}
+
+macro_rules! packet_timer_params {
+    (window: $least:literal, $default:literal, $doc:literal; $($own:expr),* $(,)?) => {
+        source_params!(window: $least, $default, $doc;
+            Param::new("beta", FACTOR, "2",
+                "A packet's timeout is this many estimates of the round trip.", KESHAV),
+            Param::new("gain", GAIN, "0.125",
+                "Weight of a new round-trip sample.", KESHAV),
+            $($own),*)
+    };
+}
+
+#[rustfmt::skip]
+pub static GENERIC: Model = Model {
+    name: "generic",
+    family: "transport",
+    title: "Generic window flow control",
+    summary: "A fixed window, a retransmission timer for each packet, and no reaction to congestion: the flow control \
+              that Keshav's REAL simulator calls generic.",
+    source: KESHAV,
+    params: packet_timer_params!(window: 1, "5", "The window, packets.";),
+    probes: WINDOW_PROBES,
+};
+
+#[rustfmt::skip]
+pub static JACOBSON_KARELS: Model = Model {
+    name: "jacobson-karels",
+    family: "transport",
+    title: "Jacobson-Karels window flow control",
+    summary: "Slow start, congestion avoidance and fast retransmit as in 4.3BSD-Tahoe, in packets: the window opens \
+              exponentially, then linearly, and drops to one on a loss.",
+    source: "Jacobson and Karels 1988; Keshav 1991, chapter 6",
+    params: source_params!(window: 1, "5", "The window is never larger than this, packets.";
+        Param::new("initial_window", PACKETS, "1", "The window at the start, packets.", KESHAV),
+        Param::new("initial_ssthresh", PACKETS, "none", "Slow-start threshold at the start, packets; without it wmax.", ""),
+        Param::new("min_ssthresh", PACKETS, "2", "The threshold is never lower than this, packets.", "Jacobson and Karels 1988"),
+        Param::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV),
+        Param::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3", "The loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe"),
+        Param::new("mean_gain", GAIN, "0.125", "Weight of a new sample in the mean.", "Jacobson and Karels 1988"),
+        Param::new("deviation_gain", GAIN, "0.25", "Weight of a new error in the deviation.", "Jacobson and Karels 1988"),
+        Param::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4", "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe"),
+        Param::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
+            "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "")),
+    probes: JACOBSON_KARELS_PROBES,
+};
+
+#[rustfmt::skip]
+pub static DECBIT: Model = Model {
+    name: "decbit",
+    family: "transport",
+    title: "DECbit window flow control",
+    summary: "The window grows by one packet or shrinks to 7/8 once in two windows, by how many acknowledgements carry \
+              the congestion bit. The bit is congestion experienced (CE) on data packets and the ECN echo on \
+              acknowledgements; `decsel` and `fqbit` queues set it.",
+    source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
+    params: packet_timer_params!(window: 1, "5", "The window is never larger than this, packets.";
+        Param::new("initial_window", PACKETS, "1", "The window at the start, packets.", ""),
+        Param::new("increase", Kind::Real { min: 0.0, max: 1e6 }, "1", "What is added when the bits ask for more, packets.", "Ramakrishnan and Jain 1990"),
+        Param::new("decrease", Kind::Real { min: 0.0, max: 1.0 }, "0.875", "Factor when the bits ask for less.", "Ramakrishnan and Jain 1990"),
+        Param::new("threshold", Kind::Real { min: 0.0, max: 1.0 }, "0.5", "The window shrinks when at least this share of the bits is set.", "Ramakrishnan and Jain 1990"),
+        Param::new("timeout_window", PACKETS, "1", "The window after a timeout, packets.", "")),
+    probes: WINDOW_PROBES,
+};
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+
+const WIN: ProbeDef = probe("win", "packets", "the window");
+const RTT: ProbeDef = probe("rtt", "s", "smoothed round-trip time");
+const OUTSTANDING: ProbeDef = probe("outstanding", "packets", "packets sent and not known to have arrived");
+
+pub const WINDOW_PROBES: &[ProbeDef] = &[
+    WIN,
+    RTT,
+    probe("rto", "s", "retransmission timeout, without backoff"),
+    OUTSTANDING,
+];
+
+pub const JACOBSON_KARELS_PROBES: &[ProbeDef] = &[
+    WIN,
+    probe("ssthresh", "packets", "slow-start threshold"),
+    RTT,
+    probe("deviation", "s", "smoothed mean deviation of the round-trip time"),
+    probe("rto", "s", "retransmission timeout, backoff included"),
+    OUTSTANDING,
+];

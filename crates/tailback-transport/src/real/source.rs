@@ -1,0 +1,199 @@
+//! A source: the [`Endpoint`] around a flow control.
+//!
+//! It needs no handshake; the connection is over when it was closed and everything written is acknowledged.
+
+use super::core::{Ack, Core};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::segment::{Flags, Segment};
+use tailback_base::{Duration, ProbeDef, Time};
+
+/// How much may be sent, and when; what is sent again.
+pub trait Control {
+    const PROBES: &'static [ProbeDef];
+
+    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time);
+    /// The next packet; asked again until there is none. New ones come from [`Core::fresh`].
+    fn next(&mut self, core: &mut Core, now: Time) -> Transmit;
+    /// When [`Control::on_timer`] is to be called; [`Time::NEVER`] for never. A timer may be found to be early.
+    fn deadline(&self) -> Time;
+    fn on_timer(&mut self, core: &mut Core, now: Time);
+    /// Window, packets.
+    fn window(&self) -> f64;
+    /// The present estimate of the round trip.
+    fn round_trip(&self) -> Duration;
+    fn read(&self, core: &Core, probe: &str) -> f64;
+}
+
+/// What holds the source back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Limit {
+    NotStarted,
+    Network,
+    WindowCap,
+    Application,
+}
+
+/// The sending end.
+pub struct Source<C> {
+    core: Core,
+    control: C,
+    limit: Limit,
+    limit_since: Time,
+    /// Events the application must hear although no packet arrived: wake up at once.
+    wake: Time,
+    connected_told: bool,
+    /// Everything up to here was reported as acknowledged.
+    told: Option<u64>,
+    closing: bool,
+    closed: bool,
+}
+
+impl<C: Control> Source<C> {
+    pub fn new(core: Core, control: C) -> Source<C> {
+        Source {
+            core,
+            control,
+            limit: Limit::NotStarted,
+            limit_since: Time::ZERO,
+            wake: Time::NEVER,
+            connected_told: false,
+            told: None,
+            closing: false,
+            closed: false,
+        }
+    }
+
+    fn all_acknowledged(&self) -> bool {
+        self.core.sent.is_empty() && self.core.backlog.is_empty()
+    }
+
+    /// Tell the application what has come about.
+    fn report_up(&mut self, up: &mut dyn AppEvents) {
+        self.wake = Time::NEVER;
+        if !self.connected_told {
+            self.connected_told = true;
+            up.event(AppEvent::Connected);
+        }
+        if self.all_acknowledged() && !self.closed {
+            let end = self.core.sent.end();
+            if end > 0 && self.told != Some(end) {
+                self.told = Some(end);
+                up.event(AppEvent::AllAcknowledged);
+            }
+            if self.closing {
+                self.closed = true;
+                up.event(AppEvent::Closed);
+            }
+        }
+    }
+
+    /// What holds the source back, now that it sends no more.
+    fn note_limit(&mut self, now: Time) {
+        let limit = if self.core.backlog.is_empty() {
+            Limit::Application
+        } else if self.control.window() >= f64::from(self.core.cfg.wmax) {
+            Limit::WindowCap
+        } else {
+            Limit::Network
+        };
+        if limit != self.limit {
+            charge(&mut self.core.report, self.limit, now.since(self.limit_since));
+            (self.limit, self.limit_since) = (limit, now);
+        }
+    }
+}
+
+fn charge(r: &mut SenderReport, limit: Limit, time: Duration) {
+    match limit {
+        Limit::NotStarted => {}
+        Limit::Network => r.limited_by_network += time,
+        Limit::WindowCap => r.limited_by_window_cap += time,
+        Limit::Application => r.limited_by_application += time,
+    }
+}
+
+impl<C: Control> Endpoint for Source<C> {
+    fn write(&mut self, n: Amount, now: Time) {
+        if self.closing {
+            return;
+        }
+        self.core.backlog.write(n);
+        if !self.connected_told {
+            self.wake = now;
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        self.closing = true;
+        self.core.backlog.end();
+        if self.core.sent.end() == 0 && self.core.backlog.is_empty() {
+            // Nothing was ever written.
+            self.closed = true;
+        } else if self.all_acknowledged() {
+            self.wake = now;
+        }
+    }
+
+    fn abort(&mut self, now: Time) {
+        self.core.backlog.clear();
+        self.close(now);
+    }
+
+    fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if !s.flags.has(Flags::ACK) {
+            return;
+        }
+        let Some(a) = self.core.take(s, now) else { return };
+        self.control.on_ack(&a, &mut self.core, now);
+        if self.all_acknowledged() || !self.connected_told {
+            self.report_up(up);
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Transmit {
+        let t = self.control.next(&mut self.core, now);
+        match t {
+            Transmit::Segment(_) if self.limit != Limit::NotStarted => {}
+            _ => self.note_limit(now),
+        }
+        t
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let t = self.control.deadline().min(self.wake);
+        (t != Time::NEVER).then_some(t)
+    }
+
+    fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
+        if now >= self.wake {
+            self.report_up(up);
+        }
+        if now >= self.control.deadline() {
+            self.control.on_timer(&mut self.core, now);
+        }
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        (self.core.report.rtt_samples > 0).then(|| self.control.round_trip())
+    }
+
+    fn report(&self, now: Time) -> SenderReport {
+        let mut r = self.core.report;
+        charge(&mut r, self.limit, now.since(self.limit_since));
+        r
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        C::PROBES
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        C::PROBES
+            .get(probe)
+            .map_or(f64::NAN, |p| self.control.read(&self.core, p.name))
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed
+    }
+}

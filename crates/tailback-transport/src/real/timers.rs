@@ -1,0 +1,125 @@
+//! A retransmission timer for each packet, with one estimate of the round trip.
+//!
+//! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
+//! retransmitted packets (from their first transmission), and repeated expiry backs off. A timer for each packet rather
+//! than for the oldest alone is inferred: recovering one packet a timeout after a burst of losses would leave a source
+//! dead for minutes, which the published throughputs rule out.
+//!
+//! Not stated there and chosen here: the first estimate is max(`rtt0`, `rtt0_path` x the round trip of the empty path);
+//! a timeout is at least `rto_min`; with backoff it is at most `rto_max` or `rto_max_factor` x the timeout without
+//! backoff, whichever is larger; an acknowledgement that advances ends all backoff, but leaves running timers alone.
+//!
+//! State: the estimate, and the earliest time any timer may expire. The latter is not moved when a packet is
+//! acknowledged, only when it has come: the packets are then looked through, so that an acknowledgement costs nothing here.
+
+use super::config::Config;
+use super::core::{Ack, Core};
+use crate::segment::Segment;
+use tailback_base::{Duration, Time};
+
+pub struct PacketTimers {
+    /// Smoothed round trip, seconds.
+    rtt: f64,
+    earliest: Time,
+    /// Some packet may be backed off.
+    backed_off: bool,
+    /// Packets whose timer expired and that were not sent again yet.
+    due: usize,
+}
+
+impl PacketTimers {
+    /// `base` is the round trip of the empty path.
+    pub fn new(cfg: &Config, base: Duration) -> PacketTimers {
+        PacketTimers {
+            rtt: cfg.first_estimate(base),
+            earliest: Time::NEVER,
+            backed_off: false,
+            due: 0,
+        }
+    }
+
+    pub fn rtt(&self) -> f64 {
+        self.rtt
+    }
+
+    /// Without backoff, seconds.
+    pub fn timeout(&self, cfg: &Config) -> f64 {
+        (cfg.beta * self.rtt).max(cfg.rto_min)
+    }
+
+    pub fn earliest(&self) -> Time {
+        self.earliest
+    }
+
+    pub fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+        if !a.advances {
+            return;
+        }
+        if let Some(p) = a.mover {
+            let m = core.cfg.ticks(p.first_sent, now);
+            self.rtt += core.cfg.gain * (m - self.rtt);
+        }
+        if std::mem::take(&mut self.backed_off) {
+            core.sent.iter_mut().for_each(|p| p.backoff = 1.0);
+        }
+        if self.due > 0 {
+            // What was acknowledged while it waited is gone.
+            self.due = core.sent.iter().filter(|(_, p)| p.due).count();
+        }
+    }
+
+    /// Packet `number` leaves now.
+    pub fn start(&mut self, number: u64, core: &mut Core, now: Time) {
+        let Core { cfg, sent, .. } = core;
+        let base = self.timeout(cfg);
+        let cap = cfg.rto_max.max(cfg.rto_max_factor * base);
+        if let Some(p) = sent.get_mut(number) {
+            p.deadline = cfg.on_tick(now + Duration::from_seconds((base * p.backoff).min(cap)));
+            self.earliest = self.earliest.min(p.deadline);
+        }
+    }
+
+    /// Find the packets whose time has come, and answer whether there are any.
+    pub fn expire(&mut self, core: &mut Core, now: Time) -> bool {
+        let (use_echo, factor) = (core.cfg.use_echo, core.cfg.backoff);
+        self.earliest = Time::NEVER;
+        let mut expired = 0;
+        for p in core.sent.iter_mut() {
+            if (use_echo && p.heard) || p.due {
+                continue;
+            }
+            if p.deadline <= now {
+                p.due = true;
+                p.backoff *= factor;
+                expired += 1;
+            } else {
+                self.earliest = self.earliest.min(p.deadline);
+            }
+        }
+        self.due += expired;
+        self.backed_off |= expired > 0;
+        core.report.timeouts += expired as u64;
+        expired > 0
+    }
+
+    /// The oldest packet to be sent again.
+    pub fn resend(&mut self, core: &mut Core, now: Time) -> Option<Segment> {
+        while self.due > 0 {
+            let Some((number, heard)) = core.sent.iter().find(|(_, p)| p.due).map(|(n, p)| (n, core.knows(p))) else {
+                self.due = 0;
+                break;
+            };
+            self.due -= 1;
+            if heard {
+                if let Some(p) = core.sent.get_mut(number) {
+                    p.due = false;
+                }
+                continue;
+            }
+            let s = core.again(number);
+            self.start(number, core, now);
+            return s;
+        }
+        None
+    }
+}

@@ -1,0 +1,54 @@
+//! The connections a scenario can name, and how both ends of each are made.
+//!
+//! Datagrams are no connection: the simulator carries them without endpoints.
+
+use crate::endpoint::Endpoint;
+use crate::path::Path;
+use crate::{real, tcp};
+use std::sync::Arc;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Settings, Stream};
+
+/// Every connection model, in the order the reference shows them.
+pub static MODELS: &[&Model] = &[
+    &tcp::MODEL,
+    &real::params::GENERIC,
+    &real::params::JACOBSON_KARELS,
+    &real::params::DECBIT,
+];
+
+/// Whether a transport of this name is a connection.
+pub fn is_connection(name: &str) -> bool {
+    MODELS.iter().any(|m| m.name == name)
+}
+
+/// The checked parameters of a connection, shared by all that are made with them.
+#[derive(Clone, Debug)]
+pub enum Connection {
+    Tcp(Arc<tcp::Config>),
+    Real(Arc<real::Config>),
+}
+
+impl Connection {
+    /// # Errors
+    /// Parameters that contradict each other.
+    pub fn resolve(settings: &Settings) -> Result<Connection, Refusal> {
+        Ok(if settings.model.name == tcp::MODEL.name {
+            Connection::Tcp(Arc::new(tcp::Config::resolve(settings, &[])?))
+        } else {
+            Connection::Real(Arc::new(real::Config::resolve(settings)?))
+        })
+    }
+
+    /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
+    /// to chance is drawn from `rng`.
+    pub fn ends(&self, path: impl FnOnce() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        match self {
+            Connection::Tcp(c) => {
+                let (sender, receiver) = tcp::draw_pair(c, rng);
+                [Box::new(sender), Box::new(receiver)]
+            }
+            Connection::Real(c) => real::new_pair(c, &path()),
+        }
+    }
+}

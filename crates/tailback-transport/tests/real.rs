@@ -1,0 +1,347 @@
+//! The sources of the REAL simulator, spoken to packet by packet: the checks spec sections 2.6 to 2.10 name.
+
+use tailback_base::model::{Model, Settings};
+use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
+use tailback_transport::path::Path;
+use tailback_transport::real::params::{DECBIT, GENERIC, JACOBSON_KARELS};
+use tailback_transport::registry::Connection;
+use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, SackBlocks, Segment, Transmit};
+
+fn ends(model: &'static Model, values: &[(&str, &str)], path: &Path) -> [Box<dyn Endpoint>; 2] {
+    let settings = values
+        .iter()
+        .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text));
+    Connection::resolve(&settings)
+        .expect("good parameters")
+        .ends(|| path.clone(), &mut Stream::new(1, "x"))
+}
+
+#[derive(Default)]
+struct Heard(Vec<AppEvent>);
+
+impl AppEvents for Heard {
+    fn event(&mut self, e: AppEvent) {
+        self.0.push(e);
+    }
+}
+
+/// A source and a hand that writes its acknowledgements.
+struct Talk {
+    source: Box<dyn Endpoint>,
+    now: f64,
+    heard: Heard,
+}
+
+fn bulk(model: &'static Model, values: &[(&str, &str)]) -> Talk {
+    let [mut source, _] = ends(model, values, &Path::default());
+    source.write(Amount::Unlimited, Time::ZERO);
+    Talk {
+        source,
+        now: 0.0,
+        heard: Heard::default(),
+    }
+}
+
+impl Talk {
+    /// What goes out now: numbers of packets, negative (minus one) for repeats, as -(n + 1).
+    fn sends(&mut self) -> Vec<i64> {
+        let mut out = vec![];
+        while let Transmit::Segment(s) = self.source.poll_transmit(Time::from_seconds(self.now)) {
+            let n = s.seq as i64;
+            out.push(if s.flags.has(Flags::RETRANSMISSION) { -n - 1 } else { n });
+        }
+        out
+    }
+
+    /// At `t`, an acknowledgement of packet `echo`, the next expected being `next`. What goes out in answer.
+    fn ack_with(&mut self, t: f64, next: u64, echo: u64, flags: Flags) -> Vec<i64> {
+        self.now = t;
+        let s = Segment {
+            seq: echo,
+            payload: 0,
+            ack: next,
+            flags: Flags::ACK.with(flags),
+            ecn: Ecn::NotEct,
+            bytes: 40,
+            sack: SackBlocks::new(),
+            timestamps: None,
+        };
+        self.source.on_segment(&s, Time::from_seconds(t), &mut self.heard);
+        self.sends()
+    }
+
+    fn ack(&mut self, t: f64, next: u64, echo: u64) -> Vec<i64> {
+        self.ack_with(t, next, echo, Flags::NONE)
+    }
+
+    /// Let time go on to `t`; what goes out on the way, with its time.
+    fn until(&mut self, t: f64) -> Vec<(f64, Vec<i64>)> {
+        let mut out = vec![];
+        while let Some(due) = self.source.next_timeout().filter(|d| d.seconds() <= t) {
+            self.now = due.seconds();
+            self.source.on_timeout(due, &mut self.heard);
+            let sent = self.sends();
+            if !sent.is_empty() {
+                out.push((self.now, sent));
+            }
+        }
+        self.now = t;
+        out
+    }
+
+    fn probe(&self, name: &str) -> f64 {
+        let i = self.source.probes().iter().position(|p| p.name == name).unwrap();
+        self.source.read(i)
+    }
+}
+
+#[test]
+fn the_sink_answers_every_packet_and_keeps_what_is_out_of_order() {
+    let [_, mut sink] = ends(&DECBIT, &[], &Path::default());
+    let mut up = Heard::default();
+    let mut data = |seq: u64, ecn: Ecn, flags: Flags| {
+        let s = Segment {
+            seq,
+            payload: 1000,
+            ack: 0,
+            flags,
+            ecn,
+            bytes: 1000,
+            sack: SackBlocks::new(),
+            timestamps: None,
+        };
+        sink.on_segment(&s, Time::ZERO, &mut up);
+        let Transmit::Segment(a) = sink.poll_transmit(Time::ZERO) else {
+            panic!("no answer");
+        };
+        assert_eq!(
+            (a.bytes, a.ecn, sink.poll_transmit(Time::ZERO)),
+            (40, Ecn::NotEct, Transmit::Idle)
+        );
+        (
+            a.ack,
+            a.seq,
+            a.flags.has(Flags::ECE),
+            a.flags.has(Flags::RETRANSMISSION),
+        )
+    };
+    assert_eq!(data(0, Ecn::Ect0, Flags::NONE), (1, 0, false, false));
+    assert_eq!(data(2, Ecn::Ce, Flags::NONE), (1, 2, true, false));
+    assert_eq!(data(3, Ecn::Ect0, Flags::NONE), (1, 3, false, false));
+    // The hole is filled by a repeat; then a duplicate.
+    assert_eq!(data(1, Ecn::Ect0, Flags::RETRANSMISSION), (4, 1, false, true));
+    assert_eq!(data(2, Ecn::Ect0, Flags::RETRANSMISSION), (4, 2, false, true));
+    assert_eq!(up.0, [AppEvent::Delivered(1000), AppEvent::Delivered(3000)]);
+    assert_eq!(sink.received_bytes(), 4000);
+}
+
+#[test]
+fn generic_holds_its_window_and_each_packet_has_its_own_timer() {
+    let mut t = bulk(&GENERIC, &[("wmax", "4")]);
+    assert_eq!(t.sends(), [0, 1, 2, 3]);
+    // Packets 1 and 2 are lost; 3 arrives out of order. Duplicates cause nothing.
+    assert_eq!(t.ack(0.5, 1, 0), [4]);
+    assert_eq!(t.ack(1.0, 1, 3), [0i64; 0]);
+    assert_eq!(t.ack(1.5, 1, 4), [0i64; 0]);
+    // Timers of the first window: twice the first estimate of 3 s. Both lost packets go out, the others do not.
+    assert_eq!(t.until(6.1), [(6.0, vec![-2, -3])]);
+    // 7/8 x 3 + 1/8 x 0.5, and backoff doubles: 2 x 2 x 2.6875 s later again, each on its own.
+    assert_eq!(t.probe("rtt"), 2.6875);
+    assert_eq!(t.until(17.0), [(6.0 + 10.75, vec![-2, -3])]);
+    // Packet 1 arrives: its sample counts from its first transmission, and the window moves one on.
+    assert_eq!(t.ack(18.0, 2, 1), [5]);
+    assert_eq!(t.probe("rtt"), 2.6875 + (18.0 - 2.6875) / 8.0);
+    // The backoff is over, but the timer of packet 2 runs as set: 4 x 2 x 2.6875 after its last transmission.
+    assert_eq!(t.ack(18.5, 2, 5), [0i64; 0]);
+    assert_eq!(t.until(39.0), [(16.75 + 21.5, vec![-3])]);
+}
+
+#[test]
+fn without_the_echo_a_packet_out_of_order_is_sent_again() {
+    let mut t = bulk(&GENERIC, &[("wmax", "2"), ("use_echo", "false")]);
+    assert_eq!(t.sends(), [0, 1]);
+    assert_eq!(t.ack(0.5, 0, 1), [0i64; 0]);
+    assert_eq!(t.until(6.0), [(6.0, vec![-1, -2])]);
+    assert_eq!(t.probe("outstanding"), 2.0);
+}
+
+#[test]
+fn the_first_estimate_knows_the_path_and_a_timeout_its_bounds() {
+    let mut path = Path::default();
+    for way in [&mut path.there, &mut path.back] {
+        way.lines.push(BitRate(8_000_000));
+        way.delay = Duration::from_millis(6000);
+    }
+    let [mut source, _] = ends(&GENERIC, &[("wmax", "1"), ("packet", "1000B")], &path);
+    source.write(Amount::Unlimited, Time::ZERO);
+    let mut t = Talk {
+        source,
+        now: 0.0,
+        heard: Heard::default(),
+    };
+    t.sends();
+    // The empty path takes 12.00104 s; twice that, and a timeout of twice as much again.
+    assert_eq!(t.probe("rtt"), 2.0 * 12.00104);
+    let first = 4.0 * 12.00104;
+    let at: Vec<f64> = t.until(1800.0).iter().map(|x| x.0).collect();
+    let gaps: Vec<f64> = at.windows(2).map(|w| (w[1] - w[0]) / first).collect();
+    assert!((at[0] - first).abs() < 1e-6, "{at:?}");
+    // Backoff doubles up to 8 times the timeout, which is more than 64 s here.
+    let expected = [2.0, 4.0, 8.0, 8.0];
+    assert!(gaps.iter().zip(expected).all(|(g, e)| (g - e).abs() < 1e-6), "{gaps:?}");
+}
+
+#[test]
+fn a_coarse_clock_counts_whole_ticks() {
+    let mut t = bulk(
+        &GENERIC,
+        &[("wmax", "1"), ("tick", "500ms"), ("gain", "1"), ("rto_min", "0s")],
+    );
+    t.sends();
+    assert_eq!(t.ack(0.7, 1, 0), [1]);
+    assert_eq!(t.probe("rtt"), 0.5);
+    // Sent at 0.7, twice 0.5 s later is 1.7: the tick at 2.
+    assert_eq!(t.until(2.5), [(2.0, vec![-2])]);
+}
+
+#[test]
+fn jacobson_karels_opens_exponentially_then_linearly() {
+    let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "8"), ("initial_ssthresh", "4")]);
+    assert_eq!(t.sends(), [0]);
+    assert_eq!(t.ack(0.1, 1, 0), [1, 2]);
+    assert_eq!(t.ack(0.2, 2, 1), [3, 4]);
+    assert_eq!(t.ack(0.21, 3, 2), [5, 6]);
+    assert_eq!(t.probe("win"), 4.0);
+    // From the threshold on one packet a window: 1/4, 1/4.25, ...
+    assert_eq!(t.ack(0.3, 4, 3), [7]);
+    assert_eq!(t.probe("win"), 4.25);
+    for n in 5..=7u64 {
+        t.ack(0.3 + n as f64 / 100.0, n, n - 1);
+    }
+    let win = t.probe("win");
+    assert!((4.9..5.0).contains(&win), "{win}");
+    for n in 8..80u64 {
+        t.ack(n as f64 / 10.0, n, n - 1);
+    }
+    assert_eq!(t.probe("win"), 8.0);
+}
+
+#[test]
+fn jacobson_karels_shuts_on_the_third_duplicate_and_has_no_fast_recovery() {
+    let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "8"), ("initial_window", "8")]);
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    // Packet 0 is lost.
+    assert_eq!(t.ack(0.5, 0, 1), [0i64; 0]);
+    assert_eq!(t.ack(0.6, 0, 2), [0i64; 0]);
+    assert_eq!(t.ack(0.7, 0, 3), [-1]);
+    assert_eq!((t.probe("win"), t.probe("ssthresh")), (1.0, 4.0));
+    for (i, n) in [4u64, 5, 6, 7].iter().enumerate() {
+        assert_eq!(t.ack(0.8 + i as f64 / 10.0, 0, *n), [0i64; 0]);
+    }
+    assert_eq!((t.probe("win"), t.source.report(Time::ZERO).fast_retransmits), (1.0, 1));
+    // All is there: slow start goes on with new packets.
+    assert_eq!(t.ack(1.5, 8, 0), [8, 9]);
+    // Its sample is not taken: packet 0 was sent twice. The tables leave it out as well.
+    assert_eq!(t.probe("rtt"), 3.0);
+    assert_eq!(t.source.report(Time::ZERO).rtt_samples, 7);
+}
+
+#[test]
+fn jacobson_karels_goes_back_and_passes_over_what_has_arrived() {
+    let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "6"), ("initial_window", "6")]);
+    assert_eq!(t.sends(), [0, 1, 2, 3, 4, 5]);
+    // 0 and 3 are lost, and only two duplicates come back.
+    t.ack(0.5, 0, 1);
+    t.ack(0.5, 0, 2);
+    assert_eq!(t.until(4.0), [(3.0, vec![-1])]);
+    assert_eq!((t.probe("win"), t.probe("ssthresh")), (1.0, 3.0));
+    // 0 arrives, 1 and 2 had: 3 is next, and the window of two reaches 4, of which nothing was heard.
+    assert_eq!(t.ack(4.1, 3, 0), [-4, -5]);
+}
+
+#[test]
+fn the_backoff_survives_answers_to_repeats() {
+    // A path of 10 s, and a first timeout of 3 s: without this every packet would be sent twice for ever.
+    let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "1"), ("rtt0_path", "0")]);
+    t.sends();
+    assert_eq!(t.until(9.5), [(3.0, vec![-1]), (9.0, vec![-1])]);
+    // The first copy arrives: no sample, and the next packet gets the timeout of 4 x 3 s.
+    assert_eq!(t.ack(10.0, 1, 0), [1]);
+    assert_eq!(t.probe("rto"), 12.0);
+    // Answers to the other copies; then one to a packet sent once, in time: it is sampled and ends the backoff.
+    t.ack(13.0, 1, 0);
+    t.ack(19.0, 1, 0);
+    assert_eq!(t.until(19.9), []);
+    assert_eq!(t.ack(20.0, 2, 1), [2]);
+    assert_eq!(
+        (t.probe("rtt"), t.probe("deviation"), t.probe("rto")),
+        (10.0, 5.0, 30.0)
+    );
+}
+
+#[test]
+fn decbit_sends_capable_packets_and_falls_to_one_on_a_timeout() {
+    let mut t = bulk(&DECBIT, &[]);
+    let Transmit::Segment(s) = t.source.poll_transmit(Time::ZERO) else {
+        panic!()
+    };
+    assert_eq!(s.ecn, Ecn::Ect0);
+    assert_eq!(t.ack(0.1, 1, 0), [1, 2]);
+    assert_eq!(t.ack(0.2, 2, 1), [3]);
+    assert_eq!(t.ack(0.3, 3, 2), [4]);
+    assert_eq!(t.ack(0.4, 4, 3), [5, 6]);
+    assert_eq!(t.probe("win"), 3.0);
+    // Everything outstanding is lost. Packets 5 and 6 left later, but at a smaller estimate: their timers expire first.
+    let at = t.until(6.0);
+    assert_eq!(
+        at.iter().map(|x| x.1.clone()).collect::<Vec<_>>(),
+        [vec![-6, -7], vec![-5]]
+    );
+    assert_eq!(t.probe("win"), 1.0);
+    // A generic source is not capable.
+    let Transmit::Segment(s) = bulk(&GENERIC, &[]).source.poll_transmit(Time::ZERO) else {
+        panic!()
+    };
+    assert_eq!(s.ecn, Ecn::NotEct);
+}
+
+#[test]
+fn a_write_is_a_packet_and_the_end_is_told() {
+    let [mut source, _] = ends(&GENERIC, &[("wmax", "5")], &Path::default());
+    for _ in 0..3 {
+        source.write(Amount::Bytes(40), Time::ZERO);
+    }
+    source.write(Amount::Bytes(1500), Time::ZERO);
+    source.close(Time::ZERO);
+    let mut t = Talk {
+        source,
+        now: 0.0,
+        heard: Heard::default(),
+    };
+    let mut sizes = vec![];
+    while let Transmit::Segment(s) = t.source.poll_transmit(Time::ZERO) {
+        sizes.push(s.bytes);
+    }
+    assert_eq!(sizes, [40, 40, 40, 1000, 500]);
+    for n in 1..=5 {
+        t.ack(0.1, n, n - 1);
+    }
+    assert_eq!(
+        t.heard.0,
+        [AppEvent::Connected, AppEvent::AllAcknowledged, AppEvent::Closed]
+    );
+    assert!(t.source.is_closed() && t.source.next_timeout().is_none_or(|d| d.seconds() >= 6.0));
+}
+
+/// An acknowledgement that fits nothing changes nothing.
+#[test]
+fn nonsense_is_ignored() {
+    for model in [&GENERIC, &JACOBSON_KARELS, &DECBIT] {
+        let mut t = bulk(model, &[]);
+        let first = t.sends().len() as u64;
+        t.ack(0.1, first + 1, 0);
+        t.ack(0.1, u64::MAX, u64::MAX);
+        assert_eq!(t.probe("outstanding"), first as f64, "{}", model.name);
+        assert_eq!(t.ack(0.1, 0, u64::MAX), [0i64; 0]);
+    }
+}
