@@ -333,7 +333,6 @@ impl Packet for SimPacket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use smallvec::smallvec;
 
     fn round_trip(s: &Segment) -> Segment {
         let mut extras = Extras::default();
@@ -358,7 +357,7 @@ mod tests {
             flags: Flags::RETRANSMISSION.with(Flags::CWR),
             ecn: Ecn::Ect0,
             bytes: 1500,
-            sack: smallvec![],
+            sack: SackBlocks::new(),
             timestamps: None,
         };
         assert_eq!(round_trip(&data), data);
@@ -381,7 +380,7 @@ mod tests {
             ack: 5000,
             flags: Flags::ACK.with(Flags::ECE),
             bytes: 48,
-            sack: smallvec![(6000, 7000)],
+            sack: [(6000, 7000)].into_iter().collect(),
             ..data.clone()
         };
         assert_eq!(round_trip(&ack), ack);

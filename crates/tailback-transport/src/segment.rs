@@ -3,8 +3,8 @@
 //! Sequence numbers count bytes in 64 bits and never wrap. A SYN and a FIN occupy one unit each. The simulator packs a
 //! segment into its 32-byte packet and hangs what does not fit (SACK blocks, timestamps) on a side table.
 
-use smallvec::SmallVec;
 use tailback_base::{Ecn, Time};
+use thin_vec::ThinVec;
 
 /// TCP's flags, plus what the sender knows of a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -33,8 +33,9 @@ impl Flags {
     }
 }
 
-/// SACK blocks, half-open byte ranges, the most recent first (RFC 2018).
-pub type SackBlocks = SmallVec<[(u64, u64); 4]>;
+/// SACK blocks, half-open byte ranges, the most recent first (RFC 2018). One word while there are none: segments are
+/// copied for every packet, and most carry no block.
+pub type SackBlocks = ThinVec<(u64, u64)>;
 
 /// One segment.
 #[derive(Clone, PartialEq, Debug)]

@@ -181,6 +181,7 @@ impl EventList {
         self.place(key);
     }
 
+    #[inline(always)]
     fn place(&mut self, key: Key) {
         let slot = key.time().max(self.now) >> self.width;
         if slot - (self.now >> self.width) >= self.slots.len() as u64 {
