@@ -172,6 +172,8 @@ impl EventList {
         self.push_key(Key::new(t, EventKind::Delivery, age, port));
     }
 
+    /// What rarely happens (a review, an event beyond the wheel, a new node, a slot that is taken) ends in calls of its own,
+    /// so that the rest needs few registers.
     #[inline]
     fn push_key(&mut self, key: Key) {
         self.pushes += 1;
@@ -181,36 +183,59 @@ impl EventList {
         self.place(key);
     }
 
-    #[inline(always)]
+    #[inline]
     fn place(&mut self, key: Key) {
         let slot = key.time().max(self.now) >> self.width;
         if slot - (self.now >> self.width) >= self.slots.len() as u64 {
-            self.far += 1;
-            return self.heap.push(key);
+            return self.place_far(key);
         }
         let slot = slot as usize & (self.slots.len() - 1);
+        let first = self.slots[slot];
+        if self.free == NONE || first != NONE {
+            return self.place_among(key, slot);
+        }
+        let node = self.free;
+        let n = &mut self.nodes[node as usize];
+        self.free = n.next;
+        *n = Node { key, next: NONE };
+        self.slots[slot] = node;
+        self.occupied.set(slot);
+        self.in_wheel += 1;
+    }
+
+    #[cold]
+    fn place_far(&mut self, key: Key) {
+        self.far += 1;
+        self.heap.push(key);
+    }
+
+    /// Into a slot's list, in order.
+    #[inline(never)]
+    fn place_among(&mut self, key: Key, slot: usize) {
         let node = self.node(key);
+        self.in_wheel += 1;
         let first = self.slots[slot];
         if first == NONE {
             self.occupied.set(slot);
             self.slots[slot] = node;
-        } else if key < self.nodes[first as usize].key {
+            return;
+        }
+        if key < self.nodes[first as usize].key {
             self.nodes[node as usize].next = first;
             self.slots[slot] = node;
-        } else {
-            let mut at = first as usize;
-            loop {
-                self.walked += 1;
-                let next = self.nodes[at].next;
-                if next == NONE || key < self.nodes[next as usize].key {
-                    self.nodes[node as usize].next = next;
-                    self.nodes[at].next = node;
-                    break;
-                }
-                at = next as usize;
-            }
+            return;
         }
-        self.in_wheel += 1;
+        let mut at = first as usize;
+        loop {
+            self.walked += 1;
+            let next = self.nodes[at].next;
+            if next == NONE || key < self.nodes[next as usize].key {
+                self.nodes[node as usize].next = next;
+                self.nodes[at].next = node;
+                return;
+            }
+            at = next as usize;
+        }
     }
 
     #[inline]
@@ -324,9 +349,13 @@ impl Bitmap {
 
     #[inline]
     fn set(&mut self, i: usize) {
-        self.bits[i >> 6] |= 1 << (i & 63);
-        self.words[i >> 12] |= 1 << ((i >> 6) & 63);
-        self.top |= 1 << (i >> 12);
+        let word = &mut self.bits[i >> 6];
+        let known = *word != 0;
+        *word |= 1 << (i & 63);
+        if !known {
+            self.words[i >> 12] |= 1 << ((i >> 6) & 63);
+            self.top |= 1 << (i >> 12);
+        }
     }
 
     #[inline]

@@ -227,15 +227,18 @@ impl Sim {
                     self.events.push_delivery(arrives, port, p.born());
                 }
                 Some(false) => {}
-                None => {
-                    let mut out = self.outlet(port);
-                    out.drop_wire(&p, Place::Arriving, DropReason::Overflow);
-                }
+                None => self.overflow(port, p),
             },
             Queue::Explicit(_) => self.enqueue_explicit(port, p),
         }
     }
 
+    #[cold]
+    fn overflow(&mut self, port: u32, p: WirePacket) {
+        self.outlet(port).drop_wire(&p, Place::Arriving, DropReason::Overflow);
+    }
+
+    #[inline(never)]
     fn enqueue_explicit(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
         let mut packet = SimPacket {

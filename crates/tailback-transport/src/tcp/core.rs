@@ -228,6 +228,7 @@ impl Core {
     // ---- acknowledgements
 
     /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
+    #[inline]
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> NewAck {
         let flight = self.flight();
         let window_limited = real(flight + u64::from(self.cfg.payload)) > self.cc.cwnd() || self.nxt < self.max_sent;
@@ -457,6 +458,7 @@ impl Core {
     }
 
     /// Write the segment `p`.
+    #[inline]
     pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
         let again = p.seq < self.max_sent;
         let end = p.seq + u64::from(p.len);

@@ -92,6 +92,7 @@ impl LossRecovery for NewReno {
         c.timed_out(now);
     }
 
+    #[inline]
     fn next(&mut self, c: &mut Core) -> Option<Piece> {
         c.next_in_order()
     }

@@ -24,6 +24,7 @@ pub enum Reno {
 }
 
 impl LossRecovery for Reno {
+    #[inline]
     fn on_ack(&mut self, c: &mut Core, a: &NewAck, _sack: &[(u64, u64)]) {
         c.forget_duplicates();
         let ended = std::mem::take(self) == Reno::Recovery;
@@ -62,6 +63,7 @@ impl LossRecovery for Reno {
         c.timed_out(now);
     }
 
+    #[inline]
     fn next(&mut self, c: &mut Core) -> Option<Piece> {
         c.next_in_order()
     }

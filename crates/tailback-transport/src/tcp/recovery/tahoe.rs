@@ -39,6 +39,7 @@ impl LossRecovery for Tahoe {
         c.timed_out(now);
     }
 
+    #[inline]
     fn next(&mut self, c: &mut Core) -> Option<Piece> {
         c.next_in_order()
     }
