@@ -344,6 +344,48 @@ fn after_an_idle_time_the_window_starts_small_again() {
     }
 }
 
+/// `idle_after` counts from the last acknowledgement of all that was written, and ssthresh stays. The RTO here is 200 ms
+/// and more.
+#[test]
+fn a_given_idle_time_replaces_the_rto() {
+    for (after, rest_ms, first) in [("0s", 1, 1), ("50ms", 40, 34), ("50ms", 60, 1)] {
+        let cfg = config(&[
+            ("initial_window", "1 packets"),
+            ("initial_ssthresh", "20 packets"),
+            ("idle_after", after),
+            ("min_rto", "200ms"),
+            ("delayed_ack", "1"),
+        ]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(200_000), Time::ZERO);
+        while p.at_sender.0.last() != Some(&AppEvent::AllAcknowledged) {
+            p.run(p.now.seconds() + 0.001, &mut pass);
+        }
+        let threshold = p.ssthresh();
+        p.run(p.now.seconds() + f64::from(rest_ms) * 1e-3, &mut pass);
+        let before = p.sent.len();
+        p.sender.write(Amount::Bytes(100_000), p.now);
+        p.pump(&mut pass, &mut pass);
+        let burst = p.sent.len() - before;
+        if first == 1 {
+            assert_eq!(burst, 1, "{after}, {rest_ms} ms");
+        } else {
+            assert!(burst > 20, "{after}, {rest_ms} ms: {burst}");
+        }
+        assert_eq!(p.ssthresh(), threshold);
+    }
+}
+
+/// A window of one segment empties the network at each ACK; that is no rest, and slow start goes on.
+#[test]
+fn a_sender_that_has_more_to_send_does_not_rest() {
+    let cfg = config(&[("initial_window", "1 packets"), ("idle_after", "0s"), ("delayed_ack", "1")]);
+    let mut p = Path::new(&cfg, 50);
+    p.sender.write(Amount::Unlimited, Time::ZERO);
+    p.run(1.05, &mut pass);
+    assert!(p.cwnd() > 100.0, "{}", p.cwnd());
+}
+
 #[test]
 fn a_burst_may_be_limited() {
     let mut p = Path::new(&config(&[("initial_window", "10 packets"), ("max_burst", "4")]), 50);

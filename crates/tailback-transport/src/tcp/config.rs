@@ -79,6 +79,8 @@ pub struct Config {
     /// Segments; `u32::MAX` is no limit.
     pub max_burst: u32,
     pub idle_restart: bool,
+    /// Rest after which the window restarts, instead of the RTO.
+    pub idle_after: Option<Duration>,
     pub halve: Halve,
     pub whole_ssthresh: bool,
     pub timeout_halves: bool,
@@ -178,6 +180,13 @@ impl Config {
                 "lower min_rto or raise max_rto",
             ));
         }
+        let idle_after = (!from("idle_after").is_none("idle_after")).then(|| time("idle_after"));
+        if idle_after.is_some() && !flag("idle_restart") {
+            return Err(Refusal::new(
+                "idle_after says when the window restarts, and idle_restart = false that it never does",
+                "leave one of the two out",
+            ));
+        }
         let congestion = word("congestion");
         Ok(Config {
             variant: match word("variant") {
@@ -205,6 +214,7 @@ impl Config {
             grow_when_unused: flag("grow_when_unused"),
             max_burst: limit("max_burst"),
             idle_restart: flag("idle_restart"),
+            idle_after,
             halve: if word("halve") == "cwnd" {
                 Halve::Cwnd
             } else {

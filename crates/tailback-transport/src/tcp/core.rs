@@ -89,6 +89,8 @@ pub struct Core {
     /// The end of the segment being timed and when it was sent.
     timed: Option<(u64, Time)>,
     last_sent: Time,
+    /// When everything written was acknowledged; [`Time::NEVER`] while there is something to send.
+    pub empty_since: Time,
     /// Until what was outstanding at a timeout is acknowledged.
     pub after_timeout: bool,
     /// The segment that timed out last.
@@ -133,6 +135,7 @@ impl Core {
             deadline: Time::NEVER,
             timed: None,
             last_sent: Time::ZERO,
+            empty_since: Time::NEVER,
             after_timeout: false,
             timed_out: u64::MAX,
             ecn: !cfg.syn && cfg.ecn != EcnMode::Off,
@@ -398,9 +401,16 @@ impl Core {
 
     // ---- writing
 
-    /// RFC 5681 section 4.1: after an idle time longer than the RTO, "cwnd is reduced to [...] min (IW, cwnd)".
+    /// RFC 5681 section 4.1: after an idle time longer than the RTO, "cwnd is reduced to [...] min (IW, cwnd)". Or after
+    /// a rest that the parameters give, which begins when all that was written is acknowledged: a sender with one
+    /// segment outstanding has nothing in the network at each ACK, but it does not rest.
     pub fn after_idle(&mut self, now: Time) {
-        if self.cfg.idle_restart && now.since(self.last_sent) > self.rto.timeout(&self.cfg) {
+        let rested = match self.cfg.idle_after {
+            None => now.since(self.last_sent) > self.rto.timeout(&self.cfg),
+            Some(least) => self.empty_since != Time::NEVER && now.since(self.empty_since) >= least,
+        };
+        self.empty_since = Time::NEVER;
+        if self.cfg.idle_restart && rested {
             let restart = self.cfg.initial_window.min(self.cc.cwnd());
             self.cc.set_cwnd(restart);
             self.refresh();

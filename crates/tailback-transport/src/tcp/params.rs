@@ -56,7 +56,9 @@ static PARAMS: &[Param] = &[
     Param::new("max_burst", Kind::Count { min: 0, max: 10_000 }, "0",
         "At most this many segments leave in answer to one ACK; 0 is no limit.", "Fall and Floyd 1996"),
     Param::new("idle_restart", Kind::Bool, "true",
-        "After an idle time longer than the RTO the window falls back to the initial window.", "RFC 5681 section 4.1"),
+        "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.", "RFC 5681 section 4.1"),
+    Param::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
+        "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment"),
 
     // Reductions.
     Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",

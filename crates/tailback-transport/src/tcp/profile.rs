@@ -104,6 +104,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
             ("careful", "true"),
             ("limited_transmit", "false"),
             ("grow_when_unused", "true"),
+            ("idle_after", "0s"),
             ("timestamps", "false"),
             ("syn", "false"),
         ],

@@ -131,7 +131,7 @@ impl Sender {
     }
 
     /// Tell the application what has come about.
-    fn report_up(&mut self, up: &mut dyn AppEvents) {
+    fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
         self.wake = None;
         if self.state != State::Open {
             return;
@@ -143,6 +143,7 @@ impl Sender {
         if self.all_acknowledged() {
             if self.told != Some(self.core.end) {
                 self.told = Some(self.core.end);
+                self.core.empty_since = now;
                 up.event(AppEvent::AllAcknowledged);
             }
             if self.closing {
@@ -337,7 +338,7 @@ impl Endpoint for Sender {
             }
         }
         if self.all_acknowledged() || !self.connected_told {
-            self.report_up(up);
+            self.report_up(now, up);
         }
     }
 
@@ -385,7 +386,7 @@ impl Endpoint for Sender {
 
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
         if self.wake.is_some_and(|w| now >= w) {
-            self.report_up(up);
+            self.report_up(now, up);
         }
         if now >= self.core.deadline {
             self.on_expiry(now, up);
