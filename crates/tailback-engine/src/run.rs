@@ -424,8 +424,3 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
     }
     Ok(())
 }
-
-/// Whether a port is computed rather than simulated, for tests and reports.
-pub fn is_fused(built: &Built, port: u32) -> bool {
-    matches!(built.sim.ports[port as usize].queue, Queue::Fused(_))
-}
