@@ -73,6 +73,7 @@ def study_page(folder: Path, b: dict) -> str:
         table(
             [("Discipline", ""), ("queue = …", "")], [(d["title"], d["queue"]) for d in b["disciplines"].values()], 2
         ),
+        _parameters(b.get("parameters", [])),
         *[details(name, pre(text)) for name, text in b["scenarios"].items()],
         "<h2>How to run it again</h2>",
         _again(b),
@@ -119,7 +120,10 @@ def _verdicts(b: dict) -> str:
             rows.append(
                 f'<tr class="group"><td colspan="5">{escape(titles.get(group, "Arithmetic: the models"))}</td></tr>'
             )
-        rows.append(_row(v))
+            rows += _cell_counts([c for c in b["verdicts"] if c["experiment"] == group and c["grade"]])
+        # Cells stand in their tables; here only those that should be within what is allowed and are not.
+        if not v["grade"] or (v["gate"] and v["outcome"] == "not reproduced"):
+            rows.append(_row(v))
     head = "".join(
         f"<th>{h}</th>" for h in ("Outcome", "Statement", "Measured", "Published, or what the rule asks", "Seeds")
     )
@@ -128,6 +132,25 @@ def _verdicts(b: dict) -> str:
         + "\n".join(rows)
         + "\n</tbody></table></div>"
     )
+
+
+def _cell_counts(verdicts: list[dict]) -> list[str]:
+    """One row for each class of cells: how many are within what it allows."""
+    rows = []
+    for grade in dict.fromkeys(v["grade"] for v in verdicts):
+        made = [v for v in verdicts if v["grade"] == grade and v["outcome"] != "not testable"]
+        if not made:
+            continue
+        within = sum(v["outcome"] == "reproduced" for v in made)
+        kind = "open" if grade == "Q" else "yes" if within == len(made) else "no"
+        word = "compared" if grade == "Q" else "✓ reproduced" if within == len(made) else f"{within} of {len(made)}"
+        rows.append(
+            f'<tr><td class="{kind}">{word}</td><td>Cells of the published tables, class {grade} '
+            f'<span class="source">[in the tables below]</span></td>'
+            f'<td data-name="Measured">{within} of {len(made)} within</td>'
+            f'<td data-name="Asked">{"not judged" if grade == "Q" else f"what class {grade} allows"}</td><td></td></tr>'
+        )
+    return rows
 
 
 def _row(v: dict) -> str:
@@ -178,13 +201,25 @@ def _section(folder: Path, x: dict, b: dict) -> str:
     for t in x["tables"]:
         if t["rows"]:
             parts.append(table([tuple(h) for h in t["heads"]], t["rows"], t["text_columns"], t["caption"]))
-            parts.append(
-                '<p class="meta">Means over seeds ± half the 95 % interval. '
-                f'<a href="{escape(t["file"], quote=True)}">CSV</a></p>'
-            )
+            note = t.get("note", "Means over seeds ± half the 95 % interval.")
+            parts.append(f'<p class="meta">{escape(note)} <a href="{escape(t["file"], quote=True)}">CSV</a></p>')
+        else:
+            parts.append(f'<p class="meta">{escape(t["caption"])}</p>')
     command = f"tailback reproduce {b['study']['id']}/{x['id']} --{b['mode']}"
     parts.append(f'<p class="meta">Again: <code>{escape(command)}</code></p>')
     return "\n".join(p for p in parts if p)
+
+
+def _parameters(rows: list[list[str]]) -> str:
+    """Every parameter that was used, from the declarations."""
+    if not rows:
+        return ""
+    heads = [("Model", ""), ("Parameter", ""), ("Used", ""), ("Default", ""), ("Source", ""), ("Meaning", "")]
+    text = paragraphs(
+        "Every parameter of every queue, transport and source that was run, from the program's own declarations; where "
+        "scenarios differ, each value with its scenarios."
+    )
+    return text + details(f"{len(rows)} parameters", table(heads, rows, 6))
 
 
 def _again(b: dict) -> str:
@@ -193,11 +228,7 @@ def _again(b: dict) -> str:
         (b["command"], "this report"),
         (f"tailback reproduce {s} --full", "every point and seed"),
         (f"tailback reproduce {s}/{b['sections'][0]['id']}", "one experiment"),
-        (f"tailback reproduce {s} --set flows.long.tcp.min_rto=1s", "with one number changed"),
-        (
-            f"tailback reproduce {s} --discipline 'red={{ kind = \"codel\" }}'",
-            "with another queue under a discipline's name",
-        ),
+        *((x["command"], x["what"]) for x in b.get("again", [])),
     ]
     rows = table([("Command", ""), ("", "")], lines, 2)
     made = [

@@ -148,6 +148,11 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
         if o["kind"] == "table":
             made["tables"].append(_table(study, e, o, mode, samples, out, len(made["tables"])))
             continue
+        if o["kind"] == "cells":
+            from tailback import cell_tables
+
+            made["tables"] += cell_tables.build(study, e, o, samples, out, len({t["file"] for t in made["tables"]}))
+            continue
         if not figures:
             continue
         from tailback import figures as kinds
@@ -227,13 +232,14 @@ def _with_interval(e: Estimate, m) -> str:
 
 
 def _write(r: Reproduction, overrides: list[str], command: str) -> None:
-    from tailback import _core, fingerprint, report
+    from tailback import _core, fingerprint, parameters, report
 
     s = r.study
     bundle = {
         "kind": "study",
         "study": {k: s.about.get(k, "") for k in ("id", "title", "citation", "question", "method", "caution")},
         "setup": s.about.get("setup", []),
+        "again": s.about.get("again", []),
         "mode": r.mode,
         "command": command or f"tailback reproduce {s.id} --{r.mode}",
         "experiments": [e.id for e in r.experiments],
@@ -247,6 +253,7 @@ def _write(r: Reproduction, overrides: list[str], command: str) -> None:
             p.name: p.read_text(encoding="utf-8")
             for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
         },
+        "parameters": parameters.rows(s) if s.pairs else [],
         "replaced": {k: studies.inline(v) for k, v in s.replaced.items()},
         "overrides": overrides,
         "failed": r.failed,
@@ -306,11 +313,15 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     indent = " " * (left + 16)
     lines = []
     experiment = None
+    # Cells stand in their tables: here they are counted, and only those outside what is allowed are told one by one.
+    told_cells = {v.experiment: [c for c in verdicts if c.grade and c.experiment == v.experiment] for v in verdicts}
     for v in verdicts:
         if v.experiment != experiment:
             experiment = v.experiment
             title = "Arithmetic" if experiment == "predict" else experiment
-            lines += ["", title, "-" * width]
+            lines += ["", title, "-" * width, *_cells_text(told_cells[experiment], width)]
+        if v.grade and (v.outcome != NO or not v.gate):
+            continue
         sign = _SIGN[v.outcome]
         if not v.gate and v.outcome == NO:
             sign = "differs"
@@ -328,11 +339,23 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     return "\n".join(lines[1:])
 
 
+def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
+    from tailback.cell_tables import counts
+
+    said = [
+        f"{within} of {n} cells of class {grade} within what it allows"
+        if grade != "Q"
+        else f"{n} of class Q only compared ({within} agree)"
+        for grade, within, n in counts(verdicts)
+    ]
+    return textwrap.wrap("; ".join(said), width) if said else []
+
+
 def summary_text(verdicts: list[Verdict]) -> str:
     n = count(verdicts)
     return (
         f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; "
-        f"{n['compared']} more compared but not gated (Tail Drop is ruled by phase)"
+        f"{n['compared']} more compared but not gated (ruled by phase)"
     )
 
 
@@ -521,10 +544,25 @@ def _as_json(r: Reproduction) -> dict:
     }
 
 
+def _print_cells(r: Reproduction, width: int) -> None:
+    """Published tables beside ours."""
+    from tailback import cell_tables, cells
+
+    for s in r.sections:
+        tables = [t for t in s["tables"] if "cells" in t]
+        if not tables:
+            continue
+        click.echo(f"{s['id']}: {s['title']}\n{'=' * width}")
+        for t in tables:
+            click.echo(cell_tables.text(t, width) + "\n")
+        click.echo("\n".join(textwrap.wrap(cells.LEGEND, width)) + "\n")
+
+
 def _print(r: Reproduction) -> None:
     width = min(100, shutil.get_terminal_size((80, 24)).columns)
     for name in r.study.replaced:
         click.echo(f"Note: another queue runs under the name of {name}; these verdicts are not about the study.")
+    _print_cells(r, width)
     click.echo(verdict_text(r.verdicts, width))
     click.echo("")
     for line in textwrap.wrap(summary_text(r.verdicts), width):

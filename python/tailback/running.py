@@ -74,7 +74,8 @@ def jobs_of(study: Study, experiments: list[Experiment], mode: str, out: Path, s
     found = []
     for name, chosen in study.needs(experiments).items():
         runs = study.runs[name]
-        n = min(seeds, runs.seeds[mode]) if seeds and runs.seeds[mode] == 1 else seeds or runs.seeds[mode]
+        # One seed in every mode: there is nothing random in it.
+        n = 1 if set(runs.seeds.values()) == {1} else seeds or runs.seeds[mode]
         text = as_text(runs.scenario) if runs.scenario is not None else None
         known: dict[Path, float] = {}
         made = []

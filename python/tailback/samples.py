@@ -28,6 +28,8 @@ class Samples:
         default_factory=dict
     )
     failed: list[str] = field(default_factory=list)
+    #: what rules and figures have read from runs and will ask for again
+    memo: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def empty(cls) -> Samples:

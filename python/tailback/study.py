@@ -3,7 +3,7 @@
     study.toml         what it is: citation, question, set-up
     *.toml             scenarios, each of which runs alone
     experiments.toml   disciplines, sets of runs (a scenario and its axes), experiments that read them
-    published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates
+    published.toml     published numbers, each with where it is measured, a tolerance, and whether it gates; or tables
     statements.toml    published sentences, each with a rule
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
@@ -37,11 +37,17 @@ class Axis:
     paths: tuple[str, ...]
     #: mode -> label -> text given to the paths
     values: dict[str, dict[str, str]]
-    #: whether the labels are disciplines of the study
+    #: whether the labels are disciplines of the study, or pairs of a discipline and a transport
     disciplines: bool
+    #: label -> changes of its own, as `--set` takes them
+    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def labels(self, mode: str) -> list[str]:
         return list(self.values[mode])
+
+    def overrides(self, mode: str, label: str) -> list[str]:
+        """What a label changes in the scenario."""
+        return [*(f"{p}={self.values[mode][label]}" for p in self.paths), *self.changes.get(label, ())]
 
 
 @dataclass(frozen=True)
@@ -103,9 +109,13 @@ class Runs:
                     continue
                 overrides = list(self.set)
                 for a in free:
-                    overrides += [f"{p}={a.values[mode][named[a.name]]}" for p in a.paths]
+                    overrides += a.overrides(mode, named[a.name])
                 found.append(Point(named, overrides + list(case.set)))
         return found
+
+    def key_of(self, discipline: str) -> tuple[str, ...]:
+        """The labels of a discipline or pair, with the first label of every other axis."""
+        return tuple(discipline if a.disciplines else self.all_labels(a)[0] for a in self.axes)
 
     def all_labels(self, axis: Axis) -> list[str]:
         """Labels of an axis in any mode, in order."""
@@ -152,12 +162,17 @@ class Study:
     statements: list[dict]
     #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
     replaced: dict[str, dict] = field(default_factory=dict)
+    #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
+    pairs: dict[str, dict] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
         return self.about["title"]
 
     def discipline_title(self, name: str) -> str:
+        if name in self.pairs:
+            queue = self.pairs[name]["queue"]
+            return self.pairs[name]["title"] + (f" ({queue} replaced)" if queue in self.replaced else "")
         title = self.disciplines.get(name, {}).get("title", name)
         return f"{title} (replaced)" if name in self.replaced else title
 
@@ -226,15 +241,15 @@ def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -
         raise StudyError(f'there is no study "{name}"; {hint}known: {", ".join(names) or "none"}')
     about = _read(folder / "study.toml")
     plan = _parts(folder, "experiments", optional=False)
-    disciplines, runs_of, listed = {}, {}, []
+    disciplines, pairs, runs_of, listed = {}, {}, {}, []
     for file, part in plan:
-        for kind, into in (("discipline", disciplines), ("runs", runs_of)):
+        for kind, into in (("discipline", disciplines), ("pair", pairs), ("runs", runs_of)):
             for k, v in part.get(kind, {}).items():
                 if k in into:
                     raise StudyError(f"{file}: [{kind}.{k}] is declared twice, here and in another file")
-                into[k] = dict(v) if kind == "discipline" else (file, v)
+                into[k] = (file, v) if kind == "runs" else dict(v)
         listed += [(file, e) for e in part.get("experiment", [])]
-    published = [x for _, part in _parts(folder, "published") for x in part.get("number", [])]
+    published = [x for file, part in _parts(folder, "published") for x in _numbers(file, part)]
     statements = [x for _, part in _parts(folder, "statements") for x in part.get("statement", [])]
     replaced = dict(replace_disciplines or {})
     for k, queue in replaced.items():
@@ -243,12 +258,22 @@ def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -
         if "kind" not in queue:
             raise StudyError(f'discipline "{k}" needs a queue with a kind, such as {{ kind = "droptail" }}')
         disciplines[k]["queue"] = queue
-    runs = {k: _runs(folder, file, k, v, disciplines) for k, (file, v) in runs_of.items()}
+    runs = {k: _runs(folder, file, k, v, disciplines, pairs) for k, (file, v) in runs_of.items()}
     experiments = [_experiment(file, e, runs) for file, e in listed]
     for e, (file, _) in zip(experiments, listed, strict=True):
         if sum(x.id == e.id for x in experiments) > 1:
             raise StudyError(f"{file}: experiment {e.id} is declared twice")
-    return Study(about["id"], folder, about, disciplines, runs, experiments, published, statements, replaced)
+    return Study(about["id"], folder, about, disciplines, runs, experiments, published, statements, replaced, pairs)
+
+
+def _numbers(file: Path, part: dict) -> list[dict]:
+    """Published numbers of a file: one by one, or as tables of cells."""
+    from tailback import cells
+
+    try:
+        return [*part.get("number", []), *cells.numbers(part.get("cells", {}), str(file))]
+    except cells.CellError as e:
+        raise StudyError(str(e)) from e
 
 
 def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, dict]]:
@@ -271,10 +296,11 @@ def _read(path: Path, optional: bool = False) -> dict:
 
 
 _RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
+_AXIS = {"title", "unit", "paths", "disciplines", "buffer", "pairs", "roles", "with", *MODES}
 _EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not"}
 
 
-def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict) -> Runs:
+def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, pairs: dict) -> Runs:
     where = f"{file}, [runs.{name}]"
     _known(where, table, _RUNS)
     scenario, compute = None, table.get("compute", "")
@@ -290,8 +316,12 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict) -
         cases.append(Case(labels, tuple(c.get("set", [])), tuple(c.get("modes", MODES)), share))
     axes = []
     for axis, a in table.get("axis", {}).items():
-        _known(f"{where}, axis {axis}", a, {"title", "unit", "paths", "disciplines", "buffer", *MODES})
-        if "disciplines" in a:
+        _known(f"{where}, axis {axis}", a, _AXIS)
+        changes = {}
+        if "pairs" in a:
+            changes = _pairs(f"{where}, axis {axis}", a, disciplines, pairs)
+            values = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
+        elif "disciplines" in a:
             for d in a["disciplines"]:
                 if d not in disciplines:
                     raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
@@ -309,7 +339,8 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict) -
             unit = f" {a['unit']}" if a.get("unit") else ""
             values = {m: _labelled(a[m], unit) for m in MODES}
         paths = tuple(a.get("paths", ()))
-        axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, "disciplines" in a))
+        of_disciplines = "disciplines" in a or "pairs" in a
+        axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, of_disciplines, changes))
     return Runs(
         name=name,
         scenario=scenario,
@@ -324,6 +355,27 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict) -
         cost_s=float(table.get("cost_s", 0.0)),
         file=str(file),
     )
+
+
+def _pairs(where: str, axis: dict, disciplines: dict, pairs: dict) -> dict[str, tuple[str, ...]]:
+    """What each pair changes: its discipline's queue and its tables of other roles, key by key, at the roles' paths.
+
+    `roles` says where a role stands in the scenario; a role that has no paths there is not needed. `with` adds to a
+    pair's tables for this set of runs only.
+    """
+    found = {}
+    for name in axis["pairs"]:
+        if name not in pairs:
+            raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(pairs)}")
+        if pairs[name].get("queue") not in disciplines:
+            raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(disciplines)}")
+        more = axis.get("with", {}).get(name, {})
+        changes = []
+        for role, paths in axis["roles"].items():
+            table = disciplines[pairs[name]["queue"]]["queue"] if role == "queue" else pairs[name].get(role, {})
+            changes += [f"{p}.{k}={inline(v)}" for p in paths for k, v in {**table, **more.get(role, {})}.items()]
+        found[name] = tuple(changes)
+    return found
 
 
 def _labelled(values: Any, unit: str) -> dict[str, str]:

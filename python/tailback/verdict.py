@@ -62,6 +62,9 @@ class Verdict:
     note: str = ""
     reference: str = ""
     checks: list[Check] = field(default_factory=list)
+    #: of a cell of a published table: which table, and the class that says how it is judged
+    table: str = ""
+    grade: str = ""
 
     def as_dict(self) -> dict:
         return _plain(asdict(self))

@@ -81,7 +81,7 @@ def _axis_label(axis, name: str) -> str:
 
 
 def _line_title(d: Drawing, axis: str, label: str) -> str:
-    if label in d.study.disciplines:
+    if label in d.study.disciplines or label in d.study.pairs:
         return d.title(label)
     for runs, _ in d.points():
         for a in runs.axes:
@@ -91,6 +91,6 @@ def _line_title(d: Drawing, axis: str, label: str) -> str:
 
 
 def _panel_title(d: Drawing, axis, label: str) -> str:
-    if label in d.study.disciplines:
+    if label in d.study.disciplines or label in d.study.pairs:
         return d.title(label)
     return f"{axis.title} {label} {axis.unit}".strip() if axis is not None else label

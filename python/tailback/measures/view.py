@@ -108,11 +108,15 @@ class RunView:
         return list(dict.fromkeys(self.flows.get("group", np.array([])).tolist()))
 
     def has(self, klass: str) -> bool:
+        if klass.isdigit() and klass not in self.classes:
+            return 1 <= int(klass) <= len(self.flows.get("group", ()))
         return klass == "all" or klass in self.classes
 
     def of(self, klass: str) -> np.ndarray:
-        """Which rows of `flows` belong to a class."""
+        """Which rows of `flows` belong to a class: a group, `all`, or the number of one flow, from 1."""
         groups = self.flows["group"]
+        if klass.isdigit() and klass not in self.classes:
+            return np.arange(len(groups)) == int(klass) - 1
         return np.ones(len(groups), bool) if klass == "all" else groups == klass
 
     def goodput(self, klass: str = "all") -> np.ndarray:
