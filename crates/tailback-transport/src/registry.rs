@@ -15,6 +15,7 @@ pub static MODELS: &[&Model] = &[
     &real::params::GENERIC,
     &real::params::JACOBSON_KARELS,
     &real::params::DECBIT,
+    &real::params::PACKET_PAIR,
 ];
 
 /// Whether a transport of this name is a connection.

@@ -1,9 +1,9 @@
-//! The sources of the REAL simulator, spoken to packet by packet: the checks spec sections 2.6 to 2.10 name.
+//! The sources of the REAL simulator, spoken to packet by packet: the checks spec sections 2.6 to 2.11 name.
 
 use tailback_base::model::{Model, Settings};
 use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
 use tailback_transport::path::Path;
-use tailback_transport::real::params::{DECBIT, GENERIC, JACOBSON_KARELS};
+use tailback_transport::real::params::{DECBIT, GENERIC, JACOBSON_KARELS, PACKET_PAIR};
 use tailback_transport::registry::Connection;
 use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, SackBlocks, Segment, Transmit};
 
@@ -74,7 +74,7 @@ impl Talk {
         self.ack_with(t, next, echo, Flags::NONE)
     }
 
-    /// Let time go on to `t`; what goes out on the way, with its time.
+    /// Let time go on to `t`; what goes out on the way, with its time. For a source that paces, see [`Talk::paced`].
     fn until(&mut self, t: f64) -> Vec<(f64, Vec<i64>)> {
         let mut out = vec![];
         while let Some(due) = self.source.next_timeout().filter(|d| d.seconds() <= t) {
@@ -87,6 +87,38 @@ impl Talk {
         }
         self.now = t;
         out
+    }
+
+    /// The same for a source that paces; times to a millisecond.
+    fn paced(&mut self, t: f64) -> Vec<(f64, Vec<i64>)> {
+        let mut out = vec![];
+        loop {
+            let now = Time::from_seconds(self.now);
+            let mut sent = vec![];
+            let slot = loop {
+                match self.source.poll_transmit(now) {
+                    Transmit::Segment(s) => {
+                        let again = s.flags.has(Flags::RETRANSMISSION);
+                        sent.push(if again { -(s.seq as i64) - 1 } else { s.seq as i64 });
+                    }
+                    Transmit::NotBefore(slot) => break slot,
+                    Transmit::Idle => break Time::NEVER,
+                }
+            };
+            if !sent.is_empty() {
+                out.push(((self.now * 1e3).round() / 1e3, sent));
+            }
+            let timer = self.source.next_timeout().unwrap_or(Time::NEVER);
+            let next = slot.min(timer);
+            if next.seconds() > t {
+                self.now = t;
+                return out;
+            }
+            self.now = next.seconds();
+            if timer <= next {
+                self.source.on_timeout(next, &mut self.heard);
+            }
+        }
     }
 
     fn probe(&self, name: &str) -> f64 {
@@ -305,6 +337,90 @@ fn decbit_sends_capable_packets_and_falls_to_one_on_a_timeout() {
     assert_eq!(s.ecn, Ecn::NotEct);
 }
 
+/// A path of 1 s whose Fair Queueing bottleneck serves this conversation every 0.2 s.
+fn started(values: &[(&str, &str)]) -> Talk {
+    let mut t = bulk(&PACKET_PAIR, values);
+    assert_eq!(t.sends(), [0, 1]);
+    // One answer is no gap: still only the first pair is out.
+    assert_eq!(t.ack(1.0, 1, 0), [0i64; 0]);
+    t
+}
+
+#[test]
+fn packet_pair_reads_its_rate_from_the_first_pair_and_fills_the_bottleneck() {
+    let mut t = started(&[("setpoint", "2"), ("wmax", "20")]);
+    // mu = 5, P = T = 1, nothing outstanding: lam = 5 + 2 / 1, and the pacer begins at once.
+    assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
+    assert_eq!((t.probe("probe_gap"), t.probe("queue_est")), (0.2, 0.0));
+    assert!((t.probe("send_gap") - 1.0 / 7.0).abs() < 1e-9);
+    // Then a pair every 2/7 s.
+    let pairs = t.paced(2.1);
+    assert_eq!(pairs, [(1.486, vec![4, 5]), (1.771, vec![6, 7]), (2.057, vec![8, 9])]);
+    // The next gap comes with 7 outstanding beyond the two just answered: n = 6 - 5 x 1, lam = 5 + (2 - 1) / 1.2.
+    t.ack(2.4, 3, 2);
+    t.paced(2.59);
+    assert_eq!(t.probe("outstanding"), 9.0);
+    t.ack(2.6, 4, 3);
+    assert!((t.probe("queue_est") - 3.0).abs() < 1e-6, "{}", t.probe("queue_est"));
+    assert!((1.0 / t.probe("send_gap") - (5.0 - 1.0 / 1.2)).abs() < 1e-6);
+}
+
+#[test]
+fn a_blocked_pair_goes_when_there_is_room() {
+    let mut t = started(&[("wmax", "5")]);
+    // Two outstanding, then four: a fifth alone is no pair.
+    assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
+    assert_eq!(t.paced(9.0).first(), Some(&(1.4, vec![4, 5])));
+    let mut t = started(&[("wmax", "5")]);
+    t.ack(1.2, 2, 1);
+    t.paced(2.0);
+    assert_eq!(t.probe("outstanding"), 4.0);
+    // One answer makes room for a pair: 3 + 2 fill the odd window.
+    assert_eq!(t.ack(2.2, 3, 2), [6, 7]);
+    assert_eq!(t.ack(2.4, 4, 3), [0i64; 0]);
+}
+
+#[test]
+fn a_lost_packet_takes_a_slot_and_its_pair_tells_nothing() {
+    let mut t = started(&[("wmax", "4"), ("setpoint", "0")]);
+    assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
+    t.paced(2.0);
+    assert_eq!(t.probe("outstanding"), 4.0);
+    // 2 is lost, and 3 arrives out of order: no gap. The window has room for one packet, which is no pair.
+    assert_eq!(t.ack(2.4, 2, 3), [0i64; 0]);
+    assert_eq!(t.probe("probe_gap"), 0.2);
+    // Its timer: twice the smoothed round trip of 2.5775 s after it left.
+    let again = t.paced(7.0);
+    assert_eq!(again.first().map(|x| x.1.clone()), Some(vec![-3]), "{again:?}");
+    // 2 moves the next expected past 3: still no gap.
+    t.ack(7.5, 4, 2);
+    assert_eq!(t.probe("probe_gap"), 0.2);
+}
+
+#[test]
+fn a_first_pair_that_tells_nothing_is_followed_by_another() {
+    let mut t = bulk(&PACKET_PAIR, &[("wmax", "20")]);
+    assert_eq!(t.sends(), [0, 1]);
+    // 0 is lost; it goes out again at once when its timer expires.
+    t.ack(1.2, 0, 1);
+    assert_eq!(t.until(6.5), [(6.0, vec![-1])]);
+    assert_eq!(t.ack(7.0, 2, 0), [2, 3]);
+    assert!(t.probe("probe_gap").is_nan());
+    t.ack(8.0, 3, 2);
+    assert_eq!(t.ack(8.5, 4, 3), [4, 5]);
+    assert_eq!(t.probe("service_gap"), 0.5);
+}
+
+#[test]
+fn without_gaps_the_rate_falls_to_a_packet_a_round_trip() {
+    let mut t = started(&[("wmax", "60"), ("setpoint", "2"), ("silence", "3.9"), ("beta", "20")]);
+    t.ack(1.2, 2, 1);
+    // At the rate of 7/s until 3.9 round trips of 1 s after the last gap, then a pair every 2 s.
+    let at: Vec<f64> = t.paced(9.0).iter().map(|p| p.0).collect();
+    assert_eq!(at.len(), 13 + 2, "{at:?}");
+    assert_eq!(at[12..], [4.914, 6.914, 8.914]);
+}
+
 #[test]
 fn a_write_is_a_packet_and_the_end_is_told() {
     let [mut source, _] = ends(&GENERIC, &[("wmax", "5")], &Path::default());
@@ -336,7 +452,7 @@ fn a_write_is_a_packet_and_the_end_is_told() {
 /// An acknowledgement that fits nothing changes nothing.
 #[test]
 fn nonsense_is_ignored() {
-    for model in [&GENERIC, &JACOBSON_KARELS, &DECBIT] {
+    for model in [&GENERIC, &JACOBSON_KARELS, &DECBIT, &PACKET_PAIR] {
         let mut t = bulk(model, &[]);
         let first = t.sends().len() as u64;
         t.ack(0.1, first + 1, 0);

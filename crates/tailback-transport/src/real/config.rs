@@ -1,7 +1,8 @@
 //! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
 
+use super::fuzzy::Rules;
 use super::params;
-use tailback_base::model::Settings;
+use tailback_base::model::{Settings, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
 
@@ -35,6 +36,7 @@ pub enum Kind {
     Generic,
     DecBit(DecBitConfig),
     JacobsonKarels(JacobsonKarelsConfig),
+    PacketPair(PacketPairConfig),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +60,44 @@ pub struct JacobsonKarelsConfig {
     pub deviation_gain: f64,
     pub k: f64,
     pub first_samples: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PacketPairConfig {
+    /// Packets.
+    pub setpoint: f64,
+    /// n is taken from the round trip, not from what is outstanding.
+    pub queue_from_rtt: bool,
+    /// The rate is computed no more often than this, round trips.
+    pub control_round_trips: f64,
+    /// Without a gap for this long, round trips, the rate falls.
+    pub silence: f64,
+    pub alpha: Rules,
+    pub filter: Rules,
+}
+
+fn rules(s: &Settings, name: &str) -> Result<Rules, Refusal> {
+    let three = |key: String| -> Result<[f64; 3], Refusal> {
+        let values: Vec<f64> = s
+            .list(&key)
+            .iter()
+            .filter_map(|v| if let Value::Real(x) = v { Some(*x) } else { None })
+            .collect();
+        <[f64; 3]>::try_from(values.as_slice()).map_err(|_| {
+            let problem = format!("{key} has {} values", values.len());
+            Refusal::new(problem, "give three: for low, middle and high")
+        })
+    };
+    let (peaks, outputs) = (three(format!("{name}_peaks"))?, three(format!("{name}_outputs"))?);
+    if peaks[0] < peaks[1] && peaks[1] < peaks[2] {
+        Ok(Rules { peaks, outputs })
+    } else {
+        let problem = format!("{name}_peaks {}, {}, {} do not rise", peaks[0], peaks[1], peaks[2]);
+        Err(Refusal::new(
+            problem,
+            "give three rising numbers, such as [0, 0.3, 0.6]",
+        ))
+    }
 }
 
 impl Config {
@@ -86,12 +126,21 @@ impl Config {
                 k: s.real("k"),
                 first_samples: s.count("first_samples") as u32,
             })
+        } else if name == params::PACKET_PAIR.name {
+            Kind::PacketPair(PacketPairConfig {
+                setpoint: s.real("setpoint"),
+                queue_from_rtt: s.text("queue_est") == "rtt",
+                control_round_trips: if s.text("control_every") == "2rtt" { 2.0 } else { 0.0 },
+                silence: s.real("silence"),
+                alpha: rules(s, "alpha")?,
+                filter: rules(s, "filter")?,
+            })
         } else if name == params::GENERIC.name {
             Kind::Generic
         } else {
             return Err(Refusal::new(
                 format!("\"{name}\" is no source of the REAL simulator"),
-                "give \"generic\", \"jacobson-karels\" or \"decbit\"",
+                "give \"generic\", \"jacobson-karels\", \"decbit\" or \"packet-pair\"",
             ));
         };
         let (packet, header) = (s.count("packet") as u32, s.count("header") as u32);

@@ -24,9 +24,11 @@ mod backlog;
 pub mod config;
 pub mod core;
 mod decbit;
+mod fuzzy;
 mod generic;
 mod jacobson_karels;
 mod outstanding;
+mod packet_pair;
 pub mod params;
 mod sink;
 mod source;
@@ -48,6 +50,7 @@ pub fn new_pair(cfg: &Arc<Config>, path: &Path) -> [Box<dyn Endpoint>; 2] {
     let source: Box<dyn Endpoint> = match &cfg.kind {
         Kind::Generic => Box::new(Source::new(core(), generic::Generic::new(cfg, base))),
         Kind::DecBit(own) => Box::new(Source::new(core(), decbit::DecBit::new(cfg, own, base))),
+        Kind::PacketPair(own) => Box::new(Source::new(core(), packet_pair::PacketPair::new(cfg, own, path, base))),
         Kind::JacobsonKarels(own) => Box::new(Source::new(
             core(),
             jacobson_karels::JacobsonKarels::new(cfg, own, base),

@@ -109,6 +109,33 @@ pub static DECBIT: Model = Model {
     probes: WINDOW_PROBES,
 };
 
+const KESHAV_LAW: &str = "Keshav 1991, 1994";
+const THREE: Kind = Kind::List(&Kind::Real { min: 0.0, max: 1.0 });
+
+#[rustfmt::skip]
+pub static PACKET_PAIR: Model = Model {
+    name: "packet-pair",
+    family: "transport",
+    title: "Packet-pair rate control",
+    summary: "Sends pairs of packets and reads from the gap between their acknowledgements the rate a Fair Queueing \
+              bottleneck gives this conversation; paces the pairs so that the bottleneck holds a few of its packets. \
+              Made for `fq` queues: behind a FIFO the gap tells the rate of the line.",
+    source: "Keshav 1991, chapter 6; Keshav 1994",
+    params: packet_timer_params!(window: 2, "60", "No more than this is outstanding, whatever the rate says, packets.";
+        Param::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5", "Packets the bottleneck is to hold.", KESHAV),
+        Param::new("queue_est", Kind::Choice(&["outstanding", "rtt"]), "outstanding",
+            "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the first.", KESHAV_LAW),
+        Param::new("control_every", Kind::Choice(&["probe", "2rtt"]), "probe",
+            "The rate is computed at every gap, or at most once in two round trips.", KESHAV),
+        Param::new("silence", Kind::Real { min: 1.0, max: 1e6 }, "4",
+            "After so many round trips without a gap the rate is one packet a round trip.", ""),
+        Param::new("alpha_peaks", THREE, "[0, 0.3, 0.6]", "Smoothed errors that are fully low, middle and high.", ""),
+        Param::new("alpha_outputs", THREE, "[0.9, 0.5, 0.1]", "Weight of the past gaps at these.", ""),
+        Param::new("filter_peaks", THREE, "[0, 0.2, 0.4]", "Changes of the error that are fully low, middle and high.", ""),
+        Param::new("filter_outputs", THREE, "[0.1, 0.5, 0.9]", "Weight of the past errors at these.", "")),
+    probes: PACKET_PAIR_PROBES,
+};
+
 const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
     ProbeDef {
         name,
@@ -136,4 +163,16 @@ pub const JACOBSON_KARELS_PROBES: &[ProbeDef] = &[
     probe("deviation", "s", "smoothed mean deviation of the round-trip time"),
     probe("rto", "s", "retransmission timeout, backoff included"),
     OUTSTANDING,
+];
+
+pub const PACKET_PAIR_PROBES: &[ProbeDef] = &[
+    WIN,
+    RTT,
+    probe("rto", "s", "retransmission timeout, without backoff"),
+    OUTSTANDING,
+    probe("probe_gap", "s", "gap between the acknowledgements of the last pair"),
+    probe("service_gap", "s", "estimate of that gap"),
+    probe("send_gap", "s", "inverse of the sending rate"),
+    probe("alpha", "1", "weight of the past in the last estimate"),
+    probe("queue_est", "packets", "packets believed to wait at the bottleneck"),
 ];

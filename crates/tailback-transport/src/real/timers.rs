@@ -122,4 +122,9 @@ impl PacketTimers {
         }
         None
     }
+
+    /// Whether something is to be sent again.
+    pub fn has_due(&self) -> bool {
+        self.due > 0
+    }
 }

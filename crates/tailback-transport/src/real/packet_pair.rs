@@ -1,0 +1,290 @@
+//! The packet-pair source with the control-theoretic rate law (PP_CTH).
+//!
+//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data leave in pairs, back to back. Where a Fair
+//! Queueing switch is the bottleneck it lets the two go one round of service apart, so the gap between their
+//! acknowledgements is the inverse of the rate this conversation gets. The source estimates that gap ([`super::fuzzy`]),
+//! and paces its pairs so that the bottleneck holds `setpoint` of its packets in about one round trip:
+//!
+//! ```text
+//! mu  = 1 / G                               rate of service, packets/s
+//! n   = max(0, S - mu P)                    packets believed to wait at the bottleneck
+//! lam = mu + (setpoint - n) / T             held between 1/T and the rate of the host's own line
+//! next pair 2 / lam after this one
+//! ```
+//!
+//! S is the number of packets sent and not known to have arrived, P the round trip of the very first packet, never
+//! updated, T that of the first packet of this pair. A window limit `wmax` stands on top; a source it blocks sends at once
+//! when an acknowledgement makes room. With `queue_est = "rtt"`, n = mu (T - P) instead.
+//!
+//! A gap is discarded when either packet was sent again, when the acknowledgements came out of order, or when either did
+//! not move the next packet expected. Lost packets are found by a timer each ([`super::timers`]) and take the next slot of
+//! the pacer before new data, one packet, no probe. A loss changes neither estimate nor window.
+//!
+//! Not stated there and chosen here: after `silence` round trips without a gap the rate is 1/T until there is one; where
+//! only one packet waits it goes alone, half a slot; while the first pair is out nothing else goes, and when it yields no
+//! gap another first pair follows.
+//!
+//! The published table of scenario 1 has the longer delay at the source whose first probe was not delayed; this law gives
+//! it to the other one, since an overestimate of P makes n too small and the queue longer.
+//!
+//! State: the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
+
+use super::config::{Config, PacketPairConfig};
+use super::core::{Ack, Core};
+use super::fuzzy::GapEstimator;
+use super::outstanding::Role;
+use super::params::PACKET_PAIR_PROBES;
+use super::source::Control;
+use super::timers::PacketTimers;
+use crate::endpoint::Transmit;
+use crate::path::Path;
+use tailback_base::{Duration, ProbeDef, Time};
+
+/// The first packet of a pair was acknowledged.
+#[derive(Clone, Copy)]
+struct Half {
+    number: u64,
+    at: Time,
+    /// Its round trip, seconds.
+    rtt: f64,
+}
+
+pub struct PacketPair {
+    own: PacketPairConfig,
+    wmax: u32,
+    timers: PacketTimers,
+    /// None before the first gap.
+    estimate: Option<GapEstimator>,
+    /// The first pair that is out, by its second packet.
+    first_pair: Option<u64>,
+    half: Option<Half>,
+    /// The second packet of a pair goes next.
+    second: bool,
+    /// P and T, seconds.
+    propagation: f64,
+    round_trip: f64,
+    probed: Time,
+    controlled: Time,
+    /// Packets/s.
+    rate: f64,
+    /// The last slot, and how many packets it held.
+    slot: Time,
+    slot_packets: f64,
+    /// A slot came and the window did not let it be used.
+    blocked: bool,
+    /// The last gap, seconds, and the queue it made us believe in, packets.
+    gap: f64,
+    queue: f64,
+    /// The least gap the path can show, seconds, and the rate of the host's line, packets/s.
+    least_gap: f64,
+    line_rate: f64,
+}
+
+impl PacketPair {
+    pub fn new(cfg: &Config, own: &PacketPairConfig, path: &Path, base: Duration) -> PacketPair {
+        let bits = f64::from(cfg.packet + cfg.header) * 8.0;
+        PacketPair {
+            own: *own,
+            wmax: cfg.wmax,
+            timers: PacketTimers::new(cfg, base),
+            estimate: None,
+            first_pair: None,
+            half: None,
+            second: false,
+            propagation: f64::NAN,
+            round_trip: f64::NAN,
+            probed: Time::ZERO,
+            controlled: Time::ZERO,
+            rate: f64::NAN,
+            slot: Time::ZERO,
+            slot_packets: 0.0,
+            blocked: false,
+            gap: f64::NAN,
+            queue: f64::NAN,
+            // A gap of nothing would be a rate without end.
+            least_gap: (bits / path.fastest_line()).max(1e-9),
+            line_rate: path.first_line() / bits,
+        }
+    }
+
+    /// The two acknowledgements of a pair came `gap` seconds apart; the first took `rtt` seconds.
+    fn probe(&mut self, gap: f64, rtt: f64, core: &Core, now: Time) {
+        self.gap = gap.max(self.least_gap);
+        self.round_trip = rtt;
+        self.probed = now;
+        let started = self.estimate.is_some();
+        let gap = self.gap;
+        let estimate = self
+            .estimate
+            .get_or_insert_with(|| GapEstimator::new(self.own.alpha, self.own.filter, gap));
+        if started {
+            estimate.update(gap);
+            let wait = self.own.control_round_trips * self.round_trip;
+            if now.since(self.controlled).seconds() < wait {
+                return;
+            }
+        } else {
+            self.propagation = rtt;
+        }
+        self.controlled = now;
+        let mu = 1.0 / estimate.gap();
+        let in_path = core.in_network() as f64;
+        let queue = if self.own.queue_from_rtt {
+            mu * (self.round_trip - self.propagation)
+        } else {
+            in_path - mu * self.propagation
+        };
+        self.queue = queue.max(0.0);
+        let rate = mu + (self.own.setpoint - self.queue) / self.round_trip;
+        self.rate = rate.min(self.line_rate).max(1.0 / self.round_trip);
+    }
+
+    /// The present rate, packets/s.
+    fn rate_at(&self, now: Time) -> f64 {
+        if now.since(self.probed).seconds() > self.own.silence * self.round_trip {
+            1.0 / self.round_trip
+        } else {
+            self.rate
+        }
+    }
+
+    /// When the next slot comes.
+    fn next_slot(&self, now: Time) -> Time {
+        self.slot + Duration::from_seconds(self.slot_packets / self.rate_at(now))
+    }
+
+    fn use_slot(&mut self, packets: f64, now: Time) {
+        (self.slot, self.slot_packets, self.blocked) = (now, packets, false);
+    }
+
+    fn send(&mut self, role: Role, core: &mut Core, now: Time) -> Transmit {
+        let number = core.sent.end();
+        match core.fresh(role, now) {
+            Some(s) => {
+                self.timers.start(number, core, now);
+                Transmit::Segment(s)
+            }
+            None => Transmit::Idle,
+        }
+    }
+
+    /// A pair, or a packet alone if no other waits; none if the window has no room.
+    fn send_new(&mut self, core: &mut Core, now: Time) -> Transmit {
+        let packets = 1 + usize::from(core.backlog.has_two(core.cfg.packet));
+        if core.in_network() + packets > self.wmax as usize {
+            self.blocked = true;
+            return Transmit::Idle;
+        }
+        self.use_slot(packets as f64, now);
+        if packets == 1 {
+            return self.send(Role::Single, core, now);
+        }
+        self.second = true;
+        if self.estimate.is_none() {
+            self.first_pair = Some(core.sent.end() + 1);
+        }
+        self.send(Role::First, core, now)
+    }
+}
+
+impl Control for PacketPair {
+    const PROBES: &'static [ProbeDef] = PACKET_PAIR_PROBES;
+
+    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+        self.timers.on_ack(a, core, now);
+        let una = core.sent.una();
+        if let Some(p) = a.mover
+            && !p.again
+            && una == a.answered + 1
+        {
+            let rtt = now.since(p.first_sent).seconds();
+            match (p.role, self.half.take()) {
+                (Role::First, _) => {
+                    self.half = Some(Half {
+                        number: a.answered,
+                        at: now,
+                        rtt,
+                    });
+                }
+                (Role::Second, Some(h)) if h.number + 1 == a.answered => {
+                    let starting = self.estimate.is_none();
+                    self.probe(now.since(h.at).seconds(), h.rtt, core, now);
+                    if starting {
+                        // The pacer begins at once.
+                        (self.first_pair, self.slot_packets) = (None, 0.0);
+                    }
+                }
+                _ => {}
+            }
+        } else {
+            self.half = None;
+        }
+        if self.first_pair.is_some_and(|second| second < una) {
+            self.first_pair = None;
+        }
+    }
+
+    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
+        if std::mem::take(&mut self.second) {
+            return self.send(Role::Second, core, now);
+        }
+        if self.estimate.is_none() {
+            if let Some(s) = self.timers.resend(core, now) {
+                return Transmit::Segment(s);
+            }
+            if self.first_pair.is_some() || core.backlog.is_empty() {
+                return Transmit::Idle;
+            }
+            return self.send_new(core, now);
+        }
+        let resend = self.timers.has_due();
+        if !resend && core.backlog.is_empty() {
+            return Transmit::Idle;
+        }
+        let slot = self.next_slot(now);
+        if now < slot && !self.blocked {
+            return Transmit::NotBefore(slot);
+        }
+        if resend && let Some(s) = self.timers.resend(core, now) {
+            self.use_slot(1.0, now);
+            return Transmit::Segment(s);
+        }
+        if core.backlog.is_empty() {
+            return Transmit::Idle;
+        }
+        self.send_new(core, now)
+    }
+
+    fn deadline(&self) -> Time {
+        self.timers.earliest()
+    }
+
+    fn on_timer(&mut self, core: &mut Core, now: Time) {
+        self.timers.expire(core, now);
+    }
+
+    fn window(&self) -> f64 {
+        // The rate holds it back unless the window does.
+        if self.blocked { f64::from(self.wmax) } else { 0.0 }
+    }
+
+    fn round_trip(&self) -> Duration {
+        Duration::from_seconds(self.timers.rtt())
+    }
+
+    fn read(&self, core: &Core, probe: &str) -> f64 {
+        let estimate = self.estimate.as_ref();
+        match probe {
+            "win" => f64::from(self.wmax),
+            "rtt" => self.timers.rtt(),
+            "rto" => self.timers.timeout(&core.cfg),
+            "outstanding" => core.in_network() as f64,
+            "probe_gap" => self.gap,
+            "service_gap" => estimate.map_or(f64::NAN, GapEstimator::gap),
+            "send_gap" => 1.0 / self.rate,
+            "alpha" => estimate.map_or(f64::NAN, GapEstimator::alpha),
+            "queue_est" => self.queue,
+            _ => f64::NAN,
+        }
+    }
+}
