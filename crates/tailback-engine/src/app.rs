@@ -4,7 +4,7 @@
 //! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic`]) are applications;
 //! so is anything a user writes, such as a server farm with a million short connections.
 
-use tailback_base::{FlowId, Request, Stream, Time};
+use tailback_base::{Duration, FlowId, Request, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
 /// The two ends of a flow.
@@ -56,6 +56,8 @@ pub trait Net {
     fn close(&mut self, flow: FlowId, side: Side);
     /// Send a datagram of this size on the wire, of which `header` bytes are no payload.
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32);
+    /// A burst of a flow, of so much payload in bytes, is acknowledged to its last byte: count it and the time it took.
+    fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration);
     /// Change the destination label of a flow: packets that reach a queue from now on carry it.
     fn relabel(&mut self, flow: FlowId, label: u32);
     /// Call me again at this instant (replaces an earlier wish).

@@ -1,8 +1,10 @@
 //! A flow: its ends, its way through the network, and what is counted of it.
 
 use crate::app::Ends;
+use crate::bursts::BurstStats;
 use crate::histogram::Histogram;
 use crate::packet::Keys;
+use crate::settling::{Settled, Settling, UNMEASURED};
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::SenderReport;
 
@@ -68,6 +70,10 @@ pub struct FlowStats {
     pub datagrams: u64,
     /// Data packets that reached the destination and were retransmissions.
     pub repeats: u64,
+    /// Bursts that ended, of a source that sends such.
+    pub bursts: Option<Box<BurstStats>>,
+    /// How soon the flow gets the rate reserved for it, if the scenario asks.
+    pub settling: Option<Box<Settling>>,
 }
 
 /// The totals of a flow at one instant; differences give rates over an interval.
@@ -85,6 +91,8 @@ pub struct Snapshot {
     pub marked: u64,
     pub delay_sum: f64,
     pub delay_count: u64,
+    /// Of the interval that ends at the snapshot.
+    pub settled: Settled,
 }
 
 impl Flow {
@@ -110,6 +118,7 @@ impl Flow {
             dropped: self.stats.dropped,
             marked: self.stats.marked,
             delay_count: d.count(),
+            settled: UNMEASURED,
             delay_sum: if d.count() == 0 {
                 0.0
             } else {
@@ -149,5 +158,6 @@ pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
         marked: a.marked - b.marked,
         delay_sum: a.delay_sum - b.delay_sum,
         delay_count: a.delay_count - b.delay_count,
+        settled: a.settled,
     }
 }

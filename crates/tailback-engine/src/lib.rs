@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod books;
+pub mod bursts;
 pub mod event;
 pub mod flow;
 pub mod histogram;
@@ -21,6 +22,7 @@ pub mod ring;
 pub mod route;
 pub mod run;
 pub mod scenario;
+pub mod settling;
 pub mod sim;
 pub mod spec;
 pub mod traffic;

@@ -12,6 +12,7 @@ use crate::packet::{Keys, SimPacket};
 use crate::port::{Explicit, Fused, Port, Queue};
 use crate::record::Recorder;
 use crate::route::{Arc, Router};
+use crate::settling::Settling;
 use crate::sim::{AppSlot, EdgeSlot, Sim, Tick};
 use crate::spec::Impairment;
 use std::cmp::Ordering;
@@ -99,6 +100,7 @@ struct FlowDef {
     app: Option<AppDef>,
     aggregate: u32,
     weight: f64,
+    settling: Option<Box<Settling>>,
 }
 
 struct AppDef {
@@ -222,6 +224,7 @@ impl Network {
             app: None,
             aggregate: 0,
             weight: 1.0,
+            settling: None,
         });
         FlowHandle((self.flows.len() - 1) as u32)
     }
@@ -241,6 +244,11 @@ impl Network {
             stop,
             listens,
         });
+    }
+
+    /// Measure how soon the flow gets a reserved rate in each interval.
+    pub fn measure(&mut self, flow: FlowHandle, meter: Settling) {
+        self.flows[flow.0 as usize].settling = Some(Box::new(meter));
     }
 
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: u32) {
@@ -434,7 +442,10 @@ impl Network {
                 watched: false,
                 declared: true,
                 opened: Time::ZERO,
-                stats: FlowStats::default(),
+                stats: FlowStats {
+                    settling: def.settling,
+                    ..FlowStats::default()
+                },
             };
             if let Some(a) = def.app {
                 flow.app = sim.apps.len() as u32;

@@ -1,10 +1,13 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
+use crate::app::Application;
+use crate::bursts::Bursts;
 use crate::network::{Built, Direction, Network, QueueChoice, Transport};
 use crate::packet::{MAX_TIME, SimPacket};
 use crate::port::Queue;
 use crate::record::{Recorder, Series, Source};
 use crate::results::outcome::{Frame, Outcome};
+use crate::settling::Settling;
 use crate::spec::{AccessSpec, DirectionSpec, GroupSpec, Impairment, Instants, RecordSpec, Sampling, Spec, Target};
 use crate::traffic::{self, Pattern, Sizes};
 use std::collections::HashMap;
@@ -216,8 +219,17 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
         net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
-        let source = traffic::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection.is_some());
-        net.feed(flow, Box::new(source), start, stop, false);
+        let (source, listens): (Box<dyn Application>, bool) = if g.traffic.model.name == "bursts" {
+            let segment = connection.as_ref().map_or(1, Connection::segment_bytes);
+            (Box::new(bursts(&g.traffic, i, segment)), true)
+        } else {
+            let source = traffic::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection.is_some());
+            (Box::new(source), false)
+        };
+        net.feed(flow, source, start, stop, listens);
+        if let Some(m) = &g.meter {
+            net.measure(flow, Settling::from_settings(m, i));
+        }
     }
     Ok(())
 }
@@ -275,6 +287,16 @@ fn pattern(s: &Settings, i: u32) -> Pattern {
         },
         _ => Pattern::Bulk,
     }
+}
+
+/// The source of flow `i` of a group that sends bursts; a full segment carries `segment` bytes.
+fn bursts(s: &Settings, i: u32, segment: u32) -> Bursts {
+    let size = match nth(s, "size", i) {
+        Value::Size(Size::Packets(n)) => n.saturating_mul(u64::from(segment)),
+        Value::Size(Size::Bytes(n)) => *n,
+        _ => u64::from(segment),
+    };
+    Bursts::new(size, s.time("mean_think"), s.text("distribution") == "exponential")
 }
 
 /// One instant a flow.

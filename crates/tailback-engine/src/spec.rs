@@ -100,6 +100,8 @@ pub struct GroupSpec {
     pub traffic: Settings,
     /// A model of family `sizes`: what datagram sources draw their packet sizes from.
     pub sizes: Settings,
+    /// A model of family `meter`, if wanted.
+    pub meter: Option<Settings>,
     pub start: Instants,
     /// When the flow stops producing data; without it, at the end of the run.
     pub stop: Option<Instants>,

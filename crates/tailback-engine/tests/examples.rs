@@ -202,3 +202,24 @@ fn qsdrr_victims() {
     assert!(bottleneck(&drr)("dropped_packets") < drops);
     assert!(group(&drr, "bulk")("goodput_bps_sd") < flows("goodput_bps_sd"));
 }
+
+#[test]
+fn bursts() {
+    let tail = example("bursts", &[]);
+    let shared = example(
+        "bursts",
+        &[r#"link.bottleneck.queue={ kind = "qsdrr", buffer = "50 packets" }"#],
+    );
+    let (t, s) = (group(&tail, "users"), group(&shared, "users"));
+    near(t("burst_time_mean_s"), 4.5, 0.1);
+    near(t("burst_time_max_s"), 10.0, 1.0);
+    near(s("burst_time_mean_s"), 4.3, 0.1);
+    near(s("burst_time_max_s"), 8.0, 1.0);
+    // The closed loop, less the bursts under way at the end.
+    near(
+        t("bursts") * (t("burst_time_mean_s") + 2.0),
+        80.0 * 200.0,
+        0.04 * 80.0 * 200.0,
+    );
+    assert!(t("burst_time_mean_s") > 4.14 && s("burst_time_mean_s") > 4.14);
+}

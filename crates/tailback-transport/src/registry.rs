@@ -41,6 +41,14 @@ impl Connection {
         })
     }
 
+    /// Payload of a full segment, bytes.
+    pub fn segment_bytes(&self) -> u32 {
+        match self {
+            Connection::Tcp(c) => c.payload,
+            Connection::Real(c) => c.packet.saturating_sub(c.header).max(1),
+        }
+    }
+
     /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
     /// to chance is drawn from `rng`.
     pub fn ends(&self, path: impl FnOnce() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {

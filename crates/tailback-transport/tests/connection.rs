@@ -379,7 +379,11 @@ fn a_given_idle_time_replaces_the_rto() {
 /// A window of one segment empties the network at each ACK; that is no rest, and slow start goes on.
 #[test]
 fn a_sender_that_has_more_to_send_does_not_rest() {
-    let cfg = config(&[("initial_window", "1 packets"), ("idle_after", "0s"), ("delayed_ack", "1")]);
+    let cfg = config(&[
+        ("initial_window", "1 packets"),
+        ("idle_after", "0s"),
+        ("delayed_ack", "1"),
+    ]);
     let mut p = Path::new(&cfg, 50);
     p.sender.write(Amount::Unlimited, Time::ZERO);
     p.run(1.05, &mut pass);

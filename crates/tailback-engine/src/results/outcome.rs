@@ -1,5 +1,6 @@
 //! The tables of one run.
 
+use crate::bursts::BurstStats;
 use crate::flow::{Flow, Snapshot, since};
 use crate::histogram::Histogram;
 use crate::record::{Fate, Recorder};
@@ -30,7 +31,7 @@ pub struct Outcome {
     pub engine: EngineCounters,
 }
 
-pub static FLOWS: [ColumnDef; 28] = [
+pub static FLOWS: [ColumnDef; 32] = [
     ColumnDef::text("id", "the flow: its group and number"),
     ColumnDef::text("group", "the group it belongs to"),
     ColumnDef::real("start_s", "s", "when it started"),
@@ -86,9 +87,25 @@ pub static FLOWS: [ColumnDef; 28] = [
         "data packets that reached the destination and were no retransmissions",
     ),
     ColumnDef::count("rtt_samples", "1", "round-trip samples behind rtt_mean_s"),
+    ColumnDef::count(
+        "bursts",
+        "1",
+        "bursts that ended in the measured time; for traffic that comes in bursts",
+    ),
+    ColumnDef::real(
+        "burst_time_mean_s",
+        "s",
+        "time of a burst, first byte handed over to last acknowledgement, mean",
+    ),
+    ColumnDef::real("burst_time_max_s", "s", "its maximum"),
+    ColumnDef::real(
+        "burst_goodput_wire_bps",
+        "bit/s",
+        "goodput while a burst is under way: data of the ended bursts, whole packets, over the sum of their times",
+    ),
 ];
 
-pub static INTERVALS: [ColumnDef; 17] = [
+pub static INTERVALS: [ColumnDef; 20] = [
     ColumnDef::text("id", "the flow"),
     ColumnDef::text("group", "its group"),
     ColumnDef::real("from_s", "s", "start of the interval"),
@@ -118,9 +135,24 @@ pub static INTERVALS: [ColumnDef; 17] = [
         "round-trip time, mean of the samples of this interval",
     ),
     ColumnDef::count("rtt_samples", "1", "how many they are"),
+    ColumnDef::real(
+        "settled_s",
+        "s",
+        "until its rate stayed at what is reserved; for flows with a settling meter",
+    ),
+    ColumnDef::real(
+        "settled_without_first_s",
+        "s",
+        "the same, the first delivery not counted",
+    ),
+    ColumnDef::real(
+        "settled_sliding_s",
+        "s",
+        "the same, the rate taken over the sliding window",
+    ),
 ];
 
-pub static GROUPS: [ColumnDef; 14] = [
+pub static GROUPS: [ColumnDef; 18] = [
     ColumnDef::text("group", "the group of flows"),
     ColumnDef::count("flows", "1", "its flows"),
     ColumnDef::count("connections", "1", "connections its application opened and closed"),
@@ -147,6 +179,18 @@ pub static GROUPS: [ColumnDef; 14] = [
     ColumnDef::count("retransmitted_packets", "packets", "data packets sent again"),
     ColumnDef::count("timeouts", "1", "retransmission timeouts"),
     ColumnDef::count("dropped_packets", "packets", "data packets lost on the way"),
+    ColumnDef::count("bursts", "1", "bursts that ended in the measured time"),
+    ColumnDef::real(
+        "burst_time_mean_s",
+        "s",
+        "time of a burst, mean over all bursts of the group",
+    ),
+    ColumnDef::real("burst_time_max_s", "s", "its maximum"),
+    ColumnDef::real(
+        "burst_goodput_wire_bps_mean",
+        "bit/s",
+        "goodput while a burst is under way, whole packets: mean over its flows that ended one",
+    ),
 ];
 
 pub static LINKS: [ColumnDef; 18] = [
@@ -241,6 +285,11 @@ fn quantiles(h: Option<&Histogram>) -> [f64; 5] {
     })
 }
 
+/// The longest burst, seconds; NaN before the first has ended.
+fn longest(b: &BurstStats) -> f64 {
+    if b.count > 0 { b.longest.seconds() } else { f64::NAN }
+}
+
 fn wire_ratio(s: &Snapshot) -> f64 {
     let payload = s.received_payload_bytes;
     if payload > 0 {
@@ -267,6 +316,7 @@ impl Outcome {
         let declared = || sim.flows.iter().enumerate().filter(|(_, f)| f.declared);
 
         let mut flows = Table::new("flows", &FLOWS);
+        let no_bursts = BurstStats::default();
         let mut by_group: Vec<GroupTotals> = (0..names.len()).map(|_| GroupTotals::default()).collect();
         for (i, f) in declared() {
             let total = f.snapshot(frame.to);
@@ -287,12 +337,18 @@ impl Outcome {
             let [mean, p50, p95, p99, max] = quantiles(Some(&f.stats.delay));
             let r = &s.sender;
             let sampled = r.rtt_samples > 0;
+            let bursts = f.stats.bursts.as_deref().unwrap_or(&no_bursts);
+            let active = bursts.active_bps() * wire_ratio(&s);
             let g = &mut by_group[f.group as usize];
             g.goodput.push(goodput);
             g.wire.push(wire);
             g.delay_sum +=
                 f.stats.delay.mean() * f.stats.delay.count() as f64 * f64::from(u8::from(f.stats.delay.count() > 0));
             g.delay_count += f.stats.delay.count();
+            g.bursts.merge(bursts);
+            if active.is_finite() {
+                g.active.push(active);
+            }
             let sent = if s.datagrams > 0 { s.datagrams } else { r.sent_packets };
             g.counts[0] += sent;
             g.counts[1] += r.retransmitted_packets;
@@ -327,6 +383,10 @@ impl Outcome {
                 r.ecn_reductions.into(),
                 (s.received_packets - s.repeats).into(),
                 r.rtt_samples.into(),
+                bursts.count.into(),
+                bursts.mean_seconds().into(),
+                longest(bursts).into(),
+                active.into(),
             ]);
         }
 
@@ -355,6 +415,10 @@ impl Outcome {
                 (g.counts[1] + retired.retransmitted_packets).into(),
                 (g.counts[2] + retired.timeouts).into(),
                 (g.counts[3] + retired.dropped).into(),
+                g.bursts.count.into(),
+                g.bursts.mean_seconds().into(),
+                longest(&g.bursts).into(),
+                mean_sd(&g.active).0.into(),
             ]);
         }
 
@@ -396,6 +460,9 @@ impl Outcome {
                     s.sender.fast_retransmits.into(),
                     rtt_mean(&s.sender).into(),
                     s.sender.rtt_samples.into(),
+                    s.settled[0].into(),
+                    s.settled[1].into(),
+                    s.settled[2].into(),
                 ]);
             }
         }
@@ -496,6 +563,9 @@ struct GroupTotals {
     delay_count: u64,
     /// sent, retransmitted, timeouts, dropped
     counts: [u64; 4],
+    bursts: BurstStats,
+    /// Goodput while a burst is under way, of each flow that ended one.
+    active: Vec<f64>,
 }
 
 fn recorded(

@@ -183,6 +183,7 @@ fn title(family: &str) -> &'static str {
         "queue" => "Queue disciplines",
         "transport" => "Transports",
         "traffic" => "Traffic",
+        "meter" => "Meters",
         "sizes" => "Packet sizes",
         "instants" => "Instants",
         "impairment" => "Impairments",

@@ -32,6 +32,8 @@ pub struct Around<'a> {
     pub ends: Option<(String, String)>,
     /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.
     pub whole: bool,
+    /// The scenario asks for the table of intervals.
+    pub intervals: bool,
     /// The duration, if it could be read.
     pub duration: Option<Duration>,
 }
@@ -129,6 +131,12 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         Some(n) => instants(r, n, &key("start"), false),
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
+    let meter = part("meter").map(|n| r.model(n, &key("meter"), "meter").map(|f| f.settings));
+    if let (Some(Some(_)), false, Some(n)) = (&meter, around.intervals, part("meter")) {
+        let problem = "a meter writes into the table of intervals, and there are none";
+        let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
+        r.complain(Problem::new("conflict", n.at.clone(), &key("meter"), problem, remedy));
+    }
     let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
     let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));
     let exit_impair = part("exit_impair").map_or(vec![], |n| impairments(r, n, &key("exit_impair")));
@@ -154,6 +162,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         transport: transport?,
         traffic: traffic?,
         sizes: sizes?,
+        meter: meter.flatten(),
         start: start?,
         stop: stop.flatten(),
     })

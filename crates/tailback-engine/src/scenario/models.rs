@@ -14,6 +14,7 @@ pub const FAMILIES: &[&str] = &[
     "instants",
     "impairment",
     "rate-change",
+    "meter",
 ];
 
 /// The models of a family, in the order of the reference; empty for an unknown family.
@@ -23,7 +24,14 @@ pub fn family(name: &str) -> Vec<&'static Model> {
         "topology" => vec![&tables::DUMBBELL, &tables::PARKING_LOT],
         "queue" => tailback_queue::registry::MODELS.to_vec(),
         "transport" => transports(),
-        "traffic" => vec![&own::BULK, &own::TRANSFER, &own::CBR, &own::POISSON, &own::ON_OFF],
+        "traffic" => vec![
+            &own::BULK,
+            &own::TRANSFER,
+            &own::BURSTS,
+            &own::CBR,
+            &own::POISSON,
+            &own::ON_OFF,
+        ],
         "sizes" => vec![&own::FIXED, &own::EXPONENTIAL, &own::BIMODAL, &own::LISTED],
         "instants" => vec![&own::AT, &own::UNIFORM, &own::POISSON_INSTANTS, &own::AFTER],
         "impairment" => {
@@ -38,6 +46,7 @@ pub fn family(name: &str) -> Vec<&'static Model> {
             ]
         }
         "rate-change" => vec![&tables::RATE_CHANGE],
+        "meter" => vec![&own::SETTLING],
         _ => vec![],
     }
 }

@@ -89,6 +89,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let profiles = Profiles::read(r, &profile_entries);
     let mut routes = Routes::new(&links);
     let around = flows::Around {
+        intervals: expanded.root.get("interval").is_some(),
         links: &links,
         profiles: &profiles,
         // Ends are only a default when the network is what the user meant.

@@ -12,6 +12,11 @@ use tailback_base::BitRate;
 use tailback_base::model::{Raw, Settings, Value};
 use tailback_transport::registry::{self, Connection};
 
+/// Whether a source writes into a stream, whose transport decides when to send and how to cut it.
+fn is_stream(traffic: &str) -> bool {
+    matches!(traffic, "bulk" | "transfer" | "bursts")
+}
+
 /// `transport = ...`, or a table named after a transport, or what suits the traffic.
 pub fn transport(
     r: &mut Reader,
@@ -55,7 +60,7 @@ pub fn transport(
         }
         (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
         (None, None) => {
-            let streams = traffic.is_none_or(|t| matches!(t.model.name, "bulk" | "transfer"));
+            let streams = traffic.is_none_or(|t| is_stream(t.model.name));
             match models::find("transport", if streams { "tcp" } else { "udp" }) {
                 Some(model) => Settings::defaults(model),
                 None => {
@@ -73,7 +78,7 @@ pub fn transport(
         }
     };
     let source = traffic.map_or("", |t| t.model.name);
-    if settings.model.name == "udp" && matches!(source, "bulk" | "transfer") {
+    if settings.model.name == "udp" && is_stream(source) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -132,8 +137,8 @@ pub fn sizes(
         return None;
     }
     let given = short.or(long);
-    if let (Some(g), Some("bulk" | "transfer"), Some(name)) =
-        (given, traffic.map(|t| t.model.name), transport.map(|t| t.model.name))
+    let streams = traffic.is_some_and(|t| is_stream(t.model.name));
+    if let (Some(g), true, Some(name)) = (given, streams, transport.map(|t| t.model.name))
         && registry::is_connection(name)
     {
         let problem = format!("\"{}\" does nothing here: {name} cuts its data itself", g.key);
@@ -229,6 +234,13 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
             )
             .value(format!("{smallest}B")),
         );
+    }
+    let endless = |v: &Value| matches!(v, Value::Size(tailback_base::Size::Unlimited));
+    if traffic.model.name == "bursts" && traffic.list("size").iter().any(endless) {
+        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem = "a burst without end has no pause after it";
+        let remedy = "give a size such as \"256 packets\" or \"384kB\", or traffic = \"bulk\"";
+        r.complain(Problem::new("conflict", at, &join(path, "traffic.size"), problem, remedy).value("unlimited"));
     }
     if !matches!(traffic.model.name, "cbr" | "poisson" | "on-off") {
         return;

@@ -468,3 +468,33 @@ fn all_problems_are_collected_up_to_a_number() {
     assert_eq!(e.problems.len(), super::error::SHOWN);
     assert!(e.to_string().ends_with("and 40 more problems"), "{e}");
 }
+
+#[test]
+fn bursts_and_meters_that_make_no_sense_are_refused() {
+    let (transport, poisson) = (
+        "transport = \"udp\"",
+        "traffic = { kind = \"poisson\", rate = \"1Mbps\" }",
+    );
+    let udp = broken(poisson, "traffic = \"bursts\"");
+    check(&udp, 13, "flows.web.transport", "udp", "or use tcp");
+    let both = format!("{transport}\n{poisson}");
+    let endless = broken(&both, "traffic = { kind = \"bursts\", size = \"unlimited\" }");
+    check(&endless, 13, "flows.web.traffic.size", "unlimited", "256 packets");
+    let nothing = broken(&both, "traffic = { kind = \"bursts\", size = \"0 packets\" }");
+    assert_eq!(nothing.key, "flows.web.traffic.size", "{nothing:#?}");
+    let sized = broken(&both, "traffic = \"bursts\"\npacket_size = \"1000B\"");
+    assert_eq!(
+        (sized.place.line, sized.key.as_str()),
+        (Some(14), "flows.web.packet_size")
+    );
+    let rest = broken(
+        &both,
+        "traffic = \"bursts\"\ntcp = { idle_after = \"0s\", idle_restart = false }",
+    );
+    assert!(rest.problem.contains("idle_after"), "{rest:#?}");
+    let meter = broken(
+        poisson,
+        &format!("{poisson}\nmeter = {{ kind = \"settling\", rate = \"1Mbps\" }}"),
+    );
+    check(&meter, 15, "flows.web.meter", "", "interval");
+}

@@ -28,6 +28,15 @@ models! {
         Param::new("size", Kind::PerFlow(&Kind::Bytes { min: 1, max: 1 << 50 }), "",
             "How many bytes each flow sends.", ""),
     ];
+    BURSTS "traffic" "bursts" "Bursts with pauses"
+        "Sends so much over its one connection, waits until all of it is acknowledged, thinks for a while, and does so again. The time of a burst runs from its first byte handed to the transport to its last acknowledgement."
+        "W-BURST of the multi-queue buffer study, after Kantawala and Turner 2005, chapter 3" [
+        Param::new("size", Kind::PerFlow(&Kind::Size), "256 packets",
+            "How much each flow sends in a burst: so many full segments, or so many bytes of payload.", "256 packets: Kantawala and Turner 2005"),
+        Param::new("mean_think", TIME, "2s", "The mean pause between a burst and the next.", "Kantawala and Turner 2005"),
+        Param::new("distribution", Kind::Choice(&["constant", "exponential"]), "exponential",
+            "How the pauses are distributed.", "Kantawala and Turner 2005"),
+    ];
     CBR "traffic" "cbr" "Constant bit rate" "A packet every size / rate." "" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow.", ""),
         Param::new("jitter", PROBABILITY, "0",
@@ -110,6 +119,17 @@ models! {
     SEND_DELAY "impairment" "send-delay" "Random send delay"
         "Each packet waits a time uniform in 0 to `max`, never overtaking." "" [
         Param::new("max", SOME_TIME, "", "The longest wait.", ""),
+    ];
+
+    SETTLING "meter" "settling" "Convergence time"
+        "How long it takes in each interval until the rate of delivery stays within a band around a reserved rate: three columns of the table of intervals, where all deliveries since the clock started count, all but the first, or those of a sliding window. An interval that ends outside the band counts with its whole length."
+        "Kantawala and Turner 2005, chapter 7" [
+        Param::new("rate", Kind::PerFlow(&RATE), "", "The rate reserved for each flow, whole packets.", ""),
+        Param::new("within", Kind::Real { min: 0.0, max: 1.0 }, "0.1", "Half the width of the band, as a share of the rate.", "Kantawala and Turner 2005"),
+        Param::new("sides", Kind::Choice(&["both", "below"]), "both", "Whether being above the band also counts as outside.", ""),
+        Param::new("from", Kind::Choice(&["interval", "first"]), "interval",
+            "What starts the clock: the interval, or the first delivery in it.", ""),
+        Param::new("window", SOME_TIME, "100ms", "The length of the sliding window.", ""),
     ];
 
     UDP "transport" "udp" "Datagrams"

@@ -5,7 +5,7 @@ use crate::app::{AppInput, Net, NodeId, Side, TransportId};
 use crate::event::EventKind;
 use crate::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
 use crate::packet::{Keys, WirePacket};
-use tailback_base::{FlowId, Stream, Time};
+use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 
 impl Sim {
@@ -182,6 +182,11 @@ impl Net for View<'_> {
         f.in_flight += 1;
         let first = self.sim.routes[self.sim.ways[flow.0 as usize][0].start as usize];
         self.sim.offer(first, p);
+    }
+
+    fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration) {
+        let s = &mut self.sim.flows[flow.0 as usize].stats;
+        s.bursts.get_or_insert_default().add(payload, took);
     }
 
     fn relabel(&mut self, flow: FlowId, label: u32) {

@@ -69,6 +69,9 @@ impl Sim {
             if p.flags().has(Flags::RETRANSMISSION) {
                 s.repeats += 1;
             }
+            if let Some(meter) = &mut s.settling {
+                meter.deliver(now, p.size());
+            }
         }
         match &mut flow.carrier {
             Carrier::Connection(ends) => {

@@ -85,6 +85,10 @@ impl Sim {
                 self.baseline = self.flows.iter().map(|f| f.snapshot(now)).collect();
                 for (f, b) in self.flows.iter_mut().zip(&mut self.baseline) {
                     f.stats.delay.clear();
+                    f.stats.bursts = None;
+                    if let Some(meter) = &mut f.stats.settling {
+                        meter.restart(now);
+                    }
                     b.delay_count = 0;
                     b.delay_sum = 0.0;
                 }
@@ -135,7 +139,15 @@ impl Sim {
     fn end_interval(&mut self) {
         let now = self.now;
         if self.intervals.last().is_none_or(|(t, _)| *t < now) {
-            let rows = self.flows.iter().map(|f| f.snapshot(now)).collect();
+            let row = |f: &mut crate::flow::Flow| {
+                let mut row = f.snapshot(now);
+                if let Some(meter) = &mut f.stats.settling {
+                    row.settled = meter.close(now);
+                    meter.restart(now);
+                }
+                row
+            };
+            let rows = self.flows.iter_mut().map(row).collect();
             self.intervals.push((now, rows));
         }
     }

@@ -1,0 +1,126 @@
+//! Bursts with pauses: a source sends some data over its one connection, waits until all of it is acknowledged, thinks
+//! for a while, and does so again.
+//!
+//! From Kantawala and Turner 2005, chapter 3, where 256 packets and a mean pause of 2 s stand for short transfers (the
+//! multi-queue buffer specification, section 4.1, W-BURST). The time of a burst runs from the instant its data are handed
+//! to the connection to the acknowledgement of its last byte. What the window does after the pause is the connection's
+//! business (`idle_after` of tcp).
+//!
+//! State: whether a burst is under way and since when. A burst costs one wake; the pauses are drawn from the flow's own
+//! stream, so that a change of discipline leaves the lengths of the pauses, though not their instants, as they were.
+
+use crate::app::{AppInput, Application, Net, Side};
+use tailback_base::{Duration, Time};
+use tailback_transport::{Amount, AppEvent};
+
+/// The bursts of one flow that ended in the measured time.
+#[derive(Clone, Debug, Default)]
+pub struct BurstStats {
+    pub count: u64,
+    /// Payload, bytes.
+    pub payload: u64,
+    /// Sum of their times, seconds.
+    pub seconds: f64,
+    pub longest: Duration,
+}
+
+impl BurstStats {
+    pub fn add(&mut self, payload: u64, took: Duration) {
+        self.count += 1;
+        self.payload += payload;
+        self.seconds += took.seconds();
+        self.longest = self.longest.max(took);
+    }
+
+    pub fn merge(&mut self, other: &BurstStats) {
+        self.count += other.count;
+        self.payload += other.payload;
+        self.seconds += other.seconds;
+        self.longest = self.longest.max(other.longest);
+    }
+
+    /// Mean time of a burst, seconds; NaN before the first has ended.
+    pub fn mean_seconds(&self) -> f64 {
+        if self.count > 0 {
+            self.seconds / self.count as f64
+        } else {
+            f64::NAN
+        }
+    }
+
+    /// Payload over the time the bursts took, bit/s; NaN before the first has ended.
+    pub fn active_bps(&self) -> f64 {
+        if self.seconds > 0.0 {
+            self.payload as f64 * 8.0 / self.seconds
+        } else {
+            f64::NAN
+        }
+    }
+}
+
+/// The source of one flow.
+pub struct Bursts {
+    /// Payload of a burst, bytes.
+    size: u64,
+    think: Duration,
+    exponential: bool,
+    since: Option<Time>,
+    stopped: bool,
+}
+
+impl Bursts {
+    /// `think`: mean pause, drawn from an exponential distribution or always the same.
+    pub fn new(size: u64, think: Duration, exponential: bool) -> Bursts {
+        Bursts {
+            size,
+            think,
+            exponential,
+            since: None,
+            stopped: false,
+        }
+    }
+
+    fn begin(&mut self, net: &mut dyn Net) {
+        let Some(flow) = net.own_flow() else { return };
+        self.since = Some(net.now());
+        net.write(flow, Side::Source, Amount::Bytes(self.size));
+    }
+
+    fn end(&mut self, net: &mut dyn Net) {
+        let (Some(since), Some(flow)) = (self.since.take(), net.own_flow()) else {
+            return;
+        };
+        let now = net.now();
+        net.burst_over(flow, self.size, now - since);
+        if !self.stopped {
+            let pause = if self.exponential {
+                Duration(net.rng().exponential(self.think.0 as f64) as u64)
+            } else {
+                self.think
+            };
+            net.wake(now + pause);
+        }
+    }
+}
+
+impl Application for Bursts {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start => self.begin(net),
+            AppInput::Wake if !self.stopped => self.begin(net),
+            AppInput::Transport {
+                side: Side::Source,
+                event: AppEvent::AllAcknowledged,
+                ..
+            } => self.end(net),
+            AppInput::Stop => {
+                // The burst under way is still delivered.
+                self.stopped = true;
+                if let Some(flow) = net.own_flow() {
+                    net.close(flow, Side::Source);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! How soon a flow gets the rate that is reserved for it.
+//!
+//! Within each interval of a run let R(t) be what was delivered since its start over the time since then. The flow has
+//! settled at the first instant after which R does not leave the band around the reserved rate until the interval ends;
+//! an interval that ends outside the band counts with its whole length. From the convergence times of Kantawala and
+//! Turner 2005, chapter 7 (the multi-queue buffer specification, section 5.6), in three variants:
+//!
+//! * `all`: every delivery counts;
+//! * `without_first`: all but the first delivery, so that a flow of even gaps approaches its rate from below;
+//! * `sliding`: R is taken over the last so many seconds (over what there is so far, in the beginning).
+//!
+//! R falls as 1/t between deliveries and jumps up at each, so the instants at which it leaves and enters the band follow
+//! from the deliveries alone: two comparisons a delivery, nothing is stored but what lies within the sliding window.
+//!
+//! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
+//! next is due a gap later.
+
+use std::collections::VecDeque;
+use tailback_base::{BitRate, Duration, Settings, Time, Value};
+
+/// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding window.
+pub type Settled = [f64; 3];
+
+/// Nothing was measured.
+pub const UNMEASURED: Settled = [f64::NAN; 3];
+
+/// Relative error of the comparisons.
+const ROUNDING: f64 = 1e-12;
+
+/// The meter of one flow.
+#[derive(Clone, Debug)]
+pub struct Settling {
+    /// The band, bytes per ns; `most` is infinite if only falling below matters.
+    least: f64,
+    most: f64,
+    from_first: bool,
+    window: Duration,
+    start: Time,
+    /// When the clock started; none until the first delivery, if it waits for one.
+    origin: Option<Time>,
+    last: Time,
+    deliveries: u64,
+    /// Bytes by variant: all, all but the first, within the window.
+    bytes: [u64; 3],
+    /// Until when R was outside, by variant.
+    out: [Time; 3],
+    recent: VecDeque<(Time, u32)>,
+}
+
+impl Settling {
+    /// The meter of flow `i` of a group whose checked parameters these are.
+    pub fn from_settings(s: &Settings, i: u32) -> Settling {
+        let rates = s.list("rate");
+        let rate = match &rates[i as usize % rates.len()] {
+            Value::Rate(r) => *r,
+            _ => BitRate(1),
+        };
+        let band = s.real("within");
+        let per_ns = rate.bits_per_second() / 8e9;
+        let most = if s.text("sides") == "below" {
+            f64::INFINITY
+        } else {
+            per_ns * (1.0 + band)
+        };
+        Settling::new(per_ns * (1.0 - band), most, s.text("from") == "first", s.time("window"))
+    }
+
+    fn new(least: f64, most: f64, from_first: bool, window: Duration) -> Settling {
+        let mut s = Settling {
+            least,
+            most,
+            from_first,
+            window,
+            start: Time::ZERO,
+            origin: None,
+            last: Time::ZERO,
+            deliveries: 0,
+            bytes: [0; 3],
+            out: [Time::ZERO; 3],
+            recent: VecDeque::new(),
+        };
+        s.restart(Time::ZERO);
+        s
+    }
+
+    /// An interval begins.
+    pub fn restart(&mut self, now: Time) {
+        self.start = now;
+        self.origin = (!self.from_first).then_some(now);
+        self.last = now;
+        self.deliveries = 0;
+        self.bytes = [0; 3];
+        self.out = [now; 3];
+        self.recent.clear();
+    }
+
+    /// So many bytes arrive at the destination.
+    pub fn deliver(&mut self, now: Time, bytes: u32) {
+        match self.origin {
+            Some(_) => self.pass(now),
+            None => {
+                self.origin = Some(now);
+                self.last = now;
+                self.out = [now; 3];
+            }
+        }
+        self.deliveries += 1;
+        self.bytes[0] += u64::from(bytes);
+        if self.deliveries > 1 {
+            self.bytes[1] += u64::from(bytes);
+        }
+        self.bytes[2] += u64::from(bytes);
+        self.recent.push_back((now, bytes));
+    }
+
+    /// The interval ends: its times.
+    pub fn close(&mut self, now: Time) -> Settled {
+        let Some(origin) = self.origin else {
+            return [(now - self.start).seconds(); 3];
+        };
+        self.pass(now);
+        self.out.map(|t| (t - origin).seconds())
+    }
+
+    /// Time passes without a delivery.
+    fn pass(&mut self, now: Time) {
+        let Some(origin) = self.origin else { return };
+        for v in 0..2 {
+            self.fall(v, origin, self.last, now);
+        }
+        let mut from = self.last;
+        // The window is full from here on; before, it is as long as the time since the start.
+        let full = origin + self.window;
+        while let Some((t, bytes)) = self.recent.front().copied() {
+            let leaves = t + self.window;
+            if leaves > now {
+                break;
+            }
+            self.stand(origin, full, from, leaves);
+            from = leaves.max(from);
+            self.bytes[2] -= u64::from(bytes);
+            self.recent.pop_front();
+        }
+        self.stand(origin, full, from, now);
+        self.last = now;
+    }
+
+    /// R = bytes / (t - origin) for t from `a` to `b`.
+    fn fall(&mut self, v: usize, origin: Time, a: Time, b: Time) {
+        let bytes = self.bytes[v] as f64;
+        let elapsed = (b - origin).0 as f64;
+        // Exactly at the edge is within, also after rounding.
+        if bytes < self.least * elapsed * (1.0 - ROUNDING) {
+            self.out[v] = b;
+        } else if self.most.is_finite() {
+            // Above until it has fallen into the band.
+            let until = origin + Duration(libm::ceil(bytes / self.most) as u64);
+            let until = until.min(b);
+            if until > a {
+                self.out[v] = until;
+            }
+        }
+    }
+
+    /// R over the sliding window for t from `a` to `b`: it falls while the window fills, then stands.
+    fn stand(&mut self, origin: Time, full: Time, a: Time, b: Time) {
+        if a < full {
+            self.fall(2, origin, a, b.min(full));
+        }
+        if b > full {
+            let rate = self.bytes[2] as f64 / self.window.0 as f64;
+            if rate < self.least * (1.0 - ROUNDING) || rate > self.most * (1.0 + ROUNDING) {
+                self.out[2] = b;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: u64 = 1_600_000;
+
+    fn meter(both: bool, from_first: bool, window_gaps: u64) -> Settling {
+        // 1000 B each 1.6 ms.
+        let rate = 1000.0 / GAP as f64;
+        let most = if both { rate * 1.1 } else { f64::INFINITY };
+        Settling::new(rate * 0.9, most, from_first, Duration(GAP * window_gaps))
+    }
+
+    fn run(m: &mut Settling, times: impl Iterator<Item = u64>, end: u64) -> Settled {
+        for t in times {
+            m.deliver(Time(t), 1000);
+        }
+        m.close(Time(end)).map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
+    }
+
+    /// Even gaps, the clock started by the first packet: with it R is never below the rate; without it, R just before
+    /// the (k+1)-th of the others is k/(k+1) of the rate, which is 90 % at k = 9.
+    #[test]
+    fn even_gaps_settle_at_once_or_after_nine_gaps() {
+        let times = || (0..1000).map(|i| 7_000 + i * GAP);
+        let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
+        assert_eq!(got, [0.0, 9.0, 0.0]);
+        // Above, too: just after the k-th of all, at k - 1 gaps, R is k/(k-1); it falls into the band at k/1.1 gaps, and
+        // is above it again after the next packet while (k+1)/1.1 > k.
+        let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
+        assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
+    }
+
+    /// A gap of three in the middle, in every variant.
+    #[test]
+    fn a_late_packet_unsettles_until_it_is_made_up() {
+        // 100 packets on time, 30 gaps of silence, then even again: without ever catching up R stays below.
+        let times = || (0..100).map(|i| i * GAP).chain((130..1000).map(|i| i * GAP));
+        let got = run(&mut meter(false, true, 20), times(), 1000 * GAP);
+        // With k delivered at k + 29 gaps, just before the next: (k)/(k + 30) >= 0.9 from k = 270 on, at 299 gaps.
+        assert!((got[0] - 299.0).abs() <= 1.0, "{got:?}");
+        // The window has forgotten 20 gaps after the silence, less the two packets it may miss.
+        assert!((got[2] - 147.0).abs() <= 1.0, "{got:?}");
+    }
+
+    #[test]
+    fn the_interval_may_end_outside_or_see_nothing() {
+        let mut m = meter(false, false, 20);
+        let got = run(&mut m, (0..10).map(|i| i * GAP), 100 * GAP);
+        assert_eq!(got, [100.0; 3]);
+        m.restart(Time(100 * GAP));
+        assert_eq!(run(&mut m, std::iter::empty(), 150 * GAP), [50.0; 3]);
+        let mut m = meter(true, true, 20);
+        assert_eq!(run(&mut m, std::iter::empty(), 50 * GAP), [50.0; 3]);
+    }
+
+    /// Against the definition, evaluated at many instants, those of every jump among them.
+    #[test]
+    fn the_last_instant_outside_is_that_of_the_definition() {
+        let mut rng = tailback_base::Stream::new(1, "settling");
+        for case in 0..200 {
+            let (both, from_first) = (case % 2 == 0, case % 4 < 2);
+            let mut m = meter(both, from_first, 25);
+            let (mut t, mut times) = (0.0, vec![]);
+            while t < 300.0 * GAP as f64 {
+                t += rng.exponential(GAP as f64);
+                times.push(t as u64);
+            }
+            times.pop();
+            let end = 300 * GAP;
+            for t in &times {
+                m.deliver(Time(*t), 1000);
+            }
+            let got = m.close(Time(end));
+            let origin = if from_first { times[0] } else { 0 };
+            let (window, step) = (25 * GAP, GAP / 50);
+            let mut last = [origin; 3];
+            // On a grid, and around every instant at which R jumps.
+            let mut instants: Vec<u64> = (0..).map(|i| origin + 1 + i * step).take_while(|t| *t < end).collect();
+            for t in &times {
+                instants.extend([*t, t.saturating_sub(1), t + window - 1, t + window]);
+            }
+            instants.retain(|t| *t > origin && *t < end);
+            instants.sort_unstable();
+            for at in instants {
+                let n = times.iter().filter(|t| **t <= at).count() as u64;
+                let in_window = times.iter().filter(|t| **t <= at && **t + window > at).count() as u64;
+                let elapsed = at - origin;
+                for (v, (n, over)) in [
+                    (n, elapsed),
+                    (n.saturating_sub(1), elapsed),
+                    (in_window, elapsed.min(window)),
+                ]
+                .into_iter()
+                .enumerate()
+                {
+                    let r = n as f64 * GAP as f64 / over as f64;
+                    if r < 0.9 || (both && r > 1.1) {
+                        last[v] = at;
+                    }
+                }
+            }
+            for v in 0..3 {
+                let want = (last[v] - origin) as f64 * 1e-9;
+                let off = got[v] - want;
+                assert!(
+                    off >= -1e-9 && off < 1.1 * step as f64 * 1e-9,
+                    "case {case}, {v}: {} {want}",
+                    got[v]
+                );
+            }
+        }
+    }
+}
