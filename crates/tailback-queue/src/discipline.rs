@@ -90,6 +90,8 @@ pub enum MarkReason {
     Step,
     Coupled,
     Sojourn,
+    /// The conversation holds, or asks for, more than its fair share (DECbit, fair queueing with the congestion bit).
+    Share,
     /// An impairment of the link, not a queue.
     Impairment,
 }
@@ -137,13 +139,14 @@ impl DropReason {
 }
 
 impl MarkReason {
-    pub const ALL: [MarkReason; 7] = [
+    pub const ALL: [MarkReason; 8] = [
         MarkReason::Early,
         MarkReason::Request,
         MarkReason::Forced,
         MarkReason::Step,
         MarkReason::Coupled,
         MarkReason::Sojourn,
+        MarkReason::Share,
         MarkReason::Impairment,
     ];
 
@@ -155,6 +158,7 @@ impl MarkReason {
             MarkReason::Step => "step",
             MarkReason::Coupled => "coupled",
             MarkReason::Sojourn => "sojourn",
+            MarkReason::Share => "share",
             MarkReason::Impairment => "impairment",
         }
     }

@@ -12,6 +12,7 @@ pub mod average;
 pub mod blue;
 pub mod capacity;
 pub mod codel;
+pub mod decbit;
 pub mod discipline;
 pub mod fifo;
 pub mod front_drop;

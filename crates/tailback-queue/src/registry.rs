@@ -2,7 +2,7 @@
 
 use crate::discipline::QueueDiscipline;
 use crate::fifo::{DropTail, Fifo};
-use crate::{blue, codel, fifo, front_drop, multiqueue, random_drop, red};
+use crate::{blue, codel, decbit, fifo, front_drop, multiqueue, random_drop, red};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Packet, Settings, Size, Stream};
 
@@ -26,6 +26,9 @@ pub static MODELS: &[&Model] = &[
     &multiqueue::longest::MODEL,
     &multiqueue::throughput::MODEL,
     &multiqueue::sticky::MODEL,
+    &multiqueue::fair::MODEL,
+    &multiqueue::fair::FQBIT,
+    &decbit::MODEL,
     &multiqueue::threshold::MODEL,
     &multiqueue::discard::MODEL,
 ];
@@ -51,6 +54,11 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         "red" => Ok(Box::new(red::build(settings, place)?)),
         "blue" => Ok(Box::new(blue::build(settings, place)?)),
         "codel" => Ok(Box::new(codel::build(settings)?)),
+        "decsel" => {
+            let fifo = Fifo::new(settings.size("buffer"), decbit::from_settings(settings));
+            Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
+        }
+        "fq" | "fqbit" => Ok(multiqueue::fair::build(settings)),
         "drr" | "tdrr" | "qsdrr" | "dtdrr" | "dsdrr" => multiqueue::models::build(settings, place),
         _ => Err(Refusal::new(
             format!("there is no queue discipline \"{name}\""),

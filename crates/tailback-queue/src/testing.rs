@@ -20,7 +20,8 @@
 //! ```
 
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
-use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, Request, Time};
+use std::collections::BTreeMap;
+use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, Request, Stream, Time};
 
 /// A packet with an identity. Fields are public: a test sets what it needs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -253,5 +254,139 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
             .position(|d| d.name == name)
             .unwrap_or_else(|| panic!("no probe {name}"));
         self.queue.read(ProbeId(i as u16), index)
+    }
+}
+
+/// A discipline as a registry builds it.
+pub type Queue = Box<dyn QueueDiscipline<TestPacket>>;
+
+/// A discipline before a line, with sources that answer it: senders with a fixed window, and Poisson sources.
+///
+/// Departures come before arrivals at the same instant; arrivals in the order in which they were made.
+pub struct ClosedLoop {
+    pub queue: Queue,
+    pub rate: BitRate,
+    pub log: Log<TestPacket>,
+    /// For each flow the time of each packet from its arrival to the end of its transmission.
+    pub delays: Vec<Vec<Duration>>,
+    sources: Vec<Source>,
+    events: BTreeMap<(Time, u64), u32>,
+    made: u64,
+    wire: Option<(OnWire, TestPacket)>,
+}
+
+struct Source {
+    bytes: u32,
+    /// How long after its transmission a packet comes again, for a window.
+    back: Option<Duration>,
+    /// Gaps in seconds, for a Poisson source.
+    gaps: Option<(Stream, f64)>,
+}
+
+impl ClosedLoop {
+    pub fn new(queue: Queue, rate: BitRate) -> ClosedLoop {
+        ClosedLoop {
+            queue,
+            rate,
+            log: Log::default(),
+            delays: vec![],
+            sources: vec![],
+            events: BTreeMap::new(),
+            made: 0,
+            wire: None,
+        }
+    }
+
+    fn source(&mut self, s: Source) -> u32 {
+        self.sources.push(s);
+        self.delays.push(vec![]);
+        (self.sources.len() - 1) as u32
+    }
+
+    fn arrives(&mut self, at: Time, flow: u32) {
+        self.made += 1;
+        self.events.insert((at, self.made), flow);
+    }
+
+    /// A flow with `packets` of `bytes` in the loop; each arrives again this long after it was sent. Gives its number.
+    pub fn window(&mut self, packets: u32, bytes: u32, back: Duration) -> u32 {
+        let gaps = None;
+        let back = Some(back);
+        let flow = self.source(Source { bytes, back, gaps });
+        for _ in 0..packets {
+            self.arrives(Time::ZERO, flow);
+        }
+        flow
+    }
+
+    /// A flow of packets with exponential gaps of this mean, seconds. Gives its number.
+    pub fn poisson(&mut self, bytes: u32, mean: f64) -> u32 {
+        let name = format!("poisson.{}", self.sources.len());
+        let mut stream = Stream::new(1, &name);
+        let first = Time::from_seconds(stream.exponential(mean));
+        let flow = self.source(Source {
+            bytes,
+            back: None,
+            gaps: Some((stream, mean)),
+        });
+        self.arrives(first, flow);
+        flow
+    }
+
+    /// Run until this time.
+    pub fn run(&mut self, until: Duration) {
+        loop {
+            let arrival = self.events.first_key_value().map_or(Time::NEVER, |(k, _)| k.0);
+            let departure = self.wire.map_or(Time::NEVER, |w| w.0.until);
+            let now = arrival.min(departure);
+            if now > Time::ZERO + until {
+                return;
+            }
+            if departure <= arrival {
+                self.departs(now);
+            } else if let Some((_, flow)) = self.events.pop_first() {
+                self.enters(now, flow);
+            }
+            if self.wire.is_none() {
+                if let Service::Send(p) = self.queue.dequeue(&Line::idle(now, self.rate), &mut self.log) {
+                    let wire = OnWire {
+                        until: now + self.rate.time_of(u64::from(p.bytes)),
+                        flow: FlowId(p.flow),
+                        pair: u64::from(p.flow),
+                        bytes: p.bytes,
+                    };
+                    self.wire = Some((wire, p));
+                }
+            }
+        }
+    }
+
+    fn departs(&mut self, now: Time) {
+        let Some((_, p)) = self.wire.take() else { return };
+        self.delays[p.flow as usize].push(now.since(p.stamp));
+        if let Some(back) = self.sources[p.flow as usize].back {
+            self.arrives(now + back, p.flow);
+        }
+    }
+
+    fn enters(&mut self, now: Time, flow: u32) {
+        let s = &mut self.sources[flow as usize];
+        let p = TestPacket::new(self.made, flow, s.bytes).capable();
+        if let Some((stream, mean)) = &mut s.gaps {
+            let next = now + Duration::from_seconds(stream.exponential(*mean));
+            self.arrives(next, flow);
+        }
+        let line = Line {
+            now,
+            rate: self.rate,
+            busy: self.wire.map(|w| w.0),
+        };
+        self.queue.enqueue(p, &line, &mut self.log);
+    }
+
+    /// The mean delay of a flow, seconds.
+    pub fn mean_delay(&self, flow: u32) -> f64 {
+        let d = &self.delays[flow as usize];
+        d.iter().map(|d| d.seconds()).sum::<f64>() / d.len() as f64
     }
 }

@@ -84,6 +84,11 @@ impl<P> Arena<P> {
         self.slots.get(slot as usize)?.packet.as_ref()
     }
 
+    /// The same, to change it where it is.
+    pub fn packet_mut(&mut self, slot: u32) -> Option<&mut P> {
+        self.slots.get_mut(slot as usize)?.packet.as_mut()
+    }
+
     /// The queue the packet in this slot is in.
     pub fn queue(&self, slot: u32) -> Option<u32> {
         self.slots

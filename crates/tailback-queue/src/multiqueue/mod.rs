@@ -9,7 +9,10 @@
 //! | [`port`], [`pieces`] | the frame, and the hooks of the pieces |
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
 //! | [`per_flow`], [`hash`] | classifiers: a queue a flow, flows dealt out evenly, hashing |
+//! | [`conversations`] | classifier: a queue a conversation |
 //! | [`drr`] | scheduler: deficit round robin |
+//! | [`fair`], [`virtual_time`], [`tag_heap`] | scheduler: fair queueing (`fq`, `fqbit`); its clock and arithmetic; its heap |
+//! | [`most_held`], [`share_mark`] | fair queueing's drop rule, and its congestion bit |
 //! | [`longest`], [`throughput`], [`sticky`] | drop policies that evict: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
 //! | [`threshold`], [`discard`] | drop policies that only refuse: DTDRR (`dtdrr`), DSDRR (`dsdrr`) |
 //! | [`length_index`], [`bit_tree`], [`rate_heap`], [`rate_estimate`] | the longest, the shortest, the fastest queue at once |
@@ -19,21 +22,27 @@
 
 pub mod arena;
 pub mod bit_tree;
+pub mod conversations;
 pub mod discard;
 pub mod drr;
+pub mod fair;
 pub mod hash;
 pub mod length_index;
 pub mod longest;
 pub mod models;
+pub mod most_held;
 pub mod per_flow;
 pub mod pieces;
 pub mod port;
 pub mod rate_estimate;
 pub mod rate_heap;
+pub mod share_mark;
 pub mod sticky;
 pub mod store;
+pub mod tag_heap;
 pub mod threshold;
 pub mod throughput;
+pub mod virtual_time;
 
 pub use pieces::{Classifier, DropPolicy, Scene, Scheduler, ServiceOrder};
 pub use port::Port;

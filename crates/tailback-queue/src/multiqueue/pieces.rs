@@ -12,7 +12,7 @@
 //! for WF2Q+, 2.12), `ServiceOrder` (ties broken in service order, 2.2).
 
 use super::store::{QueueId, Store};
-use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId};
 use tailback_base::{Packet, ProbeDef, Time};
 
 /// Maps packets to queues (2.13, 2.14).
@@ -84,6 +84,9 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     }
     /// `q` lost its last packet (by eviction, unless [`Scheduler::served`] says so).
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
+    /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows if
+    /// it is the only one or at the front.
+    fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// The front packet of `q` was evicted and another is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
     fn probes(&self) -> &'static [ProbeDef] {
@@ -100,9 +103,18 @@ pub trait DropPolicy<P: Packet> {
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that gives up its front packet for a packet of queue `newcomer`; `None` refuses the newcomer instead,
+    /// The queue that gives up its front packet (or its last, see [`DropPolicy::takes_last`]) for a packet of queue `newcomer`; `None` refuses the newcomer instead,
     /// as does a queue that is empty. Asked again until the newcomer fits.
     fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId>;
+    /// Whether a victim loses the packet at its end, instead of the one at its front.
+    fn takes_last(&self) -> bool {
+        false
+    }
+    /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it is
+    /// ECN-capable.
+    fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
+        None
+    }
     /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `victim` is `None`.
     fn evicts(&self) -> bool {
         true

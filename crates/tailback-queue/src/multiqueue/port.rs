@@ -7,13 +7,14 @@
 //!
 //! ```text
 //! enqueue   too large for the empty buffer? drop    queue_of   refuse?   while full: victim, evict   append
-//!           Scheduler::appended, activate   DropPolicy::after_append
+//!           Scheduler::appended, activate   DropPolicy::after_append   DropPolicy::mark
 //! dequeue   Scheduler::next   take the front   Scheduler::served   DropPolicy::after_service   Classifier::left
-//! evict     take the front    Scheduler::deactivate or head_changed   DropPolicy::after_evict   Classifier::left
+//! evict     Scheduler::evicting   take the front   Scheduler::deactivate or head_changed   DropPolicy::after_evict
+//!           Classifier::left
 //! ```
 //!
 //! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than it
-//! would at the tail. In a buffer of bytes several may go for one newcomer, and the policy is asked for each. The victim
+//! would at the tail. (A policy may say that it takes the last one instead, as fair queueing does.) In a buffer of bytes several may go for one newcomer, and the policy is asked for each. The victim
 //! is chosen before the newcomer is stored; with `count_newcomer` it is stored first and judged with the others, and may
 //! be the one that goes (then it was dropped on arrival).
 //!
@@ -28,7 +29,8 @@
 use super::pieces::{Classifier, DropPolicy, Scene, Scheduler};
 use super::store::{QueueId, Store};
 use crate::admission::{Handle, QueueView, earlier};
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::capacity;
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
 use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// How many queues hold packets.
@@ -88,6 +90,7 @@ pub struct Port<P, C, S, D> {
     scheduler: S,
     policy: D,
     count_newcomer: bool,
+    count_in_service: bool,
     /// The queues the classifier is made for.
     configured: u32,
     accepted: u64,
@@ -128,6 +131,7 @@ where
             scheduler,
             policy,
             count_newcomer: false,
+            count_in_service: false,
             accepted: 0,
             evicted: 0,
             probes: &[],
@@ -140,6 +144,20 @@ where
     pub fn counting_newcomer(mut self, yes: bool) -> Self {
         self.count_newcomer = yes;
         self
+    }
+
+    /// Count the packet on the wire as part of the buffer.
+    pub fn counting_in_service(mut self, yes: bool) -> Self {
+        self.count_in_service = yes;
+        self
+    }
+
+    /// Whether a packet of this cost fits beside what is stored and what counts.
+    fn fits_now(&self, cost: u64, line: &Line) -> bool {
+        match line.busy.filter(|_| self.count_in_service) {
+            None => self.store.fits(cost),
+            Some(wire) => self.store.fits(cost + capacity::cost(self.store.size(), wire.bytes)),
+        }
     }
 
     /// Offer these probes: any of the frame's and of the pieces', in any order, found by name.
@@ -182,7 +200,9 @@ where
 
     /// Take a stored packet out, unsent, and tell everyone but the world.
     fn take_out(&mut self, slot: u32, line: &Line, out: &mut dyn Out<P>) -> Option<(QueueId, P)> {
-        let was_head = self.store.queue_of(slot).and_then(|q| self.store.head(q)) == Some(slot);
+        let q = self.store.queue_of(slot)?;
+        let was_head = self.store.head(q) == Some(slot);
+        self.scheduler.evicting(q, slot, &self.store, line);
         let (q, p) = self.store.remove(slot)?;
         if self.store.packets(q) == 0 {
             self.scheduler.deactivate(q, &self.store, line);
@@ -203,7 +223,10 @@ where
         out: &mut dyn Out<P>,
     ) -> Option<u32> {
         let victim = self.policy.victim(q, scene!(self, line, out))?;
-        let slot = self.store.head(victim)?;
+        let slot = match self.policy.takes_last() {
+            false => self.store.head(victim)?,
+            true => self.store.tail(victim)?,
+        };
         let (v, x) = self.take_out(slot, line, out)?;
         if newcomer == Some(slot) {
             self.refuse(x, v, DropReason::Overflow, line, out);
@@ -240,6 +263,26 @@ where
     }
 }
 
+impl<P, C, S, D> Port<P, C, S, D>
+where
+    P: Packet,
+    C: Classifier<P>,
+    S: Scheduler<P>,
+    D: DropPolicy<P>,
+{
+    /// Mark the newcomer if the policy says so.
+    #[inline]
+    fn mark(&mut self, q: QueueId, slot: u32, line: &Line, out: &mut dyn Out<P>) {
+        let why = match self.store.packet(slot) {
+            Some(p) => self.policy.mark(q, p, scene!(self, line, out)),
+            None => None,
+        };
+        if let (Some(why), Some(p)) = (why, self.store.packet_mut(slot)) {
+            signal(p, true, why, out);
+        }
+    }
+}
+
 impl<P, C, S, D> QueueDiscipline<P> for Port<P, C, S, D>
 where
     P: Packet,
@@ -262,7 +305,7 @@ where
             let Some(slot) = self.append(q, p, line, out) else {
                 return;
             };
-            while !self.store.fits(0) {
+            while !self.fits_now(0, line) {
                 match self.evict_one(q, Some(slot), line, out) {
                     Some(emptied) if emptied == slot => return,
                     Some(_) => {}
@@ -275,15 +318,17 @@ where
                 }
             }
             self.accepted += bytes;
+            self.mark(q, slot, line, out);
         } else {
-            while !self.store.fits(cost) {
+            while !self.fits_now(cost, line) {
                 if self.evict_one(q, None, line, out).is_none() {
                     self.refuse(p, q, DropReason::Overflow, line, out);
                     return;
                 }
             }
-            if self.append(q, p, line, out).is_some() {
+            if let Some(slot) = self.append(q, p, line, out) {
                 self.accepted += bytes;
+                self.mark(q, slot, line, out);
             }
         }
     }

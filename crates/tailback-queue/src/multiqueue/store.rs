@@ -25,6 +25,16 @@ pub enum Unit {
     Bytes,
 }
 
+impl Unit {
+    /// What a buffer of this size counts; an unlimited one counts packets.
+    pub fn of(size: Size) -> Unit {
+        match size {
+            Size::Bytes(_) => Unit::Bytes,
+            Size::Packets(_) | Size::Unlimited => Unit::Packets,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Queue {
     list: List,
@@ -145,6 +155,11 @@ impl<P: Packet> Store<P> {
         self.queues.get(q as usize).map(|x| x.list.head).filter(|s| *s != NONE)
     }
 
+    /// The slot of the packet at the end of a queue.
+    pub fn tail(&self, q: QueueId) -> Option<u32> {
+        self.queues.get(q as usize).map(|x| x.list.tail).filter(|s| *s != NONE)
+    }
+
     /// The bytes of the packet at the front of a queue; 0 when it is empty.
     pub fn head_bytes(&self, q: QueueId) -> u32 {
         self.head(q).and_then(|s| self.arena.packet(s)).map_or(0, P::bytes)
@@ -153,6 +168,11 @@ impl<P: Packet> Store<P> {
     /// The packet in a slot.
     pub fn packet(&self, slot: u32) -> Option<&P> {
         self.arena.packet(slot)
+    }
+
+    /// The packet in a slot, for marking.
+    pub(super) fn packet_mut(&mut self, slot: u32) -> Option<&mut P> {
+        self.arena.packet_mut(slot)
     }
 
     /// The queue of the packet in a slot.
@@ -210,5 +230,10 @@ impl<T: Copy + Default> PerQueue<T> {
             self.0.resize(q as usize + 1, T::default());
         }
         &mut self.0[q as usize]
+    }
+
+    /// Change the value of every queue seen.
+    pub fn each(&mut self, f: impl FnMut(&mut T)) {
+        self.0.iter_mut().for_each(f);
     }
 }

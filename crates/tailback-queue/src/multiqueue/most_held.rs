@@ -1,0 +1,52 @@
+//! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
+//!
+//! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
+//! its newest packet, which is the newcomer; of other ties the lowest number loses. Taking the last packet means that the
+//! finish tag of the conversation can be put back as if the packet had never come (see [`fair`](super::fair)).
+//!
+//! State: the [`LengthIndex`]. A packet costs O(log n).
+//!
+//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; `spec/keshav-fq-packet-pair.md` 2.3 and 7.6 (ties).
+
+use super::length_index::{LengthIndex, Tie};
+use super::pieces::{DropPolicy, Scene};
+use super::store::{QueueId, Unit};
+use tailback_base::{Packet, Stream};
+
+/// Drop the last packet of the queue that holds most.
+#[derive(Debug)]
+pub struct MostHeld {
+    index: LengthIndex,
+}
+
+impl MostHeld {
+    /// For a buffer that counts in `unit`.
+    pub fn new(unit: Unit) -> MostHeld {
+        MostHeld {
+            // `Lowest` draws nothing.
+            index: LengthIndex::new(unit, Tie::Lowest, Stream::new(0, "")),
+        }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for MostHeld {
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        let most = self.index.longest(scene.order)?;
+        match scene.store.length(newcomer) == scene.store.length(most) {
+            true => Some(newcomer),
+            false => Some(most),
+        }
+    }
+    fn takes_last(&self) -> bool {
+        true
+    }
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+}
