@@ -37,6 +37,8 @@ LOOKS = {
     "drr": Look("#E69F00", "D", (0, (7, 1.5, 1.2, 1.5))),
     "tdrr": Look("#CC79A7", "v", (0, (3, 1.5))),
     "qsdrr": Look("#009E73", "P", "-"),
+    "dtdrr": Look("#56B4E9", "X", (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5))),
+    "dsdrr": Look("#8B4513", "*", (0, (9, 2))),
 }
 _REST = [
     Look("#0072B2", "o", "-"),
@@ -89,7 +91,8 @@ def look(name: str, index: int = 0) -> Look:
     return LOOKS.get(name, _REST[index % len(_REST)])
 
 
-def _figure(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Figure, np.ndarray]:
+def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Figure, np.ndarray]:
+    """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`."""
     fig = Figure(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
     return fig, axes
@@ -157,10 +160,10 @@ def curves(
     columns = n if n <= 3 else 2 if n == 4 else 3
     rows = math.ceil(n / columns)
     size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
-    fig, grid = _figure(*size, rows, columns, sharey=share_y, sharex=True)
-    for ax in grid.flat[n:]:
+    fig, frames = grid(*size, rows, columns, sharey=share_y, sharex=True)
+    for ax in frames.flat[n:]:
         ax.set_axis_off()
-    axes = [list(grid.flat[:n])]
+    axes = [list(frames.flat[:n])]
     xs = sorted({float(x) for _, list_ in panels for c in list_ for x in c.x})
     handles: dict[str, Any] = {}
     for ax, (title, list_) in zip(axes[0], panels, strict=True):
@@ -259,7 +262,7 @@ def goodput_bars(groups: Sequence[tuple[str, str, Sequence[float]]], fair_share:
     n = len(groups)
     columns = 1 if n == 1 else 2 if n in (2, 4) else 3
     rows = math.ceil(n / columns)
-    fig, axes = _figure(2.3 * columns + 0.5, 1.65 * rows + 0.5, rows, columns, sharex=True, sharey=True)
+    fig, axes = grid(2.3 * columns + 0.5, 1.65 * rows + 0.5, rows, columns, sharex=True, sharey=True)
     for i, ax in enumerate(axes.flat):
         if i >= n:
             ax.set_axis_off()
@@ -295,7 +298,7 @@ def queue_against_time(
     """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
     t, queue = np.asarray(t, float), np.asarray(queue, float)
     rows = 1 if zoom is None else 2
-    fig, axes = _figure(6.8, 2.4 if rows == 1 else 4.4, rows, 1, sharey=True)
+    fig, axes = grid(6.8, 2.4 if rows == 1 else 4.4, rows, 1, sharey=True)
     spans = [(float(t[0]), float(t[-1])), zoom][:rows]
     handles: dict[str, Any] = {}
     for i, (ax, span) in enumerate(zip(axes[:, 0], spans, strict=True)):
@@ -324,7 +327,7 @@ def queue_against_time(
 def series(lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], ylabel: str, steps: bool = False) -> Figure:
     """Recorded series against time: (label, times, values). More than eight are drawn thin, without names."""
     many = len(lines) > 8
-    fig, axes = _figure(6.8, 2.9)
+    fig, axes = grid(6.8, 2.9)
     ax = axes[0][0]
     for i, (label, t, v) in enumerate(lines):
         k = _REST[i % len(_REST)]

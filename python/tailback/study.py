@@ -108,8 +108,10 @@ class Runs:
                 if chosen is not None and not any(matches(named, w) for w in chosen):
                     continue
                 overrides = list(self.set)
-                for a in free:
-                    overrides += a.overrides(mode, named[a.name])
+                for a in self.axes:
+                    # The values of a case stand in the case, but a discipline is one wherever it is named.
+                    if a in free or a.disciplines:
+                        overrides += a.overrides(mode, named[a.name])
                 found.append(Point(named, overrides + list(case.set)))
         return found
 
@@ -296,7 +298,7 @@ def _read(path: Path, optional: bool = False) -> dict:
 
 
 _RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
-_AXIS = {"title", "unit", "paths", "disciplines", "buffer", "pairs", "roles", "with", *MODES}
+_AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "buffer", "pairs", "roles", "with", *MODES}
 _EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not"}
 
 
@@ -334,10 +336,11 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, p
                 raise StudyError(f"{where}: every case needs a label for axis {axis}")
             values = {m: {c.labels[axis]: "" for c in cases if m in c.modes} for m in MODES}
         else:
-            if any(m not in a for m in MODES):
-                raise StudyError(f"{where}: axis {axis} needs values for quick and for full")
+            given = {m: a.get(m, a.get("both")) for m in MODES}
+            if any(v is None for v in given.values()):
+                raise StudyError(f"{where}: axis {axis} needs values for quick and for full, or for both")
             unit = f" {a['unit']}" if a.get("unit") else ""
-            values = {m: _labelled(a[m], unit) for m in MODES}
+            values = {m: _labelled(given[m], unit) for m in MODES}
         paths = tuple(a.get("paths", ()))
         of_disciplines = "disciplines" in a or "pairs" in a
         axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, of_disciplines, changes))

@@ -120,7 +120,7 @@ def half_width(x) -> float:
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 _STATEMENT = {*_SHARED, "id", "source", "sentence", "experiment", "gate", "check", "explanation", "note", "why_not"}
 _CHECK = {*_SHARED, "of", "order", "over", "above", "below", "between", "near", "within", "factor", "published"}
-_CHECK |= {"tolerance", "predict", "with", "field", "value"}
+_CHECK |= {"tolerance", "predict", "with", "field", "value", "along", "average"}
 
 
 class Judge:
@@ -216,9 +216,40 @@ class Judge:
             return [x for a, b in pairs for x in self.check({**_without(c, "order"), "of": a, "above": b})]
         if isinstance(c["of"], list):
             return [x for d in c["of"] for x in self.check({**c, "of": d})]
-        found = []
+        if "along" in c:
+            return self._along(c)
+        if c.get("average"):
+            return [self._decide(c, self._places(c))]
+        return [self._decide(c, where) for where in self._places(c)]
+
+    def _along(self, c: dict) -> list[Check]:
+        """How far the means lie apart along an axis, everything else equal: at most `within`."""
+        m, axis, found = MEASURES[c["measure"]], c["along"], []
+        groups: dict[tuple, list[tuple[str, np.ndarray]]] = {}
         for where in self._places(c):
-            found.append(self._decide(c, where))
+            x = self._values(c, c["of"], where)
+            rest = {k: v for k, v in where.items() if k != axis}
+            group = groups.setdefault(tuple(rest.items()), [])
+            if x is not None:
+                group.append((where[axis], x))
+        unit = "points" if m.unit == "%" else m.unit
+        name = self.study.discipline_title(c["of"])
+        for rest, points in groups.items():
+            place = self._where_text(dict(rest), c["runs"])
+            required = f"within {c['within']:g} {unit} along {axis}"
+            if len(points) < 2:
+                found.append(Check(f"{name}, {place}", place, "not run", required, OPEN))
+                continue
+            means = [float(np.mean(x)) for _, x in points]
+            apart, low, high = max(means) - min(means), int(np.argmin(means)), int(np.argmax(means))
+            text = (
+                f"{name} {m.show(means[low])} ({axis} {points[low][0]}) to "
+                f"{m.show(means[high])} {m.unit} ({axis} {points[high][0]})"
+            )
+            outcome = YES if apart <= c["within"] else NO
+            found.append(
+                Check(f"{name}, {place}", place, text, required, outcome, apart, None, min(len(x) for _, x in points))
+            )
         return found
 
     def _places(self, c: dict) -> list[dict[str, str]]:
@@ -246,15 +277,20 @@ class Judge:
             found += made or group[:1]
         return found
 
-    def _values(self, c: dict, discipline: str, where: dict[str, str]) -> np.ndarray | None:
+    def _values(self, c: dict, discipline: str, where: dict[str, str] | list[dict[str, str]]) -> np.ndarray | None:
+        """One number a seed; of several places, the mean over those that were run."""
         runs = self.study.runs[c["runs"]]
+        if isinstance(where, list):
+            found = [x for w in where if (x := self._values(c, discipline, w)) is not None]
+            seeds = min((len(x) for x in found), default=0)
+            return np.mean([x[:seeds] for x in found], axis=0) if found else None
         key = tuple(discipline if a.disciplines else where[a.name] for a in runs.axes)
         return self.samples.get(runs.name, key, c.get("class", "all"), c["measure"])
 
-    def _decide(self, c: dict, where: dict[str, str]) -> Check:
+    def _decide(self, c: dict, where: dict[str, str] | list[dict[str, str]]) -> Check:
         m, name = MEASURES[c["measure"]], self.study.discipline_title(c["of"])
-        what = f"{name}, {self._where_text(where, c['runs'])}"
-        place = self._where_text(where, c["runs"])
+        place = "mean of all points" if isinstance(where, list) else self._where_text(where, c["runs"])
+        what = f"{name}, {place}"
         a = self._values(c, c["of"], where)
         other = next((c[k] for k in ("above", "below", "near") if isinstance(c.get(k), str)), None)
         over = c.get("over")

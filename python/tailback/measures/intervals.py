@@ -1,0 +1,23 @@
+"""Measures from the table of intervals: what flows got in the course of the run."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def goodputs(run, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the intervals (s), and goodput by interval and flow, whole packets, bit/s (rows are intervals)."""
+    t = run.intervals
+    keep = np.ones(len(t["to_s"]), bool) if klass == "all" else t["group"] == klass
+    ends = np.unique(t["to_s"][keep])
+    return ends, t["goodput_wire_bps"][keep].reshape(len(ends), -1)
+
+
+def cumulative_max_min(run, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
+    """Largest over smallest throughput of a flow, counted from the start up to each interval's end."""
+    ends, x = goodputs(run, klass)
+    lengths = np.diff(np.r_[0.0, ends])
+    sums = np.cumsum(x * lengths[:, None], axis=0)
+    low = sums.min(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return ends, np.where(low > 0, sums.max(axis=1) / low, np.inf)
