@@ -298,7 +298,7 @@ def _read(path: Path, optional: bool = False) -> dict:
 
 
 _RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
-_AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "buffer", "pairs", "roles", "with", *MODES}
+_AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "pairs", "roles", "with", *MODES}
 _EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not"}
 
 

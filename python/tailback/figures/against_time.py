@@ -36,7 +36,7 @@ def against_time(d: Drawing):
 @plots.styled
 def draw(panels, span: tuple[float, float] | None = None, instants=()):
     """Panels under each other on one time axis: (title, ylabel, [(label, times, values)]), drawn as steps."""
-    fig, axes = plots._figure(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
+    fig, axes = plots.grid(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
     for ax, (title, ylabel, lines) in zip(axes[:, 0], panels, strict=True):
         for i, (label, t, v) in enumerate(lines):
             k = plots._REST[i % len(plots._REST)]

@@ -15,9 +15,9 @@ import numpy as np
 
 from tailback import plots, predict
 from tailback.figures import Drawing, figure
+from tailback.measures.cwnd import mean_window
 from tailback.measures.model import tail_drop
 from tailback.measures.series import overflows
-from tailback.measures.cwnd import mean_window
 
 #: What the overflow is numbered that curves are aligned at: the first two belong to the start.
 ALIGNED = 2

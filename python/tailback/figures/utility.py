@@ -87,7 +87,7 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
     top = 1.15 * max(m.y for m in every)
     columns = min(n, 2)
     rows = math.ceil(n / columns)
-    fig, axes = plots._figure(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns, sharex=True, sharey=True)
+    fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns, sharex=True, sharey=True)
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
     for i, (ax, groups) in enumerate(zip(axes.flat, panels, strict=False)):
