@@ -13,14 +13,16 @@
 //! conversations leave at once.
 //!
 //! **Exactness.** Equal tags must compare equal, since ties are decided by arrival; and no error may grow with time. Tags
-//! ([`Tag`]) are integers, 2^-88 byte each, in 128 bits; every rounding is down, by less than one unit. So the computed
-//! server is an exact fluid server whose packets are up to three units shorter than the real ones, and whose line does up
-//! to two units less per step of its walk. A fluid server never widens a difference between two backlogs (it is monotone
-//! and conserves work, so the sum of |differences| does not grow), hence after N packets and departures within one of its
-//! busy periods no tag is off by more than 5 N units per unit of weight: 10^-20 byte after a million. Tags are compared
-//! after rounding to the nearest 2^-44 byte ([`Tag::grid`]): tags that are equal in exact arithmetic then compare equal
-//! unless they lie within that error of a boundary, 5 N / 2^44 of all values; tags that differ by less than 2^-44 byte,
-//! the time of 10^-14 byte on the line, are taken for equal. Errors end with the busy period.
+//! ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than one such unit. So
+//! the computed server is an exact fluid server whose packets are a few units shorter than the real ones and whose line
+//! does a few units less at each step. A fluid server never widens a difference between two sets of backlogs (it is
+//! monotone and conserves work, so the sum of |differences| does not grow): errors add up, they are not amplified, and they
+//! end with the busy period. At equal weights a million packets in one busy period put a tag off by less than 10^-19 byte.
+//!
+//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic then
+//! compare equal, unless they happen to lie within that error of the middle between two steps: after a million packets,
+//! one pair in four million. Tags that are less than 2^-44 byte apart are taken for equal; a nanosecond of a line of
+//! 1 kbit/s is two million times that.
 //!
 //! The clock starts again from zero (all tags move by the same whole number of grid steps) when it has passed 2^37 bytes.
 //!
