@@ -309,7 +309,7 @@ _SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
 def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     """The verdict table for a terminal: at most `width` columns."""
     width = max(60, min(width, 100))
-    left = max((len(v.id) for v in verdicts), default=4) + 2
+    left = max((len(v.id) for v in verdicts if not v.grade), default=4) + 2
     indent = " " * (left + 16)
     lines = []
     experiment = None
@@ -320,7 +320,10 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
             experiment = v.experiment
             title = "Arithmetic" if experiment == "predict" else experiment
             lines += ["", title, "-" * width, *_cells_text(told_cells[experiment], width)]
-        if v.grade and (v.outcome != NO or not v.gate):
+        if v.grade:
+            if v.outcome == NO and v.gate:
+                told = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
+                lines += textwrap.wrap(told, width, subsequent_indent="    ")
             continue
         sign = _SIGN[v.outcome]
         if not v.gate and v.outcome == NO:

@@ -109,7 +109,7 @@ def view(**options):
     }
     flows = {"id": np.array(["ftp.0", "ftp.1"], dtype=object), "group": np.array(["ftp", "ftp"], dtype=object)}
     series = {
-        "what": np.array(["ftp.0"] * 3, dtype=object),
+        "what": np.array(["flows.ftp.0"] * 3, dtype=object),
         "probe": np.array(["win"] * 3, dtype=object),
         "index": np.zeros(3),
         "time_s": np.array([0.0, 150.0, 200.0]),

@@ -2,7 +2,7 @@
 
 kind = "against-time"
 runs = "scenario-3"
-what = "ftp.0"                                 # the flow or link
+what = "flows.ftp.0"                               # the flow or link
 span = [600, 700]                              # s; without it the whole run
 lines = [100, 200]                             # instants that get a mark, s
 [[experiment.output.panel]]

@@ -22,7 +22,8 @@ class Metric:
     title: str
     unit: str
     doc: str
-    column: str
+    #: columns of `intervals`, added up
+    columns: tuple[str, ...]
     #: counts are divided by the length of the interval
     rate: bool
 
@@ -35,7 +36,7 @@ METRICS = {
             "Throughput",
             "packets/s",
             "data packets that reached their destination and were not retransmissions",
-            "fresh_packets",
+            ("fresh_packets",),
             True,
         ),
         Metric(
@@ -43,14 +44,22 @@ METRICS = {
             "Delay",
             "s",
             "mean round-trip sample, from the first transmission to the acknowledgement; 0 without a sample",
-            "rtt_mean_s",
+            ("rtt_mean_s",),
             False,
         ),
-        Metric("drops", "Drops", "1/s", "data packets dropped anywhere", "dropped_packets", True),
-        Metric("retransmissions", "Retransmissions", "packets/s", "packets sent again", "retransmitted_packets", True),
-        Metric("recoveries", "Recoveries", "1/s", "timeouts and fast retransmissions", "recoveries", True),
-        Metric("goodput", "Goodput", "packets/s", "first copies delivered, repeats or not", "first_packets", True),
-        Metric("oneway", "One-way delay", "s", "from the source's hand to the destination's", "delay_mean_s", False),
+        Metric("drops", "Drops", "1/s", "data packets dropped anywhere", ("dropped_packets",), True),
+        Metric(
+            "retransmissions", "Retransmissions", "packets/s", "packets sent again", ("retransmitted_packets",), True
+        ),
+        Metric(
+            "recoveries",
+            "Recoveries",
+            "1/s",
+            "timeouts and fast retransmissions",
+            ("timeouts", "fast_retransmits"),
+            True,
+        ),
+        Metric("oneway", "One-way delay", "s", "from the source's hand to the destination's", ("delay_mean_s",), False),
     )
 }
 
@@ -66,7 +75,7 @@ def by_interval(run, klass: str, metric: str) -> np.ndarray:
     rows = []
     for flow in ids:
         keep = (t["id"] == flow) & (t["from_s"] >= start - 1e-9) & (t["to_s"] <= end + 1e-9)
-        x = np.asarray(t[m.column][keep], dtype=float)
+        x = sum(np.asarray(t[c][keep], dtype=float) for c in m.columns)
         rows.append(x / (t["to_s"][keep] - t["from_s"][keep]) if m.rate else np.nan_to_num(x))
     return np.array(rows)
 

@@ -10,7 +10,7 @@ from tailback.measures import measure
 def held(run, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
     """Values of the first flow of the class, each with how long it held (s), over the counted time."""
     flow = run.flows["id"][run.of(klass)][0]
-    t, v = run.probe(probe, flow)
+    t, v = run.probe(probe, f"flows.{flow}")
     if not len(t):
         return np.array([]), np.array([])
     ends = run.intervals["to_s"]
@@ -48,7 +48,7 @@ def most_window(run, klass):
 )
 def open_window(run, klass):
     flow = run.flows["id"][run.of(klass)][0]
-    _, every = run.probe("win", flow)
+    _, every = run.probe("win", f"flows.{flow}")
     v, length = held(run, klass, "win")
     return float(100 * length[v >= every.max() - 0.01].sum() / length.sum()) if len(v) else float("nan")
 
