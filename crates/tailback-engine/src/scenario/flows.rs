@@ -12,7 +12,7 @@ use super::routes::Routes;
 use super::sources::{packets, sizes, transport};
 use super::table::{Filled, Reader, join};
 use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
-use super::{models, traffic_models as own};
+use super::{advice, models, traffic_models as own};
 use crate::packet::MAX_HOPS;
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
 use tailback_base::model::{Raw, Settings, Value};
@@ -150,6 +150,12 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     }
     if r.seen() > before {
         return None;
+    }
+    if let Some(t) = &transport
+        && let Some(hops) = routes.path(&from, &to)
+        && let Some(warning) = advice::about(t, &hops, around.links)
+    {
+        r.warnings.push(format!("flows.{}: {warning}", entry.key));
     }
     Some(GroupSpec {
         name: entry.key.clone(),

@@ -20,7 +20,8 @@
 //! access_rate = "10Mbps"
 //! ```
 
-pub mod canonical;
+pub mod advice;
+mod canonical;
 pub mod describe;
 pub mod document;
 pub mod error;

@@ -312,6 +312,37 @@ fn what_looks_like_a_mistake_is_a_warning() {
     assert!(l.warnings[0].contains("flows.web"), "{:?}", l.warnings);
 }
 
+#[test]
+fn a_source_without_its_signal_is_a_warning() {
+    let warnings = |source: &str, queue: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ kind = \"{queue}\", \
+             buffer = \"10 packets\" }}\n[flows.f]\n{source} = {{}}"
+        );
+        load(&text).warnings
+    };
+    for (source, queue, word) in [
+        ("decbit", "fq", "congestion bit"),
+        ("decbit", "droptail", "congestion bit"),
+        ("packet-pair", "droptail", "use fq"),
+        ("packet-pair", "decsel", "use fq"),
+    ] {
+        let w = warnings(source, queue);
+        assert!(
+            w.len() == 1 && w[0].starts_with("flows.f: ") && w[0].contains(word),
+            "{w:?}"
+        );
+    }
+    for (source, queue) in [
+        ("decbit", "fqbit"),
+        ("decbit", "decsel"),
+        ("packet-pair", "fq"),
+        ("generic", "droptail"),
+    ] {
+        assert!(warnings(source, queue).is_empty(), "{source} {queue}");
+    }
+}
+
 /// Whatever the text: a scenario, or an error with a remedy.
 fn holds(text: &str) {
     match load_text(text, "any.toml", &[]) {

@@ -1,0 +1,51 @@
+//! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
+//! its way gives.
+
+use crate::spec::LinkSpec;
+use tailback_base::model::Settings;
+
+use super::routes::Hop;
+
+/// Disciplines that set a congestion bit by themselves; others do when they are told to, by `ecn`.
+const MARKING: &[&str] = &["decsel", "fqbit"];
+/// Disciplines with one queue, served in order of arrival.
+const ONE_QUEUE: &[&str] = &[
+    "droptail",
+    "random-drop",
+    "front-drop",
+    "red",
+    "blue",
+    "codel",
+    "decsel",
+];
+
+fn marks(queue: &Settings) -> bool {
+    MARKING.contains(&queue.model.name) || (queue.model.param("ecn").is_some() && queue.flag("ecn"))
+}
+
+/// A warning about flows of this transport over these hops.
+pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<String> {
+    let way = || {
+        hops.iter().map(|h| {
+            let l = &links[h.link];
+            if h.reverse { &l.reverse } else { &l.forward }
+        })
+    };
+    match transport.model.name {
+        "decbit" if !way().any(|d| marks(&d.queue)) => Some(
+            "decbit never sees a congestion bit: no queue on the way sets one; use decsel or fqbit, or a queue with ecn"
+                .into(),
+        ),
+        "packet-pair" => {
+            let slowest = way().min_by_key(|d| d.rate)?;
+            ONE_QUEUE.contains(&slowest.queue.model.name).then(|| {
+                format!(
+                    "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it will \
+                     take the rate of the line for its own; use fq",
+                    slowest.queue.model.name
+                )
+            })
+        }
+        _ => None,
+    }
+}
