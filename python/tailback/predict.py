@@ -152,9 +152,15 @@ class Qsdrr:
     queue_drop: float | None = None
     steps: float | None = None
     cycle_s: float | None = None
+    #: The frame of drop-tail with `victims` of the flows hit; None as above.
+    frame: TailDrop | None = None
 
     def as_dict(self) -> dict:
-        return asdict(self)
+        return {k: v for k, v in asdict(self).items() if k != "frame"}
+
+    def level(self, cycles: int = 1) -> tuple[list[float], list[float]] | None:
+        """The queue against time from an overflow at time 0, as `TailDrop.level`; None where there is no queue drop."""
+        return None if self.frame is None else self.frame.level(cycles)
 
 
 def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, rtt_s: float | None = None) -> Qsdrr:
@@ -181,7 +187,7 @@ def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, r
     if drop <= 0:
         return Qsdrr(n, b, x, regime)
     model = tail_drop(n, packets_per_s, rtt_s, b, x / n)
-    return Qsdrr(n, b, x, regime, drop, drop / n, model.cycle_s)
+    return Qsdrr(n, b, x, regime, drop, drop / n, model.cycle_s, model)
 
 
 # ------------------------------------------------------------------------------------------------ the command line
@@ -304,23 +310,31 @@ def tail_drop_command(flows, rate, rtt, buffers, packet, as_json, hit_share, ser
     if any(m.underflow for m in models):
         click.echo("\nA queue after the overflow below zero: the queue runs empty and the line stands idle meanwhile.")
     if series:
-        for m in models:
-            click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
-            for t, q in zip(*m.level(), strict=True):
-                click.echo(f"{t:10.4f} {q:10.1f}")
+        _print_series(models)
 
 
 @predict.command("qsdrr")
 @_options
-def qsdrr_command(flows, rate, rtt, buffers, packet, as_json):
-    """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls."""
+@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+def qsdrr_command(flows, rate, rtt, buffers, packet, as_json, series):
+    """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls.
+
+    Regime 1: queues long enough that the victims lose 1, 2, 3, ... packets. Regime 2: each victim gives up its queue.
+    Regime 3: fewer packets than queues.
+    """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
     try:
         models = [qsdrr(flows, int(b), c, tau) for b in sizes]
     except PredictError as e:
         raise click.UsageError(str(e)) from e
     if as_json:
-        click.echo(json.dumps({"model": "qsdrr", "rows": [m.as_dict() for m in models]}))
+        rows = []
+        for m in models:
+            row, line = m.as_dict(), m.level() if series else None
+            if line is not None:
+                row["time_s"], row["queue_packets"] = line
+            rows.append(row)
+        click.echo(json.dumps({"model": "qsdrr", "rows": rows}))
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
     click.echo("".join(f"{h:>13}" for h in ("buffer", "flows hit", "regime", "queue drop", "cycle")))
@@ -330,3 +344,15 @@ def qsdrr_command(flows, rate, rtt, buffers, packet, as_json):
         click.echo("".join(f"{x:>13}" for x in (f"{m.buffer_packets:g}", m.victims, m.regime, drop, cycle)))
     if any(m.queue_drop is None for m in models):
         click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
+    if series:
+        _print_series(models)
+
+
+def _print_series(models) -> None:
+    for m in models:
+        line = m.level()
+        if line is None:
+            continue
+        click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
+        for t, q in zip(*line, strict=True):
+            click.echo(f"{t:10.4f} {q:10.1f}")

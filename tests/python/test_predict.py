@@ -164,3 +164,14 @@ def test_wrong_input_is_refused_with_status_2_and_a_hint(option, value, says):
     r = run("tail-drop", *(x for pair in given.items() for x in pair))
     assert r.exit_code == 2
     assert says in r.output
+
+
+def test_qsdrr_has_a_series_where_it_has_a_queue_drop():
+    m = predict.qsdrr(100, 4167, C, 0.1)
+    t, q = m.level(2)
+    assert q[0] == 4167 and min(q) == pytest.approx(4167 - m.queue_drop)
+    assert t[-1] == pytest.approx(2 * m.cycle_s, rel=0.02)
+    assert predict.qsdrr(100, 4167).level() is None
+    args = ["predict", "qsdrr", "--flows", "100", "--rate", "500Mbps", "--rtt", "100ms", "--buffer", "4167 packets"]
+    row = json.loads(CliRunner().invoke(cli, [*args, "--series", "--json"]).stdout)["rows"][0]
+    assert row["victims"] == 14 and row["queue_packets"][0] == 4167 and "frame" not in row

@@ -357,7 +357,7 @@ def test_one_experiment_from_the_command_line(tmp_path):
     r = CliRunner().invoke(cli, args)
     assert r.exit_code == 0, r.output
     d = json.loads(r.stdout)
-    assert d["experiments"] == ["E2.4"] and d["runs"] == 2 and d["failed"] == []
+    assert d["experiments"] == ["E2.4"] and d["runs"] == 3 and d["failed"] == []
     assert {v["id"] for v in d["verdicts"]} >= {"R1-4167", "2"}
     assert (tmp_path / "o" / "report.html").is_file()
     assert all((tmp_path / "o" / f).is_file() for f in d["figures"] + d["tables"])

@@ -20,7 +20,7 @@ import numpy as np
 
 from tailback.measures import RunView
 from tailback.samples import Samples
-from tailback.study import Experiment, Point, Runs, Study
+from tailback.study import Axis, Experiment, Point, Runs, Study
 
 
 @dataclass
@@ -62,6 +62,13 @@ def selected(
         if w:
             found = [(r, p) for r, p in found if matches(p.labels, w)]
     return found
+
+
+def named(axis: Axis, label: str) -> str:
+    """A value of an axis, for a title: "100 flows", "Buffer 800 packets"."""
+    if axis.title in ("Flows", "Queues"):
+        return f"{label} {axis.title.lower()}"
+    return f"{axis.title} {label} {axis.unit}".strip()
 
 
 FIGURES: dict[str, Callable[[Drawing], Any]] = {}

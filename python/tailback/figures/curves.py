@@ -14,7 +14,7 @@ within = { queue = "qsdrr" } # see `where` of Drawing.points
 from __future__ import annotations
 
 from tailback import plots
-from tailback.figures import Drawing, figure
+from tailback.figures import Drawing, figure, named
 from tailback.measures import MEASURES
 from tailback.verdict import Estimate
 
@@ -86,11 +86,11 @@ def _line_title(d: Drawing, axis: str, label: str) -> str:
     for runs, _ in d.points():
         for a in runs.axes:
             if a.name == axis:
-                return f"{a.title} {label} {a.unit}".strip()
+                return named(a, label)
     return label
 
 
 def _panel_title(d: Drawing, axis, label: str) -> str:
     if label in d.study.disciplines or label in d.study.pairs:
         return d.title(label)
-    return f"{axis.title} {label} {axis.unit}".strip() if axis is not None else label
+    return named(axis, label) if axis is not None else label

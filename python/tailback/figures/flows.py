@@ -33,8 +33,7 @@ def windows(d: Drawing):
             ax.set_ylabel("cwnd (packets)")
             ax.margins(x=0.01)
         # What slow start overshoots to would flatten the rest.
-        high = np.quantile(values[times > 2], 0.999)
-        axes[0][0].set_ylim(0, 1.1 * high)
+        axes[0][0].set_ylim(0, 1.3 * np.quantile(values, 0.95))
         axes[-1, 0].set_xlabel("time (s)")
         return fig
     return None

@@ -25,6 +25,10 @@ def stacked_queues(d: Drawing):
         s = view.series
         keep = s["probe"] == "queue_packets"
         times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+        # Queues are numbered as their first packets came; flows have names.
+        which = s["probe"] == "queue_flow"
+        place = dict(zip(s["index"][which].tolist(), s["value"][which].tolist(), strict=True))
+        index = np.array([place.get(q, q) for q in index.tolist()])
         offset, queues = d.output["offset"], np.unique(index)
         end = float(times.max())
         # Until well after the fourth overflow; the rest looks the same.
@@ -45,7 +49,7 @@ def stacked_queues(d: Drawing):
         ax.set_yticks([q * offset for q in queues], [f"{q + 1:.0f}" for q in queues])
         ax.set_xlim(0, end)
         ax.set_ylim(-0.3 * offset, (len(queues) + 0.8) * offset)
-        ax.set_ylabel(f"queue ({offset} packets from line to line)")
+        ax.set_ylabel(f"flow ({offset} packets from line to line)")
         ax.set_xlabel("time (s)")
         ax.grid(False, axis="y")
         fig.legend([drawn], ["drop"], loc="outside upper right")

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from tailback import plots, predict
-from tailback.figures import Drawing, figure
+from tailback.figures import Drawing, figure, named
 from tailback.measures.cwnd import mean_window
 from tailback.measures.model import tail_drop
 from tailback.measures.series import overflows
@@ -62,13 +62,16 @@ def _frames(d: Drawing, axis: str | None) -> dict[str, list]:
         if view is not None:
             title = ""
             if axis is not None:
-                a = runs.axis(axis)
-                title = f"{a.title} {p.labels[axis]} {a.unit}".strip()
+                title = named(runs.axis(axis), p.labels[axis])
             found.setdefault(title, []).append(view)
     return found
 
 
-_WORKLOADS = {"standard": ("simulation, plain Reno", "#0072B2"), "dup-only": ("simulation, dup. only", "#009E73")}
+_SENDERS = {
+    "standard": ("plain Reno", "#0072B2", "-"),
+    "dup-only": ("dup. only", "#009E73", (0, (5, 1))),
+    "one-halving": ("one halving", "#222222", (0, (1.5, 1))),
+}
 
 
 @figure("queue-aligned")
@@ -90,8 +93,8 @@ def queue_aligned(d: Drawing):
                 continue
             origin = t[at[min(ALIGNED, len(at) - 1)]]
             keep = (t >= origin - 0.08 * span) & (t <= origin + span)
-            label, colour = _WORKLOADS[view.labels.get("workload", "dup-only")]
-            handles[label] = ax.plot(t[keep] - origin, q[keep], color=colour, linewidth=1.0)[0]
+            label, colour, line = _SENDERS[view.labels["workload"]]
+            handles[label] = ax.plot(t[keep] - origin, q[keep], color=colour, linestyle=line, linewidth=1.0)[0]
         label = f"model, {100 * views[0].options['hit_share']:g} % of flows hit"
         handles[label] = ax.plot(times, levels, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
         ax.axhline(views[0].buffer, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
@@ -139,7 +142,7 @@ def queue_and_windows(d: Drawing):
     if not frames:
         return None
     n = len(frames)
-    fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True, sharey="row")
+    fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True)
     handles: dict = {}
     for column, (title, views) in zip(axes.T, frames.items(), strict=True):
         t, q = views[0].probe("queue")
@@ -151,10 +154,10 @@ def queue_and_windows(d: Drawing):
         column[1].set_xlabel("time (s)")
         for ax in column:
             ax.margins(x=0.01)
-    # The overshoot of slow start would flatten everything after it.
-    high = max(float(np.max(mean_window(v, k)[1][5:])) for x in frames.values() for v in x[:1] for k in _CLASSES)
-    axes[0][0].set_ylim(bottom=0)
-    axes[1][0].set_ylim(0, 1.05 * high)
+        # What slow start overshoots to would flatten everything after it.
+        high = max(float(np.quantile(mean_window(views[0], k)[1], 0.9)) for k in _CLASSES)
+        column[0].set_ylim(bottom=0)
+        column[1].set_ylim(0, 1.3 * high)
     axes[0][0].set_ylabel("queue (packets)")
     axes[1][0].set_ylabel("mean window (packets)")
     fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)

@@ -1,7 +1,10 @@
 """Measures of overflows, from the log of drops: who is hit, and how many at a time.
 
-An overflow period is a run of drops at the studied link with no gap longer than half a round trip. The set of runs says
-that round trip as `options.rtt` (the shortest, where there are several); it must log drops (`log_drops=true`).
+An overflow period is a run of drops at the studied link with no gap longer than half a round trip, the one in force at
+an overflow, with a full queue: `options.rtt` of the set of runs (the shortest, where there are several, with an empty
+queue) and the buffer's own delay. The set must log drops (`log_drops=true`).
+
+A discipline that overflows all the time has one endless period; `hit_per_rtt` therefore counts by round trips as well.
 """
 
 from __future__ import annotations
@@ -12,9 +15,12 @@ from tailback.measures import measure
 
 
 def rtt_s(run) -> float:
+    """Round trip with a full queue, s."""
     from tailback import _core
 
-    return _core.parse_time(run.options["rtt"])
+    o = run.options
+    packet = _core.parse_bytes(o.get("packet", "1500B"))
+    return _core.parse_time(o["rtt"]) + run.buffer * 8 * packet / float(run.link_row()["rate_bps"])
 
 
 def periods(run) -> list[tuple[float, float, list[str]]]:
@@ -77,6 +83,22 @@ def victims_later(run, klass):
 def hit_share(run, klass):
     v = victims(run)[1:]
     return 100 * float(np.mean(v)) / len(run.flows["id"]) if len(v) else float("nan")
+
+
+@measure(
+    "hit_per_rtt",
+    "Flows hit in a round trip",
+    "%",
+    "distinct flows hit over all flows, mean over the round trips (full queue) that have drops, after slow start",
+)
+def hit_per_rtt(run, klass):
+    found, (t, flow) = periods(run), run.drops()
+    if len(found) < 2:
+        return float("nan")
+    late = t >= found[1][0]
+    slot = ((t[late] - found[1][0]) / rtt_s(run)).astype(int)
+    pairs = set(zip(slot.tolist(), flow[late].tolist(), strict=True))
+    return 100 * len(pairs) / len(set(slot.tolist())) / len(run.flows["id"])
 
 
 @measure("drops_of", "Drops that fall on the class", "%", "logged drops of the class over all logged drops")
