@@ -252,6 +252,14 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
         }
     }
 
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.queue.flow_joined(p, now);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.queue.flow_left(p, now);
+    }
+
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
         let service = self.act(line, out, |queue, out| queue.dequeue(line, out));
         match &service {

@@ -200,6 +200,12 @@ pub enum Service<P> {
 pub trait QueueDiscipline<P: Packet> {
     /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
+    /// The driver knows that a flow whose packets look like this one may send through here from now on: at its start, or
+    /// when its keys have changed. Routers are not told such things; this is for what a discipline is given beforehand and
+    /// for measures, and no packet depends on its being called.
+    fn flow_joined(&mut self, _p: &P, _now: Time) {}
+    /// The flow announced with this look sends no more.
+    fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// Choose the next packet to send.
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P>;
     /// When the discipline next wants [`QueueDiscipline::on_timer`]. Asked after every call.
@@ -222,6 +228,12 @@ pub trait QueueDiscipline<P: Packet> {
 impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
         (**self).enqueue(p, line, out)
+    }
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        (**self).flow_joined(p, now)
+    }
+    fn flow_left(&mut self, p: &P, now: Time) {
+        (**self).flow_left(p, now)
     }
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
         (**self).dequeue(line, out)

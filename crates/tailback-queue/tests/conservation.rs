@@ -121,10 +121,12 @@ fn build(settings: &Settings, seed: u64) -> Option<Queue> {
     }
 }
 
-/// Settings with some parameters drawn; those that `build` refuses in this company are left at their defaults.
+/// Settings with some parameters drawn. One that `build` refuses in this company waits for others that make it welcome, as
+/// a mapper does for its number of queues; if none come it is left at its default.
 fn settings(model: &'static Model, seed: u64) -> Settings {
     let mut s = Stream::new(seed, model.name);
     let mut settings = Settings::defaults(model);
+    let mut waiting: Vec<(&str, Raw)> = vec![];
     for param in model.params {
         let chosen = param.default.is_empty() || s.chance(0.5);
         let Some(raw) = chosen.then(|| draw(&param.kind, param.default, &mut s)).flatten() else {
@@ -133,8 +135,19 @@ fn settings(model: &'static Model, seed: u64) -> Settings {
         let mut more = settings.clone();
         let set = more.set(param.name, &raw);
         assert!(set.is_ok(), "{}.{} = {}: {set:?}", model.name, param.name, raw.show());
-        if more.missing().is_some() || build(&more, seed).is_some() {
+        let fits = |s: &Settings| s.missing().is_some() || build(s, seed).is_some();
+        if fits(&more) {
             settings = more;
+            continue;
+        }
+        for (name, raw) in &waiting {
+            let _ = more.set(name, raw);
+        }
+        if fits(&more) {
+            settings = more;
+            waiting.clear();
+        } else {
+            waiting.push((param.name, raw));
         }
     }
     settings

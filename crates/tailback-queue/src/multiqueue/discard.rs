@@ -26,10 +26,8 @@
 //! `spec/multi-queue-buffers.md` 2.8, which rebuilds it from the prose.
 
 use super::drr::QUANTUM;
-use super::models::{BUFFER, HASH_KEY, MAPPER, QUEUES};
-use super::per_flow::QUEUE_FLOW;
+use super::models::{port_params, port_probes};
 use super::pieces::{DropPolicy, Scene};
-use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use super::store::{PerQueue, QueueId};
 use super::threshold::{ALPHA, reached};
 use crate::discipline::DropReason;
@@ -71,9 +69,7 @@ pub static MODEL: Model = Model {
               on arrival (refused), what does not fit as well (overflow); nothing stored is ever dropped, and it never \
               marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
-    params: &[
-        BUFFER,
-        Param::new(
+    params: port_params![Param::new(
             "alpha",
             ALPHA,
             "0.1",
@@ -115,22 +111,8 @@ pub static MODEL: Model = Model {
             "Time between changes of the bound.",
             "thesis chapter 6",
         ),
-        QUANTUM,
-        MAPPER,
-        QUEUES,
-        HASH_KEY,
-    ],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        EVICTED_BYTES,
-        EVICTED_SHARE,
-        QUEUE_FLOW,
-        CLOSED,
-        CLOSED_QUEUES,
-        CLOSED_LIMIT,
-    ],
+        QUANTUM; ],
+    probes: port_probes![CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
 };
 
 /// How many queues may be closed by their length.

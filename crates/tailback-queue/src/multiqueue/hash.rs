@@ -5,14 +5,15 @@
 //! The hash is SplitMix64's finalizer over key and seed, reduced by multiplication, our own so that results never change
 //! with a library; the seed comes from the discipline's random stream, so replications hash differently.
 //!
-//! State: the seed. A packet costs four multiplications.
+//! State: the seed, and for the measures the flows of each queue. A packet costs four multiplications.
 //!
 //! Source: `spec/multi-queue-buffers.md` 2.13 (the destination alone in the thesis, the 5-tuple for real packets; not
 //! ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 
+use super::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
 use super::pieces::Classifier;
 use super::store::QueueId;
-use tailback_base::{KeyField, Packet, Time};
+use tailback_base::{KeyField, Packet, ProbeDef, Time};
 
 /// A seeded uniform hash of a key onto K queues.
 #[derive(Clone, Copy, Debug)]
@@ -47,13 +48,52 @@ pub fn mix(x: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-impl<P: Packet> Classifier<P> for Hashed {
+/// The mapper: a hash, and how many flows it has sent where.
+#[derive(Clone, Debug)]
+pub struct ByHash {
+    hash: Hashed,
+    occupancy: Occupancy,
+}
+
+impl ByHash {
+    pub fn new(hash: Hashed) -> ByHash {
+        ByHash {
+            hash,
+            occupancy: Occupancy::new(hash.queues),
+        }
+    }
+
+    fn queue<P: Packet>(&self, p: &P) -> QueueId {
+        self.hash.queue(p.key(self.hash.key))
+    }
+}
+
+impl<P: Packet> Classifier<P> for ByHash {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
-        self.queue(p.key(self.key))
+        self.queue(p)
     }
 
     fn queues(&self) -> Option<u32> {
-        Some(self.queues)
+        Some(self.hash.queues)
+    }
+
+    fn flow_joined(&mut self, p: &P, _now: Time) {
+        self.occupancy.join(self.queue(p), 1);
+    }
+
+    fn flow_left(&mut self, p: &P, _now: Time) {
+        self.occupancy.leave(self.queue(p), 1);
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[FLOW_RATIO, QUEUE_FLOWS] }
+    }
+
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        match probe {
+            0 => self.occupancy.ratio(),
+            _ => self.occupancy.flows(index).map_or(f64::NAN, f64::from),
+        }
     }
 }
 

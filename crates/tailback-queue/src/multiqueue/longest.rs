@@ -13,10 +13,8 @@
 
 use super::drr::QUANTUM;
 use super::length_index::{LengthIndex, TIE, Tie};
-use super::models::{BUFFER, COUNT_NEWCOMER, HASH_KEY, MAPPER, QUEUES};
-use super::per_flow::QUEUE_FLOW;
+use super::models::{COUNT_NEWCOMER, port_params, port_probes};
 use super::pieces::{DropPolicy, Scene};
-use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use super::store::{QueueId, Unit};
 use tailback_base::{Model, Packet, Stream};
 
@@ -28,15 +26,8 @@ pub static MODEL: Model = Model {
               a turn. Measure: each queue's length. Function: the longest. Action: when the buffer is full, the front \
               packet of the longest queue is dropped (overflow); it never marks.",
     source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[BUFFER, QUANTUM, MAPPER, QUEUES, HASH_KEY, TIE, COUNT_NEWCOMER],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        EVICTED_BYTES,
-        EVICTED_SHARE,
-        QUEUE_FLOW,
-    ],
+    params: port_params![QUANTUM; TIE, COUNT_NEWCOMER],
+    probes: port_probes![],
 };
 
 /// Drop from the longest queue.

@@ -8,8 +8,9 @@
 //! |---|---|
 //! | [`port`], [`pieces`] | the frame, and the hooks of the pieces |
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
-//! | [`per_flow`], [`hash`] | classifiers: a queue a flow, flows dealt out evenly, hashing |
+//! | [`per_flow`], [`hash`], [`bloom`] | classifiers: a queue a flow, flows dealt out evenly, hashing, Bloom-filter groups |
 //! | [`conversations`] | classifier: a queue a conversation |
+//! | [`occupancy`] | the flows each queue really has, for measures |
 //! | [`drr`] | scheduler: deficit round robin |
 //! | [`fair`], [`virtual_time`], [`tag_heap`] | scheduler: fair queueing (`fq`, `fqbit`); its clock and arithmetic; its heap |
 //! | [`most_held`], [`share_mark`] | fair queueing's drop rule, and its congestion bit |
@@ -22,6 +23,7 @@
 
 pub mod arena;
 pub mod bit_tree;
+pub mod bloom;
 pub mod conversations;
 pub mod discard;
 pub mod drr;
@@ -31,6 +33,7 @@ pub mod length_index;
 pub mod longest;
 pub mod models;
 pub mod most_held;
+pub mod occupancy;
 pub mod per_flow;
 pub mod pieces;
 pub mod port;

@@ -4,9 +4,10 @@
 //! `qsdrr` in `sticky.rs`, ...); here are the parameters they share, and [`build`]. The mapper is boxed, since it is chosen at
 //! run time for every model; scheduler and policy are compiled into the port.
 
+use super::bloom::params as bloom;
 use super::discard::{self, Discard, Limit};
 use super::drr::Drr;
-use super::hash::Hashed;
+use super::hash::{ByHash, Hashed};
 use super::length_index::Tie;
 use super::longest::{self, Longest};
 use super::per_flow::{Even, PerFlow};
@@ -20,7 +21,57 @@ use super::throughput::{self, Throughput};
 use crate::discipline::QueueDiscipline;
 use crate::registry::Place;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Model, Packet, Param, Settings, Size};
+use tailback_base::{KeyField, Kind, Model, Packet, Param, Settings, Size, Stream};
+
+/// The parameters of a port: the model's own, those of the mapper, and what comes last.
+macro_rules! port_params {
+    ($($own:expr),* ; $($last:expr),* $(,)?) => {{
+        use $crate::multiqueue::bloom::params as bloom;
+        use $crate::multiqueue::models::{BUFFER, HASH_KEY, MAPPER, QUEUES};
+        &[
+            BUFFER,
+            $($own,)*
+            MAPPER,
+            QUEUES,
+            HASH_KEY,
+            bloom::GROUPS,
+            bloom::GROUP_FLOWS,
+            bloom::FILTER_BITS,
+            bloom::HASH_FUNCTIONS,
+            bloom::COUNTER_BITS,
+            bloom::FILTER_PERIOD,
+            bloom::SETTLE,
+            bloom::BALANCE,
+            bloom::BALANCE_THRESHOLD,
+            bloom::LIVE_COUNTS,
+            bloom::REPICK,
+            bloom::NO_WORSE,
+            bloom::LARGEST_FIRST,
+            bloom::PB_COUNTS,
+            $($last,)*
+        ]
+    }};
+}
+
+/// The probes of a port: those of every port and mapper, and the model's own.
+macro_rules! port_probes {
+    ($($own:expr),* $(,)?) => {{
+        use $crate::multiqueue::{bloom, occupancy, per_flow, port};
+        &[
+            port::BACKLOGGED,
+            port::QUEUE_PACKETS,
+            port::QUEUE_BYTES,
+            port::EVICTED_BYTES,
+            port::EVICTED_SHARE,
+            per_flow::QUEUE_FLOW,
+            occupancy::FLOW_RATIO,
+            occupancy::QUEUE_FLOWS,
+            bloom::MOVES,
+            $($own,)*
+        ]
+    }};
+}
+pub(super) use {port_params, port_probes};
 
 /// The models of this module.
 pub static MODELS: [&Model; 5] = [
@@ -41,9 +92,10 @@ pub const BUFFER: Param = Param::new(
 
 pub const MAPPER: Param = Param::new(
     "mapper",
-    Kind::Choice(&["per_flow", "even", "hash"]),
+    Kind::Choice(&["per_flow", "even", "hash", "bloom"]),
     "per_flow",
-    "Which flows share a queue: none, flows dealt out in turn to `queues` queues, or those whose key has the same hash.",
+    "Which flows share a queue: none; flows dealt out in turn to `queues` queues; those whose key has the same hash; those \
+     whose key is in a group of the same queue.",
     "thesis chapter 5",
 );
 
@@ -51,7 +103,7 @@ pub const QUEUES: Param = Param::new(
     "queues",
     Kind::Count { min: 1, max: 1_000_000 },
     "none",
-    "How many queues there are, for mapper \"even\" or \"hash\".",
+    "How many queues there are, for every mapper but \"per_flow\".",
     "",
 );
 
@@ -59,7 +111,7 @@ pub const HASH_KEY: Param = Param::new(
     "hash_key",
     Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
     "destination",
-    "What mapper \"hash\" hashes: destination host, source host, both, the five-tuple, or the destination label.",
+    "What mappers \"hash\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or the destination label.",
     "thesis chapter 5: the destination alone",
 );
 
@@ -77,13 +129,7 @@ pub const COUNT_NEWCOMER: Param = Param::new(
 /// `mapper` and `queues` that do not fit together.
 pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let mut stream = place.stream;
-    // Only a hash needs a seed; the others draw nothing.
-    let seed = if settings.text("mapper") == "hash" {
-        stream.bits()
-    } else {
-        0
-    };
-    let classifier = classifier(settings, seed)?;
+    let classifier = classifier(settings, &mut stream)?;
     let tie = || Tie::named(settings.text("tie"));
     let unit = match settings.size("buffer") {
         Size::Bytes(_) => Unit::Bytes,
@@ -142,8 +188,15 @@ fn port<P: Packet + 'static, D: DropPolicy<P> + 'static>(
     Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
 }
 
-fn classifier<P: Packet + 'static>(settings: &Settings, seed: u64) -> Result<Box<dyn Classifier<P>>, Refusal> {
+/// Only a mapper that hashes draws from the stream.
+fn classifier<P: Packet + 'static>(
+    settings: &Settings,
+    stream: &mut Stream,
+) -> Result<Box<dyn Classifier<P>>, Refusal> {
     let mapper = settings.text("mapper");
+    if mapper != "bloom" {
+        bloom::refuse_beside(mapper, settings)?;
+    }
     if mapper == "per_flow" {
         return match settings.is_none("queues") {
             true => Ok(Box::new(PerFlow::new())),
@@ -170,7 +223,10 @@ fn classifier<P: Packet + 'static>(settings: &Settings, seed: u64) -> Result<Box
         "label" => KeyField::Label,
         _ => KeyField::Destination,
     };
-    Ok(Box::new(Hashed::new(key, queues, seed)))
+    match mapper {
+        "bloom" => Ok(Box::new(bloom::build(settings, key, queues, stream)?)),
+        _ => Ok(Box::new(ByHash::new(Hashed::new(key, queues, stream.bits())))),
+    }
 }
 
 #[cfg(test)]
@@ -199,6 +255,7 @@ mod tests {
                 &[("mapper", "per_flow")][..],
                 &[("mapper", "even"), ("queues", "2")],
                 &[("mapper", "hash"), ("queues", "2")],
+                &[("mapper", "bloom"), ("queues", "2")],
             ] {
                 let evicts = model.param("tie").is_some();
                 for tie in ["fifo", "ring", "lowest", "random"] {
@@ -221,15 +278,34 @@ mod tests {
                         }
                         for probe in model.probes {
                             let x = b.probe(probe.name, 0);
+                            let hashed = matches!(mapper[0].1, "hash" | "bloom");
                             let absent = probe.name == "victim" && buffer == "unlimited"
                                 || probe.name == "queue_flow" && mapper[0].1 != "per_flow"
-                                || probe.per == "queue" && mapper[0].1 == "hash";
+                                || probe.per == "queue" && hashed
+                                || probe.name == "flow_ratio"
+                                || probe.name == "queue_flows"
+                                || probe.name == "moves" && mapper[0].1 != "bloom";
                             assert!(absent || x >= 0.0, "{} {} {x}", model.name, probe.name);
                         }
                         b.drain();
                         assert_eq!(b.backlog().packets, 0);
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_bloom_mapper_cannot_be_is_refused() {
+        for (set, word) in [
+            (&[("mapper", "bloom"), ("queues", "20"), ("groups", "10")][..], "groups"),
+            (&[("mapper", "bloom"), ("queues", "20"), ("settle", "200ms")], "settle"),
+            (&[("mapper", "hash"), ("queues", "20"), ("balance", "pb")], "balance"),
+            (&[("mapper", "bloom")], "queues"),
+        ] {
+            for model in MODELS {
+                let e = try_build(model, set).err().unwrap();
+                assert!(e.problem.contains(word), "{e}");
             }
         }
     }

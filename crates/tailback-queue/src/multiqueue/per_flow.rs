@@ -36,6 +36,8 @@ pub struct PerFlow {
     pages: Vec<Option<Box<[QueueId; PAGE]>>>,
     /// The flow of each queue.
     owner: Vec<FlowId>,
+    /// Flows announced.
+    present: u32,
 }
 
 impl PerFlow {
@@ -61,6 +63,19 @@ impl PerFlow {
 impl<P: Packet> Classifier<P> for PerFlow {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.number(p.flow())
+    }
+
+    /// Queues of flows that are announced or have been seen.
+    fn queues(&self) -> Option<u32> {
+        Some(self.present.max(self.owner.len() as u32))
+    }
+
+    fn flow_joined(&mut self, _p: &P, _now: Time) {
+        self.present += 1;
+    }
+
+    fn flow_left(&mut self, _p: &P, _now: Time) {
+        self.present = self.present.saturating_sub(1);
     }
 
     fn probes(&self) -> &'static [ProbeDef] {

@@ -24,6 +24,10 @@ pub trait Classifier<P: Packet> {
     fn queues(&self) -> Option<u32> {
         None
     }
+    /// A flow whose packets look like this one may send from now on; see `QueueDiscipline::flow_joined`.
+    fn flow_joined(&mut self, _p: &P, _now: Time) {}
+    /// It sends no more, or its packets look different from now on.
+    fn flow_left(&mut self, _p: &P, _now: Time) {}
     /// The packet was dropped on arrival.
     fn refused(&mut self, _p: &P, _q: QueueId, _now: Time) {}
     /// The packet left queue `q`, served or evicted.
@@ -164,6 +168,12 @@ impl<P: Packet> Classifier<P> for Box<dyn Classifier<P>> {
     }
     fn queues(&self) -> Option<u32> {
         (**self).queues()
+    }
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        (**self).flow_joined(p, now)
+    }
+    fn flow_left(&mut self, p: &P, now: Time) {
+        (**self).flow_left(p, now)
     }
     fn refused(&mut self, p: &P, q: QueueId, now: Time) {
         (**self).refused(p, q, now)

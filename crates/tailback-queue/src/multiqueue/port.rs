@@ -190,6 +190,12 @@ where
         &self.classifier
     }
 
+    /// For tests that take a port apart.
+    #[cfg(test)]
+    pub(super) fn classifier_mut(&mut self) -> &mut C {
+        &mut self.classifier
+    }
+
     pub fn scheduler(&self) -> &S {
         &self.scheduler
     }
@@ -331,6 +337,15 @@ where
                 self.mark(q, slot, line, out);
             }
         }
+    }
+
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.classifier.flow_joined(p, now);
+        self.configured = self.classifier.queues().unwrap_or(0);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.classifier.flow_left(p, now);
     }
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {

@@ -17,10 +17,8 @@
 
 use super::drr::QUANTUM;
 use super::length_index::{LengthIndex, TIE, Tie};
-use super::models::{BUFFER, COUNT_NEWCOMER, HASH_KEY, MAPPER, QUEUES};
-use super::per_flow::QUEUE_FLOW;
+use super::models::{COUNT_NEWCOMER, port_params, port_probes};
 use super::pieces::{DropPolicy, Scene};
-use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use super::store::{QueueId, Unit};
 use tailback_base::{Model, Packet, ProbeDef, Stream};
 
@@ -40,16 +38,8 @@ pub static MODEL: Model = Model {
               the longest queue when it is chosen, and stays until it is strictly the shortest. Action: when the buffer \
               is full, the victim's front packet is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[BUFFER, QUANTUM, MAPPER, QUEUES, HASH_KEY, TIE, COUNT_NEWCOMER],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        EVICTED_BYTES,
-        EVICTED_SHARE,
-        QUEUE_FLOW,
-        VICTIM,
-    ],
+    params: port_params![QUANTUM; TIE, COUNT_NEWCOMER],
+    probes: port_probes![VICTIM],
 };
 
 /// Drop from one queue until it is the shortest.

@@ -15,10 +15,8 @@
 //! `spec/multi-queue-buffers.md` 2.7.
 
 use super::drr::QUANTUM;
-use super::models::{BUFFER, HASH_KEY, MAPPER, QUEUES};
-use super::per_flow::QUEUE_FLOW;
+use super::models::{port_params, port_probes};
 use super::pieces::{DropPolicy, Scene};
-use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use super::store::QueueId;
 use crate::discipline::DropReason;
 use tailback_base::{Kind, Model, Packet, Param};
@@ -32,28 +30,15 @@ pub static MODEL: Model = Model {
               is dropped on arrival (refused), one that does not fit as well (overflow); nothing stored is ever dropped, \
               and it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6; Choudhury and Hahne, 1998",
-    params: &[
-        BUFFER,
-        Param::new(
+    params: port_params![Param::new(
             "alpha",
             ALPHA,
             "2",
             "The threshold as a multiple of the free space.",
             "thesis chapter 6",
         ),
-        QUANTUM,
-        MAPPER,
-        QUEUES,
-        HASH_KEY,
-    ],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        EVICTED_BYTES,
-        EVICTED_SHARE,
-        QUEUE_FLOW,
-    ],
+        QUANTUM; ],
+    probes: port_probes![],
 };
 
 /// What alpha may be; one that is 0 would accept nothing.

@@ -16,10 +16,8 @@
 
 use super::drr::QUANTUM;
 use super::length_index::{TIE, Tie};
-use super::models::{BUFFER, COUNT_NEWCOMER, HASH_KEY, MAPPER, QUEUES};
-use super::per_flow::QUEUE_FLOW;
+use super::models::{COUNT_NEWCOMER, port_params, port_probes};
 use super::pieces::{DropPolicy, Scene};
-use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use super::rate_estimate::{ESTIMATOR, RateEstimate, THETA, WEIGHT};
 use super::rate_heap::RateHeap;
 use super::store::QueueId;
@@ -41,27 +39,12 @@ pub static MODEL: Model = Model {
               outlives the queue. Function: the highest among the non-empty queues. Action: when the buffer is full, the \
               front packet of that queue is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[
-        BUFFER,
-        ESTIMATOR,
+    params: port_params![ESTIMATOR,
         WEIGHT,
         THETA,
-        QUANTUM,
-        MAPPER,
-        QUEUES,
-        HASH_KEY,
-        TIE,
-        COUNT_NEWCOMER,
-    ],
-    probes: &[
-        BACKLOGGED,
-        QUEUE_PACKETS,
-        QUEUE_BYTES,
-        EVICTED_BYTES,
-        EVICTED_SHARE,
-        QUEUE_FLOW,
-        QUEUE_RATE,
-    ],
+        QUANTUM; TIE,
+        COUNT_NEWCOMER],
+    probes: port_probes![QUEUE_RATE],
 };
 
 /// Drop from the queue with the highest estimate.
