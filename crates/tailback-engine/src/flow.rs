@@ -47,6 +47,8 @@ pub struct Flow {
     pub watched: bool,
     /// The scenario made it (as opposed to an application, while running); it has a row in the results.
     pub declared: bool,
+    /// Between its start and its stop: the queues on its way have been told of it.
+    pub present: bool,
     pub stats: FlowStats,
     pub group: u32,
     pub index: u32,

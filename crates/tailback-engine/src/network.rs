@@ -101,6 +101,7 @@ struct FlowDef {
     aggregate: u32,
     weight: f64,
     settling: Option<Box<Settling>>,
+    label: Option<u32>,
 }
 
 struct AppDef {
@@ -225,6 +226,7 @@ impl Network {
             aggregate: 0,
             weight: 1.0,
             settling: None,
+            label: None,
         });
         FlowHandle((self.flows.len() - 1) as u32)
     }
@@ -253,6 +255,11 @@ impl Network {
 
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: u32) {
         self.flows[flow.0 as usize].aggregate = aggregate;
+    }
+
+    /// The destination label the flow starts with; the number of its destination unless it is set.
+    pub fn set_label(&mut self, flow: FlowHandle, label: u32) {
+        self.flows[flow.0 as usize].label = Some(label);
     }
 
     /// The flow's share at schedulers that share the line by weight; 1 unless it is set.
@@ -431,7 +438,7 @@ impl Network {
                 keys: Keys {
                     source: def.from.0,
                     destination: def.to.0,
-                    label: def.to.0,
+                    label: def.label.unwrap_or(def.to.0),
                     aggregate: def.aggregate,
                     weight: def.weight,
                 },
@@ -441,6 +448,7 @@ impl Network {
                 in_flight: 0,
                 watched: false,
                 declared: true,
+                present: false,
                 opened: Time::ZERO,
                 stats: FlowStats {
                     settling: def.settling,
@@ -470,6 +478,13 @@ impl Network {
             sim.flows[flow_ids[flow.0 as usize].0 as usize].srtt_follower = edge;
         }
         sim.transports = self.transports;
+        // Flows that start with the run, and those that nobody starts, are there before the first packet.
+        for i in 0..sim.flows.len() {
+            let app = sim.flows[i].app;
+            if app == NO_APP || sim.apps[app as usize].start == Time::ZERO {
+                sim.announce(FlowId(i as u32), true);
+            }
+        }
         Ok(Built {
             sim,
             port_names: order.into_iter().map(|o| o.0).collect(),

@@ -159,6 +159,13 @@ impl WirePacket {
         }
     }
 
+    /// How packets of a flow look to a queue, in one of its directions: nothing that is ever sent.
+    pub fn look(flow: FlowId, backward: bool) -> WirePacket {
+        let mut p = WirePacket::datagram(0, 0, 0, Ecn::NotEct, flow, Time::ZERO);
+        p.born_flags_tos |= u64::from(if backward { BACKWARD } else { 0 }) << 8;
+        p
+    }
+
     /// A control packet about a flow, on its way to the flow's source (or, if `backward` is false, its destination).
     pub fn control(r: Request, bytes: u32, flow: FlowId, backward: bool, now: Time, extras: &mut Extras) -> WirePacket {
         let extra = extras.add(Extra {

@@ -216,6 +216,9 @@ fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(
             None => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, source, destination, transport);
+        if g.traffic.model.name == "churn" {
+            net.set_label(flow, Stream::new(seed, &format!("{name}.address")).bits() as u32);
+        }
         net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
@@ -279,6 +282,10 @@ fn pattern(s: &Settings, i: u32) -> Pattern {
             jitter: s.real("jitter"),
         },
         "poisson" => Pattern::Poisson { rate: rate() },
+        "churn" => Pattern::Churn {
+            rate: rate(),
+            hold: (!s.is_none("mean_hold")).then(|| s.time("mean_hold")),
+        },
         "on-off" => Pattern::OnOff {
             rate: rate(),
             on: s.time("mean_on"),
@@ -306,13 +313,23 @@ fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Stream) -> Vec<T
         Instants::Uniform { from, to } => (0..n)
             .map(|_| *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64))
             .collect(),
-        Instants::Poisson { from, mean_gap } => {
+        Instants::Poisson {
+            from,
+            mean_gap,
+            shuffled,
+        } => {
             let mut t = *from;
             let mut next = || {
                 t += Duration(rng.exponential(mean_gap.0 as f64) as u64);
                 t
             };
-            (0..n).map(|_| next()).collect()
+            let mut all: Vec<Time> = (0..n).map(|_| next()).collect();
+            if *shuffled {
+                for i in (1..all.len()).rev() {
+                    all.swap(i, rng.below(i as u64 + 1) as usize);
+                }
+            }
+            all
         }
         Instants::After(list) => (0..n as usize)
             .map(|i| starts.get(i).copied().unwrap_or(Time::ZERO) + list[i % list.len()])

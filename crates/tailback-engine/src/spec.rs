@@ -124,7 +124,12 @@ pub enum Instants {
     /// Each flow draws its own, uniform in [from, to).
     Uniform { from: Time, to: Time },
     /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts.
-    Poisson { from: Time, mean_gap: Duration },
+    /// Shuffled: which flow takes which instant is drawn as well.
+    Poisson {
+        from: Time,
+        mean_gap: Duration,
+        shuffled: bool,
+    },
     /// This long after the flow's own start.
     After(Vec<Duration>),
 }

@@ -101,6 +101,8 @@ pub enum Pattern {
     Constant { rate: BitRate, jitter: f64 },
     /// Exponential gaps with the mean that gives `rate`.
     Poisson { rate: BitRate },
+    /// Poisson packets to an address that is drawn again after exponential times of mean `hold`.
+    Churn { rate: BitRate, hold: Option<Duration> },
     /// `rate` while on, silent while off.
     OnOff {
         rate: BitRate,
@@ -158,8 +160,34 @@ impl Source {
             }
             // Gaps do not depend on the size just drawn: arrivals are Poisson whatever the sizes.
             Pattern::Poisson { rate } => rng.exponential(self.sizes.mean() * 8e9 / rate.bits_per_second()),
+            // Packets and new addresses are one Poisson process; a draw says which each event is.
+            Pattern::Churn { .. } => rng.exponential(1.0 / self.churn_rates().iter().sum::<f64>()),
             Pattern::OnOff { rate, .. } => f64::from(bytes) * 8e9 / rate.bits_per_second(),
             Pattern::Bulk | Pattern::Transfer { .. } => f64::INFINITY,
+        }
+    }
+
+    /// Packets and new addresses per nanosecond.
+    fn churn_rates(&self) -> [f64; 2] {
+        match self.pattern {
+            Pattern::Churn { rate, hold } => [
+                rate.bits_per_second() / (self.sizes.mean() * 8e9),
+                hold.map_or(0.0, |h| 1.0 / h.0 as f64),
+            ],
+            _ => [0.0; 2],
+        }
+    }
+
+    /// The next event of a flow with churn: a new address, or a packet.
+    fn churn(&mut self, net: &mut dyn Net) -> u32 {
+        let [packets, addresses] = self.churn_rates();
+        match net.own_flow() {
+            Some(flow) if net.rng().chance(addresses / (packets + addresses)) => {
+                let label = net.rng().bits() as u32;
+                net.relabel(flow, label);
+                0
+            }
+            _ => self.emit(net),
         }
     }
 
@@ -198,7 +226,7 @@ impl Source {
                 net.close(f, Side::Source);
             }
             // A Poisson process has no packet at its start; the others do.
-            (Pattern::Poisson { .. }, _) => {
+            (Pattern::Poisson { .. } | Pattern::Churn { .. }, _) => {
                 let gap = self.gap(0, net.rng());
                 self.schedule(gap, net);
             }
@@ -216,7 +244,10 @@ impl Source {
     }
 
     fn step(&mut self, net: &mut dyn Net) {
-        let bytes = self.emit(net);
+        let bytes = match self.pattern {
+            Pattern::Churn { .. } => self.churn(net),
+            _ => self.emit(net),
+        };
         let gap = self.gap(bytes, net.rng());
         self.schedule(gap, net);
     }

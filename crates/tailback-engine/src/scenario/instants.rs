@@ -39,6 +39,7 @@ pub fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<I
         "poisson" => Some(Instants::Poisson {
             from: Time(s.time("from").0),
             mean_gap: s.time("mean_gap"),
+            shuffled: s.text("order") == "random",
         }),
         "after" if stop => Some(Instants::After(times(s, "delay"))),
         "after" => {

@@ -30,6 +30,7 @@ pub fn family(name: &str) -> Vec<&'static Model> {
             &own::BURSTS,
             &own::CBR,
             &own::POISSON,
+            &own::CHURN,
             &own::ON_OFF,
         ],
         "sizes" => vec![&own::FIXED, &own::EXPONENTIAL, &own::BIMODAL, &own::LISTED],

@@ -242,7 +242,7 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
         let remedy = "give a size such as \"256 packets\" or \"384kB\", or traffic = \"bulk\"";
         r.complain(Problem::new("conflict", at, &join(path, "traffic.size"), problem, remedy).value("unlimited"));
     }
-    if !matches!(traffic.model.name, "cbr" | "poisson" | "on-off") {
+    if !matches!(traffic.model.name, "cbr" | "poisson" | "churn" | "on-off") {
         return;
     }
     let Some(fastest) = super::flows::rates(traffic, "rate").into_iter().max() else {

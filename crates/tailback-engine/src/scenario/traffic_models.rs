@@ -45,6 +45,15 @@ models! {
     POISSON "traffic" "poisson" "Poisson arrivals" "Packets with independent exponential gaps." "" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The mean rate of each flow.", ""),
     ];
+    CHURN "traffic" "churn" "Poisson arrivals with changing addresses"
+        "Packets with independent exponential gaps, to an address of the flow's own: a random label, which queues that \
+         hash the label take for the destination. With `mean_hold` the address is drawn again and again, so that \
+         one flow ends and another begins."
+        "Kantawala and Turner, WUCSE-2005-11, chapter 5" [
+        Param::new("rate", Kind::PerFlow(&RATE), "", "The mean rate of each flow.", ""),
+        Param::new("mean_hold", SOME_TIME, "none", "The mean of the exponential time an address is kept; for ever unless given.",
+            "thesis chapter 5: 0.5 to 5 s"),
+    ];
     ON_OFF "traffic" "on-off" "On-off source" "Sends at a constant rate while on, nothing while off." "" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The rate of each flow while on.", ""),
         Param::new("mean_on", SOME_TIME, "", "The mean length of a time on.", ""),
@@ -83,6 +92,8 @@ models! {
         "Each flow follows the one before after an exponential gap." "" [
         Param::new("from", TIME, "0s", "Where the first gap begins.", ""),
         Param::new("mean_gap", SOME_TIME, "", "The mean gap.", ""),
+        Param::new("order", Kind::Choice(&["index", "random"]), "index",
+            "Which flow takes which instant: one after the other, or drawn.", ""),
     ];
     AFTER "instants" "after" "A time after the start" "This long after the flow's own start; for `stop`." "" [
         Param::new("delay", Kind::PerFlow(&SOME_TIME), "", "How long.", ""),

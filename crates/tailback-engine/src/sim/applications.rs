@@ -4,7 +4,8 @@ use super::Sim;
 use crate::app::{AppInput, Net, NodeId, Side, TransportId};
 use crate::event::EventKind;
 use crate::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
-use crate::packet::{Keys, WirePacket};
+use crate::packet::{Keys, SimPacket, WirePacket};
+use crate::port::Queue;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 
@@ -46,9 +47,11 @@ impl Sim {
         let now = self.now;
         let a = &mut self.apps[app as usize];
         let mut calls: [Option<AppInput>; 3] = [None; 3];
+        let (mut join, mut leave) = (None, None);
         if !a.started && a.start <= now {
             a.started = true;
             calls[0] = Some(AppInput::Start);
+            join = a.own_flow;
         }
         if a.armed <= now {
             a.armed = Time::NEVER;
@@ -60,14 +63,51 @@ impl Sim {
         if !a.stopped && a.stop.is_some_and(|t| t <= now) {
             a.stopped = true;
             calls[2] = Some(AppInput::Stop);
+            leave = a.own_flow;
+        }
+        if let Some(flow) = join {
+            self.announce(flow, true);
         }
         for c in calls.into_iter().flatten() {
             self.news.push((app, c));
         }
         self.tell();
+        if let Some(flow) = leave {
+            self.announce(flow, false);
+        }
         // A wake that was put off since its event was made.
         let at = self.apps[app as usize].wake_at;
         self.arm_application(app, at);
+    }
+
+    /// Tell the queues on a flow's way that it joins or leaves, unless they know.
+    pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
+        let now = self.now;
+        let f = &mut self.flows[flow.0 as usize];
+        if std::mem::replace(&mut f.present, joins) == joins {
+            return;
+        }
+        let directions = match f.carrier {
+            Carrier::Datagrams { .. } => 1,
+            _ => 2,
+        };
+        let keys = f.keys;
+        for (way, backward) in self.ways[flow.0 as usize]
+            .into_iter()
+            .zip([false, true])
+            .take(directions)
+        {
+            for hop in 0..usize::from(way.len) {
+                let port = self.routes[way.start as usize + hop];
+                if let Queue::Explicit(e) = &mut self.ports[port as usize].queue {
+                    let wire = WirePacket::look(flow, backward);
+                    match joins {
+                        true => e.queue.flow_joined(&SimPacket { wire, keys }, now),
+                        false => e.queue.flow_left(&SimPacket { wire, keys }, now),
+                    }
+                }
+            }
+        }
     }
 
     /// One pending event a wake: a later wish leaves the armed event alone, which looks again when it comes.
@@ -104,10 +144,11 @@ impl Sim {
             in_flight: 0,
             watched: false,
             declared: false,
+            present: false,
             opened: now,
             stats: FlowStats::default(),
         };
-        match self.free_flows.pop() {
+        let id = match self.free_flows.pop() {
             Some(i) => {
                 self.flows[i as usize] = flow;
                 self.ways[i as usize] = [forward, backward];
@@ -118,7 +159,9 @@ impl Sim {
                 self.ways.push([forward, backward]);
                 FlowId((self.flows.len() - 1) as u32)
             }
-        }
+        };
+        self.announce(id, true);
+        id
     }
 }
 
@@ -190,7 +233,14 @@ impl Net for View<'_> {
     }
 
     fn relabel(&mut self, flow: FlowId, label: u32) {
+        let present = self.sim.flows[flow.0 as usize].present;
+        if present {
+            self.sim.announce(flow, false);
+        }
         self.sim.flows[flow.0 as usize].keys.label = label;
+        if present {
+            self.sim.announce(flow, true);
+        }
     }
 
     fn wake(&mut self, at: Time) {

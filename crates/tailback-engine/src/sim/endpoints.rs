@@ -210,8 +210,10 @@ impl Sim {
 
     pub(super) fn retire(&mut self, id: FlowId) {
         let now = self.now;
-        let f = &mut self.flows[id.0 as usize];
+        let f = &self.flows[id.0 as usize];
         let s = f.snapshot(now);
+        self.announce(id, false);
+        let f = &mut self.flows[id.0 as usize];
         f.carrier = Carrier::Closed;
         f.timers = [Time::NEVER; 2];
         let (group, lifetime) = (f.group as usize, (now - f.opened).seconds());
