@@ -4,6 +4,7 @@
 //! written in Python, in `python/tailback`.
 
 mod column;
+mod counting;
 mod discipline;
 mod drive;
 mod outlet;
@@ -37,6 +38,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
+    counting::add(m)?;
     reference::add(m)?;
     quantities::add(m)
 }

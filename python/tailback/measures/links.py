@@ -25,12 +25,6 @@ def loss(run, klass):
     return 100 * float(run.link_row()["loss_rate"])
 
 
-@measure("evicted", "Evicted, of all accepted", "%", "packets dropped after they had been stored, of all stored ones")
+@measure("evicted", "Evicted, of all accepted", "%", "bytes dropped after they had been stored, of all bytes stored")
 def evicted(run, klass):
-    t = run.losses
-    row = run.link_row()
-    here = (t["link"] == run.link) & (t["event"] == "drop")
-    queued = float(t["packets"][here & (t["place"] != "arriving")].sum())
-    arriving = float(t["packets"][here & (t["place"] == "arriving")].sum())
-    stored = float(row["arrived_packets"]) - arriving
-    return 100 * queued / stored if stored else float("nan")
+    return 100 * float(run.link_row().get("wasted", float("nan")))
