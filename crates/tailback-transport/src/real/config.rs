@@ -181,6 +181,11 @@ impl Config {
         self.rtt0.max(self.rtt0_path * base.seconds())
     }
 
+    /// No timeout is longer than this, seconds, when the first is `first`.
+    pub fn longest_timeout(&self, first: f64) -> f64 {
+        self.rto_max.max(self.rto_max_factor * first.max(self.rto_min))
+    }
+
     /// The time from `sent` to `now` as this clock reads it, seconds.
     pub fn ticks(&self, sent: Time, now: Time) -> f64 {
         match self.tick.0 {

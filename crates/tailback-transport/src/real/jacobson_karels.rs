@@ -75,7 +75,7 @@ impl JacobsonKarels {
         if self.samples < self.own.first_samples {
             base = base.max(self.first_estimate);
         }
-        (base * self.backoff).min(cfg.rto_max.max(cfg.rto_max_factor * base))
+        (base * self.backoff).min(cfg.longest_timeout(self.first_estimate))
     }
 
     fn restart(&mut self, core: &Core, now: Time) {

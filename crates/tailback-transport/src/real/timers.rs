@@ -6,8 +6,8 @@
 //! dead for minutes, which the published throughputs rule out.
 //!
 //! Not stated there and chosen here: the first estimate is max(`rtt0`, `rtt0_path` x the round trip of the empty path);
-//! a timeout is at least `rto_min`; with backoff it is at most `rto_max` or `rto_max_factor` x the timeout without
-//! backoff, whichever is larger; an acknowledgement that advances ends all backoff, but leaves running timers alone.
+//! a timeout is at least `rto_min`; with backoff it is at most `rto_max` or `rto_max_factor` x the first timeout,
+//! whichever is larger; an acknowledgement that advances ends all backoff, but leaves running timers alone.
 //!
 //! State: the estimate, and the earliest time any timer may expire. The latter is not moved when a packet is
 //! acknowledged, only when it has come: the packets are then looked through, so that an acknowledgement costs nothing here.
@@ -20,6 +20,8 @@ use tailback_base::{Duration, Time};
 pub struct PacketTimers {
     /// Smoothed round trip, seconds.
     rtt: f64,
+    /// No timeout is longer, seconds.
+    longest: f64,
     earliest: Time,
     /// Some packet may be backed off.
     backed_off: bool,
@@ -30,8 +32,10 @@ pub struct PacketTimers {
 impl PacketTimers {
     /// `base` is the round trip of the empty path.
     pub fn new(cfg: &Config, base: Duration) -> PacketTimers {
+        let rtt = cfg.first_estimate(base);
         PacketTimers {
-            rtt: cfg.first_estimate(base),
+            rtt,
+            longest: cfg.longest_timeout(cfg.beta * rtt),
             earliest: Time::NEVER,
             backed_off: false,
             due: 0,
@@ -44,7 +48,7 @@ impl PacketTimers {
 
     /// Without backoff, seconds.
     pub fn timeout(&self, cfg: &Config) -> f64 {
-        (cfg.beta * self.rtt).max(cfg.rto_min)
+        (cfg.beta * self.rtt).max(cfg.rto_min).min(self.longest)
     }
 
     pub fn earliest(&self) -> Time {
@@ -71,10 +75,9 @@ impl PacketTimers {
     /// Packet `number` leaves now.
     pub fn start(&mut self, number: u64, core: &mut Core, now: Time) {
         let Core { cfg, sent, .. } = core;
-        let base = self.timeout(cfg);
-        let cap = cfg.rto_max.max(cfg.rto_max_factor * base);
+        let timeout = self.timeout(cfg);
         if let Some(p) = sent.get_mut(number) {
-            p.deadline = cfg.on_tick(now + Duration::from_seconds((base * p.backoff).min(cap)));
+            p.deadline = cfg.on_tick(now + Duration::from_seconds((timeout * p.backoff).min(self.longest)));
             self.earliest = self.earliest.min(p.deadline);
         }
     }
