@@ -535,8 +535,13 @@ impl Built {
         self.tick(Tick::Warmup, at);
     }
 
-    /// Snapshots of all flows every `period`.
+    /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with the
+    /// run, so that what is sent at the very first instant belongs to it.
     pub fn intervals(&mut self, period: Duration, first: Time) {
+        if self.sim.intervals.is_empty() {
+            let rows = self.sim.flows.iter().map(|f| f.snapshot(Time::ZERO)).collect();
+            self.sim.intervals.push((Time::ZERO, rows));
+        }
         self.tick(Tick::Interval(period), first);
     }
 

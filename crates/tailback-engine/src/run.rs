@@ -139,11 +139,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         built.warm_up(from);
     }
     if let Some(period) = spec.interval {
-        if spec.warmup.0 == 0 {
-            built.intervals(period, Time::ZERO);
-        } else {
-            built.intervals(period, from + period);
-        }
+        built.intervals(period, from + period);
     }
     declare_recordings(spec, &mut built)?;
     Ok(Prepared { built, reported, from })
