@@ -376,6 +376,29 @@ fn a_given_idle_time_replaces_the_rto() {
     }
 }
 
+/// Or the threshold goes as well, as with a new connection for each burst.
+#[test]
+fn a_restart_may_forget_the_threshold_too() {
+    for (forgets, threshold) in [("window", 4.5), ("all", 20.0)] {
+        let cfg = config(&[
+            ("initial_window", "9 packets"),
+            ("initial_ssthresh", "20 packets"),
+            ("variant", "reno"),
+            ("halve", "cwnd"),
+            ("idle_after", "0s"),
+            ("idle_forgets", forgets),
+            ("limited_transmit", "false"),
+        ]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(9_000), Time::ZERO);
+        p.run(1.0, &mut lose(&[2]));
+        assert_eq!(p.at_sender.0.last(), Some(&AppEvent::AllAcknowledged));
+        p.sender.write(Amount::Bytes(1_000), p.now);
+        p.pump(&mut pass, &mut pass);
+        assert!((p.ssthresh() - threshold).abs() < 1.0, "{forgets}: {}", p.ssthresh());
+    }
+}
+
 /// A window of one segment empties the network at each ACK; that is no rest, and slow start goes on.
 #[test]
 fn a_sender_that_has_more_to_send_does_not_rest() {

@@ -81,6 +81,8 @@ pub struct Config {
     pub idle_restart: bool,
     /// Rest after which the window restarts, instead of the RTO.
     pub idle_after: Option<Duration>,
+    /// The restart makes congestion control anew.
+    pub idle_forgets_all: bool,
     pub halve: Halve,
     pub whole_ssthresh: bool,
     pub timeout_halves: bool,
@@ -215,6 +217,7 @@ impl Config {
             max_burst: limit("max_burst"),
             idle_restart: flag("idle_restart"),
             idle_after,
+            idle_forgets_all: word("idle_forgets") == "all",
             halve: if word("halve") == "cwnd" {
                 Halve::Cwnd
             } else {

@@ -410,7 +410,10 @@ impl Core {
             Some(least) => self.empty_since != Time::NEVER && now.since(self.empty_since) >= least,
         };
         self.empty_since = Time::NEVER;
-        if self.cfg.idle_restart && rested {
+        if self.cfg.idle_restart && rested && self.cfg.idle_forgets_all {
+            self.cc = (CONTROLLERS[self.cfg.congestion].build)(&self.cfg);
+            self.refresh();
+        } else if self.cfg.idle_restart && rested {
             let restart = self.cfg.initial_window.min(self.cc.cwnd());
             self.cc.set_cwnd(restart);
             self.refresh();

@@ -59,6 +59,8 @@ static PARAMS: &[Param] = &[
         "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.", "RFC 5681 section 4.1"),
     Param::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
         "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment"),
+    Param::new("idle_forgets", Kind::Choice(&["window", "all"]), "window",
+        "What such a restart gives up: the window, or the whole state of congestion control with the threshold, as if the connection were new.", "window: RFC 5681 section 4.1"),
 
     // Reductions.
     Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",
