@@ -312,6 +312,24 @@ fn the_backoff_survives_answers_to_repeats() {
 }
 
 #[test]
+fn a_timer_for_each_packet_is_not_put_off_by_acknowledgements_of_others() {
+    let start = |timer| {
+        let values = [("wmax", "8"), ("initial_window", "2"), ("timer", timer)];
+        let mut t = bulk(&JACOBSON_KARELS, &values);
+        assert_eq!(t.sends(), [0, 1]);
+        // The first sample makes the timeout 2.5 s and four times half of that: 7.5 s.
+        assert_eq!(t.ack(2.5, 1, 0), [2, 3]);
+        t
+    };
+    // One timer: it starts again at 2.5 s.
+    assert_eq!(start("restart").until(10.5), [(10.0, vec![-2])]);
+    // Packet 1 left at 0 s, when the timeout was 3 s; what goes out with it gets the timeout of now, twice 7.5 s.
+    let mut t = start("packet");
+    assert_eq!(t.until(17.9), [(3.0, vec![-2])]);
+    assert_eq!(t.until(18.1), [(18.0, vec![-2])]);
+}
+
+#[test]
 fn decbit_sends_capable_packets_and_falls_to_one_on_a_timeout() {
     let mut t = bulk(&DECBIT, &[]);
     let Transmit::Segment(s) = t.source.poll_transmit(Time::ZERO) else {

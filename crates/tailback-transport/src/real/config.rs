@@ -60,6 +60,8 @@ pub struct JacobsonKarelsConfig {
     pub deviation_gain: f64,
     pub k: f64,
     pub first_samples: u32,
+    /// Each packet's timer runs from its own transmission.
+    pub packet_timer: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -125,6 +127,7 @@ impl Config {
                 deviation_gain: s.real("deviation_gain"),
                 k: s.real("k"),
                 first_samples: s.count("first_samples") as u32,
+                packet_timer: s.text("timer") == "packet",
             })
         } else if name == params::PACKET_PAIR.name {
             Kind::PacketPair(PacketPairConfig {

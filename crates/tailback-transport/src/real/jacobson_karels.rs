@@ -10,7 +10,8 @@
 //! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
 //! ```
 //!
-//! One timer runs for the oldest packet, (mean + k x deviation) x backoff. No samples are taken from packets that were
+//! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and starts again with each advance; with
+//! `timer = "packet"` each packet has its own, from its own transmission, and that of the oldest one counts. No samples are taken from packets that were
 //! sent again (Karn), and an acknowledgement of such a packet leaves the backoff alone: if it ended it, a path whose
 //! round trip exceeds the first timeout would send every packet twice, take no sample, and stay so for ever.
 //!
@@ -78,12 +79,30 @@ impl JacobsonKarels {
         (base * self.backoff).min(cfg.longest_timeout(self.first_estimate))
     }
 
+    /// When a timer that starts now expires.
+    fn expiry(&self, core: &Core, now: Time) -> Time {
+        core.cfg.on_tick(now + Duration::from_seconds(self.timeout(&core.cfg)))
+    }
+
     fn restart(&mut self, core: &Core, now: Time) {
-        self.deadline = if core.sent.is_empty() {
-            Time::NEVER
-        } else {
-            core.cfg.on_tick(now + Duration::from_seconds(self.timeout(&core.cfg)))
+        self.deadline = match core.sent.get(core.sent.una()) {
+            None => Time::NEVER,
+            Some(p) if self.own.packet_timer => p.deadline,
+            Some(_) => self.expiry(core, now),
         };
+    }
+
+    /// Packet `number` has just been sent, again or for the first time.
+    fn started(&mut self, number: u64, core: &mut Core, now: Time) {
+        if self.own.packet_timer {
+            let at = self.expiry(core, now);
+            if let Some(p) = core.sent.get_mut(number) {
+                p.deadline = at;
+            }
+        }
+        if self.deadline == Time::NEVER || (self.own.packet_timer && number == core.sent.una()) {
+            self.restart(core, now);
+        }
     }
 
     fn sample(&mut self, m: f64) {
@@ -134,6 +153,7 @@ impl Control for JacobsonKarels {
         if std::mem::take(&mut self.resend)
             && let Some(s) = core.again(una)
         {
+            self.started(una, core, now);
             return Transmit::Segment(s);
         }
         while ((self.nxt - una) as f64) < libm::floor(self.win.min(self.wmax)) {
@@ -148,9 +168,7 @@ impl Control for JacobsonKarels {
             };
             let Some(s) = s else { break };
             self.nxt += 1;
-            if self.deadline == Time::NEVER {
-                self.restart(core, now);
-            }
+            self.started(number, core, now);
             return Transmit::Segment(s);
         }
         Transmit::Idle
@@ -167,6 +185,11 @@ impl Control for JacobsonKarels {
         self.resend = false;
         self.backoff *= core.cfg.backoff;
         self.nxt = core.sent.una();
+        if self.own.packet_timer {
+            // All of it goes out again: no packet's old timer counts any more.
+            let at = self.expiry(core, now);
+            core.sent.iter_mut().for_each(|p| p.deadline = at);
+        }
         self.restart(core, now);
     }
 

@@ -86,6 +86,8 @@ pub static JACOBSON_KARELS: Model = Model {
         Param::new("mean_gain", GAIN, "0.125", "Weight of a new sample in the mean.", "Jacobson and Karels 1988"),
         Param::new("deviation_gain", GAIN, "0.25", "Weight of a new error in the deviation.", "Jacobson and Karels 1988"),
         Param::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4", "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe"),
+        Param::new("timer", Kind::Choice(&["restart", "packet"]), "restart",
+            "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.", "restart: 4.3BSD"),
         Param::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
             "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "")),
     probes: JACOBSON_KARELS_PROBES,
