@@ -26,6 +26,10 @@ pub static MODELS: &[&Model] = &[
     &multiqueue::longest::MODEL,
     &multiqueue::throughput::MODEL,
     &multiqueue::sticky::MODEL,
+    &multiqueue::drr::MODEL,
+    &multiqueue::scfq::MODEL,
+    &multiqueue::wf2q_plus::MODEL,
+    &multiqueue::wf2q::MODEL,
     &multiqueue::fair::MODEL,
     &multiqueue::fair::FQBIT,
     &decbit::MODEL,
@@ -59,6 +63,7 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
             Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
         }
         "fq" | "fqbit" => Ok(multiqueue::fair::build(settings)),
+        "wdrr" | "scfq" | "wf2q-plus" | "wf2q" => multiqueue::models::build_scheduled(settings, place),
         "drr" | "tdrr" | "qsdrr" | "dtdrr" | "dsdrr" => multiqueue::models::build(settings, place),
         _ => Err(Refusal::new(
             format!("there is no queue discipline \"{name}\""),

@@ -260,7 +260,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
 /// A discipline as a registry builds it.
 pub type Queue = Box<dyn QueueDiscipline<TestPacket>>;
 
-/// A discipline before a line, with sources that answer it: senders with a fixed window, and Poisson sources.
+/// A discipline before a line, with sources: senders with a fixed window, Poisson and constant ones.
 ///
 /// Departures come before arrivals at the same instant; arrivals in the order in which they were made.
 pub struct ClosedLoop {
@@ -277,10 +277,16 @@ pub struct ClosedLoop {
 
 struct Source {
     bytes: u32,
+    weight: f64,
     /// How long after its transmission a packet comes again, for a window.
     back: Option<Duration>,
-    /// Gaps in seconds, for a Poisson source.
-    gaps: Option<(Stream, f64)>,
+    gaps: Option<Gaps>,
+}
+
+enum Gaps {
+    /// Mean in seconds.
+    Exponential(Stream, f64),
+    Equal(Duration),
 }
 
 impl ClosedLoop {
@@ -310,9 +316,12 @@ impl ClosedLoop {
 
     /// A flow with `packets` of `bytes` in the loop; each arrives again this long after it was sent. Gives its number.
     pub fn window(&mut self, packets: u32, bytes: u32, back: Duration) -> u32 {
-        let gaps = None;
-        let back = Some(back);
-        let flow = self.source(Source { bytes, back, gaps });
+        let flow = self.source(Source {
+            bytes,
+            weight: 1.0,
+            back: Some(back),
+            gaps: None,
+        });
         for _ in 0..packets {
             self.arrives(Time::ZERO, flow);
         }
@@ -326,11 +335,29 @@ impl ClosedLoop {
         let first = Time::from_seconds(stream.exponential(mean));
         let flow = self.source(Source {
             bytes,
+            weight: 1.0,
             back: None,
-            gaps: Some((stream, mean)),
+            gaps: Some(Gaps::Exponential(stream, mean)),
         });
         self.arrives(first, flow);
         flow
+    }
+
+    /// A flow of packets with equal gaps, the first at `first`. Gives its number.
+    pub fn constant(&mut self, bytes: u32, gap: Duration, first: Duration) -> u32 {
+        let flow = self.source(Source {
+            bytes,
+            weight: 1.0,
+            back: None,
+            gaps: Some(Gaps::Equal(gap)),
+        });
+        self.arrives(Time::ZERO + first, flow);
+        flow
+    }
+
+    /// The weight of a flow, 1 unless it is set.
+    pub fn weigh(&mut self, flow: u32, weight: f64) {
+        self.sources[flow as usize].weight = weight;
     }
 
     /// Run until this time.
@@ -371,10 +398,16 @@ impl ClosedLoop {
 
     fn enters(&mut self, now: Time, flow: u32) {
         let s = &mut self.sources[flow as usize];
-        let p = TestPacket::new(self.made, flow, s.bytes).capable();
-        if let Some((stream, mean)) = &mut s.gaps {
-            let next = now + Duration::from_seconds(stream.exponential(*mean));
-            self.arrives(next, flow);
+        let p = TestPacket {
+            weight: s.weight,
+            ..TestPacket::new(self.made, flow, s.bytes).capable()
+        };
+        if let Some(gaps) = &mut s.gaps {
+            let gap = match gaps {
+                Gaps::Exponential(stream, mean) => Duration::from_seconds(stream.exponential(*mean)),
+                Gaps::Equal(gap) => *gap,
+            };
+            self.arrives(now + gap, flow);
         }
         let line = Line {
             now,

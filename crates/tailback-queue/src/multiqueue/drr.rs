@@ -10,19 +10,26 @@
 //! |sent_a - sent_b| <= quantum + 2 largest packets   while both stay backlogged, with equal quanta
 //! ```
 //!
-//! State: for each queue two links of the ring and its credit in bytes, 16 bytes; which queue has the turn; whether it was
-//! already given its quantum for this turn.
+//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue of the least weight seen so far
+//! gets `quantum`, the others as much more as their weights say. It shares the line by weight in the long run, but in large
+//! steps: a queue that has just used its quantum waits for the sum of all others.
+//!
+//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it was already
+//! given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so that the
+//! ratios of quanta are those of the weights.
 //!
 //! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995;
 //! `spec/multi-queue-buffers.md` 2.3. Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
-//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. Quanta may
-//! differ by queue, which is weighted DRR (2.10).
+//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. Weighted DRR:
+//! 2.10; weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
 
 use super::arena::NONE;
+use super::models::{BUFFER, POLICY, PORT_PROBES};
 use super::pieces::{Scheduler, ServiceOrder};
+
 use super::store::{PerQueue, QueueId, Store};
 use crate::discipline::Line;
-use tailback_base::{Kind, Packet, Param};
+use tailback_base::{Kind, Model, Packet, Param};
 
 /// Said once for the models served by DRR.
 pub const QUANTUM: Param = Param::new(
@@ -36,11 +43,78 @@ pub const QUANTUM: Param = Param::new(
     "A3: the largest packet; ns-2's default is 250 B",
 );
 
+pub static MODEL: Model = Model {
+    name: "wdrr",
+    family: "queue",
+    title: "Weighted deficit round robin",
+    summary: "A queue for each flow; the queues take turns on the line, with a quantum in proportion to the flow's weight. \
+              Measure: each queue's length. Function and action when the buffer is full: those of the policy; it never \
+              marks.",
+    source: "Shreedhar and Varghese 1995; Kantawala and Turner, WUCSE-2005-11, chapter 7",
+    params: &[
+        BUFFER,
+        Param::new(
+            "quantum",
+            QUANTUM.kind,
+            "1500B",
+            "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
+             without a packet.",
+            "the largest packet",
+        ),
+        POLICY,
+    ],
+    probes: &PORT_PROBES,
+};
+
+/// How much credit a turn brings.
+pub trait Quanta {
+    /// A byte of credit, as a power of two.
+    const BYTE: u32;
+    /// A packet of this weight was stored in the queue.
+    fn learn(&mut self, _q: QueueId, _weight: f64) {}
+    /// What a turn brings the queue, in units of credit.
+    fn of(&self, q: QueueId) -> u64;
+}
+
+/// The same for every queue, bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Equal(u64);
+
+impl Quanta for Equal {
+    const BYTE: u32 = 0;
+    fn of(&self, _q: QueueId) -> u64 {
+        self.0
+    }
+}
+
+/// In proportion to the weights of the packets.
+#[derive(Clone, Debug)]
+pub struct ByWeight {
+    /// Of the least weight, bytes.
+    quantum: u32,
+    /// 0 for a queue not seen yet.
+    weight: PerQueue<f64>,
+    least: f64,
+}
+
+impl Quanta for ByWeight {
+    const BYTE: u32 = 20;
+
+    fn learn(&mut self, q: QueueId, weight: f64) {
+        *self.weight.at(q) = weight;
+        self.least = self.least.min(weight);
+    }
+
+    fn of(&self, q: QueueId) -> u64 {
+        let ratio = self.weight.get(q) / self.least;
+        libm::round(f64::from(self.quantum) * ratio * f64::from(1 << Self::BYTE)) as u64
+    }
+}
+
 /// The ring of non-empty queues.
 #[derive(Clone, Debug)]
-pub struct Drr {
-    quantum: u32,
-    quanta: Vec<u32>,
+pub struct Drr<Q = Equal> {
+    quanta: Q,
     ring: PerQueue<Member>,
     turn: u32,
     /// The queue that has the turn has had its quantum for it.
@@ -68,13 +142,24 @@ impl Default for Member {
 impl Drr {
     /// Equal quanta, in bytes; 0 counts as 1.
     pub fn new(quantum: u32) -> Drr {
-        Drr::weighted(quantum, Vec::new())
+        Drr::with(Equal(u64::from(quantum.max(1))))
     }
+}
 
-    /// The quantum of each queue, in bytes; queues beyond the list get `quantum`.
-    pub fn weighted(quantum: u32, quanta: Vec<u32>) -> Drr {
+impl Drr<ByWeight> {
+    /// Quanta by weight; `quantum`, in bytes, is that of the least weight; 0 counts as 1.
+    pub fn weighted(quantum: u32) -> Drr<ByWeight> {
+        Drr::with(ByWeight {
+            quantum: quantum.max(1),
+            weight: PerQueue::default(),
+            least: f64::INFINITY,
+        })
+    }
+}
+
+impl<Q: Quanta> Drr<Q> {
+    fn with(quanta: Q) -> Drr<Q> {
         Drr {
-            quantum,
             quanta,
             ring: PerQueue::default(),
             turn: NONE,
@@ -84,11 +169,7 @@ impl Drr {
 
     /// What the queue may still send, bytes.
     pub fn credit(&self, q: QueueId) -> u64 {
-        self.ring.get(q).credit
-    }
-
-    fn quantum_of(&self, q: QueueId) -> u64 {
-        u64::from(self.quanta.get(q as usize).copied().unwrap_or(self.quantum).max(1))
+        self.ring.get(q).credit >> Q::BYTE
     }
 
     fn pass_turn(&mut self) {
@@ -97,7 +178,7 @@ impl Drr {
     }
 }
 
-impl ServiceOrder for Drr {
+impl<Q> ServiceOrder for Drr<Q> {
     fn turn(&self) -> Option<QueueId> {
         (self.turn != NONE).then_some(self.turn)
     }
@@ -107,7 +188,13 @@ impl ServiceOrder for Drr {
     }
 }
 
-impl<P: Packet> Scheduler<P> for Drr {
+impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        if let Some(p) = store.packet(slot).filter(|_| Q::BYTE > 0) {
+            self.quanta.learn(q, p.weight());
+        }
+    }
+
     /// Last in the current round: just before the queue that has the turn.
     fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
         if self.ring.get(q).next != NONE {
@@ -129,11 +216,11 @@ impl<P: Packet> Scheduler<P> for Drr {
     fn next(&mut self, store: &Store<P>, _line: &Line) -> Option<QueueId> {
         loop {
             let q = self.turn()?;
-            let quantum = if self.given { 0 } else { self.quantum_of(q) };
+            let quantum = if self.given { 0 } else { self.quanta.of(q) };
             self.given = true;
             let member = self.ring.at(q);
-            member.credit += quantum;
-            let bytes = u64::from(store.head_bytes(q));
+            member.credit = member.credit.saturating_add(quantum);
+            let bytes = u64::from(store.head_bytes(q)) << Q::BYTE;
             if bytes <= member.credit {
                 member.credit -= bytes;
                 return Some(q);

@@ -127,9 +127,16 @@ fn the_longest_queue_may_have_the_turn() {
 
 #[test]
 fn heavier_quanta_get_their_share() {
-    let mut b = bench(Size::Unlimited, Drr::weighted(1000, vec![10_000]));
+    let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
+    let port = Port::new(Size::Unlimited, PerFlow::new(), Drr::weighted(1000), policy);
+    let mut b = Bench::new(port);
     for id in 0..1000 {
-        b.arrive(TestPacket::new(id, (id % 11) as u32, 1000));
+        let flow = (id % 11) as u32;
+        let weight = if flow == 0 { 10.0 } else { 1.0 };
+        b.arrive(TestPacket {
+            weight,
+            ..TestPacket::new(id, flow, 1000)
+        });
     }
     let heavy = (0..100).filter(|_| b.take().unwrap().flow == 0).count();
     assert_eq!(

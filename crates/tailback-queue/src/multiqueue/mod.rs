@@ -11,7 +11,8 @@
 //! | [`per_flow`], [`hash`], [`bloom`] | classifiers: a queue a flow, flows dealt out evenly, hashing, Bloom-filter groups |
 //! | [`conversations`] | classifier: a queue a conversation |
 //! | [`occupancy`] | the flows each queue really has, for measures |
-//! | [`drr`] | scheduler: deficit round robin |
+//! | [`drr`] | schedulers: deficit round robin, plain and weighted (`wdrr`) |
+//! | [`scfq`], [`wf2q_plus`], [`wf2q`] | schedulers by weight and tags |
 //! | [`fair`], [`virtual_time`], [`tag_heap`] | scheduler: fair queueing (`fq`, `fqbit`); its clock and arithmetic; its heap |
 //! | [`most_held`], [`share_mark`] | fair queueing's drop rule, and its congestion bit |
 //! | [`longest`], [`throughput`], [`sticky`] | drop policies that evict: LQD (`drr`), TDRR (`tdrr`), QSDRR (`qsdrr`) |
@@ -39,6 +40,7 @@ pub mod pieces;
 pub mod port;
 pub mod rate_estimate;
 pub mod rate_heap;
+pub mod scfq;
 pub mod share_mark;
 pub mod sticky;
 pub mod store;
@@ -46,6 +48,8 @@ pub mod tag_heap;
 pub mod threshold;
 pub mod throughput;
 pub mod virtual_time;
+pub mod wf2q;
+pub mod wf2q_plus;
 
 pub use pieces::{Classifier, DropPolicy, Scene, Scheduler, ServiceOrder};
 pub use port::Port;

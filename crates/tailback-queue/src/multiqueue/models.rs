@@ -1,35 +1,41 @@
 //! The ports a scenario can name, put together from their pieces.
 //!
 //! Each model is declared beside the piece that gives it its name (`drr` in `longest.rs`, `tdrr` in `throughput.rs`,
-//! `qsdrr` in `sticky.rs`, ...); here are the parameters they share, and [`build`]. The mapper is boxed, since it is chosen at
-//! run time for every model; scheduler and policy are compiled into the port.
+//! `qsdrr` in `sticky.rs`, `scfq` in `scfq.rs`, ...); here are the parameters they share, and how they are built. Any policy
+//! runs above any scheduler: a discipline named after its policy has a parameter `scheduler`, one named after its scheduler a
+//! parameter `policy`. What is not the default of its kind is boxed; plain DRR below any policy, and each scheduler, are
+//! compiled into their ports. The mapper is boxed everywhere.
 
 use super::bloom::params as bloom;
 use super::discard::{self, Discard, Limit};
-use super::drr::Drr;
+use super::drr::{self, Drr};
 use super::hash::{ByHash, Hashed};
 use super::length_index::Tie;
 use super::longest::{self, Longest};
-use super::per_flow::{Even, PerFlow};
-use super::pieces::{Classifier, DropPolicy};
-use super::port::Port;
+use super::per_flow::{Even, PerFlow, QUEUE_FLOW};
+use super::pieces::{Classifier, DropPolicy, Scheduler};
+use super::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, Port, QUEUE_BYTES, QUEUE_PACKETS};
 use super::rate_estimate::{Clocked, PerArrival, PerService};
+use super::scfq::{self, Scfq};
 use super::sticky::{self, Sticky};
 use super::store::Unit;
 use super::threshold::{self, Threshold};
 use super::throughput::{self, Throughput};
+use super::wf2q::{self, Wf2q};
+use super::wf2q_plus::{self, Wf2qPlus};
 use crate::discipline::QueueDiscipline;
 use crate::registry::Place;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Model, Packet, Param, Settings, Size, Stream};
+use tailback_base::{KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
 
 /// The parameters of a port: the model's own, those of the mapper, and what comes last.
 macro_rules! port_params {
     ($($own:expr),* ; $($last:expr),* $(,)?) => {{
         use $crate::multiqueue::bloom::params as bloom;
-        use $crate::multiqueue::models::{BUFFER, HASH_KEY, MAPPER, QUEUES};
+        use $crate::multiqueue::models::{BUFFER, HASH_KEY, MAPPER, QUEUES, SCHEDULER};
         &[
             BUFFER,
+            SCHEDULER,
             $($own,)*
             MAPPER,
             QUEUES,
@@ -123,6 +129,37 @@ pub const COUNT_NEWCOMER: Param = Param::new(
     "A7: false is the rule read literally; ns-2's DRR counts it",
 );
 
+/// The scheduler of a discipline that is named after its drop policy.
+pub const SCHEDULER: Param = Param::new(
+    "scheduler",
+    Kind::Choice(&["drr", "wdrr", "scfq", "wf2q-plus", "wf2q"]),
+    "drr",
+    "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.",
+    "thesis chapter 7",
+);
+
+/// The drop policy of a discipline that is named after its scheduler.
+pub const POLICY: Param = Param::new(
+    "policy",
+    Kind::Choice(&["longest", "tdrr", "qsdrr", "dtdrr", "dsdrr"]),
+    "longest",
+    "Who loses when the buffer is full: the longest queue, or as tdrr, qsdrr, dtdrr or dsdrr with their defaults.",
+    "longest: McKenney 1990",
+);
+
+/// What every port with a queue a flow can show.
+pub const PORT_PROBES: [ProbeDef; 6] = [
+    BACKLOGGED,
+    QUEUE_PACKETS,
+    QUEUE_BYTES,
+    EVICTED_BYTES,
+    EVICTED_SHARE,
+    QUEUE_FLOW,
+];
+
+/// The disciplines named after their schedulers.
+pub static SCHEDULERS: [&Model; 4] = [&drr::MODEL, &scfq::MODEL, &wf2q_plus::MODEL, &wf2q::MODEL];
+
 /// Build the port these settings, of one of [`MODELS`], describe.
 ///
 /// # Errors
@@ -130,13 +167,61 @@ pub const COUNT_NEWCOMER: Param = Param::new(
 pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let mut stream = place.stream;
     let classifier = classifier(settings, &mut stream)?;
-    let tie = || Tie::named(settings.text("tie"));
-    let unit = match settings.size("buffer") {
-        Size::Bytes(_) => Unit::Bytes,
-        Size::Packets(_) | Size::Unlimited => Unit::Packets,
+    drop_policy(settings, stream, InPort { settings, classifier })
+}
+
+/// Build the port these settings, of one of [`SCHEDULERS`], describe: a queue a flow, and the policy they name with its
+/// own defaults.
+///
+/// # Errors
+/// None so far.
+pub fn build_scheduled<P: Packet + 'static>(
+    settings: &Settings,
+    place: Place,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let named = match settings.text("policy") {
+        "tdrr" => &throughput::MODEL,
+        "qsdrr" => &sticky::MODEL,
+        "dtdrr" => &threshold::MODEL,
+        "dsdrr" => &discard::MODEL,
+        _ => &longest::MODEL,
     };
-    match settings.model.name {
-        "drr" => Ok(port(settings, classifier, Longest::new(unit, tie(), stream))),
+    // The policy's own settings, with the buffer of this port.
+    let own = Settings::defaults(named).with("buffer", &settings.size("buffer").to_string());
+    let policy = drop_policy(&own, place.stream, Boxed)?;
+    Ok(match settings.model.name {
+        "wdrr" => scheduled(settings, Drr::weighted(quantum(settings)), policy),
+        "scfq" => scheduled(settings, Scfq::new(), policy),
+        "wf2q" => scheduled(settings, Wf2q::new(), policy),
+        _ => scheduled(settings, Wf2qPlus::new(), policy),
+    })
+}
+
+fn scheduled<P: Packet + 'static, S: Scheduler<P> + 'static>(
+    settings: &Settings,
+    scheduler: S,
+    policy: Box<dyn DropPolicy<P>>,
+) -> Box<dyn QueueDiscipline<P>> {
+    let port = Port::new(settings.size("buffer"), PerFlow::new(), scheduler, policy);
+    Box::new(port.declaring(settings.model.probes))
+}
+
+/// What is made with a drop policy once its type is known.
+trait With<P: Packet> {
+    type Made;
+    fn with<D: DropPolicy<P> + 'static>(self, policy: D) -> Self::Made;
+}
+
+/// The drop policy of these settings, of one of [`MODELS`].
+fn drop_policy<P: Packet + 'static, W: With<P>>(
+    settings: &Settings,
+    stream: Stream,
+    to: W,
+) -> Result<W::Made, Refusal> {
+    let tie = || Tie::named(settings.text("tie"));
+    let unit = Unit::of(settings.size("buffer"));
+    Ok(match settings.model.name {
+        "drr" => to.with(Longest::new(unit, tie(), stream)),
         "tdrr" => {
             let (estimator, weight) = (settings.text("estimator"), settings.real("weight"));
             let idle = if estimator == "clocked" { "weight" } else { "theta" };
@@ -146,46 +231,70 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
                     format!("leave {idle} out, or choose another estimator"),
                 ));
             }
-            Ok(match estimator {
-                "per_arrival" => port(
-                    settings,
-                    classifier,
-                    Throughput::new(PerArrival::new(weight), tie(), stream),
-                ),
-                "clocked" => {
-                    let estimate = Clocked::new(settings.time("theta"));
-                    port(settings, classifier, Throughput::new(estimate, tie(), stream))
-                }
-                _ => port(
-                    settings,
-                    classifier,
-                    Throughput::new(PerService::new(weight), tie(), stream),
-                ),
-            })
+            match estimator {
+                "per_arrival" => to.with(Throughput::new(PerArrival::new(weight), tie(), stream)),
+                "clocked" => to.with(Throughput::new(Clocked::new(settings.time("theta")), tie(), stream)),
+                _ => to.with(Throughput::new(PerService::new(weight), tie(), stream)),
+            }
         }
-        "qsdrr" => Ok(port(settings, classifier, Sticky::new(unit, tie(), stream))),
-        "dtdrr" => Ok(port(settings, classifier, Threshold::new(settings.real("alpha")))),
-        "dsdrr" => {
-            let limit = Limit::from_settings(settings);
-            Ok(port(settings, classifier, Discard::new(settings.real("alpha"), limit)))
+        "qsdrr" => to.with(Sticky::new(unit, tie(), stream)),
+        "dtdrr" => to.with(Threshold::new(settings.real("alpha"))),
+        "dsdrr" => to.with(Discard::new(settings.real("alpha"), Limit::from_settings(settings))),
+        name => {
+            return Err(Refusal::new(
+                format!("\"{name}\" is not a multi-queue discipline"),
+                "see `tailback describe`",
+            ));
         }
-        name => Err(Refusal::new(
-            format!("\"{name}\" is not a multi-queue discipline"),
-            "see `tailback describe`",
-        )),
+    })
+}
+
+struct Boxed;
+
+impl<P: Packet> With<P> for Boxed {
+    type Made = Box<dyn DropPolicy<P>>;
+    fn with<D: DropPolicy<P> + 'static>(self, policy: D) -> Self::Made {
+        Box::new(policy)
     }
 }
 
-fn port<P: Packet + 'static, D: DropPolicy<P> + 'static>(
-    settings: &Settings,
+/// A port around the policy; above plain DRR everything but the mapper is compiled in.
+struct InPort<'a, P> {
+    settings: &'a Settings,
     classifier: Box<dyn Classifier<P>>,
-    policy: D,
-) -> Box<dyn QueueDiscipline<P>> {
-    let quantum = u32::try_from(settings.count("quantum")).unwrap_or(u32::MAX);
-    // A policy that never evicts never has a victim to choose.
-    let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
-    let port = Port::new(settings.size("buffer"), classifier, Drr::new(quantum), policy);
-    Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
+}
+
+impl<P: Packet + 'static> With<P> for InPort<'_, P> {
+    type Made = Box<dyn QueueDiscipline<P>>;
+    fn with<D: DropPolicy<P> + 'static>(self, policy: D) -> Self::Made {
+        let quantum = quantum(self.settings);
+        let scheduler: Box<dyn Scheduler<P>> = match self.settings.text("scheduler") {
+            "wdrr" => Box::new(Drr::weighted(quantum)),
+            "scfq" => Box::new(Scfq::new()),
+            "wf2q-plus" => Box::new(Wf2qPlus::new()),
+            "wf2q" => Box::new(Wf2q::new()),
+            _ => return self.port(Drr::new(quantum), policy),
+        };
+        self.port(scheduler, policy)
+    }
+}
+
+impl<P: Packet + 'static> InPort<'_, P> {
+    fn port<S, D>(self, scheduler: S, policy: D) -> Box<dyn QueueDiscipline<P>>
+    where
+        S: Scheduler<P> + 'static,
+        D: DropPolicy<P> + 'static,
+    {
+        let settings = self.settings;
+        // A policy that never evicts never has a victim to choose.
+        let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
+        let port = Port::new(settings.size("buffer"), self.classifier, scheduler, policy);
+        Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
+    }
+}
+
+fn quantum(settings: &Settings) -> u32 {
+    u32::try_from(settings.count("quantum")).unwrap_or(u32::MAX)
 }
 
 /// Only a mapper that hashes draws from the stream.

@@ -194,3 +194,86 @@ impl<P: Packet> Classifier<P> for Box<dyn Classifier<P>> {
         (**self).read(probe, index)
     }
 }
+
+/// A boxed scheduler is a scheduler.
+impl<P: Packet> ServiceOrder for Box<dyn Scheduler<P>> {
+    fn turn(&self) -> Option<QueueId> {
+        (**self).turn()
+    }
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        (**self).after(q)
+    }
+    fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
+        (**self).first_that(meant)
+    }
+}
+
+impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        (**self).appended(q, slot, store, line)
+    }
+    fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).activate(q, store, line)
+    }
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+        (**self).next(store, line)
+    }
+    fn served(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).served(q, store, line)
+    }
+    fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).deactivate(q, store, line)
+    }
+    fn evicting(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        (**self).evicting(q, slot, store, line)
+    }
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).head_changed(q, store, line)
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}
+
+/// A boxed drop policy is a drop policy.
+impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
+    fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
+        (**self).refuse(q, p, scene)
+    }
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        (**self).victim(newcomer, scene)
+    }
+    fn takes_last(&self) -> bool {
+        (**self).takes_last()
+    }
+    fn mark(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<MarkReason> {
+        (**self).mark(q, p, scene)
+    }
+    fn evicts(&self) -> bool {
+        (**self).evicts()
+    }
+    fn after_append(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_append(q, p, scene)
+    }
+    fn after_service(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_service(q, p, scene)
+    }
+    fn after_evict(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_evict(q, p, scene)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, scene: &mut Scene<P>) {
+        (**self).on_timer(scene)
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}

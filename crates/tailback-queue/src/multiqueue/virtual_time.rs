@@ -91,6 +91,11 @@ impl Tag {
         (self.0 + (1 << (GRID - 1))) >> GRID
     }
 
+    /// What a clock that reads this should be set back by, if it has come so far that it should: whole steps of the grid.
+    pub fn far(self) -> Option<Tag> {
+        (self.0 >= LONG).then_some(Tag(self.0 >> GRID << GRID))
+    }
+
     /// In bytes per unit of weight, for people.
     pub fn bytes(self) -> f64 {
         self.0 as f64 / (1u128 << BYTE) as f64
@@ -214,10 +219,7 @@ impl FluidClock {
 
     /// If the clock has come far, take its reading off every tag, and give it so that the owner does the same to his.
     pub fn rebase(&mut self) -> Option<Tag> {
-        if self.v.0 < LONG {
-            return None;
-        }
-        let reading = Tag(self.v.0 >> GRID << GRID);
+        let reading = self.v.far()?;
         self.v = self.v.minus(reading);
         self.beginning = self.beginning.minus(reading);
         self.conversations.each(|c| c.finish = c.finish.minus(reading));
