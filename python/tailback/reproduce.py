@@ -3,7 +3,7 @@
 What a study's folder of results holds:
 
     report.html        to read: verdicts first, then figures and tables
-    verdicts.json/.csv every published number and statement, with both values
+    verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
     figures/           PNG, PDF and SVG of each figure
     tables/            CSV of each table, means with 95 % intervals
     runs/<set>/        Parquet files of every run; running again goes on from here
@@ -232,7 +232,7 @@ def _with_interval(e: Estimate, m) -> str:
 
 
 def _write(r: Reproduction, overrides: list[str], command: str) -> None:
-    from tailback import _core, fingerprint, parameters, report
+    from tailback import _core, fingerprint, markdown, parameters, report
 
     s = r.study
     bundle = {
@@ -298,6 +298,7 @@ def _write(r: Reproduction, overrides: list[str], command: str) -> None:
                     v.explanation,
                 ]
             )
+    (r.out / "verdicts.md").write_text(markdown.verdicts(bundle), encoding="utf-8")
     report.write(r.out)
 
 

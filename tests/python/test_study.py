@@ -249,6 +249,10 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
     assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
     assert "it needs a router" in r.report.read_text()
+    page = (tmp_path / "o" / "verdicts.md").read_text()
+    assert (
+        "2 reproduced, 0 not reproduced" in page and "| s | s | reproduced | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
+    )
     # --full: what is there is kept, and fewer seeds later do not lose it.
     full = reproduce.reproduce(s, mode="full", out=tmp_path / "o")
     assert (full.runs, full.reused, len(calls)) == (6, 2, 6)

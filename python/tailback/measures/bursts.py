@@ -27,7 +27,7 @@ def _ratio(run, of) -> float:
     return of(run, above) / of(run, below)
 
 
-@measure("burst_time", "Mean burst completion time", "s", "first packet handed to TCP to last ACK, over all ended bursts")
+@measure("burst_time", "Mean burst completion time", "s", "first packet handed to TCP to last ACK, all ended bursts")
 def burst_time(run, klass):
     return _mean_time(run, klass)
 
@@ -62,6 +62,8 @@ def whole_ratio(run, klass):
     return _ratio(run, lambda r, c: float(np.mean(r.goodput(c))))
 
 
-@measure("time_ratio", "Completion time, ratio of the classes", "1", "mean burst completion time, slow over quick class")
+@measure(
+    "time_ratio", "Completion time, ratio of the classes", "1", "mean burst completion time, slow over quick class"
+)
 def time_ratio(run, klass):
     return _ratio(run, _mean_time)
