@@ -210,26 +210,41 @@ fn duplicates_after_a_timeout_start_nothing() {
     }
 }
 
-/// W-DUP of the multi-queue study: a timeout halves and repeats one segment.
+/// W-DUP of the multi-queue study (section 4.1): "ssthresh = cwnd/2, cwnd = ssthresh, resend the missing packet, no slow
+/// start". Ten segments, of which the last ones are lost, so that only the timer finds out; the ACKs before have opened the
+/// window by one each.
 #[test]
 fn a_timeout_may_halve_instead() {
-    let cfg = config(&[
-        ("variant", "reno"),
-        ("timeout_reaction", "halve"),
-        ("initial_window", "10 packets"),
-        ("halve", "cwnd"),
-        ("limited_transmit", "false"),
-    ]);
-    let mut p = Path::new(&cfg, 50);
-    p.sender.write(Amount::Bytes(10_000), Time::ZERO);
-    p.run(20.0, &mut lose(&[10]));
-    assert_eq!(p.repeated(), [10]);
-    assert!(
-        p.ssthresh() > 5.0 && p.cwnd() >= p.ssthresh(),
-        "{} {}",
-        p.cwnd(),
-        p.ssthresh()
-    );
+    let run = |reaction: &str, lost: &'static [u64]| {
+        let cfg = config(&[
+            ("variant", "reno"),
+            ("timeout_reaction", reaction),
+            ("initial_window", "10 packets"),
+            ("halve", "cwnd"),
+            ("limited_transmit", "false"),
+            ("grow_when_unused", "true"),
+            ("delayed_ack", "1"),
+        ]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(10_000), Time::ZERO);
+        p.run(60.0, &mut lose(lost));
+        assert_eq!(p.receiver.received_bytes(), 10_000);
+        let timeouts = p.sender.report(p.now).timeouts;
+        (p.repeated(), timeouts, p.ssthresh(), p.cwnd())
+    };
+    // One lost: the window of 10 + 9 is halved, and the ACK of the repeat counts in congestion avoidance.
+    let (repeated, timeouts, threshold, window) = run("halve", &[10]);
+    assert_eq!((repeated, timeouts, threshold), (vec![10], 1, 9.5));
+    assert!((window - (9.5 + 1.0 / 9.5)).abs() < 1e-9, "{window}");
+    // Standard Reno: one segment, and slow start again.
+    let (repeated, timeouts, threshold, window) = run("slow-start", &[10]);
+    assert_eq!((repeated, timeouts, threshold, window), (vec![10], 1, 9.5, 2.0));
+    // Three lost: each timeout resends one and halves again, where standard Reno goes back and resends the rest at once.
+    let (repeated, timeouts, threshold, _) = run("halve", &[8, 9, 10]);
+    assert_eq!((repeated, timeouts), (vec![8, 9, 10], 3));
+    assert!((threshold - 17.0 / 8.0).abs() < 0.2, "{threshold}");
+    let (repeated, timeouts, ..) = run("slow-start", &[8, 9, 10]);
+    assert_eq!((repeated, timeouts), (vec![8, 9, 10], 1));
 }
 
 /// Segments a round trip with every n-th packet lost, over 2000 round trips of 0.1 s.
