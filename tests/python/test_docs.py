@@ -42,3 +42,26 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
+
+
+def test_the_page_of_workloads_says_what_loads() -> None:
+    line = (
+        'duration = "1s"\n{top}\n[link.bottleneck]\nfrom = "a"\nto = "b"\nrate = "500Mbps"\ndelay = "50ms"\n'
+        'queue = { kind = "drr", buffer = "unlimited" }\n{flows}'
+    )
+    page = (ROOT / "docs/workloads.md").read_text()
+    found = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(found) == 4
+    for text in found:
+        top, _, flows = text.partition("[flows.")
+        extra = 'transport = "udp"\ntraffic = { kind = "cbr", rate = "5Mbps" }\n' if "meter" in text else ""
+        filled = line.replace("{top}", top).replace("{flows}", f"[flows.{flows}{extra}")
+        assert tailback.load_scenario(filled).duration_s == 1.0
+    # And what the table says of one line each.
+    rows = re.findall(r"^\| W-\w+ \| (.*?) \| ", page, re.MULTILINE)
+    assert len(rows) == 7
+    for row in rows:
+        parts = [x for x in re.findall(r"`([^`]*)`", row) if " = " in x and "..." not in x]
+        if parts:
+            filled = line.replace("{top}", "").replace("{flows}", "[flows.x]\n" + "\n".join(parts) + "\n")
+            assert tailback.load_scenario(filled).duration_s == 1.0
