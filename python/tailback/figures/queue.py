@@ -70,7 +70,7 @@ def _frames(d: Drawing, axis: str | None) -> dict[str, list]:
 _SENDERS = {
     "standard": ("plain Reno", "#0072B2", "-"),
     "dup-only": ("dup. only", "#009E73", (0, (5, 1))),
-    "one-halving": ("one halving", "#222222", (0, (1.5, 1))),
+    "one-halving": ("dup. only, NewReno", "#222222", (0, (1.5, 1))),
 }
 
 

@@ -1,0 +1,109 @@
+"""Measures on runs made by hand: overflows, holds, windows, ratios."""
+
+import numpy as np
+import pytest
+
+from tailback.measures import MEASURES, RunView
+from tailback.measures.drops import periods
+from tailback.measures.holds import holds
+from tailback.measures.intervals import cumulative_max_min
+
+
+def run(buffer=100.0, labels=None, **tables):
+    flows = {"id": np.array(["a.0", "a.1", "b.0", "b.1"], object), "group": np.array(["a", "a", "b", "b"], object)}
+    links = {"name": np.array(["bottleneck"], object), "rate_bps": np.array([12e6])}
+    return RunView(
+        None, labels, options={"rtt": "100ms"}, buffer=buffer, tables={"flows": flows, "links": links, **tables}
+    )
+
+
+def log(*drops):
+    t, flow = zip(*drops, strict=True)
+    n = len(t)
+    return {
+        "time_s": np.array(t),
+        "flow": np.array(flow, object),
+        "link": np.full(n, "bottleneck", object),
+        "event": np.full(n, "drop", object),
+    }
+
+
+def series(*points):
+    what, probe, index, t, v = zip(*points, strict=True)
+    return {
+        "what": np.array(what, object),
+        "probe": np.array(probe, object),
+        "index": np.array(index),
+        "time_s": np.array(t, float),
+        "value": np.array(v, float),
+    }
+
+
+def test_an_overflow_ends_with_half_a_round_trip_of_a_full_queue_without_drops():
+    # 100 packets of 1500 B at 12 Mbit/s are 100 ms: the round trip is 200 ms, and half of it 100 ms.
+    gap = [(1.0, "a.0"), (1.05, "a.1"), (1.14, "b.0"), (1.25, "b.1"), (1.26, "b.1")]
+    v = run(log=log(*gap))
+    assert [(a, b) for a, b, _ in periods(v)] == [(1.0, 1.14), (1.25, 1.26)]
+    assert MEASURES["victims_first"].on(v, "all") == 3
+    assert MEASURES["victims_second"].on(v, "all") == 1
+    assert MEASURES["second_overflow_s"].on(v, "all") == 1.25
+    assert MEASURES["hit_share"].on(v, "all") == 25
+    assert MEASURES["drops_of"].on(v, "b") == 60
+    # With a buffer of a packet the round trip is 101 ms, and each gap of more than 50 ms ends a period.
+    assert len(periods(run(buffer=1.0, log=log(*gap)))) == 3
+
+
+def test_flows_hit_in_a_round_trip_do_not_grow_with_an_overflow_that_never_ends():
+    endless = [(1.0, "a.0")] + [(2 + 0.045 * i, "a.0" if i < 9 else "b.0") for i in range(18)]
+    v = run(log=log(*endless))
+    assert MEASURES["hit_share"].on(v, "all") == 50
+    assert MEASURES["hit_per_rtt"].on(v, "all") == 25
+
+
+def test_a_victim_holds_from_its_choice_to_the_next_and_loses_less_long():
+    v = run(
+        series=series(*[("link.b", "victim", 0, t, q) for t, q in ((1.0, 3), (1.5, 7), (2.5, 3))]),
+        log=log((1.0, "a.0"), (1.2, "a.0"), (1.5, "b.0"), (1.6, "b.0")),
+    )
+    queue, start, length = holds(v)
+    assert queue.tolist() == [3, 7] and start.tolist() == [1.0, 1.5] and length.tolist() == [0.5, 1.0]
+    assert holds(v, to_last_drop=True)[2] == pytest.approx([0.2, 0.1])
+    assert MEASURES["hold_max"].on(v, "all") == 1.0 and MEASURES["hold_count"].on(v, "all") == 2
+
+
+def test_a_queue_holds_from_closing_to_opening_and_one_cut_by_the_end_is_left_out():
+    points = [(2, 1.0, 1), (5, 1.1, 1), (2, 1.4, 0), (5, 1.2, 0), (2, 3.0, 1)]
+    v = run(series=series(*[("link.b", "closed", q, t, x) for q, t, x in points]))
+    queue, start, length = holds(v)
+    assert queue.tolist() == [2, 5] and start.tolist() == [1.0, 1.1] and length == pytest.approx([0.4, 0.1])
+    assert np.isnan(MEASURES["hold_mean_last"].on(v, "all"))
+
+
+def test_windows_are_means_over_the_flows_of_a_class():
+    points = [
+        ("flows.a.0", 1, 10),
+        ("flows.a.1", 1, 20),
+        ("flows.b.0", 1, 40),
+        ("flows.a.0", 2, 30),
+        ("flows.a.1", 2, 0),
+    ]
+    v = run(series=series(*[(f, "cwnd", 0, t, w) for f, t, w in points]))
+    assert MEASURES["cwnd"].on(v, "a") == 15 and MEASURES["cwnd"].on(v, "b") == 40
+
+
+def test_the_ratio_of_throughputs_counts_from_the_start():
+    intervals = {
+        "to_s": np.array([1.0, 1.0, 3.0, 3.0]),
+        "group": np.array(["a"] * 4, object),
+        "goodput_wire_bps": np.array([4.0, 1.0, 1.0, 2.5]),
+    }
+    t, ratio = cumulative_max_min(run(intervals=intervals))
+    assert t.tolist() == [1, 3] and ratio == pytest.approx([4.0, 1.0])
+
+
+def test_the_model_stands_beside_what_was_measured():
+    v = run(buffer=4167.0, labels={"flows": "100"})
+    v.options.update(rate="500Mbps", packet="1500B", hit_share=0.7)
+    assert MEASURES["model_queue_drop"].on(v, "all") == pytest.approx(2822, abs=1)
+    assert MEASURES["model_cycle"].on(v, "all") == pytest.approx(4.89, abs=0.01)
+    assert MEASURES["model_victims"].on(v, "all") == 14
