@@ -292,6 +292,34 @@ fn jacobson_karels_goes_back_and_passes_over_what_has_arrived() {
 }
 
 #[test]
+fn a_second_loss_of_a_window_waits_for_the_timer_unless_it_goes_back() {
+    // 0 and 4 of eight are lost; three duplicates bring 0 back, and its answer says that 4 is missing.
+    let talk = |go_back: &str| {
+        let mut t = bulk(
+            &JACOBSON_KARELS,
+            &[("wmax", "8"), ("initial_window", "8"), ("go_back", go_back)],
+        );
+        t.sends();
+        t.ack(0.5, 0, 1);
+        t.ack(0.5, 0, 2);
+        assert_eq!(t.ack(0.5, 0, 3), [-1]);
+        for n in [5, 6, 7] {
+            assert_eq!(t.ack(0.6, 0, n), [0i64; 0]);
+        }
+        t
+    };
+    let mut t = talk("false");
+    assert_eq!(t.ack(1.0, 4, 0), [0i64; 0]);
+    assert_eq!(t.until(10.0)[0], (4.0, vec![-5]));
+    assert_eq!((t.probe("win"), t.probe("ssthresh")), (1.0, 2.0));
+    let mut t = talk("true");
+    // The window of two: 4 again, and of the others that had arrived nothing.
+    assert_eq!(t.ack(1.0, 4, 0), [-5]);
+    assert_eq!(t.ack(1.5, 8, 4), [8, 9, 10]);
+    assert_eq!((t.probe("win"), t.probe("ssthresh")), (3.0, 4.0));
+}
+
+#[test]
 fn the_backoff_survives_answers_to_repeats() {
     // A path of 10 s, and a first timeout of 3 s: without this every packet would be sent twice for ever.
     let mut t = bulk(&JACOBSON_KARELS, &[("wmax", "1"), ("rtt0_path", "0")]);

@@ -10,6 +10,9 @@
 //! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
 //! ```
 //!
+//! The next packet to send stays where it is after duplicates, as in 4.3BSD-Tahoe: a second loss of the same window waits
+//! for the timer, which sets the threshold from a window of one or two. With `go_back` the source goes back then, too.
+//!
 //! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and starts again with each advance; with
 //! `timer = "packet"` each packet has its own, from its own transmission, and that of the oldest one counts. No samples are taken from packets that were
 //! sent again (Karn), and an acknowledgement of such a packet leaves the backoff alone: if it ended it, a path whose
@@ -142,7 +145,11 @@ impl Control for JacobsonKarels {
             if self.duplicates == self.own.dupthresh {
                 core.report.fast_retransmits += 1;
                 self.shut();
-                self.resend = true;
+                if self.own.go_back {
+                    self.nxt = core.sent.una();
+                } else {
+                    self.resend = true;
+                }
                 self.restart(core, now);
             }
         }

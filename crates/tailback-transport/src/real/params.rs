@@ -83,6 +83,8 @@ pub static JACOBSON_KARELS: Model = Model {
         Param::new("min_ssthresh", PACKETS, "2", "The threshold is never lower than this, packets.", "Jacobson and Karels 1988"),
         Param::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV),
         Param::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3", "The loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe"),
+        Param::new("go_back", Kind::Bool, "false",
+            "After duplicates, as after a timeout, all that is outstanding and not known to have arrived is sent again.", "off: 4.3BSD-Tahoe"),
         Param::new("mean_gain", GAIN, "0.125", "Weight of a new sample in the mean.", "Jacobson and Karels 1988"),
         Param::new("deviation_gain", GAIN, "0.25", "Weight of a new error in the deviation.", "Jacobson and Karels 1988"),
         Param::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4", "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe"),
