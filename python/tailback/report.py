@@ -54,6 +54,7 @@ def study_page(folder: Path, b: dict) -> str:
         _warnings(b),
         paragraphs(s["question"]),
         _counts(b),
+        _contents(b),
         "<h2>Verdicts</h2>",
         paragraphs(
             "Each row is a number or a sentence of the report. Measured values are means over seeds with 95 % "
@@ -109,6 +110,17 @@ def _counts(b: dict) -> str:
         ("open", c["compared"], "compared, not judged"),
     ]
     return '<ul class="counts">' + "".join(f'<li><b class="{k}">{n}</b>{escape(t)}</li>' for k, n, t in items) + "</ul>"
+
+
+def _contents(b: dict) -> str:
+    """Links to the figures of each experiment, where there are several."""
+    if len(b["sections"]) < 2:
+        return ""
+    links = [
+        f'<a href="#{escape(x["id"], quote=True)}" title="{escape(x["title"], quote=True)}">{escape(x["id"])}</a>'
+        for x in b["sections"]
+    ]
+    return f'<p class="meta">Figures and tables: {" · ".join(links)}</p>'
 
 
 def _verdicts(b: dict) -> str:

@@ -322,6 +322,32 @@ def test_what_was_not_run_is_not_testable_and_does_not_pass_for_a_yes():
     assert v.outcome == "reproduced" and "1 of 2 checks were not run" in v.note
 
 
+def test_along_an_axis_the_means_must_lie_close():
+    s, samples = study.load(NAME), Samples.empty()
+    for limit, x in {"1 queue at first": [96, 98], "10 % at first": [97, 99], "none": [90, 92]}.items():
+        samples.data["dsdrr-limit", ("dsdrr", limit), "all", "share"] = np.array(x, float)
+    shared = {"id": "x", "sentence": "x", "experiment": "E6.0", "runs": "dsdrr-limit", "measure": "share"}
+    check = {"of": "dsdrr", "along": "limit", "within": 3}
+    some = {**check, "where": {"limit": ["1 queue at first", "10 % at first"]}}
+    assert verdict.Judge(s, samples).statement({**shared, "check": [some]}).outcome == "reproduced"
+    v = verdict.Judge(s, samples).statement({**shared, "check": [check]})
+    assert v.outcome == "not reproduced" and v.checks[0].value == 7
+    assert "91.0 (limit none) to 98.0 % (limit 10 % at first)" in v.measured
+
+
+def test_an_average_counts_every_point_once():
+    s, samples = study.load(NAME), Samples.empty()
+    for buffer, (red, blue) in {"8": (80, 90), "84": (99, 80)}.items():
+        samples.data["ss", ("red", "2", buffer), "all", "share"] = np.array([red, red + 1.0])
+        samples.data["ss", ("blue", "2", buffer), "all", "share"] = np.array([blue, blue + 1.2])
+    shared = {"id": "x", "sentence": "x", "experiment": "E4.8", "runs": "ss", "measure": "share"}
+    check = {"of": "red", "above": "blue"}
+    judge = verdict.Judge(s, samples)
+    assert judge.statement({**shared, "check": [check]}).outcome == "not reproduced"
+    v = judge.statement({**shared, "check": [{**check, "average": True}]})
+    assert v.outcome == "reproduced" and len(v.checks) == 1 and v.checks[0].value == pytest.approx(4.4)
+
+
 def test_infinite_ratios_are_above_any_limit():
     assert three_sigma_of(np.array([1.0, 9.0])) == math.inf
     v = judged({"of": "red", "above": 2.0}, {"red": [math.inf, 3.0]})
