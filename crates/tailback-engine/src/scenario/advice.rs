@@ -1,5 +1,5 @@
 //! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
-//! its way gives.
+//! its way gives; flows that a queue which shares between conversations takes for one.
 
 use crate::spec::LinkSpec;
 use tailback_base::model::Settings;
@@ -48,4 +48,29 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<S
         }
         _ => None,
     }
+}
+
+/// A warning about several flows that are one conversation to a queue on the way. `hosts` says whether each flow has a
+/// source host and a destination host of its own.
+pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -> Option<String> {
+    hops.iter().find_map(|h| {
+        let l = &links[h.link];
+        let queue = if h.reverse { &l.reverse.queue } else { &l.forward.queue };
+        queue.model.param("conversation")?;
+        let conversation = queue.text("conversation");
+        let apart = match conversation {
+            "source" => hosts.0,
+            "destination" => hosts.1,
+            "pair" => hosts.0 || hosts.1,
+            _ => true,
+        };
+        (!apart).then(|| {
+            format!(
+                "link {} has {}, which shares between conversations ({conversation}), and to it these flows are one, for \
+                 they have the same hosts; give them hosts of their own (access_rate), or the queue conversation = \
+                 \"tuple\"",
+                l.name, queue.model.name
+            )
+        })
+    })
 }

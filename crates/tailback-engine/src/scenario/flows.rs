@@ -157,6 +157,12 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     {
         r.warnings.push(format!("flows.{}: {warning}", entry.key));
     }
+    if filled.settings.count("count") > 1
+        && let Some(hops) = routes.path(&from, &to)
+        && let Some(warning) = advice::one_conversation((access.is_some(), exit.is_some()), &hops, around.links)
+    {
+        r.warnings.push(format!("flows.{}: {warning}", entry.key));
+    }
     Some(GroupSpec {
         name: entry.key.clone(),
         count: filled.settings.count("count") as u32,

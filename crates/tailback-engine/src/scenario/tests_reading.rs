@@ -343,6 +343,24 @@ fn a_source_without_its_signal_is_a_warning() {
     }
 }
 
+#[test]
+fn flows_that_fair_queueing_takes_for_one_are_a_warning() {
+    let warnings = |flows: &str, queue: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n\
+             [flows.f]\n{flows}"
+        );
+        load(&text).warnings
+    };
+    let pair = "kind = \"fq\"";
+    assert!(warnings("count = 2", pair)[0].contains("access_rate"));
+    assert!(warnings("count = 1", pair).is_empty());
+    assert!(warnings("count = 2\naccess_rate = \"1Mbps\"", pair).is_empty());
+    assert!(warnings("count = 2", "kind = \"fq\", conversation = \"tuple\"").is_empty());
+    let destination = "kind = \"decsel\", conversation = \"destination\"";
+    assert!(warnings("count = 2\naccess_rate = \"1Mbps\"", destination)[0].contains("decsel"));
+}
+
 /// Whatever the text: a scenario, or an error with a remedy.
 fn holds(text: &str) {
     match load_text(text, "any.toml", &[]) {
