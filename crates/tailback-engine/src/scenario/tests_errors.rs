@@ -457,6 +457,30 @@ fn profiles_that_do_not_fit() {
 }
 
 #[test]
+fn sources_that_cannot_be() {
+    let with = |text: &str| error(&format!("{GOOD}[flows.t]\n{text}\n"));
+    let e = with("generic = { wmax = 0 }");
+    check(e.first(), 20, "flows.t.generic.wmax", "0", "from 1 to");
+    let e = with("packet-pair = { wmax = 1 }");
+    check(e.first(), 20, "flows.t.packet-pair.wmax", "1", "from 2 to");
+    let e = with("packet-pair = { alpha_peaks = [0.3, 0.3, 0.6] }");
+    assert!(
+        e.first().problem.contains("do not rise") && e.first().place.line == Some(20),
+        "{e}"
+    );
+    let e = with("packet-pair = { filter_outputs = [0.1] }");
+    assert!(e.first().problem.contains("filter_outputs"), "{e}");
+    let e = with("transport = { kind = \"jacobson-karels\", rto_min = \"90s\" }");
+    assert_eq!(
+        (e.first().key.as_str(), e.first().place.line),
+        ("flows.t.transport", Some(20)),
+        "{e}"
+    );
+    let e = with("decbit = { packet = \"65000B\", header = \"255B\" }\npacket_size = \"40B\"");
+    check(e.first(), 21, "flows.t.packet_size", "\"40B\"", "decbit");
+}
+
+#[test]
 fn all_problems_are_collected_up_to_a_number() {
     let mut text = GOOD.replace("\"5Mbps\"", "\"0Mbps\"").replace("count = 4", "count = 0");
     let e = error(&text);
