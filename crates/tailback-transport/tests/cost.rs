@@ -4,13 +4,38 @@ mod common;
 
 use common::config;
 use std::collections::VecDeque;
-use tailback_base::{Duration, Time};
+use tailback_base::{Duration, Settings, Stream, Time};
+use tailback_transport::path::Path;
+use tailback_transport::registry;
 use tailback_transport::tcp::new_pair;
-use tailback_transport::{Amount, Endpoint, Segment, Transmit};
+use tailback_transport::{Amount, AppEvents, Endpoint, Segment, Transmit};
+
+/// As the engine holds them.
+struct Boxed(Box<dyn Endpoint>);
+
+impl Endpoint for Boxed {
+    fn write(&mut self, n: Amount, now: Time) {
+        self.0.write(n, now);
+    }
+    fn close(&mut self, now: Time) {
+        self.0.close(now);
+    }
+    fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        self.0.on_segment(s, now, up);
+    }
+    fn poll_transmit(&mut self, now: Time) -> Transmit {
+        self.0.poll_transmit(now)
+    }
+    fn next_timeout(&self) -> Option<Time> {
+        self.0.next_timeout()
+    }
+    fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
+        self.0.on_timeout(now, up);
+    }
+}
 
 /// Data and ACKs over two plain queues, a window of 100 segments, one ACK a segment or every second.
-fn run(values: &[(&str, &str)], segments: u64) -> f64 {
-    let (mut s, mut r) = new_pair(&config(values));
+fn run(mut s: impl Endpoint, mut r: impl Endpoint, segments: u64) -> f64 {
     let (mut data, mut acks): (VecDeque<Segment>, VecDeque<Segment>) = Default::default();
     let mut now = Time::ZERO;
     s.write(Amount::Unlimited, now);
@@ -61,6 +86,13 @@ fn nanoseconds_a_segment() {
         .and_then(|n| n.parse().ok())
         .unwrap_or(5_000_000);
     for values in cases {
-        println!("{:6.1} ns  {values:?}", run(values, segments));
+        let (s, r) = new_pair(&config(values));
+        println!("{:6.1} ns  {values:?}", run(s, r, segments));
+    }
+    for model in registry::MODELS.iter().filter(|m| m.name != "tcp") {
+        let settings = Settings::defaults(model).with("wmax", "100");
+        let connection = registry::Connection::resolve(&settings).expect("good parameters");
+        let [s, r] = connection.ends(Path::default, &mut Stream::new(1, "x"));
+        println!("{:6.1} ns  {}", run(Boxed(s), Boxed(r), segments), model.name);
     }
 }
