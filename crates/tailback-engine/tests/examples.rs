@@ -223,3 +223,25 @@ fn bursts() {
     );
     assert!(t("burst_time_mean_s") > 4.14 && s("burst_time_mean_s") > 4.14);
 }
+
+#[test]
+fn reserved_flow() {
+    let delay = |kind: &str| {
+        let o = example("reserved-flow", &[&format!("link.bottleneck.queue.kind={kind}")]);
+        let target = |c| of(&o.flows, "target.0", c);
+        near(target("throughput_bps") / 1e6, 4.75, 0.05);
+        (target("delay_mean_s") * 1e3, target("delay_max_s") * 1e3)
+    };
+    for (kind, mean, most, within) in [
+        ("wf2q-plus", 0.12, 0.16, 0.005),
+        ("wf2q", 0.12, 0.16, 0.005),
+        ("scfq", 2.3, 3.7, 0.2),
+        ("wdrr", 4.3, 7.1, 0.2),
+    ] {
+        let (m, x) = delay(kind);
+        near(m, mean, within);
+        near(x, most, within);
+    }
+    let o = example("reserved-flow", &["link.bottleneck.queue.kind=droptail"]);
+    assert!(group(&o, "target")("delay_mean_s") > 1.0);
+}
