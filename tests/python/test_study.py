@@ -260,6 +260,17 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     assert reproduce.reproduce(s, mode="full", out=tmp_path / "o").reused == 6
 
 
+def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
+    folder, calls = counted
+    (folder / "published.toml").unlink()
+    s = study.load(folder)
+    with pytest.raises(reproduce.Interrupted, match="stopped after 1 of 6 runs"):
+        reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1, progress=lambda state: state["done"] < 1)
+    assert len(calls) == 1
+    r = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1)
+    assert (r.runs, r.reused, len(calls)) == (6, 1, 6)
+
+
 def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
     folder, _ = counted
     (folder / "experiments" / "c.toml").write_text('[discipline.x]\ntitle = "Y"\nqueue = { kind = "red" }\n')
