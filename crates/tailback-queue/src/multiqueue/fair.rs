@@ -26,6 +26,7 @@
 //! takes from the middle of a queue stays charged.
 
 use super::conversations::{self, CONVERSATION, Conversations};
+use super::length_index::Tie;
 use super::models::BUFFER;
 use super::most_held::MostHeld;
 use super::per_flow::QUEUE_FLOW;
@@ -66,6 +67,14 @@ const CHARGE_DROPPED: Param = Param::new(
     "false in Keshav 1991, true in Demers, Keshav and Shenker 1989",
 );
 
+const TIE: Param = Param::new(
+    "tie",
+    Kind::Choice(&["lowest", "fifo"]),
+    "lowest",
+    "Who loses where several others hold most: the lowest number, or who has held so much longest.",
+    "neither source says; lowest numbers lose more with lowest",
+);
+
 pub static MODEL: Model = Model {
     name: "fq",
     family: "queue",
@@ -74,7 +83,7 @@ pub static MODEL: Model = Model {
               Measure: each conversation's backlog. Function: who holds most. Action: when the buffer is full, the packet \
               of that conversation that came last is dropped (overflow); it never marks.",
     source: "Demers, Keshav and Shenker, SIGCOMM 1989; Keshav, thesis 1991, chapter 6",
-    params: &[BUFFER, DELTA, CHARGE_DROPPED, CONVERSATION, COUNT_IN_SERVICE],
+    params: &[BUFFER, DELTA, CHARGE_DROPPED, TIE, CONVERSATION, COUNT_IN_SERVICE],
     probes: &PROBES,
 };
 
@@ -86,7 +95,15 @@ pub static FQBIT: Model = Model {
               the line. Function: more than theta of its equal part of the buffer. Action: an arriving data packet is \
               marked if it is ECN-capable; when the buffer is full, drops as fq.",
     source: "Keshav, thesis 1991, chapter 6",
-    params: &[BUFFER, DELTA, CHARGE_DROPPED, THETA, CONVERSATION, COUNT_IN_SERVICE],
+    params: &[
+        BUFFER,
+        DELTA,
+        CHARGE_DROPPED,
+        TIE,
+        THETA,
+        CONVERSATION,
+        COUNT_IN_SERVICE,
+    ],
     probes: &PROBES,
 };
 
@@ -102,7 +119,7 @@ const PROBES: [ProbeDef; 7] = [
 
 /// Build fair queueing, with or without the congestion bit.
 pub fn build<P: Packet + 'static>(settings: &Settings) -> Box<dyn QueueDiscipline<P>> {
-    let policy = MostHeld::new(Unit::of(settings.size("buffer")));
+    let policy = MostHeld::new(Unit::of(settings.size("buffer")), Tie::named(settings.text("tie")));
     match settings.model.name {
         "fqbit" => port(settings, ShareMark::new(policy, settings.real("theta"))),
         _ => port(settings, policy),

@@ -119,6 +119,18 @@ fn whoever_holds_most_loses_what_came_last() {
 }
 
 #[test]
+fn of_others_that_hold_most_the_lowest_number_loses_or_who_has_longest() {
+    for (tie, lost) in [("lowest", 3), ("fifo", 2)] {
+        let mut b = bench("fq", &[("buffer", "4 packets"), ("tie", tie)]);
+        // Flow 1 holds two before flow 0 does.
+        for (id, flow) in [(0, 0), (1, 1), (2, 1), (3, 0), (4, 2)] {
+            b.arrive(TestPacket::new(id, flow, 1000));
+        }
+        assert_eq!(b.log.drops(DropReason::Overflow), [lost], "{tie}");
+    }
+}
+
+#[test]
 fn a_dropped_packet_is_charged_only_when_asked() {
     // Flow 0 is refused five packets; then both send one more.
     for (charge, order) in [("false", [0, 1, 10, 11]), ("true", [0, 1, 11, 10])] {

@@ -1,7 +1,8 @@
 //! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
-//! its newest packet, which is the newcomer; of other ties the lowest number loses. Taking the last packet means that the
+//! its newest packet, which is the newcomer; of other ties the lowest number loses, or with `tie = "fifo"` who has held so
+//! much longest. The lowest number is a bias: of six equal greedy sources the first loses twice what the last does. Taking the last packet means that the
 //! finish tag of the conversation can be put back as if the packet had never come (see [`fair`](super::fair)).
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
@@ -20,11 +21,10 @@ pub struct MostHeld {
 }
 
 impl MostHeld {
-    /// For a buffer that counts in `unit`.
-    pub fn new(unit: Unit) -> MostHeld {
+    /// For a buffer that counts in `unit`; `tie` is one of those that draw nothing.
+    pub fn new(unit: Unit, tie: Tie) -> MostHeld {
         MostHeld {
-            // `Lowest` draws nothing.
-            index: LengthIndex::new(unit, Tie::Lowest, Stream::new(0, "")),
+            index: LengthIndex::new(unit, tie, Stream::new(0, "")),
         }
     }
 }
