@@ -16,12 +16,13 @@ _PLACES = {"transport": "transport", "queue": "queue", "reverse_queue": "queue",
 
 
 def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]:
-    """(family, kind) -> [(scenario, the parameters that are given)], over all points of all sets of runs."""
+    """(family, kind) -> [(scenario, the parameters that are given)], over all points but variants."""
     from tailback import _core
     from tailback.scenarios import as_text
 
     found: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
-    for runs in study.runs.values():
+    for name in study.needs([e for e in study.experiments if not e.variants]):
+        runs = study.runs[name]
         if runs.scenario is None:
             continue
         text = as_text(runs.scenario)

@@ -150,6 +150,8 @@ class Experiment:
     output: tuple[dict, ...]
     #: Why it cannot be run here, if so.
     why_not: str = ""
+    #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
+    variants: bool = False
 
 
 @dataclass
@@ -262,6 +264,9 @@ def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -
         disciplines[k]["queue"] = queue
     runs = {k: _runs(folder, file, k, v, disciplines, pairs) for k, (file, v) in runs_of.items()}
     experiments = [_experiment(file, e, runs) for file, e in listed]
+    if replaced:
+        experiments = [e for e in experiments if not e.variants]
+        listed = [x for x in listed if not x[1].get("variants", False)]
     for e, (file, _) in zip(experiments, listed, strict=True):
         if sum(x.id == e.id for x in experiments) > 1:
             raise StudyError(f"{file}: experiment {e.id} is declared twice")
@@ -299,7 +304,7 @@ def _read(path: Path, optional: bool = False) -> dict:
 
 _RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
 _AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "pairs", "roles", "with", *MODES}
-_EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not"}
+_EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not", "variants"}
 
 
 def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, pairs: dict) -> Runs:
@@ -410,6 +415,7 @@ def _experiment(file: Path, e: dict, runs: dict[str, Runs]) -> Experiment:
         e.get("where", {}),
         tuple(e.get("output", [])),
         e.get("why_not", ""),
+        bool(e.get("variants", False)),
     )
 
 

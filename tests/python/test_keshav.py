@@ -57,7 +57,7 @@ def test_every_scenario_runs_alone(s):
 
 def test_scenarios_differ_in_nothing_but_windows_setpoints_and_buffers(s):
     differ = {r[1] for r in parameters.rows(s) if "; " in r[2] and r[0] not in ("cbr", "on-off", "poisson", "udp")}
-    assert differ <= {"wmax", "setpoint", "buffer"}
+    assert differ == {"wmax", "setpoint", "buffer"}
 
 
 def test_a_short_run_of_scenario_1_meets_every_exact_cell(tmp_path):
@@ -76,6 +76,13 @@ def test_drop_tail_under_the_name_of_fair_queueing_is_found_out(tmp_path):
     assert {f"scenario-1/{p}/delay/{n}" for p in ("g-fq", "jk-fq") for n in (3, 4)} <= missed
     assert not any(x.startswith("scenario-1/g-fcfs") for x in missed)
     assert "Another queue ran under the name of fq" in r.report.read_text(encoding="utf-8")
+
+
+def test_variants_of_a_discipline_s_own_parameters_are_left_out_when_another_runs_under_its_name(s):
+    assert "alternatives" in {e.id for e in s.experiments}
+    replaced = study.load(NAME, {"fq": {"kind": "droptail"}})
+    assert "alternatives" not in {e.id for e in replaced.experiments}
+    assert len(replaced.experiments) == len(s.experiments) - 1
 
 
 def test_the_tables_fit_a_terminal(tmp_path):

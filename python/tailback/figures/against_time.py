@@ -14,6 +14,8 @@ ylabel = "window (packets)"
 
 from __future__ import annotations
 
+import numpy as np
+
 from tailback import plots
 from tailback.figures import Drawing, figure
 
@@ -26,8 +28,13 @@ def against_time(d: Drawing):
         view = d.samples.view(runs.name, runs.key_of(p["pair"]))
         if view is None:
             continue
-        lines = [(name, *view.probe(x, p.get("what", o.get("what")))) for x, name in p["probes"].items()]
-        lines = [line for line in lines if len(line[1])]
+        lines = []
+        for x, name in p["probes"].items():
+            t, v = view.probe(x, p.get("what", o.get("what")))
+            if len(t):
+                # A quantity that no longer changes holds to the end.
+                end = max(float(t[-1]), float(view.intervals["to_s"].max()) if view.intervals else 0.0)
+                lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
             panels.append((p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines))
     return draw(panels, tuple(o["span"]) if "span" in o else None, o.get("lines", ())) if panels else None
@@ -41,8 +48,11 @@ def draw(panels, span: tuple[float, float] | None = None, instants=()):
         for i, (label, t, v) in enumerate(lines):
             k = plots._REST[i % len(plots._REST)]
             if span is not None:
-                keep = (t >= span[0]) & (t <= span[1])
-                t, v = t[keep], v[keep]
+                # What held as the span begins belongs to it.
+                before = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
+                after = int(np.searchsorted(t, span[1], side="right"))
+                t, v = np.clip(t[before:after], span[0], None), v[before:after]
+                t, v = np.append(t, span[1]), np.append(v, v[-1:])
             ax.plot(t, v, color=k.colour, linestyle=k.line, linewidth=0.9, label=label, drawstyle="steps-post")
         for x in instants:
             ax.axvline(x, color=plots.GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)

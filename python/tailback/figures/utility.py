@@ -21,6 +21,9 @@ from tailback import cells, plots
 from tailback.figures import Drawing, figure
 from tailback.rules.cell import pooled
 
+#: Marks with so many times the usual delay stand at the upper edge, with their values.
+FAR = 6.0
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -78,13 +81,18 @@ def marks(d: Drawing, runs, pair: str) -> list[Mark]:
     return found
 
 
+def frame(marks: list[Mark]) -> tuple[float, float]:
+    """Right and upper end of the axes. A source that is all but shut out, and waits for minutes, sets no scale."""
+    ys = sorted(m.y for m in marks)
+    usual = ys[int(0.6 * (len(ys) - 1))]
+    return 1.15 * max(m.x for m in marks), 1.2 * max(y for y in ys if y <= FAR * usual)
+
+
 @plots.styled
 def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01):
-    """The diagram of some groups, one panel each list, with common axes."""
+    """The diagram of some groups, a panel each list, with common axes."""
     n = len(panels)
-    every = [m for groups in panels for g in groups for m in g.marks]
-    right = 1.12 * max(m.x for m in every)
-    top = 1.15 * max(m.y for m in every)
+    right, top = frame([m for groups in panels for g in groups for m in g.marks])
     columns = min(n, 2)
     rows = math.ceil(n / columns)
     fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns, sharex=True, sharey=True)
@@ -92,11 +100,19 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
         ax.set_axis_off()
     for i, (ax, groups) in enumerate(zip(axes.flat, panels, strict=False)):
         for g in groups:
-            for m in g.marks:
+            inside = [m for m in g.marks if m.y <= top]
+            for m in inside:
                 _box(ax, m, sigmas, right, top, smallest, g.colour)
-            for name, x, y in joined(g.marks, 0.035 * right, 0.045 * top):
-                style = "italic" if g.italic else "normal"
-                ax.text(x, y, name, ha="center", va="center", color=g.colour, fontstyle=style, fontsize=9.5, zorder=3)
+            style = "italic" if g.italic else "normal"
+            look = {"ha": "center", "color": g.colour, "fontstyle": style, "zorder": 3}
+            for name, x, y in joined(inside, 0.05 * right, 0.06 * top):
+                ax.text(x, y, name, va="center", fontsize=9.5, **look)
+        above = [(m, g) for g in groups for m in g.marks if m.y > top]
+        for k, (m, g) in enumerate(above):
+            style = "italic" if g.italic else "normal"
+            text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
+            y = top * (0.99 - 0.07 * k)
+            ax.text(0.02 * right, y, text, va="top", color=g.colour, fontstyle=style, fontsize=8, zorder=3)
         ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
         ax.set_xlim(0, right)
         ax.set_ylim(0, top)
