@@ -173,6 +173,8 @@ struct Set {
     delta: u64,
     charge: bool,
     weights: [u64; 6],
+    /// What the queue is told of a weight of 1.
+    unit: f64,
     buffer: usize,
     /// Arrivals are at multiples of this, ns.
     grid: u64,
@@ -188,6 +190,7 @@ const PLAIN: Set = Set {
     delta: 0,
     charge: false,
     weights: [1; 6],
+    unit: 1.0,
     buffer: 1_000_000,
     grid: 1,
     sizes: &[40, 500, 576, 1000, 1500],
@@ -275,7 +278,7 @@ fn compare(s: &Set, packets: u64, seed: u64, check_lag: bool) -> (u64, u64) {
                 busy: None,
             };
             let p = TestPacket {
-                weight: s.weights[c] as f64,
+                weight: s.weights[c] as f64 * s.unit,
                 ..TestPacket::new(id, c as u32, size)
             };
             queue.enqueue(p, &line, &mut log);
@@ -425,6 +428,16 @@ fn a_million_packets_leave_in_the_exact_order() {
                 ..PLAIN
             },
             30_000,
+        ),
+        // A clock that runs so fast that it starts again several times.
+        (
+            Set {
+                unit: 0.0001,
+                sizes: &[1500, 4000, 9000],
+                grid: 250_000,
+                ..PLAIN
+            },
+            50_000,
         ),
         // Busy periods of thousands of packets.
         (

@@ -21,7 +21,7 @@ pub(super) const SOME_TIME: Kind = Kind::Time {
     max: LONGEST_SECONDS,
 };
 pub(super) const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
-/// Schedulers count weights in billionths, and their sum in 64 bits.
+/// Schedulers count weights in billionths.
 const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 
 /// What stands at the top of the file.

@@ -102,25 +102,36 @@ impl Tag {
     }
 }
 
-/// A weight, or a sum of weights, in billionths.
+/// A weight, in billionths.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Weight(u64);
 
 impl Weight {
     pub const ONE: Weight = Weight(ONE);
-    pub const NONE: Weight = Weight(0);
 
     /// The nearest billionth; at least one.
     pub fn of(w: f64) -> Weight {
         Weight((libm::round(w * 1e9) as u64).max(1))
     }
+}
 
+/// A sum of weights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WeightSum(u128);
+
+impl WeightSum {
     pub fn add(&mut self, w: Weight) {
-        self.0 = self.0.saturating_add(w.0);
+        self.0 += u128::from(w.0);
     }
 
+    /// Take a weight out that was put in.
     pub fn sub(&mut self, w: Weight) {
-        self.0 = self.0.saturating_sub(w.0);
+        self.0 -= u128::from(w.0);
+    }
+
+    /// As one weight; beyond 64 bits, which 18,000 flows of weight one million would need, the largest.
+    pub fn weight(self) -> Weight {
+        Weight(u64::try_from(self.0).unwrap_or(u64::MAX))
     }
 }
 
@@ -161,8 +172,7 @@ pub struct FluidClock {
     conversations: PerQueue<Conversation>,
     /// The conversations whose finish tag lies ahead of V, by it.
     backlogged: TagHeap<Tag>,
-    /// The sum of their weights.
-    total: u64,
+    total: WeightSum,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -197,7 +207,7 @@ impl FluidClock {
         }
         let mut left = Tag::of_work(rate, gap);
         while let Some((near, _)) = self.backlogged.min() {
-            let total = Weight(self.total);
+            let total = self.total.weight();
             let (step, need) = (left.scaled(Weight::ONE, total), near.minus(self.v));
             if step < need {
                 self.v = self.v.plus(step);
@@ -212,7 +222,7 @@ impl FluidClock {
                     break;
                 }
                 self.backlogged.remove(q);
-                self.total -= self.conversations.get(q).weight.0;
+                self.total.sub(self.conversations.get(q).weight);
             }
         }
     }
@@ -240,7 +250,8 @@ impl FluidClock {
         let was = std::mem::replace(&mut c.weight, Weight::of(given));
         c.given = given;
         if self.backlogged.contains(q) {
-            self.total = self.total - was.0 + self.conversations.get(q).weight.0;
+            self.total.sub(was);
+            self.total.add(self.conversations.get(q).weight);
         }
     }
 
@@ -248,14 +259,14 @@ impl FluidClock {
     pub fn set_finish(&mut self, q: QueueId, finish: Tag) {
         let c = self.conversations.at(q);
         c.finish = finish;
-        let weight = c.weight.0;
+        let weight = c.weight;
         if finish > self.v {
             if !self.backlogged.contains(q) {
-                self.total += weight;
+                self.total.add(weight);
             }
             self.backlogged.set(q, finish);
         } else if self.backlogged.remove(q) {
-            self.total -= weight;
+            self.total.sub(weight);
         }
     }
 }
@@ -298,7 +309,7 @@ mod tests {
             c.advance(Time(ns), rate);
             assert_eq!(c.v().bytes(), bytes, "at {ns} ns");
         }
-        assert_eq!(c.total, 0);
+        assert_eq!(c.total, WeightSum::default());
     }
 
     #[test]

@@ -29,7 +29,7 @@ use super::pieces::{Scheduler, ServiceOrder};
 
 use super::store::{PerQueue, QueueId, Store};
 use super::tag_heap::TagHeap;
-use super::virtual_time::{Tag, Weight};
+use super::virtual_time::{Tag, Weight, WeightSum};
 use crate::discipline::Line;
 use tailback_base::{Model, Packet, Time};
 
@@ -54,7 +54,8 @@ pub struct Wf2qPlus {
     v_before: Tag,
     since: Time,
     flows: PerQueue<Flow>,
-    total: Option<Weight>,
+    /// Of the flows seen so far.
+    total: WeightSum,
     due: TagHeap<i128>,
     waiting: TagHeap<i128>,
     busy_period: u64,
@@ -91,7 +92,7 @@ impl Wf2qPlus {
         match line.busy {
             Some(_) => {
                 let worked = Tag::of_work(line.rate, line.now.since(self.since));
-                let turns = worked.scaled(Weight::ONE, self.total.unwrap_or_default());
+                let turns = worked.scaled(Weight::ONE, self.total.weight());
                 self.v_before.plus(turns).min(self.v)
             }
             None => self.v,
@@ -105,10 +106,10 @@ impl Wf2qPlus {
         }
         let (was, is) = (flow.weight, Weight::of(given));
         (flow.weight, flow.given) = (Some(is), given);
-        let mut total = self.total.unwrap_or(Weight::NONE);
-        total.add(is);
-        total.sub(was.unwrap_or(Weight::NONE));
-        self.total = Some(total);
+        self.total.add(is);
+        if let Some(was) = was {
+            self.total.sub(was);
+        }
     }
 
     /// Give the flow's first packet this start tag, and a place among those who are due or not.
@@ -184,9 +185,7 @@ impl<P: Packet> Scheduler<P> for Wf2qPlus {
         }
         let (_, q) = self.due.min()?;
         (self.v_before, self.since) = (self.v, line.now);
-        self.v = self
-            .v
-            .plus(Tag::of(store.head_bytes(q), self.total.unwrap_or_default()));
+        self.v = self.v.plus(Tag::of(store.head_bytes(q), self.total.weight()));
         Some(q)
     }
 
