@@ -153,6 +153,12 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
 
             made["tables"] += cell_tables.build(study, e, o, samples, out, len({t["file"] for t in made["tables"]}))
             continue
+        if o["kind"] == "range":
+            from tailback import range_table
+
+            files = len({t["file"] for t in made["tables"]})
+            made["tables"].append(range_table.build(study, e, o, mode, samples, out, files))
+            continue
         if not figures:
             continue
         from tailback import figures as kinds
@@ -553,6 +559,12 @@ def _print_cells(r: Reproduction, width: int) -> None:
     from tailback import cell_tables, cells
 
     for s in r.sections:
+        for t in s["tables"]:
+            if t.get("plain"):
+                click.echo("\n".join(textwrap.wrap(f"{s['id']}: {t['caption']}", width)))
+                for line in _aligned([[x for x, _ in t["heads"]], *t["rows"]]):
+                    click.echo(line)
+                click.echo("")
         tables = [t for t in s["tables"] if "cells" in t]
         if not tables:
             continue
@@ -560,6 +572,11 @@ def _print_cells(r: Reproduction, width: int) -> None:
         for t in tables:
             click.echo(cell_tables.text(t, width) + "\n")
         click.echo("\n".join(textwrap.wrap(cells.LEGEND, width)) + "\n")
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    wide = [max(len(r[i]) for r in rows) + 2 for i in range(len(rows[0]))]
+    return ["".join(x.ljust(w) for x, w in zip(r, wide, strict=True)).rstrip() for r in rows]
 
 
 def _print(r: Reproduction) -> None:

@@ -106,3 +106,15 @@ def test_more_seeds_are_more_intervals(tmp_path):
     assert r.runs == 2 * 7
     key = ("intervals", "scenario-4", ("g-fq",), "1", "throughput")
     assert [len(x) for x in r.samples.memo[key]] == [1, 1]
+
+
+def test_a_sweep_of_the_phase_says_how_far_it_reaches(tmp_path):
+    r = run(tmp_path, "phase-4", overrides=["duration=300s"])
+    assert next(v for v in r.verdicts if v.id == "4-phase").outcome == "reproduced"
+    table = next(t for t in r.sections[0]["tables"] if t.get("plain"))
+    rows = {tuple(x[:2]): x[2] for x in table["rows"]}
+    # The FTP has nothing at some phases, and five packets in 2.1 s at others; the ill-behaved source has the rest.
+    assert rows["JK/FCFS", "ftp"] == "0.00 to 2.38"
+    least, most = map(float, rows["JK/FCFS", "unruly"].split(" to "))
+    assert least == pytest.approx(10 - 2.38, abs=0.03) and most > 9.9
+    assert (tmp_path / table["file"]).read_text(encoding="utf-8").startswith("pair,class,source_throughput least")
