@@ -194,6 +194,9 @@ def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, r
 
 
 def register(group: click.Group) -> None:
+    from tailback.memory import memory_command
+
+    predict.add_command(memory_command)
     group.add_command(predict)
 
 

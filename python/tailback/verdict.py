@@ -15,6 +15,7 @@ compared, but that no one should call a failure; their outcome is computed all t
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import asdict, dataclass, field
 
@@ -120,7 +121,7 @@ def half_width(x) -> float:
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 _STATEMENT = {*_SHARED, "id", "source", "sentence", "experiment", "gate", "check", "explanation", "note", "why_not"}
 _CHECK = {*_SHARED, "of", "order", "over", "above", "below", "between", "near", "within", "factor", "published"}
-_CHECK |= {"tolerance", "predict", "with", "field", "value", "along", "average"}
+_CHECK |= {"tolerance", "predict", "with", "field", "value", "along", "falls", "average"}
 
 
 class Judge:
@@ -223,7 +224,7 @@ class Judge:
         return [self._decide(c, where) for where in self._places(c)]
 
     def _along(self, c: dict) -> list[Check]:
-        """How far the means lie apart along an axis, everything else equal: at most `within`."""
+        """How far the means lie apart along an axis, everything else equal: at most `within`; or that they fall."""
         m, axis, found = MEASURES[c["measure"]], c["along"], []
         groups: dict[tuple, list[tuple[str, np.ndarray]]] = {}
         for where in self._places(c):
@@ -236,11 +237,19 @@ class Judge:
         name = self.study.discipline_title(c["of"])
         for rest, points in groups.items():
             place = self._where_text(dict(rest), c["runs"])
-            required = f"within {c['within']:g} {unit} along {axis}"
+            required = f"falls with {axis}" if c.get("falls") else f"within {c['within']:g} {unit} along {axis}"
             if len(points) < 2:
                 found.append(Check(f"{name}, {place}", place, "not run", required, OPEN))
                 continue
             means = [float(np.mean(x)) for _, x in points]
+            if c.get("falls"):
+                points.sort(key=lambda p: float(p[0]))
+                means = [float(np.mean(x)) for _, x in points]
+                text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
+                outcome = YES if all(a > b for a, b in itertools.pairwise(means)) else NO
+                seeds = min(len(x) for _, x in points)
+                found.append(Check(f"{name}, {place}", place, text, f"falls with {axis}", outcome, None, None, seeds))
+                continue
             apart, low, high = max(means) - min(means), int(np.argmin(means)), int(np.argmax(means))
             text = (
                 f"{name} {m.show(means[low])} ({axis} {points[low][0]}) to "
