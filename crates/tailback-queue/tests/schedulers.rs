@@ -314,6 +314,88 @@ fn wf2q_plus_is_the_fluid_server_while_everybody_is_backlogged() {
     }
 }
 
+/// WF2Q+ as its authors write it, in whole nanoseconds of the line's work, searching all flows: the identities in the order
+/// of service. Weights and sizes are such that every tag is whole.
+fn wf2q_plus_by_the_book(arrivals: &[(u64, TestPacket)], weights: &[i64]) -> Vec<u64> {
+    let total: i64 = weights.iter().sum();
+    let work = |p: &TestPacket| 80 * i64::from(p.bytes);
+    let length = |p: &TestPacket| work(p) * total / weights[p.flow as usize];
+    let mut queues: Vec<VecDeque<TestPacket>> = vec![VecDeque::new(); weights.len()];
+    let (mut start, mut finish) = (vec![0i64; weights.len()], vec![0i64; weights.len()]);
+    let (mut v, mut v_at_start, mut began, mut free) = (0, 0, 0, 0);
+    let mut arrivals = arrivals.iter().peekable();
+    let mut order = vec![];
+    loop {
+        let idle = queues.iter().all(VecDeque::is_empty);
+        // Departures come first at one instant, unless the line is idle.
+        if let Some((at, p)) = arrivals.next_if(|a| (a.0 as i64) < free || idle) {
+            let (now, f) = (*at as i64, p.flow as usize);
+            if idle && now >= free {
+                (v, free) = (0, now);
+                (start, finish) = (vec![0; weights.len()], vec![0; weights.len()]);
+            }
+            let clock = if now < free { v.min(v_at_start + now - began) } else { v };
+            if queues[f].is_empty() {
+                start[f] = finish[f].max(clock);
+                finish[f] = start[f] + length(p);
+            }
+            queues[f].push_back(*p);
+            // Those of the same instant are there before an idle line asks.
+            while let Some((_, p)) = arrivals.next_if(|a| a.0 as i64 == now && now == free) {
+                let f = p.flow as usize;
+                if queues[f].is_empty() {
+                    start[f] = finish[f].max(v);
+                    finish[f] = start[f] + length(p);
+                }
+                queues[f].push_back(*p);
+            }
+            continue;
+        }
+        let waiting = || (0..weights.len()).filter(|f| !queues[*f].is_empty());
+        let Some(least) = waiting().map(|f| start[f]).min() else {
+            return order;
+        };
+        if waiting().all(|f| start[f] > v) {
+            v = least;
+        }
+        let f = waiting()
+            .filter(|f| start[*f] <= v)
+            .min_by_key(|f| (finish[*f], *f))
+            .unwrap();
+        let p = queues[f].pop_front().unwrap();
+        order.push(p.id);
+        (v_at_start, began) = (v, free);
+        (v, free) = (v + work(&p), free + work(&p));
+        if let Some(next) = queues[f].front() {
+            start[f] = finish[f];
+            finish[f] = start[f] + length(next);
+        }
+    }
+}
+
+#[test]
+fn wf2q_plus_serves_as_its_authors_write_it() {
+    // Their sum is 20, sizes are multiples of 20: tags are whole.
+    let weights = [1, 1, 2, 4, 10, 2];
+    for seed in 0..40 {
+        let load = [0.5, 0.9, 1.0, 1.3][seed as usize % 4];
+        let mut stream = Stream::new(seed, "sizes");
+        let mut all = backlog(&weights.map(|w| w as f64), 1, |_| 40);
+        all.extend(arrivals(seed, 3000, load).into_iter().map(|(at, p)| {
+            let p = TestPacket {
+                id: p.id + 6,
+                weight: weights[p.flow as usize] as f64,
+                bytes: 20 * (2 + stream.below(74)) as u32,
+                ..p
+            };
+            // On a grid, so that ties are common.
+            ((at + 1_000_000) / 40_000 * 40_000, p)
+        }));
+        let sent: Vec<u64> = run(build("wf2q-plus", &[]), &all).iter().map(|s| s.id).collect();
+        assert_eq!(sent, wf2q_plus_by_the_book(&all, &weights), "seed {seed}");
+    }
+}
+
 /// Whatever the others do, a packet is sent at the latest when a line of its flow's share alone would have sent it, plus the
 /// time of a largest packet.
 #[test]
