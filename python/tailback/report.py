@@ -95,7 +95,7 @@ def _warnings(b: dict) -> str:
         out.append(f"<b>{len(b['failed'])} runs failed</b>, the first: {escape(b['failed'][0])}")
     if 0 < b.get("seeds", 0) < 5:
         out.append(
-            f"Each point was run with {b['seeds']} seeds; the rules of the study ask for 5. "
+            f"Points were run with {b['seeds']} seeds or more, or with one; the rules of the study ask for 5. "
             f"<code>tailback reproduce {escape(b['study']['id'])} --full</code> runs them all."
         )
     return "".join(f'<div class="warn">{x}</div>' for x in out)

@@ -590,7 +590,7 @@ def _print(r: Reproduction) -> None:
         click.echo(line)
     if 0 < r.seeds < 5:
         times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"
-        text = f"Each point was run with {times}; the study's rules ask for 5: use --seeds 5 or --full."
+        text = f"Some points were run with {times} or fewer; the study's rules ask for 5: use --seeds 5 or --full."
         for line in textwrap.wrap(text, width):
             click.echo(line)
     click.echo(f"{r.runs} runs ({r.reused} kept from before), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s")

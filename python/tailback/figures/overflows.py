@@ -68,7 +68,9 @@ def drop_raster(d: Drawing):
         names = view.flows["id"].tolist()
         number = {name: i + 1 for i, name in enumerate(names)}
         t, flow = view.drops()
-        ax.plot(t, [number[f] for f in flow], ".", color=plots.look(view.labels["queue"]).colour, markersize=1.6)
+        # As one picture: a hundred thousand points as lines of their own would make a report of 30 MB.
+        look, at = plots.look(view.labels["queue"]), [number[f] for f in flow]
+        ax.plot(t, at, ".", color=look.colour, markersize=1.6, rasterized=True)
         classes = view.classes
         if len(classes) > 1:
             first = sum(n.startswith(f"{classes[0]}.") for n in names)
@@ -92,7 +94,7 @@ def hold_intervals(d: Drawing):
     fig, axes = plots.grid(6.8, 2.7, 1, len(found), sharey=True)
     for ax, (view, (queue, _, length)) in zip(axes[0], found, strict=True):
         look = plots.look(view.labels["queue"])
-        ax.plot(queue + 1, np.maximum(length, 1e-5), ".", color=look.colour, markersize=3)
+        ax.plot(queue + 1, np.maximum(length, 1e-5), ".", color=look.colour, markersize=3, rasterized=True)
         ax.set_yscale("log")
         ax.set_xlabel("queue")
         ax.set_title(f"{d.title(view.labels['queue'])}, {len(length):,} intervals")
