@@ -89,7 +89,7 @@ def jobs_of(study: Study, experiments: list[Experiment], mode: str, out: Path, s
                 made.append(_job(runs, point, r, scenario, out, known))
         for j in made:
             near = known.get(j.folder.parent)
-            j.cost_s = near if near is not None else runs.cost_s or math.nan
+            j.cost_s = near if near is not None else runs.cost_s[mode] or math.nan
         found += made
     return found
 

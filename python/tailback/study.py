@@ -87,8 +87,8 @@ class Runs:
     link: str
     #: Numbers that measures or the function may need, such as a round trip.
     options: dict[str, Any]
-    #: CPU seconds of one run on the machine of the study's page: for the estimate before the start.
-    cost_s: float
+    #: CPU seconds of one run, by mode, on the machine of the study's page: for the estimate before the start.
+    cost_s: dict[str, float]
     #: The file it is declared in, for messages.
     file: str = ""
 
@@ -349,6 +349,8 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, p
         paths = tuple(a.get("paths", ()))
         of_disciplines = "disciplines" in a or "pairs" in a
         axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, of_disciplines, changes))
+    cost = table.get("cost_s", 0.0)
+    cost = cost if isinstance(cost, dict) else dict.fromkeys(MODES, cost)
     return Runs(
         name=name,
         scenario=scenario,
@@ -360,7 +362,7 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, p
         fair_share_bps=_rate(table.get("fair_share", "1bps")),
         link=table.get("link", "bottleneck"),
         options=dict(table.get("options", {})),
-        cost_s=float(table.get("cost_s", 0.0)),
+        cost_s={m: float(cost.get(m, 0.0)) for m in MODES},
         file=str(file),
     )
 

@@ -191,6 +191,7 @@ def counted(tmp_path, monkeypatch):
 compute = "count"
 options = { plus = 0.5 }
 seeds = { quick = 2, full = 3 }
+cost_s = { quick = 30, full = 90 }
 [runs.c.axis.queue]
 disciplines = ["x"]
 [runs.c.axis.n]
@@ -244,7 +245,7 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     told = []
     s = study.load(folder)
     r = reproduce.reproduce(s, out=tmp_path / "o", announce=told.append)
-    assert told == ["2 runs: about 0 CPU seconds and 2 runs of unknown cost"]
+    assert told == ["2 runs: about 60 CPU seconds"]
     assert sorted(calls) == [("10", "x", 1), ("10", "x", 2)] and r.runs == 2
     assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
     assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
@@ -254,7 +255,9 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
         "2 reproduced, 0 not reproduced" in page and "| s | s | reproduced | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
     )
     # --full: what is there is kept, and fewer seeds later do not lose it.
-    full = reproduce.reproduce(s, mode="full", out=tmp_path / "o")
+    full = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=2, announce=told.append)
+    # A run of a point that is there costs what that one did; the other point's is what the study says.
+    assert told[1] == "6 runs, 2 of them kept from before: about 4 CPU minutes, 2 minutes on 2 threads"
     assert (full.runs, full.reused, len(calls)) == (6, 2, 6)
     assert reproduce.reproduce(s, out=tmp_path / "o").reused == 2
     assert reproduce.reproduce(s, mode="full", out=tmp_path / "o").reused == 6
