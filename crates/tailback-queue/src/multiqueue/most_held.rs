@@ -2,8 +2,9 @@
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
 //! its newest packet, which is the newcomer; of other ties the lowest number loses, or with `tie = "fifo"` who has held so
-//! much longest. The lowest number is a bias: of six equal greedy sources the first loses twice what the last does. Taking the last packet means that the
-//! finish tag of the conversation can be put back as if the packet had never come (see [`fair`](super::fair)).
+//! much longest. The lowest number is a bias: of six equal greedy sources the first loses twice what the last does. Taking
+//! the last packet means that the finish tag of the conversation can be put back as if the packet had never come (see
+//! [`fair`](super::fair)).
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
 //!
