@@ -1,5 +1,5 @@
 """`ratio-against-time`: flows of the fullest over flows of the emptiest queue, a line a discipline, a frame a value of
-the axis `panels`. First seed.
+the axis `panels`, as long as the shortest run. First seed.
 
 kind = "ratio-against-time"
 panels = "hold"
@@ -44,11 +44,14 @@ def ratio_against_time(d: Drawing):
     names = list(dict.fromkeys(name for lines in frames.values() for name, _ in lines))
     handles: dict = {}
     for ax, (title, lines) in zip(axes[:, 0], frames.items(), strict=True):
-        for name, view in lines:
-            t, x = thinned(*ratio_of(view))
-            look = plots.look(name, names.index(name))
-            style = {"color": look.colour, "linestyle": look.line, "linewidth": 0.9}
-            handles[d.title(name)] = ax.plot(t, x, drawstyle="steps-post", **style)[0]
+        series = [(name, *ratio_of(view)) for name, view in lines]
+        end = min((t[-1] for _, t, _ in series if len(t)), default=0.0)
+        for name, t, x in series:
+            keep = t <= end
+            t, x = thinned(t[keep], x[keep])
+            # All lines solid: dashes mean nothing on a line that jumps.
+            colour = plots.look(name, names.index(name)).colour
+            handles[d.title(name)] = ax.plot(t, x, drawstyle="steps-post", color=colour, linewidth=0.8)[0]
         ax.set_title(title)
         ax.set_ylabel("max / min flows")
         ax.margins(x=0.01)
