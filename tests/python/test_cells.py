@@ -7,7 +7,7 @@ import pytest
 
 from tailback import cells
 from tailback.cells import Cell, CellError, Table, numbers, show, statistics
-from tailback.figures.utility import Group, Mark, draw, joined
+from tailback.figures.utility import Group, Mark, draw, frames, joined, placed
 from tailback.measures import MEASURES, RunView
 from tailback.measures.sources import by_interval
 from tailback.measures.windows import held
@@ -159,6 +159,23 @@ def test_numbers_that_would_cover_each_other_are_joined():
     near = [Mark(str(i), 1.66, 2.4, 0.0, 0.0) for i in range(1, 7)]
     far = [Mark("7", 0.2, 0.06, 0.0, 0.0), Mark("8", 0.21, 0.06, 0.0, 0.0)]
     assert [x[0] for x in joined([*near, *far], 0.05, 0.05)] == ["1-6", "7, 8"]
+    assert [x[0] for x in joined([near[0], *near[2:]], 0.05, 0.05)] == ["1, 3-6"]
+
+
+def test_a_panel_has_its_own_axes_where_common_ones_would_squeeze_another():
+    slow, fast = [Mark(i, 2.0, 100.0, 0.0, 0.0) for i in "12"], [Mark("1", 2.2, 10.0, 0.0, 0.0)]
+    near = [Mark("1", 2.2, 60.0, 0.0, 0.0)]
+    ends = frames([[Group("a", False, slow)], [Group("b", False, fast)]])
+    assert np.array(ends) == pytest.approx(np.array([(2.53, 120.0), (2.53, 12.0)]))
+    ends = frames([[Group("a", False, slow)], [Group("b", False, near)]])
+    assert np.array(ends) == pytest.approx(np.array([(2.53, 120.0), (2.53, 120.0)]))
+
+
+def test_a_number_that_would_cover_another_stands_above_it():
+    here = [Mark("1", 1.0, 1.0, 0.0, 0.0)]
+    upright, italic = placed([Group("a", False, here), Group("b", True, here)], 2.0, 2.0)
+    assert upright[2:] == (1.0, 1.0)
+    assert italic[2] == 1.0 and italic[3] == pytest.approx(1.11)
 
 
 def test_boxes_are_three_deviations_each_way_and_left_out_when_too_small():

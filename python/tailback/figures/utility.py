@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import matplotlib
+import matplotlib.patches
 
 from tailback import cells, plots
 from tailback.figures import Drawing, figure
@@ -23,6 +23,8 @@ from tailback.rules.cell import pooled
 
 #: Marks with so many times the usual delay stand at the upper edge, with their values.
 FAR = 6.0
+#: Panels whose axes would end so many times further than another's have axes of their own.
+APART = 5.0
 
 
 @dataclass(frozen=True)
@@ -81,47 +83,69 @@ def marks(d: Drawing, runs, pair: str) -> list[Mark]:
     return found
 
 
-def frame(marks: list[Mark]) -> tuple[float, float]:
-    """Right and upper end of the axes. A source that is all but shut out, and waits for minutes, sets no scale."""
-    ys = sorted(m.y for m in marks)
-    usual = ys[int(0.6 * (len(ys) - 1))]
-    return 1.15 * max(m.x for m in marks), 1.2 * max(y for y in ys if y <= FAR * usual)
+def frames(panels: list[list[Group]]) -> list[tuple[float, float]]:
+    """The right and upper ends of each panel's axes: common ones, or own ones where those would squeeze a panel.
+
+    A source that is all but shut out, and waits for minutes, sets no scale.
+    """
+    marks = [[m for g in groups for m in g.marks] for groups in panels]
+    ys = sorted(m.y for list_ in marks for m in list_)
+    limit = FAR * ys[int(0.6 * (len(ys) - 1))]
+    rights = [1.15 * max(m.x for m in list_) for list_ in marks]
+    tops = [1.2 * max((m.y for m in list_ if m.y <= limit), default=limit) for list_ in marks]
+    return list(zip(_common(rights), _common(tops), strict=True))
+
+
+def _common(ends: list[float]) -> list[float]:
+    return ends if max(ends) > APART * min(ends) else [max(ends)] * len(ends)
 
 
 @plots.styled
 def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01):
-    """The diagram of some groups, a panel each list, with common axes."""
+    """The diagram of some groups, a panel each list."""
     n = len(panels)
-    right, top = frame([m for groups in panels for g in groups for m in g.marks])
     columns = min(n, 2)
     rows = math.ceil(n / columns)
-    fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns, sharex=True, sharey=True)
+    fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
     for ax in list(axes.flat)[n:]:
         ax.set_axis_off()
-    for i, (ax, groups) in enumerate(zip(axes.flat, panels, strict=False)):
+    for ax, groups, (right, top) in zip(axes.flat, panels, frames(panels), strict=False):
         for g in groups:
-            inside = [m for m in g.marks if m.y <= top]
-            for m in inside:
-                _box(ax, m, sigmas, right, top, smallest, g.colour)
-            style = "italic" if g.italic else "normal"
-            look = {"ha": "center", "color": g.colour, "fontstyle": style, "zorder": 3}
-            for name, x, y in joined(inside, 0.05 * right, 0.06 * top):
-                ax.text(x, y, name, va="center", fontsize=9.5, **look)
+            for m in g.marks:
+                if m.y <= top:
+                    _box(ax, m, sigmas, right, top, smallest, g.colour)
+        for g, text, x, y in placed(groups, right, top):
+            ax.text(x, y, text, ha="center", va="center", fontsize=9.5, **_look(g))
         above = [(m, g) for g in groups for m in g.marks if m.y > top]
         for k, (m, g) in enumerate(above):
-            style = "italic" if g.italic else "normal"
             text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
-            y = top * (0.99 - 0.07 * k)
-            ax.text(0.02 * right, y, text, va="top", color=g.colour, fontstyle=style, fontsize=8, zorder=3)
+            ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=8, **_look(g))
         ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
-        ax.set_xlim(0, right)
-        ax.set_ylim(0, top)
-        if i % columns == 0:
-            ax.set_ylabel("delay (s)")
-        if i + columns >= n:
-            ax.set_xlabel("throughput (packets/s)")
-            ax.tick_params(labelbottom=True)
+        # A little room beyond the origin, where a shut-out source stands.
+        ax.set_xlim(-0.05 * right, right)
+        ax.set_ylim(-0.05 * top, top)
+    fig.supxlabel("throughput (packets/s)", fontsize=9)
+    fig.supylabel("delay (s)", fontsize=9)
     return fig
+
+
+def _look(g: Group) -> dict:
+    """How a group's numbers look; boxes pass behind them."""
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "boxstyle": "square,pad=0.05"}
+    return {"color": g.colour, "fontstyle": "italic" if g.italic else "normal", "zorder": 3, "bbox": ground}
+
+
+def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
+    """Each text of a panel and where it stands; one that would cover an earlier one stands above it."""
+    found: list[tuple[Group, str, float, float]] = []
+    letter, line = 0.0125 * right, 0.055 * top
+    for g in groups:
+        for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
+            for _, other, at_x, at_y in sorted(found, key=lambda f: f[3]):
+                if abs(at_x - x) < letter * (len(text) + len(other)) and abs(at_y - y) < line:
+                    y = at_y + line
+            found.append((g, text, x, y))
+    return found
 
 
 def _box(ax, m: Mark, sigmas: float, right: float, top: float, smallest: float, colour: str) -> None:
@@ -135,7 +159,7 @@ def _box(ax, m: Mark, sigmas: float, right: float, top: float, smallest: float, 
 
 
 def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, float]]:
-    """Texts and where they stand: numbers that would cover each other become one text, such as `1-6` or `7, 8`."""
+    """Texts and where they stand: numbers that would cover each other become one text, such as `1, 3-6`."""
     groups: list[list[Mark]] = []
     for m in marks:
         near = next((g for g in groups if abs(g[0].x - m.x) < dx and abs(g[0].y - m.y) < dy), None)
@@ -143,10 +167,17 @@ def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, fl
             groups.append([m])
         else:
             near.append(m)
-    found = []
-    for g in groups:
-        names = [int(m.name) for m in g]
-        run = len(names) > 2 and names == list(range(names[0], names[0] + len(names)))
-        text = f"{names[0]}-{names[-1]}" if run else ", ".join(map(str, names))
-        found.append((text, sum(m.x for m in g) / len(g), sum(m.y for m in g) / len(g)))
-    return found
+    return [
+        (spans([int(m.name) for m in g]), sum(m.x for m in g) / len(g), sum(m.y for m in g) / len(g)) for g in groups
+    ]
+
+
+def spans(names: list[int]) -> str:
+    """Rising numbers with three or more in a row as a span: `1, 3-6`."""
+    runs: list[list[int]] = []
+    for name in names:
+        if runs and name == runs[-1][-1] + 1:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ", ".join(map(str, r)) for r in runs)
