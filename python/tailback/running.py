@@ -61,7 +61,8 @@ class Estimate:
             return f"{self.runs} runs{kept}"
         minutes = self.cpu_s / 60
         said = f"about {minutes:.0f} CPU minutes" if minutes >= 1.5 else f"about {self.cpu_s:.0f} CPU seconds"
-        more = f" and {self.unknown} runs of unknown cost" if self.unknown else ""
+        runs = "run" if self.unknown == 1 else "runs"
+        more = f" and {self.unknown} {runs} of unknown cost" if self.unknown else ""
         wall = self.cpu_s / max(self.threads, 1) / 60
         on = f", {wall:.0f} minutes on {self.threads} threads" if wall >= 1.5 and self.threads > 1 else ""
         return f"{self.runs} runs{kept}: {said}{more}{on}"

@@ -205,7 +205,7 @@ impl Kind {
             }
             (Kind::Size, Raw::Text(t)) => match quantity::parse_size(t)? {
                 Size::Packets(0) | Size::Bytes(0) => Err(Refusal::new(
-                    format!("a buffer of {} holds nothing", raw.show()),
+                    format!("the size {} is zero", raw.show()),
                     format!("give {}", self.allowed()),
                 )),
                 size => Ok(Value::Size(size)),
@@ -268,7 +268,7 @@ impl Kind {
             Kind::Real { .. } => "a number".into(),
             Kind::Time { .. } => "a time".into(),
             Kind::Rate { .. } => "a rate".into(),
-            Kind::Size => "a buffer size".into(),
+            Kind::Size => "a size".into(),
             Kind::Level => "a threshold".into(),
             Kind::Bytes { .. } => "a number of bytes".into(),
             Kind::Choice(_) => "a choice".into(),
@@ -302,7 +302,7 @@ impl Kind {
                 "a rate such as \"500Mbps\"{}",
                 range(*min, *max, |x| BitRate(x as u64).to_string())
             ),
-            Kind::Size => "a buffer of at least 1 such as \"1000 packets\" or \"64KB\", or \"unlimited\"".into(),
+            Kind::Size => "a size of at least 1 such as \"1000 packets\" or \"64KB\", or \"unlimited\"".into(),
             Kind::Level => "a threshold such as \"5 packets\", \"30KB\" or \"20%\" of the buffer".into(),
             Kind::Bytes { min, max } => format!(
                 "bytes such as \"1500B\"{}",
@@ -594,6 +594,6 @@ mod tests {
         let e = s.set("buffer", &Raw::Int(10)).unwrap_err();
         assert!(e.remedy.contains("10 packets"), "{e}");
         let e = s.set("buffer", &Raw::Text("0 packets".into())).unwrap_err();
-        assert!(e.problem.contains("holds nothing"), "{e}");
+        assert!(e.problem.contains("is zero"), "{e}");
     }
 }

@@ -476,6 +476,8 @@ fn sources_that_cannot_be() {
         ("flows.t.transport", Some(20)),
         "{e}"
     );
+    let e = with("decbit = { wmax = 5, timeout_window = 9 }");
+    assert!(e.first().problem.contains("timeout_window 9 exceeds wmax 5"), "{e}");
     let e = with("decbit = { packet = \"65000B\", header = \"255B\" }\npacket_size = \"40B\"");
     check(e.first(), 21, "flows.t.packet_size", "\"40B\"", "decbit");
 }

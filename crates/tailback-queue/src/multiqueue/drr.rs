@@ -40,7 +40,7 @@ pub const QUANTUM: Param = Param::new(
     },
     "1500B",
     "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
-    "A3: the largest packet; ns-2's default is 250 B",
+    "the largest packet; ns-2's default is 250 B",
 );
 
 pub static MODEL: Model = Model {

@@ -126,7 +126,7 @@ pub const COUNT_NEWCOMER: Param = Param::new(
     Kind::Bool,
     "false",
     "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
-    "A7: false is the rule read literally; ns-2's DRR counts it",
+    "false is the rule read literally; ns-2's DRR counts it",
 );
 
 /// The scheduler of a discipline that is named after its drop policy.
@@ -306,6 +306,12 @@ fn classifier<P: Packet + 'static>(
     if mapper != "bloom" {
         bloom::refuse_beside(mapper, settings)?;
     }
+    if matches!(mapper, "per_flow" | "even") && settings.is_given("hash_key") {
+        return Err(Refusal::new(
+            format!("mapper \"{mapper}\" hashes nothing, so hash_key cannot be given"),
+            "leave hash_key out, or set mapper = \"hash\" or \"bloom\"",
+        ));
+    }
     if mapper == "per_flow" {
         return match settings.is_none("queues") {
             true => Ok(Box::new(PerFlow::new())),
@@ -411,6 +417,16 @@ mod tests {
             (&[("mapper", "bloom"), ("queues", "20"), ("settle", "200ms")], "settle"),
             (&[("mapper", "hash"), ("queues", "20"), ("balance", "pb")], "balance"),
             (&[("mapper", "bloom")], "queues"),
+            (&[("mapper", "bloom"), ("queues", "20"), ("repick", "true")], "repick"),
+            (
+                &[("mapper", "bloom"), ("queues", "1000000"), ("filter_bits", "1000000")],
+                "filters",
+            ),
+            (&[("hash_key", "source")], "hash_key"),
+            (
+                &[("mapper", "even"), ("queues", "20"), ("hash_key", "source")],
+                "hash_key",
+            ),
         ] {
             for model in MODELS {
                 let e = try_build(model, set).err().unwrap();

@@ -26,7 +26,7 @@ pub const ESTIMATOR: Param = Param::new(
     Kind::Choice(&["per_service", "per_arrival", "clocked"]),
     "per_service",
     "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time constant.",
-    "A1: the thesis does not define the sample",
+    "the thesis does not define the sample",
 );
 
 pub const WEIGHT: Param = Param::new(

@@ -155,6 +155,15 @@ impl Config {
                 "give a smaller packet",
             ));
         }
+        let wmax = s.count("wmax") as u32;
+        for window in ["initial_window", "timeout_window", "shut_window"] {
+            if s.model.param(window).is_some() && s.real(window) > f64::from(wmax) {
+                return Err(Refusal::new(
+                    format!("{window} {} exceeds wmax {wmax}", s.real(window)),
+                    format!("lower {window} or raise wmax"),
+                ));
+            }
+        }
         let (rto_min, rto_max) = (s.time("rto_min"), s.time("rto_max"));
         if rto_min > rto_max {
             return Err(Refusal::new(
@@ -167,7 +176,7 @@ impl Config {
             packet,
             header,
             ack: s.count("ack") as u32,
-            wmax: s.count("wmax") as u32,
+            wmax,
             use_echo: s.flag("use_echo"),
             rtt0: s.time("rtt0").seconds(),
             rtt0_path: s.real("rtt0_path"),

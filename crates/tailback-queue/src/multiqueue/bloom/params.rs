@@ -38,7 +38,7 @@ pub const HASH_FUNCTIONS: Param = Param::new(
     Kind::Count { min: 1, max: 64 },
     "none",
     "Bits a flow sets in its filter; nearest to ln 2 times bits over expected flows unless given.",
-    "A31",
+    "the number that misses fewest flows",
 );
 
 pub const COUNTER_BITS: Param = Param::new(
@@ -78,7 +78,7 @@ pub const BALANCE_THRESHOLD: Param = Param::new(
     Kind::Choice(&["ceil", "exact"]),
     "ceil",
     "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
-    "A53",
+    "tailback: the thesis has the quotient; rounded up, DB comes out as published",
 );
 
 pub const LIVE_COUNTS: Param = Param::new(
@@ -86,7 +86,7 @@ pub const LIVE_COUNTS: Param = Param::new(
     Kind::Bool,
     "false",
     "Count new flows between learning phases as well.",
-    "A30",
+    "tailback: false is the rule read literally",
 );
 
 pub const REPICK: Param = Param::new(
@@ -94,7 +94,7 @@ pub const REPICK: Param = Param::new(
     Kind::Bool,
     "false",
     "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
-    "A33",
+    "tailback: false is the rule read literally",
 );
 
 pub const NO_WORSE: Param = Param::new(
@@ -102,7 +102,7 @@ pub const NO_WORSE: Param = Param::new(
     Kind::Bool,
     "false",
     "Move a group only where it leaves fewer flows than its queue has now.",
-    "spec 2.14",
+    "tailback",
 );
 
 pub const LARGEST_FIRST: Param = Param::new(
@@ -110,7 +110,7 @@ pub const LARGEST_FIRST: Param = Param::new(
     Kind::Bool,
     "false",
     "PB moves a queue's groups with most flows first.",
-    "spec 2.14",
+    "tailback",
 );
 
 pub const PB_COUNTS: Param = Param::new(
@@ -118,8 +118,11 @@ pub const PB_COUNTS: Param = Param::new(
     Kind::Choice(&["fresh", "previous"]),
     "fresh",
     "Whether PB goes by the counts just learned or by those of the period before.",
-    "A55",
+    "thesis chapter 5; with the counts before, its averages come nearer",
 );
+
+/// What the filters of a mapper may take: far above any of the thesis, below what a machine misses.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// All of them but the first three of every mapper.
 const OWN: [&str; 14] = [
@@ -153,7 +156,8 @@ pub fn refuse_beside(mapper: &str, settings: &Settings) -> Result<(), Refusal> {
 /// The mapper these settings describe.
 ///
 /// # Errors
-/// Learning that takes the whole period; fewer groups than queues.
+/// Learning that takes the whole period; fewer groups than queues; filters that take more than [`MOST_BYTES`]; what only
+/// PB looks at, without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
     let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
         true => otherwise,
@@ -182,7 +186,29 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
         hashes: number(&HASH_FUNCTIONS, Shape::hashes_for(bits, flows)),
         counter_bits: number(&COUNTER_BITS, typical.counter_bits),
     };
+    let bytes = u64::from(groups) * u64::from(bits).div_ceil(64) * 8;
+    if bytes > MOST_BYTES {
+        return Err(Refusal::new(
+            format!(
+                "the filters of {groups} groups, {bits} bits each, would take {} MB",
+                bytes >> 20
+            ),
+            format!(
+                "lower groups, filter_bits or group_flows; {} MB is the most",
+                MOST_BYTES >> 20
+            ),
+        ));
+    }
     let balance = settings.text("balance");
+    if !matches!(balance, "pb" | "both") {
+        let only_pb = [REPICK.name, LARGEST_FIRST.name, PB_COUNTS.name];
+        if let Some(name) = only_pb.iter().find(|name| settings.is_given(name)) {
+            return Err(Refusal::new(
+                format!("{name} is about PB, and balance = \"{balance}\" does without it"),
+                format!("leave {name} out, or set balance = \"pb\" or \"both\""),
+            ));
+        }
+    }
     let rules = Rules {
         periodic: matches!(balance, "pb" | "both"),
         at_dequeue: matches!(balance, "db" | "both"),
