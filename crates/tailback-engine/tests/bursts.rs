@@ -21,14 +21,6 @@ fn web(text: &str) -> impl Fn(&str) -> f64 + use<> {
     move |c| of(&o.groups, "web", c)
 }
 
-#[track_caller]
-fn near(x: f64, expected: f64, tolerance: f64) {
-    assert!(
-        (x - expected).abs() <= tolerance,
-        "{x} is not {expected} +- {tolerance}"
-    );
-}
-
 /// Three segments: one, its ACK, two, the ACK of the second. Each round trip has 100 ms on the way, 12 us a segment and
 /// 0.32 us the ACK. The second burst starts with a window of one again, so that all take the same time.
 #[test]

@@ -37,14 +37,6 @@ fn values(o: &Outcome, probe: &str) -> Vec<f64> {
         .collect()
 }
 
-#[track_caller]
-fn near(x: f64, expected: f64, tolerance: f64) {
-    assert!(
-        (x - expected).abs() <= tolerance,
-        "{x} is not {expected} +- {tolerance}"
-    );
-}
-
 #[test]
 fn every_example_opens_with_what_to_look_for_and_runs() {
     let mut names: Vec<String> = std::fs::read_dir(FOLDER)

@@ -15,6 +15,14 @@ use tailback_engine::scenario::load_text;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::{Amount, tcp};
 
+#[track_caller]
+pub fn near(x: f64, expected: f64, tolerance: f64) {
+    assert!(
+        (x - expected).abs() <= tolerance,
+        "{x} is not {expected} +- {tolerance}"
+    );
+}
+
 pub fn ms(n: u64) -> Duration {
     Duration::from_millis(n)
 }

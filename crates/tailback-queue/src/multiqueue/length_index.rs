@@ -288,20 +288,9 @@ impl Sorted {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pieces::Ring;
     use super::*;
     use proptest::prelude::*;
-
-    struct Ring(Vec<QueueId>);
-
-    impl ServiceOrder for Ring {
-        fn turn(&self) -> Option<QueueId> {
-            self.0.first().copied()
-        }
-        fn after(&self, q: QueueId) -> Option<QueueId> {
-            let i = self.0.iter().position(|x| *x == q)?;
-            Some(self.0[(i + 1) % self.0.len()])
-        }
-    }
 
     fn index(unit: Unit, tie: Tie) -> LengthIndex {
         LengthIndex::new(unit, tie, Stream::new(1, "test"))

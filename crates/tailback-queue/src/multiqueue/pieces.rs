@@ -277,3 +277,18 @@ impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
         (**self).read(probe, index)
     }
 }
+
+/// Queues that take turns in this order, for tests.
+#[cfg(test)]
+pub(crate) struct Ring(pub(crate) Vec<QueueId>);
+
+#[cfg(test)]
+impl ServiceOrder for Ring {
+    fn turn(&self) -> Option<QueueId> {
+        self.0.first().copied()
+    }
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        let i = self.0.iter().position(|x| *x == q)?;
+        Some(self.0[(i + 1) % self.0.len()])
+    }
+}

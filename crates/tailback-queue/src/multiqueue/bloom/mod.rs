@@ -162,12 +162,12 @@ impl<P: Packet> Classifier<P> for Bloom {
     fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
         self.start();
         let (group, key) = self.group(p);
-        if self.filters.insert(group, key)
-            && (self.learning || self.config.live)
-            && self.filters.count(group)
-            && !self.learning
-        {
-            self.table.count_one(group);
+        if self.filters.insert(group, key) && (self.learning || self.config.live) {
+            // Learning ends with all counts taken over at once.
+            let counted = self.filters.count(group);
+            if counted && !self.learning {
+                self.table.count_one(group);
+            }
         }
         self.stored[group as usize] += 1;
         self.table.queue(group)
