@@ -1,5 +1,6 @@
 //! What good scenarios become, and that no text at all makes the reader panic.
 
+use super::tables::{FLOW_PROBES, LINK_PROBES};
 use super::tests_errors::GOOD;
 use super::{Loaded, canonical, document::Document, load_json, load_text};
 use crate::spec::{Harm, Impairment, Instants, Sampling, Target};
@@ -69,6 +70,26 @@ link = "side.reverse"
 probes = ["queue_bytes"]
 every = "10ms"
 "#;
+
+/// A probe that any link or flow has would hide one of the same name: nobody could record it.
+#[test]
+fn no_model_s_probe_is_hidden() {
+    let ends = tailback_transport::registry::MODELS.iter();
+    let queues = tailback_queue::registry::MODELS.iter();
+    let all = ends
+        .map(|m| (*m, &FLOW_PROBES[..]))
+        .chain(queues.map(|m| (*m, &LINK_PROBES[..])));
+    for (model, general) in all {
+        let names: Vec<&str> = general.iter().chain(model.probes).map(|p| p.name).collect();
+        for (i, name) in names.iter().enumerate() {
+            assert!(
+                !names[..i].contains(name),
+                "{} has two probes called {name}",
+                model.name
+            );
+        }
+    }
+}
 
 #[test]
 fn the_simple_one() {

@@ -43,7 +43,7 @@ fn the_longest_queue_loses_its_front() {
         (
             b.probe("backlogged", 0),
             b.probe("queue_packets", 1),
-            b.probe("queue_bytes", 2)
+            b.probe("queue_length_bytes", 2)
         ),
         (3.0, 2.0, 2000.0)
     );

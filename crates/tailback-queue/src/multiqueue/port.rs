@@ -49,7 +49,7 @@ pub const QUEUE_PACKETS: ProbeDef = ProbeDef {
 };
 /// The length of a queue in bytes.
 pub const QUEUE_BYTES: ProbeDef = ProbeDef {
-    name: "queue_bytes",
+    name: "queue_length_bytes",
     unit: "B",
     doc: "Bytes in a queue.",
     per: "queue",
