@@ -51,7 +51,7 @@ models! {
          one flow ends and another begins."
         "Kantawala and Turner, WUCSE-2005-11, chapter 5" [
         Param::new("rate", Kind::PerFlow(&RATE), "", "The mean rate of each flow.", ""),
-        Param::new("mean_hold", SOME_TIME, "none", "The mean of the exponential time an address is kept; for ever unless given.",
+        Param::new("mean_hold", Kind::Time { min: 1e-6, max: 280_800.0 }, "none", "The mean of the exponential time an address is kept; for ever unless given.",
             "thesis chapter 5: 0.5 to 5 s"),
     ];
     ON_OFF "traffic" "on-off" "On-off source" "Sends at a constant rate while on, nothing while off." "" [
