@@ -1,4 +1,4 @@
-# make demo   build, repeat one experiment of a published study, and say where its report is
+# make demo   build, repeat six experiments of a published study in a short form, and say where the report is
 # make test   all tests
 # make bench  measure speed
 # make docs   pages made from the declarations
@@ -29,7 +29,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 build: $(VENV)/.built
 
 demo: build
-	$(BIN)/tailback reproduce kantawala-2005/E3.3 --quick --out out/demo
+	$(BIN)/tailback reproduce kantawala-2005/E2.1,E2.T4,E3.3,E3.4,E3.5,E3.8 --quick --out out/demo
 	@echo "The report is out/demo/report.html; 'make demo' again takes what is stored."
 
 test: test-rust test-python

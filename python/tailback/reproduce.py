@@ -423,7 +423,7 @@ def listing() -> list[dict]:
 
 def register(group: click.Group) -> None:
     @group.command("reproduce")
-    @click.argument("what", metavar="[STUDY[/EXPERIMENT]]", required=False)
+    @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
     @click.option(
         "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds: minutes. The default."
     )
@@ -479,7 +479,7 @@ def register(group: click.Group) -> None:
 
 
 def _choose(what: str, replaced: dict[str, dict]) -> tuple[Study, list[Experiment]]:
-    """`STUDY`, `STUDY/EXPERIMENT` or the path of a study's folder, with or without an experiment behind it."""
+    """`STUDY`, `STUDY/EXPERIMENT[,EXPERIMENT]` or the path of a study's folder, with or without experiments behind it."""
     what = what.rstrip("/")
     if _is_study(what):
         study = studies.load(what, replaced)
@@ -489,7 +489,8 @@ def _choose(what: str, replaced: dict[str, dict]) -> tuple[Study, list[Experimen
         study = studies.load(what, replaced)
         return study, study.experiments
     study = studies.load(name, replaced)
-    return study, [study.experiment(experiment)]
+    chosen = {e.id for e in map(study.experiment, (x.strip() for x in experiment.split(",")))}
+    return study, [e for e in study.experiments if e.id in chosen]
 
 
 def _is_study(what: str) -> bool:

@@ -407,6 +407,11 @@ def test_one_experiment_from_the_command_line(tmp_path):
     assert all((tmp_path / "o" / f).is_file() for f in d["figures"] + d["tables"])
 
 
+def test_several_experiments_come_in_the_order_of_the_study():
+    _, chosen = reproduce._choose(f"{NAME}/e3.3,E2.1,F2.1", {})
+    assert [e.id for e in chosen] == ["E2.1", "E3.3"]
+
+
 def test_the_verdict_table_fits_a_terminal(honest):
     for width in (80, 100):
         text = reproduce.verdict_text(honest.verdicts, width)
@@ -414,7 +419,7 @@ def test_the_verdict_table_fits_a_terminal(honest):
 
 
 @pytest.mark.parametrize(
-    "args", [["nothing"], [f"{NAME}/E9"], [NAME, "--discipline", "codel=red"], [NAME, "--discipline", "x"]]
+    "args", [["nothing"], [f"{NAME}/E2.4,E9"], [NAME, "--discipline", "codel=red"], [NAME, "--discipline", "x"]]
 )
 def test_wrong_input_ends_with_status_2(args):
     assert CliRunner().invoke(cli, ["reproduce", *args]).exit_code == 2
