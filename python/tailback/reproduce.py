@@ -479,7 +479,7 @@ def register(group: click.Group) -> None:
 
 
 def _choose(what: str, replaced: dict[str, dict]) -> tuple[Study, list[Experiment]]:
-    """`STUDY`, `STUDY/EXPERIMENT[,EXPERIMENT]` or the path of a study's folder, with or without experiments behind it."""
+    """`STUDY`, `STUDY/EXPERIMENT[,EXPERIMENT]`, or the path of a study's folder instead of its id."""
     what = what.rstrip("/")
     if _is_study(what):
         study = studies.load(what, replaced)
