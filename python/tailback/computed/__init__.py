@@ -13,25 +13,14 @@ of this package is found by being there.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import inspect
-import pkgutil
-from collections.abc import Callable
 from pathlib import Path
 
-FUNCTIONS: dict[str, Callable[[dict[str, str], int, dict], dict]] = {}
+from tailback.shelf import Shelf
 
-
-def computed(name: str):
-    """Register a function under a name that no other has."""
-
-    def take(f):
-        if name in FUNCTIONS:
-            raise ValueError(f'two functions are called "{name}"')
-        FUNCTIONS[name] = f
-        return f
-
-    return take
+#: (labels, seed, options) -> answer
+FUNCTIONS = Shelf(__name__, "functions")
+computed = FUNCTIONS.named
 
 
 def fingerprint(name: str) -> str:
@@ -40,5 +29,4 @@ def fingerprint(name: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""
 
 
-for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+FUNCTIONS.load()

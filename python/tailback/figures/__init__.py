@@ -10,16 +10,13 @@ being there. The generic helpers that take plain arrays are in `tailback.plots`.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tailback.measures import RunView
 from tailback.samples import Samples
+from tailback.shelf import Shelf
 from tailback.study import Axis, Experiment, Point, Runs, Study
 
 
@@ -71,23 +68,7 @@ def named(axis: Axis, label: str) -> str:
     return f"{axis.title} {label} {axis.unit}".strip()
 
 
-FIGURES: dict[str, Callable[[Drawing], Any]] = {}
-
-
-def figure(kind: str):
-    """Register a kind of figure under a name that no other has."""
-
-    def take(f):
-        if kind in FIGURES:
-            raise ValueError(f'two kinds of figures are called "{kind}"')
-        FIGURES[kind] = f
-        return f
-
-    return take
-
-
-def load() -> dict[str, Callable[[Drawing], Any]]:
-    """Every kind; drawing needs matplotlib, which takes its time, so this is asked for only when something is drawn."""
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        importlib.import_module(f"{__name__}.{module}")
-    return FIGURES
+#: kind -> (drawing) -> figure. Drawing needs matplotlib, which takes its time: `load` only when something is drawn.
+FIGURES = Shelf(__name__, "kinds of figures")
+figure = FIGURES.named
+load = FIGURES.load

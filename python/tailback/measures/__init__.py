@@ -10,14 +10,13 @@ data files. A new file is found by being there.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from tailback.measures.view import RunView
+from tailback.shelf import Shelf
 
 #: Digits shown after the point, by unit; others have three significant digits.
 DIGITS = {"%": 1, "Mbit/s": 2, "packets": 0, "1": 3, "s": 2, "flows": 1, "ms": 2, "points": 1}
@@ -52,16 +51,14 @@ class Measure:
         return self.title if self.unit in ("1", "") or self.unit in self.title else f"{self.title} ({self.unit})"
 
 
-MEASURES: dict[str, Measure] = {}
+MEASURES = Shelf(__name__, "measures")
 
 
 def measure(name: str, title: str, unit: str, doc: str, digits: int | None = None):
     """Register a measure under a name that no other has."""
 
     def take(compute: Callable[[RunView, str], float]):
-        if name in MEASURES:
-            raise ValueError(f'two measures are called "{name}"')
-        MEASURES[name] = Measure(name, title, unit, doc, compute, digits)
+        MEASURES.add(name, Measure(name, title, unit, doc, compute, digits))
         return compute
 
     return take
@@ -72,7 +69,6 @@ def value(name: str, title: str, unit: str, doc: str, digits: int | None = None)
     measure(name, title, unit, doc, digits)(lambda run, klass: run.values.get(name, float("nan")))
 
 
-for _module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-    importlib.import_module(f"{__name__}.{_module}")
+MEASURES.load()
 
 __all__ = ["DIGITS", "MEASURES", "Measure", "RunView", "measure", "value"]

@@ -9,27 +9,9 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable
-from typing import Any
+from tailback.shelf import Shelf
 
-RULES: dict[str, Callable[[dict, Any], Any]] = {}
-
-
-def rule(name: str):
-    """Register a rule under a name that no other has."""
-
-    def take(f):
-        if name in RULES:
-            raise ValueError(f'two rules are called "{name}"')
-        RULES[name] = f
-        return f
-
-    return take
-
-
-def load() -> dict[str, Callable[[dict, Any], Any]]:
-    for module in sorted(m.name for m in pkgutil.iter_modules(__path__)):
-        importlib.import_module(f"{__name__}.{module}")
-    return RULES
+#: (number, judge) -> verdict
+RULES = Shelf(__name__, "rules")
+rule = RULES.named
+load = RULES.load

@@ -107,8 +107,8 @@ pub trait DropPolicy<P: Packet> {
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that gives up its front packet (or its last, see [`DropPolicy::takes_last`]) for a packet of queue `newcomer`; `None` refuses the newcomer instead,
-    /// as does a queue that is empty. Asked again until the newcomer fits.
+    /// The queue that gives up its front packet (or its last, see [`DropPolicy::takes_last`]) for a packet of queue
+    /// `newcomer`; `None` refuses the newcomer instead, as does a queue that is empty. Asked again until the newcomer fits.
     fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId>;
     /// Whether a victim loses the packet at its end, instead of the one at its front.
     fn takes_last(&self) -> bool {
