@@ -35,6 +35,9 @@ def sd(values: Iterable[float]) -> float:
         return math.nan
     if not all(map(math.isfinite, x)):
         return math.nan
+    if min(x) == max(x):
+        # Not what rounding of the mean would leave: runs that are all alike have no spread.
+        return 0.0
     m = mean(x)
     return math.sqrt(math.fsum((v - m) ** 2 for v in x) / (len(x) - 1))
 

@@ -38,6 +38,13 @@ def test_estimates() -> None:
     assert stats.estimate([1.0, math.nan, 3.0]).n == 2
 
 
+def test_values_that_are_all_alike_have_no_spread() -> None:
+    # The mean of these rounds to another number.
+    for x in (0.9470208079563566, 0.0901477376539856212, 0.1):
+        for n in (3, 5, 10):
+            assert stats.estimate([x] * n)[1:3] == (0.0, 0.0)
+
+
 def test_pairs_and_fairness() -> None:
     assert stats.paired([2.0, 4.0, 6.0], [1.0, 3.0, 5.0]) == (1.0, 0.0, 0.0, 3)
     with pytest.raises(ValueError, match="pairs"):
