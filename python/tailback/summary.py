@@ -56,6 +56,7 @@ def text(result: Any) -> str:
     ]
     if several and not any(v > 0 for row in [*groups, *links] for k, v in row.items() if k.endswith("_ci95")):
         lines[-1] = "the replications are all alike: nothing in this scenario is drawn at random"
+        lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
     lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]
     lines += _table("link", "name", links, _LINKS, several)
     return "\n".join(lines)
@@ -67,8 +68,8 @@ def _table(
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
-    width = max(map(len, names))
-    lines = [n.ljust(width) for n in names]
+    names = [n.ljust(max(map(len, names))) for n in names]
+    blocks = [names]
     for column, title, unit in columns:
         values = [row[column] for row in rows]
         shown_unit, show = scale(unit, values)
@@ -77,10 +78,13 @@ def _table(
             half = row.get(f"{column}_ci95", math.nan) if several else math.nan
             cells.append(show(row[column], half))
         w = max(map(len, cells))
-        # What does not fit any more is in the tables.
-        if len(lines[0]) + 2 + w > WIDTH:
-            break
-        lines = [line + "  " + c.rjust(w) for line, c in zip(lines, cells, strict=True)]
+        # Intervals make columns wide: what does not fit any more stands below, beside the same names.
+        if len(blocks[-1][0]) + 2 + w > WIDTH and blocks[-1] is not names:
+            blocks.append(names)
+        blocks[-1] = [line + "  " + c.rjust(w) for line, c in zip(blocks[-1], cells, strict=True)]
+    lines = list(blocks[0])
+    for block in blocks[1:]:
+        lines += ["", *(line for line in block if line.strip())]
     if more > 0:
         lines.append(f"and {more} more; --out DIR or --json has all")
     return [line.rstrip() for line in lines]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,6 +76,8 @@ def test_people_get_80_columns_with_units(cli, small) -> None:
         assert all(len(line) <= 80 for line in r.stdout.splitlines()), r.stdout
         assert "bulk" in r.stdout and "Mbps" in r.stdout and "bottleneck" in r.stdout
         assert ("\u00b1" in r.stdout) == (n > 1)
+        # Intervals make the columns wide, but none is left out.
+        assert all(f" {title}" in r.stdout for title in ("timeouts", "wait p95", "drops", "marks")), r.stdout
 
 
 def test_replications_of_what_is_not_random_are_said_to_be_alike(cli, tmp_path: Path) -> None:
@@ -82,6 +85,11 @@ def test_replications_of_what_is_not_random_are_said_to_be_alike(cli, tmp_path: 
     (tmp_path / "quiet.toml").write_text(quiet)
     r = cli("run", "quiet.toml", "--replications", 2)
     assert "all alike" in r.stdout and "\u00b1" not in r.stdout
+    # What the note advises helps.
+    advice = re.search(r"--set '(flows\.NAME\.start=.*?)'", r.stdout)
+    assert advice is not None
+    r = cli("run", "quiet.toml", "--replications", 2, "--set", advice[1].replace("NAME", "bulk"))
+    assert "all alike" not in r.stdout and "\u00b1" in r.stdout
 
 
 def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> None:
