@@ -27,10 +27,14 @@ def test_the_readme_s_scenario_runs() -> None:
     scenario = tailback.load_scenario(text, overrides=["duration=2s"])
     assert scenario.duration_s == 2.0
     assert len(text.strip().splitlines()) <= 11
+    # The page speaks of intervals: its replications must differ.
+    result = tailback.run(scenario, replications=2)
+    assert len(set(result.groups["goodput_bps_sum"])) == 2
 
 
 def test_the_readme_s_python_runs(tmp_path: Path) -> None:
     (text,) = blocks("python")
+    text += '\nassert len(set(result.groups["goodput_bps_sum"])) == 5\n'
     short = text.replace('"20s"', '"1s"').replace("flows=100", "flows=4").replace("500Mbps", "5Mbps")
     assert short != text
     done = subprocess.run([sys.executable, "-c", short], cwd=tmp_path, capture_output=True, text=True, check=False)
