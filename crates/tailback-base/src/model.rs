@@ -239,25 +239,30 @@ impl Kind {
                 ))
             }
             (Kind::PerFlow(kind) | Kind::List(kind), one) => Ok(Value::List(vec![kind.check(one)?])),
-            // A bare number where a unit belongs: the unit parser explains best.
-            (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
-                format!("the time {} has no unit", raw.show()),
-                format!("write \"{}s\" or \"{}ms\"", raw.show(), raw.show()),
-            )),
-            (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
-                format!("the rate {} has no unit", raw.show()),
-                format!("write \"{}bps\" or \"{}Mbps\"", raw.show(), raw.show()),
-            )),
-            (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
-                format!("the size {} has no unit", raw.show()),
-                format!("write \"{} packets\" or \"{}B\"", raw.show(), raw.show()),
-            )),
-            (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(Refusal::new(
-                format!("the size {} has no unit", raw.show()),
-                format!("write \"{}B\"", raw.show()),
-            )),
+            // A bare number where a unit belongs.
+            (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("time", raw, &["s", "ms"])),
+            (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("rate", raw, &["bps", "Mbps"])),
+            (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => {
+                Err(self.without_unit("size", raw, &[" packets", "B"]))
+            }
+            (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("size", raw, &["B"])),
             _ => Err(expected()),
         }
+    }
+
+    /// The refusal of a bare number; it proposes the number with a unit only where that would be allowed.
+    fn without_unit(&self, noun: &str, raw: &Raw, units: &[&str]) -> Refusal {
+        let good: Vec<String> = units
+            .iter()
+            .map(|u| format!("{}{u}", raw.show()))
+            .filter(|t| self.check(&Raw::Text(t.clone())).is_ok())
+            .map(|t| format!("\"{t}\""))
+            .collect();
+        let remedy = match good[..] {
+            [] => format!("give {}", self.allowed()),
+            _ => format!("write {}", good.join(" or ")),
+        };
+        Refusal::new(format!("the {noun} {} has no unit", raw.show()), remedy)
     }
 
     /// What such a value is called.
@@ -339,7 +344,8 @@ pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherw
 
 /// The name nearest to `word` by edit distance, if it is near enough to be meant.
 pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let clean = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "");
+    // WF2Q+ is written wf2q-plus.
+    let clean = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "").replace('+', "plus");
     let word = clean(word);
     names
         .map(|n| (distance(&word, &clean(n)), n))

@@ -173,7 +173,7 @@ pub fn parse_rate(text: &str) -> Result<BitRate, Refusal> {
     if bits < 1.0 {
         return Err(Refusal::new(
             format!("the rate \"{text}\" is not above zero"),
-            "a link needs at least 1 bps",
+            "give at least 1 bps",
         ));
     }
     if bits > 1e14 {

@@ -7,7 +7,7 @@
 //!  4 | rate = "0Mbps"
 //!    |        ^^^^^^^
 //!    = allowed: a rate such as "500Mbps", at least 1bps
-//!    = help: a link needs at least 1 bps
+//!    = help: give at least 1 bps
 //! ```
 //!
 //! Plain text; safe for any input: columns count characters, long lines are cut around the place, control characters

@@ -396,7 +396,7 @@ fn messages_as_they_appear() {
  5 | rate = "0Mbps"
    |        ^^^^^^^
    = allowed: a rate such as "500Mbps" from 1bps to 100Tbps
-   = help: a link needs at least 1 bps"#;
+   = help: give at least 1 bps"#;
     assert_eq!(e.to_string(), want);
 
     let e = error(&GOOD.replace("kind = \"droptail\", buffer", "kind = \"droptail\", bufer"));
@@ -523,4 +523,49 @@ fn bursts_and_meters_that_make_no_sense_are_refused() {
         &format!("{poisson}\nmeter = {{ kind = \"settling\", rate = \"1Mbps\" }}"),
     );
     check(&meter, 15, "flows.web.meter", "", "interval");
+}
+
+#[test]
+fn a_bare_number_is_offered_only_with_units_that_would_do() {
+    let buffer = "buffer = \"100 packets\"";
+    check(
+        &broken(buffer, "buffer = -1"),
+        7,
+        "link.bottleneck.queue.buffer",
+        "-1",
+        "give a size of at least 1",
+    );
+    check(
+        &broken(buffer, "buffer = 0"),
+        7,
+        "link.bottleneck.queue.buffer",
+        "0",
+        "give a size of at least 1",
+    );
+    check(
+        &broken(buffer, "buffer = 7"),
+        7,
+        "link.bottleneck.queue.buffer",
+        "7",
+        "write \"7 packets\" or \"7B\"",
+    );
+    let delay = "delay = \"10ms\"";
+    check(
+        &broken(delay, "delay = 0"),
+        6,
+        "link.bottleneck.delay",
+        "0",
+        "write \"0s\" or \"0ms\"",
+    );
+    check(
+        &broken(delay, "delay = -2.5"),
+        6,
+        "link.bottleneck.delay",
+        "-2.5",
+        "give a time",
+    );
+    let p = broken("rate = \"1Mbps\"", "rate = \"0bps\"");
+    check(&p, 14, "flows.web.traffic.rate", "\"0bps\"", "give at least 1 bps");
+    assert_eq!(broken(buffer, "kind2 = \"x\"").nearest.as_deref(), Some("kind"));
+    assert_eq!(broken("droptail", "wf2q+").nearest.as_deref(), Some("wf2q-plus"));
 }
