@@ -34,6 +34,8 @@ pub struct Around<'a> {
     pub whole: bool,
     /// The scenario asks for the table of intervals.
     pub intervals: bool,
+    /// How long they are, if that could be read.
+    pub interval: Option<Duration>,
     /// The duration, if it could be read.
     pub duration: Option<Duration>,
 }
@@ -136,6 +138,17 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         let problem = "a meter writes into the table of intervals, and there are none";
         let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
         r.complain(Problem::new("conflict", n.at.clone(), &key("meter"), problem, remedy));
+    }
+    if let (Some(Some(m)), Some(interval), Some(n)) = (&meter, around.interval, part("meter"))
+        && m.time("window") > interval
+    {
+        let window = m.time("window");
+        let at = n.get("window").map_or(n.at.clone(), |e| e.node.at.clone());
+        let problem =
+            format!("the sliding window of {window} is longer than the interval of {interval}: it never slides");
+        let remedy = "give meter.window a few gaps between packets, or a longer interval at the top of the scenario";
+        let key = join(&key("meter"), "window");
+        r.complain(Problem::new("conflict", at, &key, problem, remedy).value(window.to_string()));
     }
     let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
     let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));

@@ -90,6 +90,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let mut routes = Routes::new(&links);
     let around = flows::Around {
         intervals: expanded.root.get("interval").is_some(),
+        interval: (top.as_ref().map(|t| &t.settings).filter(|s| !s.is_none("interval"))).map(|s| s.time("interval")),
         links: &links,
         profiles: &profiles,
         // Ends are only a default when the network is what the user meant.

@@ -526,6 +526,21 @@ fn bursts_and_meters_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn a_window_longer_than_its_interval_never_slides() {
+    let text = GOOD.replacen("duration", "interval = \"50ms\"\nduration", 1).replacen(
+        "transport =",
+        "meter = { kind = \"settling\", rate = \"1Mbps\" }\ntransport =",
+        1,
+    );
+    // The default of 100 ms; and a given one.
+    let e = error(&text);
+    check(e.first(), 14, "flows.web.meter.window", "100ms", "give meter.window");
+    let given = text.replacen("\"1Mbps\" }", "\"1Mbps\", window = \"51ms\" }", 1);
+    assert!(error(&given).first().problem.contains("51ms"), "{given}");
+    load_text(&given.replacen("51ms", "50ms", 1), "lab.toml", &[]).unwrap();
+}
+
+#[test]
 fn a_bare_number_is_offered_only_with_units_that_would_do() {
     let buffer = "buffer = \"100 packets\"";
     check(
