@@ -88,6 +88,19 @@ pub fn transport(
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
         return None;
     }
+    if settings.model.name != "udp" && source == "churn" {
+        let at = given
+            .map(|g| &g.node)
+            .or(short.first().map(|s| &s.node))
+            .map_or(node.at.clone(), |n| n.at.clone());
+        let name = settings.model.name;
+        let problem =
+            format!("churn changes addresses between packets, and a connection over {name} has one for its life");
+        let remedy = "leave the transport out, or give transport = \"udp\"; for connections that come and go: \
+                      traffic = \"transfer\" with start = { kind = \"poisson\", ... }";
+        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value(name));
+        return None;
+    }
     let (table, key) = match (short.first(), given) {
         (Some(short), _) => (&short.node, short.key.as_str()),
         (None, Some(given)) => (&given.node, "transport"),

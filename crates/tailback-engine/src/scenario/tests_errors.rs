@@ -541,6 +541,17 @@ fn a_window_longer_than_its_interval_never_slides() {
 }
 
 #[test]
+fn churn_needs_datagrams() {
+    let churn = GOOD.replacen("poisson", "churn", 1);
+    load_text(&churn, "lab.toml", &[]).unwrap();
+    for transport in ["tcp", "generic"] {
+        let e = error(&churn.replacen("\"udp\"", &format!("\"{transport}\""), 1));
+        check(e.first(), 13, "flows.web.transport", transport, "transport = \"udp\"");
+        assert_eq!(e.problems.len(), 1, "{e}");
+    }
+}
+
+#[test]
 fn a_bare_number_is_offered_only_with_units_that_would_do() {
     let buffer = "buffer = \"100 packets\"";
     check(
