@@ -33,6 +33,7 @@ use crate::admission::{Admission, Decision, Waiting};
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
 use crate::fifo::COUNT_IN_SERVICE;
 use crate::multiqueue::conversations::{CONVERSATION, Conversations};
+use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 pub static MODEL: Model = Model {
@@ -208,14 +209,23 @@ pub struct DecBit {
 }
 
 /// Build the admission from its settings.
-pub fn from_settings(s: &Settings) -> DecBit {
+pub fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
+    let (threshold, panic) = (s.real("threshold"), s.real("panic_threshold"));
+    if s.flag("panic") && panic < threshold {
+        return Err(Refusal::new(
+            format!(
+                "panic_threshold ({panic}) is below threshold ({threshold}): everybody would be marked before anybody is chosen"
+            ),
+            "raise panic_threshold, lower threshold, or give panic = false",
+        ));
+    }
     let key = crate::multiqueue::conversations::key_named(s.text("conversation"));
     let mut d = DecBit::new(key, s.real("threshold"), s.real("capacity_factor"));
     if s.flag("panic") {
         d.panic = s.real("panic_threshold");
     }
     d.max_cycle = (!s.is_none("max_cycle")).then(|| s.time("max_cycle"));
-    d
+    Ok(d)
 }
 
 impl DecBit {

@@ -59,7 +59,7 @@ pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<B
         "blue" => Ok(Box::new(blue::build(settings, place)?)),
         "codel" => Ok(Box::new(codel::build(settings)?)),
         "decsel" => {
-            let fifo = Fifo::new(settings.size("buffer"), decbit::from_settings(settings));
+            let fifo = Fifo::new(settings.size("buffer"), decbit::from_settings(settings)?);
             Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
         }
         "fq" | "fqbit" => Ok(multiqueue::fair::build(settings)),

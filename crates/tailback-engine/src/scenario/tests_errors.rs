@@ -552,6 +552,26 @@ fn churn_needs_datagrams() {
 }
 
 #[test]
+fn parameters_that_cross_are_refused_where_they_stand() {
+    let queue = "kind = \"droptail\", buffer = \"100 packets\"";
+    let p = broken(queue, "kind = \"decsel\", threshold = 3");
+    check(&p, 7, "link.bottleneck.queue", "decsel", "raise panic_threshold");
+    assert!(
+        p.problem.contains("panic_threshold (2) is below threshold (3)"),
+        "{}",
+        p.problem
+    );
+    for good in [
+        "threshold = 2",
+        "threshold = 3, panic = false",
+        "threshold = 3, panic_threshold = 3",
+    ] {
+        let text = GOOD.replacen(queue, &format!("kind = \"decsel\", {good}"), 1);
+        load_text(&text, "lab.toml", &[]).unwrap();
+    }
+}
+
+#[test]
 fn a_bare_number_is_offered_only_with_units_that_would_do() {
     let buffer = "buffer = \"100 packets\"";
     check(
