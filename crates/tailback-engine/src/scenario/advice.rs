@@ -1,5 +1,5 @@
 //! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
-//! its way gives; flows that a queue which shares between conversations takes for one.
+//! its way gives; flows that a queue which shares between conversations takes for one; a setpoint above the window.
 
 use crate::spec::LinkSpec;
 use tailback_base::model::Settings;
@@ -48,6 +48,20 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<S
         }
         _ => None,
     }
+}
+
+/// A warning about a packet-pair source that can never reach its setpoint. Not an error: a study has one on purpose.
+pub fn out_of_reach(transport: &Settings) -> Option<String> {
+    if transport.model.name != "packet-pair" {
+        return None;
+    }
+    let (setpoint, wmax) = (transport.real("setpoint"), transport.count("wmax"));
+    (setpoint > wmax as f64).then(|| {
+        format!(
+            "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may have \
+             outstanding: the window decides, not the rate; lower setpoint or raise wmax"
+        )
+    })
 }
 
 /// A warning about several flows that are one conversation to a queue on the way. `hosts` says whether each flow has a

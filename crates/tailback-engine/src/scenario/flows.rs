@@ -164,6 +164,9 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if r.seen() > before {
         return None;
     }
+    if let Some(warning) = transport.as_ref().and_then(advice::out_of_reach) {
+        r.warnings.push(format!("flows.{}: {warning}", entry.key));
+    }
     if let Some(t) = &transport
         && let Some(hops) = routes.path(&from, &to)
         && let Some(warning) = advice::about(t, &hops, around.links)

@@ -382,6 +382,23 @@ fn flows_that_fair_queueing_takes_for_one_are_a_warning() {
     assert!(warnings("count = 2\naccess_rate = \"1Mbps\"", destination)[0].contains("decsel"));
 }
 
+#[test]
+fn a_setpoint_above_the_window_is_a_warning() {
+    let warnings = |values: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = \"fq\"\n[flows.f]\n\
+             packet-pair = {{ {values} }}"
+        );
+        load(&text).warnings
+    };
+    let w = warnings("setpoint = 5, wmax = 4");
+    assert!(
+        w.len() == 1 && w[0].starts_with("flows.f: ") && w[0].contains("raise wmax"),
+        "{w:?}"
+    );
+    assert!(warnings("setpoint = 5, wmax = 5").is_empty());
+}
+
 /// Whatever the text: a scenario, or an error with a remedy.
 fn holds(text: &str) {
     match load_text(text, "any.toml", &[]) {
