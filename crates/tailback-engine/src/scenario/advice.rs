@@ -1,7 +1,9 @@
 //! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
-//! its way gives; flows that a queue which shares between conversations takes for one; a setpoint above the window.
+//! its way gives; flows that a queue which shares between conversations takes for one; a rule about a buffer that never
+//! fills; a setpoint above the window.
 
 use crate::spec::LinkSpec;
+use tailback_base::Size;
 use tailback_base::model::Settings;
 
 use super::routes::Hop;
@@ -17,6 +19,18 @@ const ONE_QUEUE: &[&str] = &[
     "blue",
     "codel",
     "decsel",
+];
+
+/// Disciplines whose rule acts when the buffer runs short, and what is left of each if it never does.
+const NEEDS_LIMIT: &[(&str, &str)] = &[
+    ("random-drop", "droptail"),
+    ("front-drop", "droptail"),
+    ("blue", "droptail"),
+    ("tdrr", "drr"),
+    ("qsdrr", "drr"),
+    ("dtdrr", "drr"),
+    ("dsdrr", "drr"),
+    ("fqbit", "fq"),
 ];
 
 fn marks(queue: &Settings) -> bool {
@@ -62,6 +76,26 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
              outstanding: the window decides, not the rate; lower setpoint or raise wmax"
         )
     })
+}
+
+/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Not an
+/// error, since a sweep may end at an unlimited buffer, and ports that only ACKs cross are built so on purpose.
+pub fn endless(queue: &Settings) -> Option<String> {
+    let name = queue.model.name;
+    let (_, left) = NEEDS_LIMIT.iter().find(|(n, _)| *n == name)?;
+    if queue.size("buffer") != Size::Unlimited || (name == "blue" && !queue.is_none("level")) {
+        return None;
+    }
+    let rule = if name == "fqbit" {
+        "marks who holds more than a share of the buffer, and an unlimited one has no shares"
+    } else {
+        "acts when its buffer runs short, and an unlimited one never does"
+    };
+    Some(format!(
+        "{name} {rule}: it is plain {left} here; give it a buffer, such as \
+         buffer = \"{}\", or say {left}",
+        queue.model.param("buffer").map_or("100 packets", |p| p.default)
+    ))
 }
 
 /// A warning about several flows that are one conversation to a queue on the way. `hosts` says whether each flow has a

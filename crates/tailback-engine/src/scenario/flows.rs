@@ -15,6 +15,7 @@ use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use super::{advice, models, traffic_models as own};
 use crate::packet::MAX_HOPS;
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
+use std::collections::BTreeSet;
 use tailback_base::model::{Raw, Settings, Value};
 use tailback_base::{BitRate, Duration, Time};
 
@@ -70,6 +71,7 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
         groups.push(group);
     }
+    endless_buffers(r, &groups, around, routes);
     if !groups.is_empty() && (r.seen() == 0) {
         if let Some(end) = around.duration.map(|d| Time(d.0)) {
             for g in &groups {
@@ -84,6 +86,26 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
     }
     groups
+}
+
+/// Warn, once a port, of queues on the way of data whose rule needs a limit they do not have.
+fn endless_buffers(r: &mut Reader, groups: &[GroupSpec], around: &Around, routes: &mut Routes) {
+    let mut seen = BTreeSet::new();
+    for g in groups {
+        for h in routes.path(&g.from, &g.to).unwrap_or_default() {
+            let link = &around.links[h.link];
+            let (port, suffix) = if h.reverse {
+                (&link.reverse, ".reverse")
+            } else {
+                (&link.forward, "")
+            };
+            if seen.insert((h.link, h.reverse))
+                && let Some(warning) = advice::endless(&port.queue)
+            {
+                r.warnings.push(format!("link.{}{suffix}: {warning}", link.name));
+            }
+        }
+    }
 }
 
 fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {

@@ -399,6 +399,43 @@ fn a_setpoint_above_the_window_is_a_warning() {
     assert!(warnings("setpoint = 5, wmax = 5").is_empty());
 }
 
+#[test]
+fn a_rule_without_a_limit_to_act_on_is_a_warning() {
+    let warnings = |ports: &str, more: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\n{ports}\n[flows.f]\n\
+             [flows.g]\n{more}"
+        );
+        load(&text).warnings
+    };
+    for (kind, left) in [
+        ("fqbit", "fq"),
+        ("dtdrr", "drr"),
+        ("dsdrr", "drr"),
+        ("blue", "droptail"),
+    ] {
+        let queue = format!("queue = {{ kind = \"{kind}\", buffer = \"unlimited\" }}");
+        let w = warnings(&queue, "");
+        assert!(
+            w.len() == 1 && w[0].starts_with("link.l: ") && w[0].contains(&format!("say {left}")),
+            "{w:?}"
+        );
+        let limited = queue.replace("unlimited", "20 packets");
+        assert!(warnings(&limited, "").is_empty(), "{kind}");
+        // Only ACKs cross the port back, and no rule is about them; unless there are data as well.
+        let reverse = format!("{limited}\nreverse_{queue}");
+        assert!(warnings(&reverse, "").is_empty(), "{kind}");
+        let w = warnings(&reverse, "from = \"b\"\nto = \"a\"");
+        assert!(w.len() == 1 && w[0].starts_with("link.l.reverse: "), "{w:?}");
+    }
+    for kind in ["droptail", "drr", "fq", "codel", "red", "wdrr", "decsel"] {
+        let queue = format!("queue = {{ kind = \"{kind}\", buffer = \"unlimited\" }}");
+        assert!(warnings(&queue, "").is_empty(), "{kind}");
+    }
+    let level = "queue = { kind = \"blue\", buffer = \"unlimited\", level = \"50 packets\" }";
+    assert!(warnings(level, "").is_empty());
+}
+
 /// Whatever the text: a scenario, or an error with a remedy.
 fn holds(text: &str) {
     match load_text(text, "any.toml", &[]) {
