@@ -77,6 +77,11 @@ def averages(table: Any, keys: Sequence[str], ci: bool) -> list[dict[str, Any]]:
     return out
 
 
+def alike(*averaged: Sequence[dict[str, Any]]) -> bool:
+    """Whether no number of these averages has an interval: the replications are all alike."""
+    return not any(v > 0 for rows in averaged for row in rows for k, v in row.items() if k.endswith("_ci95"))
+
+
 def most_common(words: Sequence[Any]) -> Any:
     """The value that occurs most; the first of several."""
     return max(dict.fromkeys(words), key=words.count)

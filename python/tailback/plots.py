@@ -366,6 +366,8 @@ def labels_of(table) -> list[str]:
 def plot(result: Any, what: str = "queue", **where: str) -> Figure:
     """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...), or `goodput`, each flow a bar.
 
+    Goodput counts payload, as `goodput_bps` does.
+
     `where` chooses points by label, such as `buffer="200"`. Of several replications the first is drawn.
     """
     if what == "goodput":
@@ -400,22 +402,34 @@ def plot(result: Any, what: str = "queue", **where: str) -> Figure:
             f" [{k[-1]}]" if several_index else ""
         )
         lines.append((name, t[at], v[at]))
-    return series(lines, _axis_name(what))
+    probes = {(str(thing[i]), str(probe[i])) for i in index}
+    units = {_unit(result, *x) for x in probes}
+    unit = units.pop() if len(units) == 1 else ""
+    return series(lines, f"{what.split()[-1]} ({unit})" if unit else what.split()[-1])
 
 
-_UNITS = {
-    "queue": "packets",
-    "queue_bytes": "bytes",
-    "cwnd": "segments",
-    "ssthresh": "segments",
-    "srtt": "s",
-    "rto": "s",
-}
+def _unit(result: Any, thing: str, probe: str) -> str:
+    """The unit of a recorded quantity of `link.NAME` or `flows.GROUP.N`, from the declaration of the model it is of.
 
+    Tables without their scenario (several points of a plan) have the unit all models agree on, if they do.
+    """
+    from tailback.reference import describe
 
-def _axis_name(what: str) -> str:
-    word = what.split()[-1]
-    return f"{word} ({_UNITS[word]})" if word in _UNITS else word
+    family, name = ("queue", thing[len("link.") :]) if thing.startswith("link.") else ("transport", thing.split(".")[1])
+    models = [describe("link" if family == "queue" else "flows")[0]]
+    scenario = getattr(result, "scenario", None)
+    if scenario is None:
+        named = next(f["models"] for f in describe() if f["family"] == family)
+    else:
+        key = "links" if family == "queue" else "flows"
+        named = [{"name": x[family]} for x in scenario.spec[key] if x["name"] == name]
+    models += [m for x in named for m in describe(x["name"]) if m["family"] == family]
+    units = {p["unit"] for m in models for p in m["probes"] if p["name"] == probe}
+    unit = units.pop() if len(units) == 1 else ""
+    if unit == "unit of the buffer":
+        buffers = [x["buffer"] for x in scenario.spec["links"] if x["name"] == name] if scenario is not None else []
+        unit = "bytes" if buffers and buffers[0].endswith("B") else "packets" if buffers else unit
+    return "" if unit == "1" else unit
 
 
 def _goodputs(flows: Any, where: Mapping[str, str]) -> Figure:
@@ -427,7 +441,7 @@ def _goodputs(flows: Any, where: Mapping[str, str]) -> Figure:
         keep &= np.asarray(flows[k], dtype=object) == str(v)
     index = np.flatnonzero(keep)
     groups: dict[tuple, list[float]] = {}
-    goodput = np.asarray(flows["goodput_wire_bps"])
+    goodput = np.asarray(flows["goodput_bps"])
     columns = [flows[c] for c in labels]
     for i in index:
         groups.setdefault(tuple(str(c[i]) for c in columns), []).append(goodput[i] / 1e6)

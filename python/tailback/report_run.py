@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from tailback import _core, plots
+from tailback.document import alike, averages
 from tailback.page import details, figure, page, paragraphs, pre, table
+from tailback.result import Result
+from tailback.scenarios import load_scenario
 from tailback.stats import estimate
 
 #: Columns of the tables that are shown, with scale, unit and digits.
 _GROUPS = [
     ("flows", "Flows", 1, "", 0),
-    ("goodput_wire_bps_mean", "Goodput a flow", 1e-6, "Mbit/s", 3),
-    ("goodput_wire_bps_sd", "sd over flows", 1e-6, "Mbit/s", 3),
+    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mbit/s", 3),
+    ("goodput_bps_sd", "sd over flows", 1e-6, "Mbit/s", 3),
     ("jain_index", "Jain's index", 1, "", 4),
     ("delay_mean_s", "One-way delay", 1e3, "ms", 2),
     ("timeouts", "Timeouts", 1, "", 0),
@@ -56,6 +59,9 @@ def run_page(folder: Path) -> str:
         parts += ["<h2>Figures</h2>", *[figure(folder, files, caption) for files, caption in figures]]
     parts.append("<h2>Results</h2>")
     note = "Means over replications ± half the 95 % interval." if replications > 1 else "One run a point: no intervals."
+    tables = ((results.groups, "group"), (results.links, "name"))
+    if replications > 1 and alike(*(averages(t, (*labels, key), ci=True) for t, key in tables)):
+        note = "The replications are all alike: nothing here is drawn at random, so the intervals say nothing."
     parts.append(paragraphs(note))
     for t, keys, columns, caption in (
         (results.groups, ["group"], _GROUPS, "Groups of flows"),
@@ -131,7 +137,7 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
                 f"{title.capitalize()} of {first} over {axis}. Bands: 95 % intervals.",
             )
         groups = list(dict.fromkeys(results.groups["group"]))[:4]
-        panels = [(g, _curves(results.groups, "group", g, labels, axis, "goodput_wire_bps_mean", 1e-6)) for g in groups]
+        panels = [(g, _curves(results.groups, "group", g, labels, axis, "goodput_bps_mean", 1e-6)) for g in groups]
         keep(
             plots.curves(panels, xlabel, "goodput a flow (Mbit/s)", log_x=_wide(panels[0][1])),
             "goodput",
@@ -143,9 +149,12 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
         keep(
             plots.plot(results, "goodput"),
             "goodput",
-            "Goodput of each flow, sorted; the line is the mean. First replication.",
+            "Goodput of each flow (payload, without headers), sorted; the line is the mean. First replication.",
         )
     if len(results.series):
+        # With its scenario, if there is one of all runs, the units of what was recorded are known.
+        if not labels and (folder / "scenario.toml").is_file():
+            results = Result(results, load_scenario(folder / "scenario.toml"))
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
             keep(plots.plot(results, probe), f"series-{probe}", f"Recorded: {probe}. First replication.")
     return out

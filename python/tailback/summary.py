@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tailback.document import averages
+from tailback.document import alike, averages
 
 WIDTH = 80
 # Longer tables are cut; the folder of results has everything.
@@ -54,7 +54,7 @@ def text(result: Any) -> str:
     links = [
         link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]
     ]
-    if several and not any(v > 0 for row in [*groups, *links] for k, v in row.items() if k.endswith("_ci95")):
+    if several and alike(groups, links):
         lines[-1] = "the replications are all alike: nothing in this scenario is drawn at random"
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
     lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]

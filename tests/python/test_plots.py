@@ -93,5 +93,29 @@ def test_plots_of_a_result():
     assert queue.axes[0].get_ylabel() == "queue (packets)"
     assert len(cwnd.axes[0].lines) == 3
     assert len(goodput.axes[0].patches) == 3
+    # What the table of flows and the summary call goodput: payload.
+    heights = [p.get_height() for p in goodput.axes[0].patches]
+    assert heights == pytest.approx(sorted(result.flows["goodput_bps"] / 1e6))
     with pytest.raises(ValueError, match="recorded: cwnd, queue"):
         plots.plot(result, "srtt")
+
+
+@pytest.mark.parametrize(
+    ("buffer", "labels"),
+    [
+        ("40 packets", ["average (packets)", "probability", "srtt (s)", "outstanding (B)"]),
+        ("60KB", ["average (bytes)", "probability", "srtt (s)", "outstanding (B)"]),
+    ],
+)
+def test_a_recorded_quantity_has_the_unit_its_model_declares(buffer, labels):
+    import tailback as tb
+
+    net = tb.dumbbell(flows=1, queue=tb.queue("red", buffer=buffer, min_threshold="20%", max_threshold="50%"))
+    net.record(link="bottleneck", probes=["average", "probability"], every="50ms")
+    net.record(flows="bulk", probes=["srtt", "outstanding"], every="50ms")
+    result = net.run(duration="1s")
+    probes = ("average", "probability", "srtt", "outstanding")
+    assert [plots.plot(result, p).axes[0].get_ylabel() for p in probes] == labels
+    # Without the scenario several models may be meant.
+    assert plots.plot(result.results, "srtt").axes[0].get_ylabel() == "srtt (s)"
+    assert plots.plot(result.results, "outstanding").axes[0].get_ylabel() == "outstanding"

@@ -78,6 +78,12 @@ def test_a_run(tmp_path):
     assert (tmp_path / "o" / "report.html").read_bytes() == before
 
 
+def test_runs_that_are_all_alike_are_said_to_be(tmp_path):
+    quiet = SCENARIO.replace("red", "droptail")
+    tb.run(quiet, replications=2, out=tmp_path / "o")
+    assert "all alike" in report.write(tmp_path / "o").read_text(encoding="utf-8")
+
+
 def test_a_sweep_over_a_number_draws_curves(tmp_path):
     axes = {
         "queue": ("link.b.queue.kind", ["droptail", "red"]),

@@ -126,6 +126,7 @@ impl Scenario {
                 row.set_item("rate_bps", d.rate.bits_per_second())?;
                 row.set_item("delay_s", d.delay.seconds())?;
                 row.set_item("queue", d.queue.model.name)?;
+                row.set_item("buffer", d.queue.size("buffer").to_string())?;
                 links.append(row)?;
             }
         }
