@@ -69,3 +69,15 @@ def test_the_page_of_workloads_says_what_loads() -> None:
         if parts:
             filled = line.replace("{top}", "").replace("{flows}", "[flows.x]\n" + "\n".join(parts) + "\n")
             assert tailback.load_scenario(filled).duration_s == 1.0
+
+
+def test_the_discipline_written_in_python_runs_and_repeats() -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/disciplines/README.md").read_text(), re.DOTALL)
+    drops = []
+    for _ in range(2):
+        names: dict = {}
+        exec(text.replace('"20s"', '"5s"'), names)
+        losses = names["result"].losses
+        assert {"early", "overflow"} == set(losses["reason"])
+        drops.append(losses.to_list("packets"))
+    assert drops[0] == drops[1]

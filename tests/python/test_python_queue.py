@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import random
 
 import pytest
 
@@ -100,6 +101,39 @@ def test_waiting_timers_and_marks() -> None:
     assert {(r["place"], r["reason"]) for r in timed.losses} == {("queued", "overload")}
     marked = lab(Marker, tcp={"ecn": "on"}).run(duration="5s")
     assert bottleneck(marked)["marked_packets"] > 0 and marked.flows["marked_packets"].sum() > 0
+
+
+class Chance(Fifo):
+    """Loses one packet in fifty by chance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.random = random.Random()
+
+    def seed(self, number: int) -> None:
+        self.random.seed(number)
+
+    def enqueue(self, packet, line, out) -> None:
+        if self.random.random() < 0.02:
+            out.dropped(packet, "arriving", "early")
+        else:
+            super().enqueue(packet, line, out)
+
+
+def test_one_that_draws_at_random_gets_a_seed_of_its_run() -> None:
+    def delivered(seed: int, jobs: int) -> list:
+        r = lab(Chance).run(duration="4s", seed=seed, replications=3, jobs=jobs)
+        return list(r.links.where(name="bottleneck")["delivered_packets"])
+
+    once = delivered(1, 1)
+    assert once == delivered(1, 3) and len(set(once)) > 1 and once[1:] == delivered(2, 1)[:2]
+    # Driven by hand, too.
+    both = [tb.drive(Chance, seed=5) for _ in range(2)]
+    for q in both:
+        for i in range(300):
+            q.enqueue(tb.packet(), now=i * 0.01)
+            q.dequeue()
+    assert len(both[0].drops) == len(both[1].drops) > 0
 
 
 class Loses(Fifo):

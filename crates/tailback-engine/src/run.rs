@@ -16,8 +16,8 @@ use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Stream, Time, Value}
 use tailback_queue::{QueueDiscipline, registry};
 use tailback_transport::registry::{self as connections, Connection};
 
-/// Makes a discipline for one run.
-pub type QueueMaker<'a> = &'a (dyn Fn() -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+/// Makes a discipline for one run, which may know what a discipline of the registry may.
+pub type QueueMaker<'a> = &'a (dyn Fn(registry::Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
 /// What a caller adds to a scenario from outside.
 #[derive(Default)]
@@ -105,10 +105,10 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
                 }
             });
             let queue = match (hooks.queues.get(&name), registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make()),
+                (Some(make), _) => QueueChoice::Discipline(make(place(d.rate, seed, &name))),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
-                _ => QueueChoice::Discipline(discipline(&d.queue, d.rate, seed, &name)?),
+                _ => QueueChoice::Discipline(registry::build(&d.queue, place(d.rate, seed, &name))?),
             };
             let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
             Ok(Direction {
@@ -145,14 +145,10 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     Ok(Prepared { built, reported, from })
 }
 
-fn discipline(
-    settings: &Settings,
-    rate: BitRate,
-    seed: u64,
-    port: &str,
-) -> Result<Box<dyn QueueDiscipline<SimPacket>>, Refusal> {
+/// What a discipline may know of the port it is built for.
+fn place(rate: BitRate, seed: u64, port: &str) -> registry::Place {
     let stream = Stream::new(seed, &format!("link.{port}.queue"));
-    registry::build(settings, registry::Place { stream, rate })
+    registry::Place { stream, rate }
 }
 
 fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(), Refusal> {

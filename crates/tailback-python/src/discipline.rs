@@ -1,7 +1,9 @@
 //! A queue discipline written in Python, as the engine drives it.
 //!
 //! The object has `enqueue(packet, line, out)` and `dequeue(line, out)`, which answers a packet, `tailback.Wait(t)` or
-//! None; it may have `next_timer()`, `on_timer(line, out)` and `backlog()`. The books of [`Out`] say after every call
+//! None; it may have `next_timer()`, `on_timer(line, out)` and `backlog()`, and `seed(number)` if it draws at random:
+//! called once before anything else, with a number of this run and port alone, so that the same run is the same run
+//! again whatever the other threads do. The books of [`Out`] say after every call
 //! whether each packet is where the discipline says. Whatever goes wrong ends this run, and only this run: the wrapper
 //! unwinds with a [`Refusal`], which the plan turns into a failed row.
 
@@ -11,8 +13,8 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::marker::PhantomData;
-use tailback_base::Time;
 use tailback_base::quantity::Refusal;
+use tailback_base::{Stream, Time};
 use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipline, Service};
 
 pub struct PyQueue<P> {
@@ -62,14 +64,14 @@ pub fn describe(py: Python, e: &PyErr) -> String {
 
 impl<P: Held> PyQueue<P> {
     /// Make the discipline with `factory`. Ends the run when that fails.
-    pub fn make(factory: &Py<PyAny>, port: &str) -> PyQueue<P> {
-        match PyQueue::try_make(factory, port) {
+    pub fn make(factory: &Py<PyAny>, port: &str, stream: &mut Stream) -> PyQueue<P> {
+        match PyQueue::try_make(factory, port, stream) {
             Ok(q) => q,
             Err(e) => fail(port, e),
         }
     }
 
-    pub fn try_make(factory: &Py<PyAny>, port: &str) -> PyResult<PyQueue<P>> {
+    pub fn try_make(factory: &Py<PyAny>, port: &str, stream: &mut Stream) -> PyResult<PyQueue<P>> {
         Python::attach(|py| {
             let object = factory.bind(py).call0()?;
             let has = |name: &str| object.getattr(name).is_ok_and(|f| f.is_callable());
@@ -80,6 +82,9 @@ impl<P: Held> PyQueue<P> {
                         "{kind} is not a queue: it has no method {name}"
                     )));
                 }
+            }
+            if has("seed") {
+                object.call_method1("seed", (stream.bits(),))?;
             }
             Ok(PyQueue {
                 has_timer: has("next_timer"),

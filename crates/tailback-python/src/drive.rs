@@ -88,13 +88,11 @@ impl DrivenQueue {
             .first()
             .ok_or_else(|| PyValueError::new_err("the scenario has no link"))?;
         let rate = link.forward.rate;
+        let mut stream = Stream::new(seed, &format!("link.{}.queue", link.name));
         let queue: Box<dyn QueueDiscipline<TestPacket>> = match factory {
-            Some(f) => Box::new(PyQueue::try_make(&f, "hand")?),
-            None => {
-                let stream = Stream::new(seed, &format!("link.{}.queue", link.name));
-                registry::build(&link.forward.queue, registry::Place { stream, rate })
-                    .map_err(|e| PyValueError::new_err(e.to_string()))?
-            }
+            Some(f) => Box::new(PyQueue::try_make(&f, "hand", &mut stream)?),
+            None => registry::build(&link.forward.queue, registry::Place { stream, rate })
+                .map_err(|e| PyValueError::new_err(e.to_string()))?,
         };
         Ok(DrivenQueue {
             queue,

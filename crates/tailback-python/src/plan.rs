@@ -13,9 +13,10 @@ use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Point, Report};
 use tailback_engine::run::QueueMaker;
 use tailback_queue::QueueDiscipline;
+use tailback_queue::registry::Place;
 
 /// Makes a discipline written in Python.
-type Maker = Box<dyn Fn() -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
+type Maker = Box<dyn Fn(Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -92,8 +93,9 @@ impl Plan {
                 let at = port.clone();
                 (
                     port,
-                    Box::new(move || {
-                        Box::new(PyQueue::<SimPacket>::make(&factory, &at)) as Box<dyn QueueDiscipline<SimPacket>>
+                    Box::new(move |mut place: Place| {
+                        Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut place.stream))
+                            as Box<dyn QueueDiscipline<SimPacket>>
                     }) as Maker,
                 )
             })
