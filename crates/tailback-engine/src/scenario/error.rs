@@ -201,7 +201,9 @@ fn render(f: &mut fmt::Formatter, file: &str, p: &Problem) -> fmt::Result {
     if !p.allowed.is_empty() && !p.remedy.contains(&p.allowed) {
         write!(f, "\n{gutter} = allowed: {}", p.allowed)?;
     }
-    write!(f, "\n{gutter} = help: {}", clean(&p.remedy))
+    // A remedy may be an example of several lines.
+    let remedy: Vec<String> = p.remedy.lines().map(clean).collect();
+    write!(f, "\n{gutter} = help: {}", remedy.join("\n"))
 }
 
 /// How much of a long line is shown.

@@ -202,6 +202,13 @@ fn nothing_in_the_file() {
         assert_eq!((e.problems.len(), e.first().code), (1, "empty"));
         assert!(e.first().remedy.contains("duration = \"100s\""), "{e}");
         assert!(e.to_string().contains("lab.toml"));
+        // The example in the message is a scenario, line by line.
+        let shown = e.to_string();
+        let example: Vec<&str> = shown
+            .lines()
+            .skip_while(|l| !l.trim().starts_with("duration"))
+            .collect();
+        load_text(&example.join("\n"), "lab.toml", &[]).unwrap();
     }
 }
 
