@@ -143,20 +143,34 @@ def execute(
     for w in scenario.warnings:
         print(f"warning: {w}", file=sys.stderr)
     where = None if out is None else Path(out)
+    plan = Plan([({}, scenario)], replications)
     if where is not None:
         # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until
         # the new results are.
         where.mkdir(parents=True, exist_ok=True)
+        lost = 0 if queues else len(_stored(where) - {run["key"] for run in plan.runs()})
+        if lost:
+            runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
+            print(f"warning: {where} holds {runs} not among these, and will be replaced", file=sys.stderr)
         if not (where / "runs.parquet").exists():
             manifest.write_scenario(where, scenario)
     started = datetime.datetime.now(datetime.UTC)
-    results = Plan([({}, scenario)], replications).execute(where, jobs, progress, queues, queues_key)
+    results = plan.execute(where, jobs, progress, queues, queues_key)
     result = Result(results, scenario, queues=queues)
     result.manifest = manifest.make(result, started, command)
     if where is not None and results.store_error is None and not results.interrupted:
         manifest.write_scenario(where, scenario)
         manifest.write(where, result.manifest)
     return result
+
+
+def _stored(where: Path) -> set[str]:
+    """The keys of the finished runs in a folder; none if its tables are missing or damaged."""
+    try:
+        runs = _core.read_parquet(where / "runs.parquet")
+    except OSError:
+        return set()
+    return {key for key, status in zip(runs.to_list("key"), runs.to_list("status"), strict=True) if status == "done"}
 
 
 def load_result(dir: str | os.PathLike[str]) -> Result:

@@ -92,6 +92,19 @@ def test_replications_of_what_is_not_random_are_said_to_be_alike(cli, tmp_path: 
     assert "all alike" not in r.stdout and "\u00b1" in r.stdout
 
 
+def test_runs_that_would_be_replaced_are_named_first(cli, small, tmp_path: Path) -> None:
+    def err(*args: object) -> str:
+        r = cli("run", small, "--out", "o", *args)
+        assert r.returncode == 0
+        return r.stderr
+
+    assert err("--replications", 3) == "" and err("--replications", 4) == ""
+    assert "o holds 3 runs that are not among these" in err()
+    assert "o holds 1 run that is not among these" in err("--seed", 7)
+    (tmp_path / "o" / "runs.parquet").write_text("damaged")
+    assert err("--seed", 8) == ""
+
+
 def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> None:
     r = cli("run", small, "--out", "o", "--replications", 2, "--set", "link.bottleneck.rate=4Mbps")
     assert r.returncode == 0 and "stored in o" in r.stdout
