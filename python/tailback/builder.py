@@ -171,10 +171,10 @@ class Network:
         )
 
     def __repr__(self) -> str:
-        parts = [f"{len(self.document.get(k, {}))} {k}" for k in ("link", "flows", "record") if k in self.document]
+        parts = [f"{k} {', '.join(self.document[k])}" for k in ("link", "flows", "record") if self.document.get(k)]
         topology = self.document.get("topology")
         kind = topology.get("kind", "network") if isinstance(topology, Mapping) else "network"
-        return f"<Network {kind}: {', '.join(parts) or 'empty'}>"
+        return f"<Network {kind}: {'; '.join(parts) or 'empty'}>"
 
 
 def dumbbell(
@@ -253,7 +253,8 @@ def _around(
         link["reverse_queue"] = net._queue(f"{port}.reverse", link["reverse_queue"])
     net.document["topology"] = _plain({"kind": kind, **extra, "rate": rate, "delay": delay, "queue": described, **link})
     common = {k: v for k, v in (("rtt", rtt), ("access_rate", access), ("tcp", tcp)) if v is not None}
-    groups = {"bulk": {"count": flows}} if isinstance(flows, int) else flows
+    # What is no number either is for the reader to refuse.
+    groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": _plain(flows)}}
     for name, own in groups.items():
         net.flows(name, **{**common, **own})
     return net

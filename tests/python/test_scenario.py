@@ -102,3 +102,14 @@ def test_reference() -> None:
     assert tb.describe("red")[0]["parameters"]
     with pytest.raises(ValueError, match="droptail"):
         tb.describe("dropptail")
+
+
+def test_a_number_of_flows_may_be_numpy_s_and_what_is_none_is_refused_as_in_a_file() -> None:
+    import numpy as np
+
+    assert tb.dumbbell(flows=np.int64(3)).set(duration="1s").load().spec["flows"][0]["count"] == 3
+    with pytest.raises(tb.ScenarioError, match=r"flows\.bulk\.count"):
+        tb.dumbbell(flows="3").set(duration="1s").load()
+    assert repr(tb.dumbbell(flows=3).record(link="bottleneck", probes=["queue"])) == (
+        "<Network dumbbell: flows bulk; record bottleneck>"
+    )
