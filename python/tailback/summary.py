@@ -96,29 +96,32 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, 
 def scale(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], str]]:
     """The unit a column is shown in, and how a value and the half-width of its interval are written in it."""
     factor, name = 1.0, unit if unit not in ("1", "n") else ""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit == "%":
         factor = 0.01
     elif unit in ("bit/s", "s"):
-        largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
         # A second is not made larger, and nothing smaller than a bit per second is worth a prefix.
         fitting = [(f, p) for f, p in _PREFIXES if (f <= 1 if unit == "s" else f >= 1)]
         factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
 
+    # Beside large values the digits of tiny ones say nothing, and take the room of other columns.
+    most = max(0, 5 - math.floor(math.log10(largest / factor))) if largest > 0 else 6
+
     def show(value: float, half: float) -> str:
-        return number(value / factor, half / factor)
+        return number(value / factor, half / factor, most)
 
     return name, show
 
 
-def number(value: float, half: float = math.nan) -> str:
-    """A value with four significant digits, or with as many as its confidence interval lets mean something."""
+def number(value: float, half: float = math.nan, most: int = 6) -> str:
+    """A value with four significant digits, or as many as its interval lets mean something; `most` limits decimals."""
     if not math.isfinite(value):
         return "-"
     if math.isfinite(half) and half > 0:
-        places = max(0, 1 - math.floor(math.log10(half)))
+        places = min(most, max(0, 1 - math.floor(math.log10(half))))
         return f"{value:.{places}f} \u00b1{half:.{places}f}"
     if value == int(value) and abs(value) < 1e15:
         return str(int(value))
     places = max(0, 3 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(places, 6)}f}"
+    return f"{value:.{min(places, most)}f}"
