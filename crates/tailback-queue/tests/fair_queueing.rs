@@ -31,6 +31,8 @@ struct Conversation {
     weight: u64,
     finish: BigInt,
     waiting: VecDeque<Waiting>,
+    /// Which change made it hold as much as it does.
+    since: u64,
     arrived: u64,
     sent: u64,
 }
@@ -44,7 +46,9 @@ struct Reference {
     conversations: Vec<Conversation>,
     delta: u64,
     charge: bool,
+    lowest: bool,
     buffer: usize,
+    changes: u64,
 }
 
 impl Reference {
@@ -58,6 +62,12 @@ impl Reference {
                 p.before *= by;
             }
         }
+    }
+
+    /// Conversation `c` holds more or less than it did.
+    fn changed(&mut self, c: usize) {
+        self.changes += 1;
+        self.conversations[c].since = self.changes;
     }
 
     fn advance(&mut self, now: u64) {
@@ -101,6 +111,7 @@ impl Reference {
         conversation.arrived += u64::from(bytes);
         let key = before.clone().max(late) + size;
         conversation.waiting.push_back(Waiting { id, bytes, key, before });
+        self.changed(c);
         let lengths = || self.conversations.iter().map(|c| c.waiting.len());
         if lengths().sum::<usize>() <= self.buffer {
             return None;
@@ -108,8 +119,14 @@ impl Reference {
         let most = lengths().max()?;
         let victim = match self.conversations[c].waiting.len() == most {
             true => c,
-            false => lengths().position(|n| n == most)?,
+            false => {
+                let all = self.conversations.iter().enumerate();
+                let tied = all.filter(|(_, c)| c.waiting.len() == most);
+                tied.min_by_key(|(i, c)| if self.lowest { *i as u64 } else { c.since })?
+                    .0
+            }
         };
+        self.changed(victim);
         let victim = &mut self.conversations[victim];
         let dropped = victim.waiting.pop_back()?;
         victim.arrived -= u64::from(dropped.bytes);
@@ -129,6 +146,7 @@ impl Reference {
         assert_eq!(at, 0, "packets of a conversation stay in order");
         let p = conversation.waiting.pop_front()?;
         conversation.sent += u64::from(p.bytes);
+        self.changed(c);
         Some((id, c, p.bytes))
     }
 
@@ -172,6 +190,8 @@ struct Set {
     rate: u64,
     delta: u64,
     charge: bool,
+    /// Of those that hold most the lowest number loses, not who has held so much longest.
+    lowest: bool,
     weights: [u64; 6],
     /// What the queue is told of a weight of 1.
     unit: f64,
@@ -189,6 +209,7 @@ const PLAIN: Set = Set {
     rate: 8_000_000,
     delta: 0,
     charge: false,
+    lowest: false,
     weights: [1; 6],
     unit: 1.0,
     buffer: 1_000_000,
@@ -202,7 +223,8 @@ fn build(s: &Set) -> Queue {
     let settings = Settings::defaults(registry::find("fq").unwrap())
         .with("buffer", &format!("{} packets", s.buffer))
         .with("delta", &format!("{}B", s.delta))
-        .with("charge_dropped", &s.charge.to_string());
+        .with("charge_dropped", &s.charge.to_string())
+        .with("tie", if s.lowest { "lowest" } else { "fifo" });
     let place = Place {
         stream: Stream::new(1, "test"),
         rate: BitRate(s.rate),
@@ -227,7 +249,9 @@ fn compare(s: &Set, packets: u64, seed: u64, check_lag: bool) -> (u64, u64) {
             .into(),
         delta: s.delta,
         charge: s.charge,
+        lowest: s.lowest,
         buffer: s.buffer,
+        changes: 0,
     };
     let mut stream = Stream::new(seed, "arrivals");
     let mut log = Log::default();
@@ -396,6 +420,7 @@ fn a_million_packets_leave_in_the_exact_order() {
             Set {
                 buffer: 15,
                 load: 1.4,
+                lowest: true,
                 ..PLAIN
             },
             80_000,

@@ -412,12 +412,27 @@ fn packet_pair_reads_its_rate_from_the_first_pair_and_fills_the_bottleneck() {
 }
 
 #[test]
-fn a_blocked_pair_goes_when_there_is_room() {
+fn a_window_holds_back_packets() {
     let mut t = started(&[("wmax", "5")]);
+    assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
+    // Two outstanding, then four, then the first of a pair; its second waits.
+    assert_eq!(t.paced(2.0), [(1.4, vec![4, 5]), (1.6, vec![6])]);
+    // Each answer makes room for one packet: five are outstanding at all times.
+    assert_eq!(t.ack(2.2, 3, 2), [7]);
+    assert_eq!(t.ack(2.4, 4, 3), [8]);
+    assert_eq!(t.probe("probe_gap"), 0.2);
+    assert_eq!(t.ack(2.6, 5, 4), [9]);
+    assert_eq!(t.probe("outstanding"), 5.0);
+}
+
+#[test]
+fn a_window_holds_back_whole_pairs_where_told() {
+    let pairs = [("wmax", "5"), ("limit", "pair")];
+    let mut t = started(&pairs);
     // Two outstanding, then four: a fifth alone is no pair.
     assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
     assert_eq!(t.paced(9.0).first(), Some(&(1.4, vec![4, 5])));
-    let mut t = started(&[("wmax", "5")]);
+    let mut t = started(&pairs);
     t.ack(1.2, 2, 1);
     t.paced(2.0);
     assert_eq!(t.probe("outstanding"), 4.0);
@@ -432,10 +447,10 @@ fn a_lost_packet_takes_a_slot_and_its_pair_tells_nothing() {
     assert_eq!(t.ack(1.2, 2, 1), [2, 3]);
     t.paced(2.0);
     assert_eq!(t.probe("outstanding"), 4.0);
-    // 2 is lost, and 3 arrives out of order: no gap. The window has room for one packet, which is no pair.
-    assert_eq!(t.ack(2.4, 2, 3), [0i64; 0]);
+    // 2 is lost, and 3 arrives out of order: no gap. The window has room for one packet, the first of a pair.
+    assert_eq!(t.ack(2.4, 2, 3), [6]);
     assert_eq!(t.probe("probe_gap"), 0.2);
-    // Its timer: twice the smoothed round trip of 2.5775 s after it left.
+    // Its timer: twice the smoothed round trip of 2.5775 s after it left. It goes although a second packet waits for room.
     let again = t.paced(7.0);
     assert_eq!(again.first().map(|x| x.1.clone()), Some(vec![-3]), "{again:?}");
     // 2 moves the next expected past 3: still no gap.

@@ -69,10 +69,10 @@ const CHARGE_DROPPED: Param = Param::new(
 
 const TIE: Param = Param::new(
     "tie",
-    Kind::Choice(&["lowest", "fifo"]),
-    "lowest",
-    "Who loses where several others hold most: the lowest number, or who has held so much longest.",
-    "neither source says; lowest numbers lose more with lowest",
+    Kind::Choice(&["fifo", "lowest"]),
+    "fifo",
+    "Who loses where several others than the newcomer hold most: who has held so much longest, or the lowest number.",
+    "neither source says; with lowest, low numbers lose more",
 );
 
 pub static MODEL: Model = Model {

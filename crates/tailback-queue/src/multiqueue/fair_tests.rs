@@ -100,27 +100,27 @@ fn whoever_holds_most_loses_what_came_last() {
     b.arrive(TestPacket::new(4, 2, 1000));
     assert_eq!(
         b.log.drops(DropReason::Overflow),
-        [3],
-        "flows 0 and 1 hold two: the lower number"
+        [2],
+        "flows 0 and 1 hold two, flow 1 longer"
     );
-    b.arrive(TestPacket::new(5, 1, 1000));
+    b.arrive(TestPacket::new(5, 0, 1000));
     assert_eq!(
         b.log.drops(DropReason::Overflow),
-        [3, 5],
+        [2, 5],
         "the newcomer made its own the longest"
     );
-    b.arrive(TestPacket::new(6, 0, 1000));
+    b.arrive(TestPacket::new(6, 1, 1000));
     assert_eq!(
         b.log.drops(DropReason::Overflow),
-        [3, 5, 6],
+        [2, 5, 6],
         "and tied it is the one as well"
     );
-    assert_eq!(b.drain(), [0, 1, 4, 2]);
+    assert_eq!(b.drain(), [0, 1, 4, 3]);
 }
 
 #[test]
-fn of_others_that_hold_most_the_lowest_number_loses_or_who_has_longest() {
-    for (tie, lost) in [("lowest", 3), ("fifo", 2)] {
+fn of_others_that_hold_most_loses_who_has_longest_or_the_lowest_number() {
+    for (tie, lost) in [("fifo", 2), ("lowest", 3)] {
         let mut b = bench("fq", &[("buffer", "4 packets"), ("tie", tie)]);
         // Flow 1 holds two before flow 0 does.
         for (id, flow) in [(0, 0), (1, 1), (2, 1), (3, 0), (4, 2)] {

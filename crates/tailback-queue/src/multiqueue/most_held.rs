@@ -1,8 +1,8 @@
 //! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
-//! its newest packet, which is the newcomer; of other ties the lowest number loses, or with `tie = "fifo"` who has held so
-//! much longest. The lowest number is a bias: of six equal greedy sources the first loses twice what the last does. Taking
+//! its newest packet, which is the newcomer; of other ties loses who has held so much longest, or with `tie = "lowest"`
+//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does. Taking
 //! the last packet means that the finish tag of the conversation can be put back as if the packet had never come (see
 //! [`fair`](super::fair)).
 //!

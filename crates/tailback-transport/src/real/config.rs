@@ -69,6 +69,8 @@ pub struct JacobsonKarelsConfig {
 pub struct PacketPairConfig {
     /// Packets.
     pub setpoint: f64,
+    /// A pair leaves only when both packets fit in the window.
+    pub whole_pairs: bool,
     /// n is taken from the round trip, not from what is outstanding.
     pub queue_from_rtt: bool,
     /// The rate is computed no more often than this, round trips.
@@ -134,6 +136,7 @@ impl Config {
         } else if name == params::PACKET_PAIR.name {
             Kind::PacketPair(PacketPairConfig {
                 setpoint: s.real("setpoint"),
+                whole_pairs: s.text("limit") == "pair",
                 queue_from_rtt: s.text("queue_est") == "rtt",
                 control_round_trips: if s.text("control_every") == "2rtt" { 2.0 } else { 0.0 },
                 silence: s.real("silence"),

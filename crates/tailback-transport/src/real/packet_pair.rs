@@ -14,7 +14,12 @@
 //!
 //! S is the number of packets sent and not known to have arrived, P the round trip of the very first packet, never
 //! updated, T that of the first packet of this pair. A window limit `wmax` stands on top; a source it blocks sends at once
-//! when an acknowledgement makes room. With `queue_est = "rtt"`, n = mu (T - P) instead.
+//! when an acknowledgement makes room. It holds back packets: where one place is left the first of a pair goes and the
+//! second waits, so that a blocked source always has `wmax` outstanding, and its gaps are those of its acknowledgements,
+//! which tell the rate of service as long as the bottleneck holds some of its packets. With `limit = "pair"` both go
+//! together or not at all, and half a packet of the limit is lost on average; the published delays of blocked sources are
+//! those of the former (2.40 s for each of six sources at 10 packets/s is 4.00 packets, 1.00 s for two is 5.00).
+//! With `queue_est = "rtt"`, n = mu (T - P) instead.
 //!
 //! A gap is discarded when either packet was sent again, when the acknowledgements came out of order, or when either did
 //! not move the next packet expected. Lost packets are found by a timer each ([`super::timers`]) and take the next slot of
@@ -58,7 +63,7 @@ pub struct PacketPair {
     /// The first pair that is out, by its second packet.
     first_pair: Option<u64>,
     half: Option<Half>,
-    /// The second packet of a pair goes next.
+    /// The second packet of a pair goes as soon as it fits.
     second: bool,
     /// P and T, seconds.
     propagation: f64,
@@ -168,11 +173,16 @@ impl PacketPair {
         }
     }
 
+    /// Whether the window has room for so many packets more; if not, the source waits for an acknowledgement.
+    fn fits(&mut self, packets: usize, core: &Core) -> bool {
+        self.blocked = core.in_network() + packets > self.wmax as usize;
+        !self.blocked
+    }
+
     /// A pair, or a packet alone if no other waits; none if the window has no room.
     fn send_new(&mut self, core: &mut Core, now: Time) -> Transmit {
         let packets = 1 + usize::from(core.backlog.has_two(core.cfg.packet));
-        if core.in_network() + packets > self.wmax as usize {
-            self.blocked = true;
+        if !self.fits(if self.own.whole_pairs { packets } else { 1 }, core) {
             return Transmit::Idle;
         }
         self.use_slot(packets as f64, now);
@@ -225,7 +235,8 @@ impl Control for PacketPair {
     }
 
     fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
-        if std::mem::take(&mut self.second) {
+        if self.second && self.fits(1, core) {
+            self.second = false;
             return self.send(Role::Second, core, now);
         }
         if self.estimate.is_none() {
@@ -238,7 +249,8 @@ impl Control for PacketPair {
             return self.send_new(core, now);
         }
         let resend = self.timers.has_due();
-        if !resend && core.backlog.is_empty() {
+        let nothing_new = self.second || core.backlog.is_empty();
+        if !resend && nothing_new {
             return Transmit::Idle;
         }
         let slot = self.next_slot(now);
@@ -249,7 +261,7 @@ impl Control for PacketPair {
             self.use_slot(1.0, now);
             return Transmit::Segment(s);
         }
-        if core.backlog.is_empty() {
+        if nothing_new {
             return Transmit::Idle;
         }
         self.send_new(core, now)

@@ -127,6 +127,9 @@ pub static PACKET_PAIR: Model = Model {
     source: "Keshav 1991, chapter 6; Keshav 1994",
     params: packet_timer_params!(window: 2, "60", "No more than this is outstanding, whatever the rate says, packets.";
         Param::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5", "Packets the bottleneck is to hold.", KESHAV),
+        Param::new("limit", Kind::Choice(&["packet", "pair"]), "packet",
+            "What the window limit holds back: each packet, so that the second of a pair may have to wait, or a pair that does not fit whole.",
+            "packet: 2.40 s and 1.00 s in tables 2 and 6 of Keshav 1991 are 4 and 5 packets outstanding"),
         Param::new("queue_est", Kind::Choice(&["outstanding", "rtt"]), "outstanding",
             "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the first.", KESHAV_LAW),
         Param::new("control_every", Kind::Choice(&["probe", "2rtt"]), "probe",
