@@ -31,12 +31,53 @@ def verdicts(bundle: dict) -> str:
             lines += ["| id | statement | outcome | measured | published, or what the rule asks | seeds |"]
             lines += ["|---|---|---|---|---|---|"]
         lines.append(_row(v))
+    lines += _cells([v for v in bundle["verdicts"] if v.get("grade")])
     why = [v for v in rows if v["explanation"]]
     if why:
         lines += ["", "## Why the others differ", ""]
         for v in why:
             lines += _wrapped(f"* **{v['id']}** {v['explanation']}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _cells(cells: list[dict]) -> list[str]:
+    """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
+    if not cells:
+        return []
+    grades = sorted({v["grade"] for v in cells})
+    lines = ["", "## Cells of the published tables", ""]
+    lines += [
+        *_wrapped(
+            "How many are within what they allow: class A is deterministic, B statistical, Q ruled by phase or by an "
+            "open choice and only compared."
+        ),
+        "",
+    ]
+    lines += [f"| table | {' | '.join(grades)} |", f"|---|{'---|' * len(grades)}"]
+    tables = list(dict.fromkeys(v["table"] for v in cells))
+    for name in [*tables, "all"]:
+        counts = []
+        for g in grades:
+            its = [v["outcome"] for v in cells if v["grade"] == g and name in (v["table"], "all")]
+            counts.append(f"{its.count(YES)} of {len(its)}" if its else "")
+        lines.append(f"| {name} | " + " | ".join(counts) + " |")
+    missed = [v for v in cells if v["gate"] and v["outcome"] == NO]
+    if missed:
+        lines += ["", "Outside, measured for published:", ""]
+    for why in dict.fromkeys(v["explanation"] for v in missed):
+        rows: dict[str, dict[str, list[str]]] = {}
+        for v in (v for v in missed if v["explanation"] == why):
+            pair, what = v["sentence"].split(", ", 1)
+            metric, _, source = what.partition(" of source ")
+            values = rows.setdefault(f"{v['table']}, {pair}", {}).setdefault(metric, [])
+            number, unit = v["published"].rsplit(" ", 1)
+            values.append(f"{source} {v['measured'].removesuffix(' ' + unit)} for {number} {unit}")
+        told = [
+            f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
+            for row, by in rows.items()
+        ]
+        lines += _wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
+    return lines
 
 
 def _row(v: dict) -> str:
