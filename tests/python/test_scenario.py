@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 
 import pytest
@@ -113,3 +114,13 @@ def test_a_number_of_flows_may_be_numpy_s_and_what_is_none_is_refused_as_in_a_fi
     assert repr(tb.dumbbell(flows=3).record(link="bottleneck", probes=["queue"])) == (
         "<Network dumbbell: flows bulk; record bottleneck>"
     )
+
+
+def test_a_flow_that_delivers_nothing_leaves_its_group_a_delay() -> None:
+    net = tb.dumbbell(flows={"few": {"count": 3, "start": ["0s", "1990ms"]}}, rtt="40ms").set(duration="2s")
+    result = net.run()
+    delays, received = result.flows["delay_mean_s"], result.flows["received_packets"]
+    assert received[1] == 0 and math.isnan(delays[1])
+    ends = [0, 2]
+    mean = sum(delays[i] * received[i] for i in ends) / sum(received[i] for i in ends)
+    assert result.groups["delay_mean_s"][0] == pytest.approx(mean)

@@ -342,9 +342,11 @@ impl Outcome {
             let g = &mut by_group[f.group as usize];
             g.goodput.push(goodput);
             g.wire.push(wire);
-            g.delay_sum +=
-                f.stats.delay.mean() * f.stats.delay.count() as f64 * f64::from(u8::from(f.stats.delay.count() > 0));
-            g.delay_count += f.stats.delay.count();
+            // The mean of nothing is not a number, and times nothing it is none either.
+            if f.stats.delay.count() > 0 {
+                g.delay_sum += f.stats.delay.mean() * f.stats.delay.count() as f64;
+                g.delay_count += f.stats.delay.count();
+            }
             g.bursts.merge(bursts);
             if active.is_finite() {
                 g.active.push(active);
