@@ -69,9 +69,28 @@ pub fn first_instant(i: &Instants) -> Option<Time> {
     }
 }
 
-/// A flow that stops before it starts is a mistake, where that can be seen.
+/// The latest instant a flow may take, if there is one.
+fn last_instant(i: &Instants) -> Option<Time> {
+    match i {
+        Instants::Listed(list) => list.iter().copied().max(),
+        Instants::Uniform { to, .. } => Some(*to),
+        Instants::Poisson { .. } | Instants::After(_) => None,
+    }
+}
+
+/// A flow that stops before it starts is a mistake, where that can be seen; where it is drawn, perhaps one.
 pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, start: &Instants, stop: &Instants) {
     let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
+        if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))
+            && first < last
+        {
+            let (first, last) = (Duration(first.0), Duration(last.0));
+            r.warnings.push(format!(
+                "{}: a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
+                 nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one",
+                filled.path
+            ));
+        }
         return;
     };
     let flows = (filled.settings.count("count") as usize).min(start.len().max(stop.len()));

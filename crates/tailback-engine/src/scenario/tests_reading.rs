@@ -383,6 +383,23 @@ fn flows_that_fair_queueing_takes_for_one_are_a_warning() {
 }
 
 #[test]
+fn a_start_that_may_be_drawn_after_the_stop_is_a_warning() {
+    let warnings = |start: &str, stop: &str| {
+        let ends = format!("start = {start}\nstop = {stop}\nrtt =");
+        load(&GOOD.replace("rtt =", &ends)).warnings
+    };
+    let drawn = "{ kind = \"uniform\", to = \"2s\" }";
+    let w = warnings(drawn, "[\"5s\", \"1s\"]");
+    assert!(
+        w.len() == 1 && w[0].starts_with("flows.web: ") && w[0].contains("2s") && w[0].contains("1s"),
+        "{w:?}"
+    );
+    assert!(warnings("\"1s\"", drawn)[0].contains("sends nothing"));
+    assert!(warnings(drawn, "\"2s\"").is_empty());
+    assert!(warnings(drawn, "{ kind = \"after\", delay = \"1s\" }").is_empty());
+}
+
+#[test]
 fn a_setpoint_above_the_window_is_a_warning() {
     let warnings = |values: &str| {
         let text = format!(
