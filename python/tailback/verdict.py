@@ -318,9 +318,12 @@ class Judge:
         if math.isnan(e.mean):
             return Check(what, place, "no value", _required(c, m), OPEN, seeds=e.n)
         unit = "" if over or "class_over" in c else m.unit
-        shown = _show(e, m if unit else MEASURES["sd"]) + (f" {unit}" if unit not in ("1", "") else "")
+        writer = m if unit else MEASURES["sd"]
+        shown = _show(e, writer) + (f" {unit}" if unit not in ("1", "") else "")
         if other is None:
             yes, close = _against_limits(c, e)
+            text = writer.show(e.mean)
+            shown = _telling(c, e.mean, text) + shown.removeprefix(text)
             remark = "close: the interval reaches over the limit" if close else ""
             return Check(
                 what, place, f"{name} {shown}", _required(c, m), YES if yes else NO, e.mean, e.half, e.n, remark
@@ -399,6 +402,18 @@ def _against_limits(c: dict, e: Estimate) -> tuple[bool, bool]:
     reach = 0.0 if math.isnan(e.half) else e.half
     close = any(math.isfinite(x) and abs(e.mean - x) < reach for x in (lo, hi))
     return yes, close
+
+
+def _telling(c: dict, mean: float, text: str) -> str:
+    """The mean with as many digits as it takes to see on which side of the limits it is."""
+    if not math.isfinite(mean) or "e" in text:
+        return text
+    yes, _ = _against_limits(c, Estimate(mean, math.nan, 1))
+    decimals = len(text.partition(".")[2])
+    while decimals < 9 and _against_limits(c, Estimate(float(text), math.nan, 1))[0] != yes:
+        decimals += 1
+        text = f"{mean:.{decimals}f}"
+    return text
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> Estimate:

@@ -330,6 +330,12 @@ def test_limits_judge_the_mean_and_say_when_it_is_close():
     assert judged(published, {"red": [0.111] * 3}).outcome == "not reproduced"
 
 
+def test_a_mean_has_the_digits_that_tell_on_which_side_of_its_limit_it_is():
+    v = judged({"of": "red", "above": 0.1667}, {"red": [0.16666, 0.16666]})
+    assert v.outcome == "not reproduced" and "RED 0.16666" in v.measured, v.measured
+    assert "RED 0.167" in judged({"of": "red", "above": 0.16}, {"red": [0.16666, 0.16666]}).measured
+
+
 def test_what_was_not_run_is_not_testable_and_does_not_pass_for_a_yes():
     assert judged({"of": "red", "above": "blue"}, {"red": [0.1, 0.1]}).outcome == "not testable"
     v = judged({"order": ["droptail", "red", "blue"]}, {"droptail": [0.2, 0.21], "red": [0.1, 0.11]})
