@@ -82,6 +82,8 @@ class Runs:
     axes: tuple[Axis, ...]
     cases: tuple[Case, ...]
     set: tuple[str, ...]
+    #: Before these, in quick only: a shorter run.
+    quick_set: tuple[str, ...]
     seeds: dict[str, int]
     fair_share_bps: float
     link: str
@@ -107,7 +109,7 @@ class Runs:
                 named = {a.name: given[a.name] for a in self.axes}
                 if chosen is not None and not any(matches(named, w) for w in chosen):
                     continue
-                overrides = list(self.set)
+                overrides = [*(self.quick_set if mode == "quick" else ()), *self.set]
                 for a in self.axes:
                     # The values of a case stand in the case, but a discipline is one wherever it is named.
                     if a in free or a.disciplines:
@@ -302,7 +304,7 @@ def _read(path: Path, optional: bool = False) -> dict:
         raise StudyError(f"{path}: {e}") from e
 
 
-_RUNS = {"scenario", "compute", "axis", "case", "set", "seeds", "fair_share", "link", "options", "cost_s"}
+_RUNS = {"scenario", "compute", "axis", "case", "set", "quick_set", "seeds", "fair_share", "link", "options", "cost_s"}
 _AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "pairs", "roles", "with", *MODES}
 _EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not", "variants"}
 
@@ -358,6 +360,7 @@ def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, p
         axes=tuple(axes),
         cases=tuple(cases),
         set=tuple(table.get("set", [])),
+        quick_set=tuple(table.get("quick_set", [])),
         seeds=dict(table.get("seeds", {"quick": 3, "full": 5})),
         fair_share_bps=_rate(table.get("fair_share", "1bps")),
         link=table.get("link", "bottleneck"),
