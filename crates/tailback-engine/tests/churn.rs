@@ -4,9 +4,9 @@ mod common;
 use common::*;
 use std::rc::Rc;
 use tailback_base::{KeyField, Packet, Size, Time};
-use tailback_engine::network::Network;
+use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
-use tailback_engine::traffic::{Pattern, Sizes, Source};
+use tailback_engine::traffic::source::{Pattern, Sizes, Source};
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 

@@ -3,10 +3,10 @@
 mod common;
 use common::*;
 use tailback_base::{BitRate, Duration, Ecn, Size, Time};
-use tailback_engine::app::{AppInput, Application};
-use tailback_engine::network::{Built, Network, Transport};
+use tailback_engine::build::network::{Built, Network, Transport};
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::spec::{Harm, Impairment};
+use tailback_engine::traffic::application::{AppInput, Application};
 use tailback_transport::Amount;
 
 /// A flow over 100 Mb/s and 10 ms with these impairments before the queue.

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicIsize, Ordering};
 mod common;
 use common::*;
 use tailback_base::{BitRate, Size, Time};
-use tailback_engine::app::{AppInput, Application, Net, NodeId, Side, TransportId};
-use tailback_engine::network::{Built, Network};
+use tailback_engine::build::network::{Built, Network};
 use tailback_engine::spec::{Harm, Impairment};
+use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransportId};
 use tailback_transport::{Amount, AppEvent};
 
 struct Counting;

@@ -3,8 +3,8 @@
 mod common;
 use common::*;
 use tailback_base::{Size, Time};
-use tailback_engine::app::AppInput;
-use tailback_engine::network::{Direction, Network, Transport};
+use tailback_engine::build::network::{Direction, Network, Transport};
+use tailback_engine::traffic::application::AppInput;
 use tailback_transport::Amount;
 
 /// Two groups with access links of their own: rates and round trips are taken in turn, and found again in the results.

@@ -1,11 +1,11 @@
 //! The tables of one run.
 
-use crate::bursts::BurstStats;
-use crate::flow::{Flow, Snapshot, since};
-use crate::histogram::Histogram;
-use crate::record::{Fate, Recorder};
+use crate::measure::histogram::Histogram;
+use crate::measure::recorder::{Fate, Recorder};
 use crate::results::table::{Cell, ColumnDef, Table};
+use crate::sim::flow::{Flow, Snapshot, since};
 use crate::sim::{EngineCounters, Sim};
+use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
 use tailback_base::Time;
 use tailback_queue::{DropReason, MarkReason, Place};

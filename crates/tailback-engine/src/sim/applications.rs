@@ -1,11 +1,11 @@
 //! Applications: news for them, and what they may do.
 
 use super::Sim;
-use crate::app::{AppInput, Net, NodeId, Side, TransportId};
 use crate::event::EventKind;
-use crate::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
 use crate::packet::{Keys, SimPacket, WirePacket};
 use crate::port::Queue;
+use crate::sim::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
+use crate::traffic::application::{AppInput, Net, NodeId, Side, TransportId};
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 

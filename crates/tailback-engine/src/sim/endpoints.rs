@@ -1,10 +1,10 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
 use super::{Retired, Sim};
-use crate::app::{AppInput, Side};
 use crate::event::EventKind;
-use crate::flow::{Carrier, FlowStats, NO_APP, NO_FOLLOWER};
 use crate::packet::WirePacket;
+use crate::sim::flow::{Carrier, FlowStats, NO_APP, NO_FOLLOWER};
+use crate::traffic::application::{AppInput, Side};
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
 

@@ -2,11 +2,11 @@
 
 use super::Sim;
 use crate::event::EventKind;
-use crate::flow::{Carrier, Flow};
+use crate::measure::recorder::{Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::{Explicit, NO_EDGE, Port, PortStats, Queue};
-use crate::prefetch::prefetch;
-use crate::record::{Fate, LogRow, Recorder, Source};
+use crate::sim::flow::{Carrier, Flow};
+use crate::sim::prefetch::prefetch;
 use tailback_base::{Duration, Ecn, Packet, Request, Time};
 use tailback_queue::{DropReason, Line, MarkReason, Out, Place, ProbeId, Service};
 

@@ -7,15 +7,17 @@
 mod applications;
 mod edges;
 mod endpoints;
+pub mod flow;
 mod links;
+mod prefetch;
 mod recording;
 
-use crate::app::{AppInput, Application, Ends};
 use crate::event::{EventKind, EventList};
-use crate::flow::{Flow, Route, Snapshot};
+use crate::measure::recorder::Recorder;
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::Port;
-use crate::record::Recorder;
+use crate::sim::flow::{Flow, Route, Snapshot};
+use crate::traffic::application::{AppInput, Application, Ends};
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage};
@@ -108,7 +110,7 @@ pub struct Sim {
     pub(crate) recorder: Option<Box<Recorder>>,
     pub(crate) counters: EngineCounters,
     pub(crate) transports: Vec<TransportMaker>,
-    pub(crate) router: crate::route::Router,
+    pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
     pub(crate) retired: Vec<Retired>,
     /// News for applications, delivered when the call that caused it is over.
@@ -121,7 +123,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    pub(crate) fn new(router: crate::route::Router) -> Sim {
+    pub(crate) fn new(router: crate::build::route::Router) -> Sim {
         Sim {
             now: Time::ZERO,
             events: EventList::new(),

@@ -2,9 +2,9 @@
 
 use super::{Sim, Tick};
 use crate::event::EventKind;
-use crate::flow::Carrier;
+use crate::measure::recorder::Source;
 use crate::port::Queue;
-use crate::record::Source;
+use crate::sim::flow::Carrier;
 use tailback_queue::ProbeId;
 
 impl Sim {
@@ -139,7 +139,7 @@ impl Sim {
     fn end_interval(&mut self) {
         let now = self.now;
         if self.intervals.last().is_none_or(|(t, _)| *t < now) {
-            let row = |f: &mut crate::flow::Flow| {
+            let row = |f: &mut crate::sim::flow::Flow| {
                 let mut row = f.snapshot(now);
                 if let Some(meter) = &mut f.stats.settling {
                     row.settled = meter.close(now);

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Time};
-use tailback_engine::app::{AppInput, Application, Ends, Net, Side};
-use tailback_engine::network::{Built, Direction, Network, QueueChoice, Transport};
+use tailback_engine::build::network::{Built, Direction, Network, QueueChoice, Transport};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::{Frame, Outcome};
 use tailback_engine::results::table::{Data, Table};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
+use tailback_engine::traffic::application::{AppInput, Application, Ends, Net, Side};
 use tailback_queue::QueueDiscipline;
 use tailback_transport::{Amount, tcp};
 

@@ -6,7 +6,7 @@
 use crate::common::*;
 use tailback_base::{BitRate, Dscp, Duration, FlowId, Packet, Size, Time};
 use tailback_conditioner::{Conditioner, EdgeOut};
-use tailback_engine::network::{Network, Transport};
+use tailback_engine::build::network::{Network, Transport};
 use tailback_engine::packet::SimPacket;
 use tailback_transport::Amount;
 

@@ -4,17 +4,17 @@
 //! their names ("s2" before "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named
 //! after the thing that draws.
 
-use crate::app::{Application, Ends, NodeId, TransportId};
+use crate::build::route::{Arc, Router};
 use crate::event::EventKind;
-use crate::flow::{Carrier, Flow, FlowStats, NO_APP, NO_FOLLOWER};
 use crate::impair::Impairments;
+use crate::measure::convergence::Settling;
+use crate::measure::recorder::Recorder;
 use crate::packet::{Keys, SimPacket};
 use crate::port::{Explicit, Fused, Port, Queue};
-use crate::record::Recorder;
-use crate::route::{Arc, Router};
-use crate::settling::Settling;
+use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP, NO_FOLLOWER};
 use crate::sim::{AppSlot, EdgeSlot, Sim, Tick};
 use crate::spec::Impairment;
+use crate::traffic::application::{Application, Ends, NodeId, TransportId};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -282,7 +282,7 @@ impl Network {
         ));
     }
 
-    /// Register a way to make connections, for [`crate::app::Net::open`].
+    /// Register a way to make connections, for [`crate::traffic::application::Net::open`].
     pub fn transport(&mut self, make: impl Fn() -> Ends + 'static) -> TransportId {
         self.transports.push(Rc::new(make));
         TransportId((self.transports.len() - 1) as u32)

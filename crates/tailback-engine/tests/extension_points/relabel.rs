@@ -5,9 +5,9 @@
 use crate::common::*;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Settings, Stream, Time};
-use tailback_engine::app::{AppInput, Application, Net};
-use tailback_engine::network::Network;
+use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
+use tailback_engine::traffic::application::{AppInput, Application, Net};
 use tailback_queue::registry::{self, Place};
 use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 

@@ -9,7 +9,7 @@
 //! State: whether a burst is under way and since when. A burst costs one wake; the pauses are drawn from the flow's own
 //! stream, so that a change of discipline leaves the lengths of the pauses, though not their instants, as they were.
 
-use crate::app::{AppInput, Application, Net, Side};
+use crate::traffic::application::{AppInput, Application, Net, Side};
 use tailback_base::{Duration, Time};
 use tailback_transport::{Amount, AppEvent};
 

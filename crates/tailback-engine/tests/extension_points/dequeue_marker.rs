@@ -6,8 +6,8 @@
 use crate::common::*;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, Ecn, Packet, Time};
-use tailback_engine::app::AppInput;
-use tailback_engine::network::{Network, Transport};
+use tailback_engine::build::network::{Network, Transport};
+use tailback_engine::traffic::application::AppInput;
 use tailback_queue::testing::{Log as Reports, TestPacket};
 use tailback_queue::{Backlog, DropReason, Line, MarkReason, Out, Place, QueueDiscipline, Service};
 

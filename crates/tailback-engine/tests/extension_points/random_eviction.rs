@@ -5,7 +5,7 @@
 
 use crate::common::*;
 use tailback_base::{Packet, Size, Stream, Time};
-use tailback_engine::network::Network;
+use tailback_engine::build::network::Network;
 use tailback_queue::admission::{Admission, Admitted, Decision, Waiting};
 use tailback_queue::multiqueue::Port;
 use tailback_queue::multiqueue::drr::Drr;

@@ -4,7 +4,7 @@
 //! over datagrams it sends packets, whose sizes come from [`Sizes`]. Rates count bytes on the wire. All random choices
 //! come from the flow's own stream, so that a change of discipline leaves arrivals as they were.
 
-use crate::app::{AppInput, Application, Net, Side};
+use crate::traffic::application::{AppInput, Application, Net, Side};
 use tailback_base::{BitRate, Duration, Settings, Stream, Time, Value};
 use tailback_transport::Amount;
 

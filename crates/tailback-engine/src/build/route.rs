@@ -4,9 +4,9 @@
 //! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
 //! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
 
-use crate::app::NodeId;
-use crate::flow::Route;
 use crate::packet::MAX_HOPS;
+use crate::sim::flow::Route;
+use crate::traffic::application::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use tailback_base::Duration;

@@ -1,10 +1,10 @@
 //! A flow: its ends, its way through the network, and what is counted of it.
 
-use crate::app::Ends;
-use crate::bursts::BurstStats;
-use crate::histogram::Histogram;
+use crate::measure::convergence::{Settled, Settling, UNMEASURED};
+use crate::measure::histogram::Histogram;
 use crate::packet::Keys;
-use crate::settling::{Settled, Settling, UNMEASURED};
+use crate::traffic::application::Ends;
+use crate::traffic::bursts::BurstStats;
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::SenderReport;
 

@@ -1,4 +1,4 @@
-//! The wall tests: toys of 50 lines at most, one for each thing a user of the traits may want to do, run in the
+//! Extension points: toys of 50 lines at most, one for each thing a user of the traits may want to do, run in the
 //! simulator. They are the examples of the traits as well: read the one nearest to what you have in mind.
 //!
 //! | file | what a user writes |

@@ -10,10 +10,12 @@
 //!
 //! Cost: fused, one event a packet-hop; explicit, two.
 
-use crate::histogram::Histogram;
+pub mod ring;
+
 use crate::impair::Impairments;
+use crate::measure::histogram::Histogram;
 use crate::packet::{SimPacket, WirePacket};
-use crate::ring::Ring;
+use crate::port::ring::Ring;
 use tailback_base::{BitRate, Duration, Size, Time};
 use tailback_queue::{DropReason, MarkReason, OnWire, Place, QueueDiscipline};
 

@@ -7,7 +7,7 @@
 use crate::common::*;
 use tailback_base::{Dscp, Packet, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut};
-use tailback_engine::network::{Network, Transport};
+use tailback_engine::build::network::{Network, Transport};
 use tailback_engine::packet::SimPacket;
 use tailback_transport::Amount;
 

@@ -5,7 +5,7 @@
 
 use crate::common::*;
 use tailback_base::{BitRate, Duration, Ecn, Time};
-use tailback_engine::network::{Direction, Network, Transport};
+use tailback_engine::build::network::{Direction, Network, Transport};
 use tailback_transport::{Amount, AppEvents, Endpoint, Flags, Segment, Transmit};
 
 /// Sends a pair every `period`; keeps (time of the second ACK, rate in bit/s).

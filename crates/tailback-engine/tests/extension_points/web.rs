@@ -9,8 +9,8 @@
 use crate::common::*;
 use std::collections::HashMap;
 use tailback_base::{FlowId, Time};
-use tailback_engine::app::{AppInput, Application, Net, NodeId, Side, TransportId};
-use tailback_engine::network::{Built, Network};
+use tailback_engine::build::network::{Built, Network};
+use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransportId};
 use tailback_transport::{Amount, AppEvent};
 
 const REQUEST: u64 = 300;

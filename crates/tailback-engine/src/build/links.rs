@@ -1,0 +1,58 @@
+//! The links of a scenario: a direction's line, queue and impairments.
+
+use super::network::{Direction, Network, QueueChoice};
+use crate::run::Hooks;
+use crate::spec::{DirectionSpec, Sampling, Spec, Target};
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Stream};
+use tailback_queue::registry;
+
+/// Put both directions of every link into the network.
+pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> Result<(), Refusal> {
+    let watched: Vec<&Target> = spec
+        .record
+        .iter()
+        .filter(|r| r.when == Sampling::OnChange)
+        .map(|r| &r.what)
+        .collect();
+    for l in &spec.links {
+        let (from, to) = (net.node(&l.from), net.node(&l.to));
+        let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
+            let name = if reverse {
+                format!("{}.reverse", l.name)
+            } else {
+                l.name.clone()
+            };
+            let observed = watched.iter().any(|t| {
+                **t == Target::Link {
+                    name: l.name.clone(),
+                    reverse,
+                }
+            });
+            let queue = match (hooks.queues.get(&name), registry::fused_limit(&d.queue)) {
+                (Some(make), _) => QueueChoice::Discipline(make(place(d.rate, seed, &name))),
+                // Departures of a fused queue are not events, so a queue watched at every change is simulated.
+                (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
+                _ => QueueChoice::Discipline(registry::build(&d.queue, place(d.rate, seed, &name))?),
+            };
+            let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
+            Ok(Direction {
+                rate: d.rate,
+                delay: d.delay,
+                queue,
+                impairments,
+                rate_changes,
+                quantiles: true,
+            })
+        };
+        let (forward, reverse) = (direction(&l.forward, false)?, direction(&l.reverse, true)?);
+        net.link(&l.name, from, to, forward, reverse);
+    }
+    Ok(())
+}
+
+/// What a discipline may know of the port it is built for.
+fn place(rate: BitRate, seed: u64, port: &str) -> registry::Place {
+    let stream = Stream::new(seed, &format!("link.{port}.queue"));
+    registry::Place { stream, rate }
+}

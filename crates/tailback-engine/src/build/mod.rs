@@ -1,0 +1,61 @@
+//! From a scenario to a network: links, flows and recordings, each thing found by its name.
+//!
+//! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
+
+mod flows;
+mod instants;
+mod links;
+pub mod network;
+mod recordings;
+pub mod route;
+
+use crate::packet::MAX_TIME;
+use crate::run::Hooks;
+use crate::spec::Spec;
+use network::{Built, Network};
+use tailback_base::Time;
+use tailback_base::quantity::Refusal;
+
+/// A network ready to run.
+pub struct Prepared {
+    pub built: Built,
+    /// Ports of the declared links, in order of their names.
+    pub reported: Vec<u32>,
+    /// Start of the measured time.
+    pub from: Time,
+}
+
+/// Build the network a spec describes.
+///
+/// # Errors
+/// See [`crate::run::run`].
+pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusal> {
+    if spec.duration.0 > MAX_TIME.0 {
+        return Err(Refusal::new(
+            format!("a run of {} is too long", spec.duration),
+            "give at most 78h",
+        ));
+    }
+    let mut net = Network::new(seed);
+    links::add(&mut net, spec, seed, hooks)?;
+    for g in &spec.flows {
+        flows::add_group(&mut net, g, seed, Time::ZERO + spec.duration)?;
+    }
+    let mut built = net.build()?;
+    let reported: Vec<u32> = (0..built.port_names.len() as u32)
+        .filter(|p| {
+            let name = &built.port_names[*p as usize];
+            let base = name.strip_suffix(".reverse").unwrap_or(name);
+            spec.links.iter().any(|l| l.name == base)
+        })
+        .collect();
+    let from = Time::ZERO + spec.warmup;
+    if spec.warmup.0 > 0 {
+        built.warm_up(from);
+    }
+    if let Some(period) = spec.interval {
+        built.intervals(period, from + period);
+    }
+    recordings::declare(spec, &mut built)?;
+    Ok(Prepared { built, reported, from })
+}
