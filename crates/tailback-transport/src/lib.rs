@@ -5,8 +5,9 @@
 
 pub mod datagram;
 pub mod endpoint;
+pub mod keshav;
 pub mod path;
-pub mod real;
+
 pub mod registry;
 pub mod segment;
 pub mod tcp;

@@ -4,7 +4,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::path::Path;
-use crate::{real, tcp};
+use crate::{keshav, tcp};
 use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings, Stream};
@@ -12,10 +12,10 @@ use tailback_base::{Model, Settings, Stream};
 /// Every connection model, in the order the reference shows them.
 pub static MODELS: &[&Model] = &[
     &tcp::MODEL,
-    &real::params::GENERIC,
-    &real::params::JACOBSON_KARELS,
-    &real::params::DECBIT,
-    &real::params::PACKET_PAIR,
+    &keshav::params::GENERIC,
+    &keshav::params::JACOBSON_KARELS,
+    &keshav::params::DECBIT,
+    &keshav::params::PACKET_PAIR,
 ];
 
 /// Whether a transport of this name is a connection.
@@ -27,7 +27,7 @@ pub fn is_connection(name: &str) -> bool {
 #[derive(Clone, Debug)]
 pub enum Connection {
     Tcp(Arc<tcp::Config>),
-    Real(Arc<real::Config>),
+    Keshav(Arc<keshav::Config>),
 }
 
 impl Connection {
@@ -37,7 +37,7 @@ impl Connection {
         Ok(if settings.model.name == tcp::MODEL.name {
             Connection::Tcp(Arc::new(tcp::Config::resolve(settings, &[])?))
         } else {
-            Connection::Real(Arc::new(real::Config::resolve(settings)?))
+            Connection::Keshav(Arc::new(keshav::Config::resolve(settings)?))
         })
     }
 
@@ -45,7 +45,7 @@ impl Connection {
     pub fn segment_bytes(&self) -> u32 {
         match self {
             Connection::Tcp(c) => c.payload,
-            Connection::Real(c) => c.packet.saturating_sub(c.header).max(1),
+            Connection::Keshav(c) => c.packet.saturating_sub(c.header).max(1),
         }
     }
 
@@ -57,7 +57,7 @@ impl Connection {
                 let (sender, receiver) = tcp::draw_pair(c, rng);
                 [Box::new(sender), Box::new(receiver)]
             }
-            Connection::Real(c) => real::new_pair(c, &path()),
+            Connection::Keshav(c) => keshav::new_pair(c, &path()),
         }
     }
 }

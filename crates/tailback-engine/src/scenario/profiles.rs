@@ -24,7 +24,7 @@ impl<'d> Profiles<'d> {
         let mut profiles = Profiles::default();
         for entry in entries {
             let path = join("profile", &entry.key);
-            if tcp::profile::BUILT_IN.iter().any(|b| b.name == entry.key) {
+            if tcp::profiles::BUILT_IN.iter().any(|b| b.name == entry.key) {
                 let problem = format!("\"{}\" is a built-in profile", entry.key);
                 let remedy = "give yours another name; profile = \"NAME\" in it says what it builds on";
                 r.complain(Problem::new("duplicate", entry.key_at.clone(), &path, problem, remedy).value(&entry.key));
@@ -74,13 +74,13 @@ impl<'d> Profiles<'d> {
             }
             name = profile.text("profile").to_string();
         }
-        if !tcp::profile::BUILT_IN.iter().any(|b| b.name == name) {
+        if !tcp::profiles::BUILT_IN.iter().any(|b| b.name == name) {
             if !self.broken {
                 let names: Vec<&str> = self
                     .list
                     .iter()
                     .map(|(n, ..)| *n)
-                    .chain(tcp::profile::BUILT_IN.iter().map(|b| b.name))
+                    .chain(tcp::profiles::BUILT_IN.iter().map(|b| b.name))
                     .collect();
                 let (near, remedy) = among(&name, names.into_iter(), "profiles");
                 let problem = format!("there is no tcp profile \"{}\"", super::error::shorten(&name, 60));

@@ -5,7 +5,7 @@
 
 use super::congestion;
 use super::params::MODEL;
-use super::profile::{BUILT_IN, Profile};
+use super::profiles::{BUILT_IN, Profile};
 use tailback_base::model::{Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size};

@@ -3,13 +3,12 @@
 //! A connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]. The sender is made of parts that do not
 //! know each other's insides:
 //!
-//! * `core`: sequence space, retransmission timer, ECN window, writing of segments;
-//! * `rto`: round-trip estimation and backoff;
-//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice);
-//! * `scoreboard`: what SACK has reported;
-//! * `rate`: delivery-rate samples, for controllers that ask;
-//! * [`congestion`]: how much may be outstanding, behind the trait [`CongestionControl`];
-//! * `params`, `config`, `profile`: every parameter once, as data, and named sets of their values.
+//! * [`sender`], [`receiver`], `reassembly`: the two ends, and what the second holds out of order;
+//! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
+//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice), and the
+//!   scoreboard of what SACK has reported;
+//! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
+//! * `params`, `config`, `profiles`: every parameter once, as data, and named sets of their values.
 //!
 //! Not modelled: FIN (an application's `close` ends the connection when all is acknowledged), data from receiver to
 //! sender, urgent data, checksums, a receive buffer that fills (the advertised window is constant, so there are no window
@@ -17,15 +16,14 @@
 
 pub mod config;
 pub mod congestion;
-mod core;
 pub mod params;
-pub mod profile;
-mod rate;
+pub mod profiles;
+mod state;
+
 mod reassembly;
 pub mod receiver;
 mod recovery;
-mod rto;
-mod scoreboard;
+
 pub mod sender;
 #[cfg(test)]
 mod testing;
@@ -33,7 +31,7 @@ mod testing;
 pub use config::Config;
 pub use congestion::CongestionControl;
 pub use params::MODEL;
-pub use profile::Profile;
+pub use profiles::Profile;
 pub use receiver::Receiver;
 pub use sender::Sender;
 

@@ -82,7 +82,7 @@ fn find(held: &[(u64, u64)], p: u64) -> Option<(u64, u64)> {
 }
 
 /// Add `[from, to)` to sorted, disjoint intervals; the number of bytes that were not there.
-pub(super) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
+pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
     // Usually the top interval grows or one is put above it.
     match held.last_mut() {
         None => {

@@ -8,17 +8,17 @@
 //!        `---- write, `syn` off -------> Open
 //! ```
 //!
-//! The sender is three parts: [`Core`] (sequence space, timer, ECN window), [`Recovery`] (what is lost, what goes next)
-//! and the congestion controller inside the core (how much). This file is the connection around them and the
+//! The sender is three parts: [`ControlBlock`] (sequence space, timer, ECN window), [`Recovery`] (what is lost, what goes next)
+//! and the congestion controller inside the block (how much). This file is the connection around them and the
 //! [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions and allocates nothing while
 //! nothing is lost.
 //!
 //! What limits the sender (network, window cap, application) is noted when it changes, at the end of a burst.
 
 use super::config::{Config, EcnMode};
-use super::core::{Core, FIRST};
 use super::params::PROBES;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
+use super::state::{ControlBlock, FIRST};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
 use crate::segment::{Flags, Segment};
 use std::sync::Arc;
@@ -48,7 +48,7 @@ enum Limit {
 
 /// The sending end of a one-way connection.
 pub struct Sender {
-    core: Core,
+    block: ControlBlock,
     recovery: Recovery,
     state: State,
     limit: Limit,
@@ -69,7 +69,7 @@ impl Sender {
     pub fn new(cfg: Arc<Config>) -> Sender {
         Sender {
             recovery: Recovery::new(&cfg),
-            core: Core::new(cfg),
+            block: ControlBlock::new(cfg),
             state: State::Idle,
             limit: Limit::NotStarted,
             limit_since: Time::ZERO,
@@ -85,23 +85,23 @@ impl Sender {
     /// Where the ticks of this sender's clock lie, see `clock_phase`.
     #[must_use]
     pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
-        self.core.rto.set_phase(phase);
+        self.block.rto.set_phase(phase);
         self
     }
 
     /// Congestion window, bytes, without fast-recovery inflation.
     pub fn cwnd(&self) -> f64 {
-        self.core.cc.cwnd()
+        self.block.cc.cwnd()
     }
 
     /// Slow-start threshold, bytes.
     pub fn ssthresh(&self) -> f64 {
-        self.core.cc.ssthresh()
+        self.block.cc.ssthresh()
     }
 
     /// Outstanding, bytes.
     pub fn outstanding(&self) -> u64 {
-        self.core.max_sent - self.core.una
+        self.block.max_sent - self.block.una
     }
 
     /// ACKs ignored because they fit nothing (edge case 1).
@@ -117,7 +117,7 @@ impl Sender {
     fn open(&mut self, now: Time) {
         if self.state == State::Idle {
             self.limit_since = now;
-            if self.core.cfg.syn {
+            if self.block.cfg.syn {
                 self.state = State::Syn { tries: 0, due: true };
             } else {
                 self.state = State::Open;
@@ -127,7 +127,7 @@ impl Sender {
     }
 
     fn all_acknowledged(&self) -> bool {
-        self.core.una >= self.core.end
+        self.block.una >= self.block.end
     }
 
     /// Tell the application what has come about.
@@ -141,9 +141,9 @@ impl Sender {
             up.event(AppEvent::Connected);
         }
         if self.all_acknowledged() {
-            if self.told != Some(self.core.end) {
-                self.told = Some(self.core.end);
-                self.core.empty_since = now;
+            if self.told != Some(self.block.end) {
+                self.told = Some(self.block.end);
+                self.block.empty_since = now;
                 up.event(AppEvent::AllAcknowledged);
             }
             if self.closing {
@@ -154,38 +154,38 @@ impl Sender {
 
     fn finish(&mut self, up: &mut dyn AppEvents) {
         self.state = State::Closed;
-        self.core.deadline = Time::NEVER;
+        self.block.deadline = Time::NEVER;
         up.event(AppEvent::Closed);
     }
 
     /// The SYN's answer.
     fn on_syn_ack(&mut self, s: &Segment, now: Time) {
         let State::Syn { tries, .. } = self.state else { return };
-        if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.core.max_sent != FIRST {
+        if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.block.max_sent != FIRST {
             self.ignored += 1;
             return;
         }
         // RFC 3168 section 6.1.1: ECN is agreed on by a SYN-ACK with ECE and without CWR.
         let ecn_setup = s.flags.has(Flags::ECE) && !s.flags.has(Flags::CWR);
-        self.core.ecn = self.core.cfg.ecn != EcnMode::Off && ecn_setup;
+        self.block.ecn = self.block.cfg.ecn != EcnMode::Off && ecn_setup;
         let echoed = self.take_timestamps(s);
-        self.core.advance(FIRST, echoed, false, now);
-        self.core.established(tries > 1);
-        self.core.after_timeout = false;
-        self.core.timer_after_ack(now);
-        self.core.refresh();
+        self.block.advance(FIRST, echoed, false, now);
+        self.block.established(tries > 1);
+        self.block.after_timeout = false;
+        self.block.timer_after_ack(now);
+        self.block.refresh();
         self.state = State::Open;
     }
 
     /// Remember the other side's time stamp; the echo of ours, if any.
     fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
-        let (value, echo) = s.timestamps.filter(|_| self.core.cfg.timestamps)?;
-        self.core.ts_echo = value;
+        let (value, echo) = s.timestamps.filter(|_| self.block.cfg.timestamps)?;
+        self.block.ts_echo = value;
         Some(echo)
     }
 
     fn on_ack(&mut self, s: &Segment, now: Time) {
-        let c = &mut self.core;
+        let c = &mut self.block;
         if s.ack > c.max_sent || s.ack < c.una || (s.ack == c.una && s.ack == c.max_sent) {
             self.ignored += u64::from(s.ack != c.una);
             return;
@@ -196,7 +196,7 @@ impl Sender {
         }
         if s.ack > c.una {
             let echoed = self.take_timestamps(s);
-            let c = &mut self.core;
+            let c = &mut self.block;
             let a = c.advance(s.ack, echoed, echo, now);
             self.recovery.on_ack(c, &a, &s.sack);
             if c.una >= c.recover {
@@ -218,9 +218,9 @@ impl Sender {
 
     /// A new event: so many segments may answer it.
     fn allow_burst(&mut self) {
-        self.core.refresh();
-        let cfg = &self.core.cfg;
-        self.core.burst = if self.recovery.in_recovery() {
+        self.block.refresh();
+        let cfg = &self.block.cfg;
+        self.block.burst = if self.recovery.in_recovery() {
             cfg.recovery_burst.min(cfg.max_burst)
         } else {
             cfg.max_burst
@@ -230,35 +230,35 @@ impl Sender {
     fn on_expiry(&mut self, now: Time, up: &mut dyn AppEvents) {
         match self.state {
             State::Syn { tries, .. } => {
-                let retries = self.core.cfg.syn_retries;
+                let retries = self.block.cfg.syn_retries;
                 if retries > 0 && tries > retries {
                     self.finish(up);
                     return;
                 }
-                self.core.rto.back_off(&self.core.cfg);
-                if self.core.cfg.syn_loss_lowers_ssthresh {
-                    self.core.syn_lost(now);
+                self.block.rto.back_off(&self.block.cfg);
+                if self.block.cfg.syn_loss_lowers_ssthresh {
+                    self.block.syn_lost(now);
                 }
-                self.core.report.timeouts += 1;
-                self.core.deadline = Time::NEVER;
+                self.block.report.timeouts += 1;
+                self.block.deadline = Time::NEVER;
                 self.state = State::Syn { tries, due: true };
             }
             State::Open => {
-                self.core.held = false;
-                if self.core.una < self.core.max_sent {
-                    self.recovery.on_timeout(&mut self.core, now);
+                self.block.held = false;
+                if self.block.una < self.block.max_sent {
+                    self.recovery.on_timeout(&mut self.block, now);
                 } else {
-                    self.core.deadline = Time::NEVER;
+                    self.block.deadline = Time::NEVER;
                 }
                 self.allow_burst();
             }
-            State::Idle | State::Closed => self.core.deadline = Time::NEVER,
+            State::Idle | State::Closed => self.block.deadline = Time::NEVER,
         }
     }
 
     /// What holds the sender back, now that it sends no more.
     fn note_limit(&mut self, now: Time) {
-        let c = &self.core;
+        let c = &self.block;
         let limit = if self.state != State::Open {
             Limit::Network
         } else if c.nxt >= c.end {
@@ -269,13 +269,13 @@ impl Sender {
             Limit::Network
         };
         if limit == Limit::Application
-            && let Some(rate) = &mut self.core.rate
+            && let Some(rate) = &mut self.block.rate
         {
-            rate.application_limited(self.core.nxt - self.core.una);
+            rate.application_limited(self.block.nxt - self.block.una);
         }
         if limit != self.limit {
             let since = self.limit_since;
-            charge(&mut self.core.report, self.limit, now.since(since));
+            charge(&mut self.block.report, self.limit, now.since(since));
             self.limit_since = now;
             self.limit = limit;
         }
@@ -296,8 +296,8 @@ impl Endpoint for Sender {
         if self.closing || self.state == State::Closed {
             return;
         }
-        self.core.end = match n {
-            Amount::Bytes(n) => self.core.end.saturating_add(n),
+        self.block.end = match n {
+            Amount::Bytes(n) => self.block.end.saturating_add(n),
             Amount::Unlimited => u64::MAX,
         };
         self.open(now);
@@ -306,9 +306,9 @@ impl Endpoint for Sender {
 
     fn close(&mut self, now: Time) {
         self.closing = true;
-        if self.core.end == u64::MAX {
+        if self.block.end == u64::MAX {
             // Data without end stop here; what is outstanding is still recovered.
-            self.core.end = self.core.max_sent.max(FIRST);
+            self.block.end = self.block.max_sent.max(FIRST);
         }
         match self.state {
             State::Idle => self.state = State::Closed,
@@ -318,7 +318,7 @@ impl Endpoint for Sender {
     }
 
     fn abort(&mut self, now: Time) {
-        self.core.end = self.core.max_sent.max(FIRST);
+        self.block.end = self.block.max_sent.max(FIRST);
         self.close(now);
     }
 
@@ -351,11 +351,11 @@ impl Endpoint for Sender {
                     due: false,
                 };
                 self.note_limit(now);
-                return Transmit::Segment(self.core.syn(now));
+                return Transmit::Segment(self.block.syn(now));
             }
             _ => return Transmit::Idle,
         }
-        let c = &mut self.core;
+        let c = &mut self.block;
         if c.held {
             return Transmit::Idle;
         }
@@ -380,7 +380,7 @@ impl Endpoint for Sender {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let t = self.wake.map_or(self.core.deadline, |w| w.min(self.core.deadline));
+        let t = self.wake.map_or(self.block.deadline, |w| w.min(self.block.deadline));
         (t != Time::NEVER).then_some(t)
     }
 
@@ -388,17 +388,17 @@ impl Endpoint for Sender {
         if self.wake.is_some_and(|w| now >= w) {
             self.report_up(now, up);
         }
-        if now >= self.core.deadline {
+        if now >= self.block.deadline {
             self.on_expiry(now, up);
         }
     }
 
     fn srtt(&self) -> Option<Duration> {
-        self.core.rto.srtt()
+        self.block.rto.srtt()
     }
 
     fn report(&self, now: Time) -> SenderReport {
-        let mut r = self.core.report;
+        let mut r = self.block.report;
         charge(&mut r, self.limit, now.since(self.limit_since));
         r
     }
@@ -408,7 +408,7 @@ impl Endpoint for Sender {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let (c, segment) = (&self.core, self.core.cfg.segment());
+        let (c, segment) = (&self.block, self.block.cfg.segment());
         match probe {
             // While the SYN is out it is all that may be.
             0 if matches!(self.state, State::Idle | State::Syn { .. }) => 1.0,
@@ -472,7 +472,7 @@ mod tests {
         let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
         let mut s = Sender::new(Arc::new(cfg));
         let samples = Arc::new(Mutex::new(Vec::new()));
-        s.core.adopt(Box::new(Paced(samples.clone())));
+        s.block.adopt(Box::new(Paced(samples.clone())));
         s.write(Amount::Unlimited, Time::ZERO);
         let (mut now, mut acks) = (Time::ZERO, Vec::new());
         for _ in 0..50 {

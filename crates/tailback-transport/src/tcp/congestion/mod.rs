@@ -6,6 +6,7 @@
 //!
 //! Windows are real numbers of bytes. The sender rounds down to whole segments by sending only what fits.
 
+pub mod delivery_rate;
 pub mod reno;
 
 use super::config::Config;

@@ -10,7 +10,7 @@
 
 use super::{Acked, Congested, CongestionControl};
 use crate::tcp::config::{Config, Halve};
-use crate::tcp::core::real;
+use crate::tcp::state::real;
 
 /// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
 const LEAST_SSTHRESH: f64 = 2.0;

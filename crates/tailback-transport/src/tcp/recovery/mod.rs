@@ -1,6 +1,6 @@
 //! Loss recovery: which segments are lost, and what goes out next.
 //!
-//! One file an algorithm. Each sees the same four events and may only use the steps [`Core`] offers, so that the files
+//! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that the files
 //! read as the columns of one reaction table:
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
@@ -15,10 +15,11 @@ pub mod newreno;
 pub mod pipe;
 pub mod reno;
 pub mod sack;
+pub mod scoreboard;
 pub mod tahoe;
 
 use super::config::{Config, SackForm, Variant};
-use super::core::{Core, NewAck, Piece};
+use super::state::{ControlBlock, NewAck, Piece};
 use tailback_base::Time;
 
 /// A duplicate acknowledgement.
@@ -33,37 +34,37 @@ pub struct Duplicate<'a> {
 /// What a recovery algorithm answers to.
 pub trait LossRecovery {
     /// `una` has moved; the algorithm grows or repairs, and handles the timer.
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, sack: &[(u64, u64)]);
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate);
-    /// The timer expired with data outstanding. [`Core::timed_out`] has not been called yet.
-    fn on_timeout(&mut self, c: &mut Core, now: Time);
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]);
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate);
+    /// The timer expired with data outstanding. [`ControlBlock::timed_out`] has not been called yet.
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time);
     /// The next segment that may leave.
-    fn next(&mut self, c: &mut Core) -> Option<Piece>;
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece>;
     fn in_recovery(&self) -> bool;
 }
 
 pub enum Recovery {
-    Tahoe(tahoe::Tahoe),
-    Reno(reno::Reno),
-    NewReno(newreno::NewReno),
-    Sack(sack::Sack),
-    Pipe(pipe::Pipe),
+    Tahoe(tahoe::TahoeRecovery),
+    Reno(reno::RenoRecovery),
+    NewReno(newreno::NewRenoRecovery),
+    Sack(sack::SackRecovery),
+    Pipe(pipe::PipeRecovery),
 }
 
 impl Recovery {
     pub fn new(c: &Config) -> Recovery {
         match (c.variant, c.sack_form) {
-            (Variant::Tahoe, _) => Recovery::Tahoe(tahoe::Tahoe),
-            (Variant::Reno, _) => Recovery::Reno(reno::Reno::default()),
-            (Variant::NewReno, _) => Recovery::NewReno(newreno::NewReno::default()),
-            (Variant::Sack, SackForm::Rfc6675) => Recovery::Sack(sack::Sack::default()),
-            (Variant::Sack, SackForm::Pipe) => Recovery::Pipe(pipe::Pipe::default()),
+            (Variant::Tahoe, _) => Recovery::Tahoe(tahoe::TahoeRecovery),
+            (Variant::Reno, _) => Recovery::Reno(reno::RenoRecovery::default()),
+            (Variant::NewReno, _) => Recovery::NewReno(newreno::NewRenoRecovery::default()),
+            (Variant::Sack, SackForm::Rfc6675) => Recovery::Sack(sack::SackRecovery::default()),
+            (Variant::Sack, SackForm::Pipe) => Recovery::Pipe(pipe::PipeRecovery::default()),
         }
     }
 }
 
 /// A duplicate before the threshold: limited transmit (RFC 3042) lets one new segment go.
-fn before_threshold(c: &mut Core) {
+fn before_threshold(c: &mut ControlBlock) {
     c.credit = c.cfg.limited_transmit;
 }
 
@@ -80,20 +81,20 @@ macro_rules! each {
 }
 
 impl LossRecovery for Recovery {
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, sack: &[(u64, u64)]) {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]) {
         each!(self, r => r.on_ack(c, a, sack))
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         each!(self, r => r.on_duplicate(c, d))
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         each!(self, r => r.on_timeout(c, now))
     }
 
     #[inline]
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         each!(self, r => r.next(c))
     }
 

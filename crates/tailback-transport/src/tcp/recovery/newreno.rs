@@ -14,11 +14,11 @@
 
 use super::reno::enter;
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece};
+use crate::tcp::state::{ControlBlock, NewAck, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum NewReno {
+pub enum NewRenoRecovery {
     #[default]
     Open,
     Recovery {
@@ -27,15 +27,15 @@ pub enum NewReno {
     },
 }
 
-impl LossRecovery for NewReno {
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, _sack: &[(u64, u64)]) {
+impl LossRecovery for NewRenoRecovery {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
         match self {
-            NewReno::Open => {
+            NewRenoRecovery::Open => {
                 c.forget_duplicates();
                 c.grow(a);
                 c.timer_after_ack(a.now);
             }
-            NewReno::Recovery { partial } if c.una < c.recover => {
+            NewRenoRecovery::Recovery { partial } if c.una < c.recover => {
                 let segment = i64::from(c.cfg.payload);
                 // RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by
                 // the Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data,
@@ -50,8 +50,8 @@ impl LossRecovery for NewReno {
                 }
                 *partial = true;
             }
-            NewReno::Recovery { .. } => {
-                *self = NewReno::Open;
+            NewRenoRecovery::Recovery { .. } => {
+                *self = NewRenoRecovery::Open;
                 c.inflation = 0;
                 c.forget_duplicates();
                 if c.cfg.exit_to_flight {
@@ -69,35 +69,35 @@ impl LossRecovery for NewReno {
         }
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         if !d.classic {
             return;
         }
         c.dup += 1;
         match self {
-            NewReno::Recovery { .. } => c.inflation += i64::from(c.cfg.payload),
-            NewReno::Open if c.dup < c.cfg.dupack_threshold => before_threshold(c),
+            NewRenoRecovery::Recovery { .. } => c.inflation += i64::from(c.cfg.payload),
+            NewRenoRecovery::Open if c.dup < c.cfg.dupack_threshold => before_threshold(c),
             // Step 2: "the Cumulative Acknowledgment field covers more than recover".
-            NewReno::Open if c.dup == c.cfg.dupack_threshold && c.una > c.recover => {
+            NewRenoRecovery::Open if c.dup == c.cfg.dupack_threshold && c.una > c.recover => {
                 enter(c, d.now);
                 c.recover = c.max_sent;
-                *self = NewReno::Recovery { partial: false };
+                *self = NewRenoRecovery::Recovery { partial: false };
             }
-            NewReno::Open => {}
+            NewRenoRecovery::Open => {}
         }
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
-        *self = NewReno::Open;
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
+        *self = NewRenoRecovery::Open;
         c.timed_out(now);
     }
 
     #[inline]
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         c.next_in_order()
     }
 
     fn in_recovery(&self) -> bool {
-        matches!(self, NewReno::Recovery { .. })
+        matches!(self, NewRenoRecovery::Recovery { .. })
     }
 }

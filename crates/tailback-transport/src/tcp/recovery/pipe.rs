@@ -13,12 +13,12 @@
 //! Only duplicates with new reports are counted before recovery.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece, real};
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::recovery::scoreboard::Scoreboard;
+use crate::tcp::state::{ControlBlock, NewAck, Piece, real};
 use tailback_base::Time;
 
 #[derive(Clone, Debug, Default)]
-pub struct Pipe {
+pub struct PipeRecovery {
     board: Scoreboard,
     phase: Phase,
 }
@@ -35,8 +35,8 @@ enum Phase {
     Deaf,
 }
 
-impl LossRecovery for Pipe {
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, sack: &[(u64, u64)]) {
+impl LossRecovery for PipeRecovery {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]) {
         match &mut self.phase {
             Phase::Recovery { pipe } if c.una < c.recover => {
                 *pipe -= 2;
@@ -61,7 +61,7 @@ impl LossRecovery for Pipe {
         }
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         match &mut self.phase {
             Phase::Recovery { pipe } => {
                 *pipe -= 1;
@@ -92,13 +92,13 @@ impl LossRecovery for Pipe {
         }
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Deaf;
         self.board.clear();
         c.timed_out(now);
     }
 
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let Phase::Recovery { pipe } = &mut self.phase else {
             return c.next_in_order();
         };

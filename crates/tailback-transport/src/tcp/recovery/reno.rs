@@ -7,27 +7,27 @@
 //!            any new ACK: deflate          timeout: deflate, window one, go back
 //! ```
 //!
-//! The inflation is kept apart from the window (in [`Core::inflation`]): it stands for segments that have left the
+//! The inflation is kept apart from the window (in [`ControlBlock::inflation`]): it stands for segments that have left the
 //! network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with several
 //! the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
 //! After a timeout, duplicates of what was outstanding then start nothing.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece};
+use crate::tcp::state::{ControlBlock, NewAck, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reno {
+pub enum RenoRecovery {
     #[default]
     Open,
     Recovery,
 }
 
-impl LossRecovery for Reno {
+impl LossRecovery for RenoRecovery {
     #[inline]
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, _sack: &[(u64, u64)]) {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
         c.forget_duplicates();
-        let ended = std::mem::take(self) == Reno::Recovery;
+        let ended = std::mem::take(self) == RenoRecovery::Recovery;
         c.inflation = 0;
         // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has been there since the loss.
         if !ended || c.cfg.grow_on_exit {
@@ -36,7 +36,7 @@ impl LossRecovery for Reno {
         c.timer_after_ack(a.now);
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         if !d.classic {
             return;
         }
@@ -50,31 +50,31 @@ impl LossRecovery for Reno {
                 if c.cfg.careful {
                     c.recover = c.max_sent;
                 }
-                *self = Reno::Recovery;
+                *self = RenoRecovery::Recovery;
             }
-        } else if *self == Reno::Recovery {
+        } else if *self == RenoRecovery::Recovery {
             // Step 4: "For each additional duplicate ACK received [...] cwnd MUST be incremented by SMSS."
             c.inflation += segment;
         }
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
-        *self = Reno::Open;
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
+        *self = RenoRecovery::Open;
         c.timed_out(now);
     }
 
     #[inline]
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         c.next_in_order()
     }
 
     fn in_recovery(&self) -> bool {
-        *self == Reno::Recovery
+        *self == RenoRecovery::Recovery
     }
 }
 
 /// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS".
-pub(super) fn enter(c: &mut Core, now: Time) {
+pub(super) fn enter(c: &mut ControlBlock, now: Time) {
     c.reduce(now);
     c.resend_first();
     c.inflation = i64::from(c.cfg.dupack_threshold) * i64::from(c.cfg.payload);

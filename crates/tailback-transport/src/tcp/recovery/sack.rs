@@ -13,12 +13,12 @@
 //! The repair mark is `HighRxt`: a repair that is lost again waits for the timeout.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece, real};
-use crate::tcp::scoreboard::Scoreboard;
+use crate::tcp::recovery::scoreboard::Scoreboard;
+use crate::tcp::state::{ControlBlock, NewAck, Piece, real};
 use tailback_base::Time;
 
 #[derive(Clone, Debug, Default)]
-pub struct Sack {
+pub struct SackRecovery {
     board: Scoreboard,
     phase: Phase,
 }
@@ -33,8 +33,8 @@ enum Phase {
     },
 }
 
-impl Sack {
-    fn enter(&mut self, c: &mut Core, now: Time) {
+impl SackRecovery {
+    fn enter(&mut self, c: &mut ControlBlock, now: Time) {
         c.reduce(now);
         c.recover = c.max_sent;
         c.resend_first();
@@ -47,8 +47,8 @@ impl Sack {
     }
 }
 
-impl LossRecovery for Sack {
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, sack: &[(u64, u64)]) {
+impl LossRecovery for SackRecovery {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]) {
         if !sack.is_empty() || !self.board.is_empty() {
             self.board.update(c.una, c.max_sent, sack);
         }
@@ -66,7 +66,7 @@ impl LossRecovery for Sack {
         c.timer_after_ack(a.now);
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         // Section 2: a duplicate is an ACK that "contains a SACK block identifying previously unacknowledged and
         // un-SACKed octets".
         let new = if d.sack.is_empty() {
@@ -93,14 +93,14 @@ impl LossRecovery for Sack {
         }
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Open;
         // RFC 2018 section 8: "After a retransmit timeout the data sender SHOULD turn off all of the SACKed bits".
         self.board.clear();
         c.timed_out(now);
     }
 
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let Phase::Recovery { rescue } = &mut self.phase else {
             // Going back after a timeout, what has been reported since need not be repeated.
             if c.nxt < c.max_sent && !self.board.is_empty() {

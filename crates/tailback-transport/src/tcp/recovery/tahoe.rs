@@ -6,20 +6,20 @@
 //! section 6, ns-2's `bugFix_`). There is no recovery state at all.
 
 use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::core::{Core, NewAck, Piece};
+use crate::tcp::state::{ControlBlock, NewAck, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Tahoe;
+pub struct TahoeRecovery;
 
-impl LossRecovery for Tahoe {
-    fn on_ack(&mut self, c: &mut Core, a: &NewAck, _sack: &[(u64, u64)]) {
+impl LossRecovery for TahoeRecovery {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
         c.forget_duplicates();
         c.grow(a);
         c.timer_after_ack(a.now);
     }
 
-    fn on_duplicate(&mut self, c: &mut Core, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
         if !d.classic {
             return;
         }
@@ -35,12 +35,12 @@ impl LossRecovery for Tahoe {
         }
     }
 
-    fn on_timeout(&mut self, c: &mut Core, now: Time) {
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         c.timed_out(now);
     }
 
     #[inline]
-    fn next(&mut self, c: &mut Core) -> Option<Piece> {
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         c.next_in_order()
     }
 

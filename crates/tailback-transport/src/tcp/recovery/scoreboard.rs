@@ -7,7 +7,7 @@
 //!
 //! While nothing is reported there is no memory beside the struct.
 
-use super::reassembly::insert;
+use crate::tcp::reassembly::insert;
 
 /// An emptied vector larger than this is given back.
 const KEEP: usize = 16;

@@ -2,8 +2,8 @@
 
 use tailback_base::model::{Model, Settings};
 use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
+use tailback_transport::keshav::params::{DECBIT, GENERIC, JACOBSON_KARELS, PACKET_PAIR};
 use tailback_transport::path::Path;
-use tailback_transport::real::params::{DECBIT, GENERIC, JACOBSON_KARELS, PACKET_PAIR};
 use tailback_transport::registry::Connection;
 use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, SackBlocks, Segment, Transmit};
 

@@ -1,6 +1,6 @@
 //! The Jacobson-Karels source: slow start, congestion avoidance, fast retransmit, mean and deviation.
 //!
-//! From Jacobson and Karels, Congestion Avoidance and Control, 1988, as Keshav's thesis, chapter 6, uses it: the window
+//! From Jacobson and Karels, Congestion Avoidance and FlowControl, 1988, as Keshav's thesis, chapter 6, uses it: the window
 //! opens exponentially, then linearly, and drops to one on a loss. There is no fast recovery.
 //!
 //! ```text
@@ -26,10 +26,10 @@
 //! State: window and threshold, duplicates, mean and deviation, one deadline.
 
 use super::config::{Config, JacobsonKarelsConfig};
-use super::core::{Ack, Core};
 use super::outstanding::Role;
 use super::params::JACOBSON_KARELS_PROBES;
-use super::source::Control;
+use super::sender::FlowControl;
+use super::state::{Ack, SenderState};
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
 
@@ -83,28 +83,30 @@ impl JacobsonKarels {
     }
 
     /// When a timer that starts now expires.
-    fn expiry(&self, core: &Core, now: Time) -> Time {
-        core.cfg.on_tick(now + Duration::from_seconds(self.timeout(&core.cfg)))
+    fn expiry(&self, state: &SenderState, now: Time) -> Time {
+        state
+            .cfg
+            .on_tick(now + Duration::from_seconds(self.timeout(&state.cfg)))
     }
 
-    fn restart(&mut self, core: &Core, now: Time) {
-        self.deadline = match core.sent.get(core.sent.una()) {
+    fn restart(&mut self, state: &SenderState, now: Time) {
+        self.deadline = match state.sent.get(state.sent.una()) {
             None => Time::NEVER,
             Some(p) if self.own.packet_timer => p.deadline,
-            Some(_) => self.expiry(core, now),
+            Some(_) => self.expiry(state, now),
         };
     }
 
     /// Packet `number` has just been sent, again or for the first time.
-    fn started(&mut self, number: u64, core: &mut Core, now: Time) {
+    fn started(&mut self, number: u64, state: &mut SenderState, now: Time) {
         if self.own.packet_timer {
-            let at = self.expiry(core, now);
-            if let Some(p) = core.sent.get_mut(number) {
+            let at = self.expiry(state, now);
+            if let Some(p) = state.sent.get_mut(number) {
                 p.deadline = at;
             }
         }
-        if self.deadline == Time::NEVER || (self.own.packet_timer && number == core.sent.una()) {
-            self.restart(core, now);
+        if self.deadline == Time::NEVER || (self.own.packet_timer && number == state.sent.una()) {
+            self.restart(state, now);
         }
     }
 
@@ -125,57 +127,57 @@ impl JacobsonKarels {
     }
 }
 
-impl Control for JacobsonKarels {
+impl FlowControl for JacobsonKarels {
     const PROBES: &'static [ProbeDef] = JACOBSON_KARELS_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
         if a.advances {
             if let Some(p) = a.mover.filter(|p| !p.again) {
-                self.sample(core.cfg.ticks(p.first_sent, now));
+                self.sample(state.cfg.ticks(p.first_sent, now));
                 self.backoff = 1.0;
             }
             let step = if self.win < self.ssthresh { 1.0 } else { 1.0 / self.win };
             self.win = (self.win + step).min(self.wmax);
             self.duplicates = 0;
             self.resend = false;
-            self.nxt = self.nxt.max(core.sent.una());
-            self.restart(core, now);
+            self.nxt = self.nxt.max(state.sent.una());
+            self.restart(state, now);
         } else if a.duplicate {
             self.duplicates += 1;
             if self.duplicates == self.own.dupthresh {
-                core.report.fast_retransmits += 1;
+                state.report.fast_retransmits += 1;
                 self.shut();
                 if self.own.go_back {
-                    self.nxt = core.sent.una();
+                    self.nxt = state.sent.una();
                 } else {
                     self.resend = true;
                 }
-                self.restart(core, now);
+                self.restart(state, now);
             }
         }
     }
 
-    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
-        let una = core.sent.una();
+    fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        let una = state.sent.una();
         if std::mem::take(&mut self.resend)
-            && let Some(s) = core.again(una)
+            && let Some(s) = state.again(una)
         {
-            self.started(una, core, now);
+            self.started(una, state, now);
             return Transmit::Segment(s);
         }
         while ((self.nxt - una) as f64) < libm::floor(self.win.min(self.wmax)) {
             let number = self.nxt;
-            let s = match core.sent.get(number) {
-                Some(p) if core.knows(p) => {
+            let s = match state.sent.get(number) {
+                Some(p) if state.knows(p) => {
                     self.nxt += 1;
                     continue;
                 }
-                Some(_) => core.again(number),
-                None => core.fresh(Role::Single, now),
+                Some(_) => state.again(number),
+                None => state.fresh(Role::Single, now),
             };
             let Some(s) = s else { break };
             self.nxt += 1;
-            self.started(number, core, now);
+            self.started(number, state, now);
             return Transmit::Segment(s);
         }
         Transmit::Idle
@@ -185,19 +187,19 @@ impl Control for JacobsonKarels {
         self.deadline
     }
 
-    fn on_timer(&mut self, core: &mut Core, now: Time) {
-        core.report.timeouts += 1;
+    fn on_timer(&mut self, state: &mut SenderState, now: Time) {
+        state.report.timeouts += 1;
         self.shut();
         self.duplicates = 0;
         self.resend = false;
-        self.backoff *= core.cfg.backoff;
-        self.nxt = core.sent.una();
+        self.backoff *= state.cfg.backoff;
+        self.nxt = state.sent.una();
         if self.own.packet_timer {
             // All of it goes out again: no packet's old timer counts any more.
-            let at = self.expiry(core, now);
-            core.sent.iter_mut().for_each(|p| p.deadline = at);
+            let at = self.expiry(state, now);
+            state.sent.iter_mut().for_each(|p| p.deadline = at);
         }
-        self.restart(core, now);
+        self.restart(state, now);
     }
 
     fn window(&self) -> f64 {
@@ -208,14 +210,14 @@ impl Control for JacobsonKarels {
         Duration::from_seconds(self.mean)
     }
 
-    fn read(&self, core: &Core, probe: &str) -> f64 {
+    fn read(&self, state: &SenderState, probe: &str) -> f64 {
         match probe {
             "win" => self.win,
             "ssthresh" => self.ssthresh,
             "rtt" => self.mean,
             "deviation" => self.deviation,
-            "rto" => self.timeout(&core.cfg),
-            "outstanding" => core.in_network() as f64,
+            "rto" => self.timeout(&state.cfg),
+            "outstanding" => state.in_network() as f64,
             _ => f64::NAN,
         }
     }

@@ -13,7 +13,7 @@
 //! acknowledged, only when it has come: the packets are then looked through, so that an acknowledgement costs nothing here.
 
 use super::config::Config;
-use super::core::{Ack, Core};
+use super::state::{Ack, SenderState};
 use crate::segment::Segment;
 use tailback_base::{Duration, Time};
 
@@ -55,26 +55,26 @@ impl PacketTimers {
         self.earliest
     }
 
-    pub fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
+    pub fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
         if !a.advances {
             return;
         }
         if let Some(p) = a.mover {
-            let m = core.cfg.ticks(p.first_sent, now);
-            self.rtt += core.cfg.gain * (m - self.rtt);
+            let m = state.cfg.ticks(p.first_sent, now);
+            self.rtt += state.cfg.gain * (m - self.rtt);
         }
         if std::mem::take(&mut self.backed_off) {
-            core.sent.iter_mut().for_each(|p| p.backoff = 1.0);
+            state.sent.iter_mut().for_each(|p| p.backoff = 1.0);
         }
         if self.due > 0 {
             // What was acknowledged while it waited is gone.
-            self.due = core.sent.iter().filter(|(_, p)| p.due).count();
+            self.due = state.sent.iter().filter(|(_, p)| p.due).count();
         }
     }
 
     /// Packet `number` leaves now.
-    pub fn start(&mut self, number: u64, core: &mut Core, now: Time) {
-        let Core { cfg, sent, .. } = core;
+    pub fn start(&mut self, number: u64, state: &mut SenderState, now: Time) {
+        let SenderState { cfg, sent, .. } = state;
         let timeout = self.timeout(cfg);
         if let Some(p) = sent.get_mut(number) {
             p.deadline = cfg.on_tick(now + Duration::from_seconds((timeout * p.backoff).min(self.longest)));
@@ -83,11 +83,11 @@ impl PacketTimers {
     }
 
     /// Find the packets whose time has come, and answer whether there are any.
-    pub fn expire(&mut self, core: &mut Core, now: Time) -> bool {
-        let (use_echo, factor) = (core.cfg.use_echo, core.cfg.backoff);
+    pub fn expire(&mut self, state: &mut SenderState, now: Time) -> bool {
+        let (use_echo, factor) = (state.cfg.use_echo, state.cfg.backoff);
         self.earliest = Time::NEVER;
         let mut expired = 0;
-        for p in core.sent.iter_mut() {
+        for p in state.sent.iter_mut() {
             if (use_echo && p.heard) || p.due {
                 continue;
             }
@@ -101,26 +101,26 @@ impl PacketTimers {
         }
         self.due += expired;
         self.backed_off |= expired > 0;
-        core.report.timeouts += expired as u64;
+        state.report.timeouts += expired as u64;
         expired > 0
     }
 
     /// The oldest packet to be sent again.
-    pub fn resend(&mut self, core: &mut Core, now: Time) -> Option<Segment> {
+    pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
         while self.due > 0 {
-            let Some((number, heard)) = core.sent.iter().find(|(_, p)| p.due).map(|(n, p)| (n, core.knows(p))) else {
+            let Some((number, heard)) = state.sent.iter().find(|(_, p)| p.due).map(|(n, p)| (n, state.knows(p))) else {
                 self.due = 0;
                 break;
             };
             self.due -= 1;
             if heard {
-                if let Some(p) = core.sent.get_mut(number) {
+                if let Some(p) = state.sent.get_mut(number) {
                     p.due = false;
                 }
                 continue;
             }
-            let s = core.again(number);
-            self.start(number, core, now);
+            let s = state.again(number);
+            self.start(number, state, now);
             return s;
         }
         None

@@ -2,26 +2,26 @@
 //!
 //! It needs no handshake; the connection is over when it was closed and everything written is acknowledged.
 
-use super::core::{Ack, Core};
+use super::state::{Ack, SenderState};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
 use crate::segment::{Flags, Segment};
 use tailback_base::{Duration, ProbeDef, Time};
 
 /// How much may be sent, and when; what is sent again.
-pub trait Control {
+pub trait FlowControl {
     const PROBES: &'static [ProbeDef];
 
-    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time);
-    /// The next packet; asked again until there is none. New ones come from [`Core::fresh`].
-    fn next(&mut self, core: &mut Core, now: Time) -> Transmit;
-    /// When [`Control::on_timer`] is to be called; [`Time::NEVER`] for never. A timer may be found to be early.
+    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time);
+    /// The next packet; asked again until there is none. New ones come from [`SenderState::fresh`].
+    fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
+    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. A timer may be found to be early.
     fn deadline(&self) -> Time;
-    fn on_timer(&mut self, core: &mut Core, now: Time);
+    fn on_timer(&mut self, state: &mut SenderState, now: Time);
     /// Window, packets.
     fn window(&self) -> f64;
     /// The present estimate of the round trip.
     fn round_trip(&self) -> Duration;
-    fn read(&self, core: &Core, probe: &str) -> f64;
+    fn read(&self, state: &SenderState, probe: &str) -> f64;
 }
 
 /// What holds the source back.
@@ -34,8 +34,8 @@ enum Limit {
 }
 
 /// The sending end.
-pub struct Source<C> {
-    core: Core,
+pub struct Sender<C> {
+    state: SenderState,
     control: C,
     limit: Limit,
     limit_since: Time,
@@ -48,10 +48,10 @@ pub struct Source<C> {
     closed: bool,
 }
 
-impl<C: Control> Source<C> {
-    pub fn new(core: Core, control: C) -> Source<C> {
-        Source {
-            core,
+impl<C: FlowControl> Sender<C> {
+    pub fn new(state: SenderState, control: C) -> Sender<C> {
+        Sender {
+            state,
             control,
             limit: Limit::NotStarted,
             limit_since: Time::ZERO,
@@ -64,7 +64,7 @@ impl<C: Control> Source<C> {
     }
 
     fn all_acknowledged(&self) -> bool {
-        self.core.sent.is_empty() && self.core.backlog.is_empty()
+        self.state.sent.is_empty() && self.state.backlog.is_empty()
     }
 
     /// Tell the application what has come about.
@@ -75,7 +75,7 @@ impl<C: Control> Source<C> {
             up.event(AppEvent::Connected);
         }
         if self.all_acknowledged() && !self.closed {
-            let end = self.core.sent.end();
+            let end = self.state.sent.end();
             if end > 0 && self.told != Some(end) {
                 self.told = Some(end);
                 up.event(AppEvent::AllAcknowledged);
@@ -89,15 +89,15 @@ impl<C: Control> Source<C> {
 
     /// What holds the source back, now that it sends no more.
     fn note_limit(&mut self, now: Time) {
-        let limit = if self.core.backlog.is_empty() {
+        let limit = if self.state.backlog.is_empty() {
             Limit::Application
-        } else if self.control.window() >= f64::from(self.core.cfg.wmax) {
+        } else if self.control.window() >= f64::from(self.state.cfg.wmax) {
             Limit::WindowCap
         } else {
             Limit::Network
         };
         if limit != self.limit {
-            charge(&mut self.core.report, self.limit, now.since(self.limit_since));
+            charge(&mut self.state.report, self.limit, now.since(self.limit_since));
             (self.limit, self.limit_since) = (limit, now);
         }
     }
@@ -112,12 +112,12 @@ fn charge(r: &mut SenderReport, limit: Limit, time: Duration) {
     }
 }
 
-impl<C: Control> Endpoint for Source<C> {
+impl<C: FlowControl> Endpoint for Sender<C> {
     fn write(&mut self, n: Amount, now: Time) {
         if self.closing {
             return;
         }
-        self.core.backlog.write(n);
+        self.state.backlog.write(n);
         if !self.connected_told {
             self.wake = now;
         }
@@ -125,8 +125,8 @@ impl<C: Control> Endpoint for Source<C> {
 
     fn close(&mut self, now: Time) {
         self.closing = true;
-        self.core.backlog.end();
-        if self.core.sent.end() == 0 && self.core.backlog.is_empty() {
+        self.state.backlog.end();
+        if self.state.sent.end() == 0 && self.state.backlog.is_empty() {
             // Nothing was ever written.
             self.closed = true;
         } else if self.all_acknowledged() {
@@ -135,7 +135,7 @@ impl<C: Control> Endpoint for Source<C> {
     }
 
     fn abort(&mut self, now: Time) {
-        self.core.backlog.clear();
+        self.state.backlog.clear();
         self.close(now);
     }
 
@@ -143,15 +143,15 @@ impl<C: Control> Endpoint for Source<C> {
         if !s.flags.has(Flags::ACK) {
             return;
         }
-        let Some(a) = self.core.take(s, now) else { return };
-        self.control.on_ack(&a, &mut self.core, now);
+        let Some(a) = self.state.take(s, now) else { return };
+        self.control.on_ack(&a, &mut self.state, now);
         if self.all_acknowledged() || !self.connected_told {
             self.report_up(up);
         }
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
-        let t = self.control.next(&mut self.core, now);
+        let t = self.control.next(&mut self.state, now);
         match t {
             Transmit::Segment(_) if self.limit != Limit::NotStarted => {}
             _ => self.note_limit(now),
@@ -169,16 +169,16 @@ impl<C: Control> Endpoint for Source<C> {
             self.report_up(up);
         }
         if now >= self.control.deadline() {
-            self.control.on_timer(&mut self.core, now);
+            self.control.on_timer(&mut self.state, now);
         }
     }
 
     fn srtt(&self) -> Option<Duration> {
-        (self.core.report.rtt_samples > 0).then(|| self.control.round_trip())
+        (self.state.report.rtt_samples > 0).then(|| self.control.round_trip())
     }
 
     fn report(&self, now: Time) -> SenderReport {
-        let mut r = self.core.report;
+        let mut r = self.state.report;
         charge(&mut r, self.limit, now.since(self.limit_since));
         r
     }
@@ -190,7 +190,7 @@ impl<C: Control> Endpoint for Source<C> {
     fn read(&self, probe: usize) -> f64 {
         C::PROBES
             .get(probe)
-            .map_or(f64::NAN, |p| self.control.read(&self.core, p.name))
+            .map_or(f64::NAN, |p| self.control.read(&self.state, p.name))
     }
 
     fn is_closed(&self) -> bool {

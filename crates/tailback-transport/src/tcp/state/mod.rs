@@ -1,8 +1,8 @@
 //! What every sender has, whatever recovers its losses: the sequence space, the retransmission timer, the round trip
 //! being timed, the ECN window, and the writing of segments.
 //!
-//! Loss recovery reads and changes these through named steps ([`Core::reduce`], [`Core::restart_timer`],
-//! [`Core::go_back`], ...), each one line of an RFC's reaction table. Nothing here decides that a segment was lost.
+//! Loss recovery reads and changes these through named steps ([`ControlBlock::reduce`], [`ControlBlock::restart_timer`],
+//! [`ControlBlock::go_back`], ...), each one line of an RFC's reaction table. Nothing here decides that a segment was lost.
 //!
 //! ```text
 //!        una              nxt        max_sent            end
@@ -12,12 +12,14 @@
 //!
 //! Units are bytes; the SYN is unit 0 and data start at 1.
 
-use super::config::{Config, EcnMode};
-use super::congestion::{Acked, CONTROLLERS, Congested, CongestionControl};
-use super::rate::RateSampler;
-use super::rto::Rto;
 use crate::endpoint::SenderReport;
 use crate::segment::{Flags, SackBlocks, Segment};
+pub mod rto;
+
+use crate::tcp::config::{Config, EcnMode};
+use crate::tcp::congestion::delivery_rate::RateSampler;
+use crate::tcp::congestion::{Acked, CONTROLLERS, Congested, CongestionControl};
+use rto::Rto;
 use std::sync::Arc;
 use tailback_base::{Ecn, Time};
 
@@ -37,7 +39,7 @@ pub struct Piece {
     pub len: u32,
 }
 
-/// An ACK of new data, after [`Core::advance`].
+/// An ACK of new data, after [`ControlBlock::advance`].
 #[derive(Clone, Copy, Debug)]
 pub struct NewAck {
     pub now: Time,
@@ -50,7 +52,7 @@ pub struct NewAck {
     pub ecn_echo: bool,
 }
 
-pub struct Core {
+pub struct ControlBlock {
     pub cfg: Arc<Config>,
     pub cc: Box<dyn CongestionControl>,
     pub rto: Rto,
@@ -66,7 +68,7 @@ pub struct Core {
     pub recover: u64,
     /// Duplicate ACKs in a row.
     pub dup: u32,
-    /// What may be outstanding, whole bytes; kept by [`Core::refresh`].
+    /// What may be outstanding, whole bytes; kept by [`ControlBlock::refresh`].
     allowed: u64,
     /// Cap or advertised window, not the congestion window, is what holds back.
     pub capped: bool,
@@ -111,10 +113,10 @@ pub struct Core {
     pub report: SenderReport,
 }
 
-impl Core {
-    pub fn new(cfg: Arc<Config>) -> Core {
+impl ControlBlock {
+    pub fn new(cfg: Arc<Config>) -> ControlBlock {
         let start = if cfg.syn { 0 } else { FIRST };
-        let mut core = Core {
+        let mut block = ControlBlock {
             cc: (CONTROLLERS[cfg.congestion].build)(&cfg),
             allowed: 0,
             capped: false,
@@ -148,9 +150,9 @@ impl Core {
             report: SenderReport::default(),
             cfg,
         };
-        core.rate = core.cc.wants_rate().then(Box::default);
-        core.refresh();
-        core
+        block.rate = block.cc.wants_rate().then(Box::default);
+        block.refresh();
+        block
     }
 
     /// Another controller takes over.

@@ -32,16 +32,16 @@ pub struct Ack {
     pub first_answer: Option<Packet>,
 }
 
-pub struct Core {
+pub struct SenderState {
     pub cfg: Arc<Config>,
     pub sent: Outstanding,
     pub backlog: Backlog,
     pub report: SenderReport,
 }
 
-impl Core {
-    pub fn new(cfg: Arc<Config>) -> Core {
-        Core {
+impl SenderState {
+    pub fn new(cfg: Arc<Config>) -> SenderState {
+        SenderState {
             cfg,
             sent: Outstanding::default(),
             backlog: Backlog::default(),

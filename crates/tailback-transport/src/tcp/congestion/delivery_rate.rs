@@ -8,7 +8,7 @@
 //! bytes for each outstanding segment. Departure: delivery is counted by the cumulative ACK, not by SACK, so that a
 //! filled gap is delivered at once, over an interval that is longer by as much.
 
-use super::congestion::RateSample;
+use super::RateSample;
 use std::collections::VecDeque;
 use tailback_base::Time;
 

@@ -35,11 +35,11 @@
 //! State: the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
 
 use super::config::{Config, PacketPairConfig};
-use super::core::{Ack, Core};
 use super::fuzzy::GapEstimator;
 use super::outstanding::Role;
 use super::params::PACKET_PAIR_PROBES;
-use super::source::Control;
+use super::sender::FlowControl;
+use super::state::{Ack, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use crate::path::Path;
@@ -113,7 +113,7 @@ impl PacketPair {
     }
 
     /// The two acknowledgements of a pair came `gap` seconds apart; the first took `rtt` seconds.
-    fn probe(&mut self, gap: f64, rtt: f64, core: &Core, now: Time) {
+    fn probe(&mut self, gap: f64, rtt: f64, state: &SenderState, now: Time) {
         self.gap = gap.max(self.least_gap);
         self.round_trip = rtt;
         self.probed = now;
@@ -133,7 +133,7 @@ impl PacketPair {
         }
         self.controlled = now;
         let mu = 1.0 / estimate.gap();
-        let in_path = core.in_network() as f64;
+        let in_path = state.in_network() as f64;
         let queue = if self.own.queue_from_rtt {
             mu * (self.round_trip - self.propagation)
         } else {
@@ -162,11 +162,11 @@ impl PacketPair {
         (self.slot, self.slot_packets, self.blocked) = (now, packets, false);
     }
 
-    fn send(&mut self, role: Role, core: &mut Core, now: Time) -> Transmit {
-        let number = core.sent.end();
-        match core.fresh(role, now) {
+    fn send(&mut self, role: Role, state: &mut SenderState, now: Time) -> Transmit {
+        let number = state.sent.end();
+        match state.fresh(role, now) {
             Some(s) => {
-                self.timers.start(number, core, now);
+                self.timers.start(number, state, now);
                 Transmit::Segment(s)
             }
             None => Transmit::Idle,
@@ -174,35 +174,35 @@ impl PacketPair {
     }
 
     /// Whether the window has room for so many packets more; if not, the source waits for an acknowledgement.
-    fn fits(&mut self, packets: usize, core: &Core) -> bool {
-        self.blocked = core.in_network() + packets > self.wmax as usize;
+    fn fits(&mut self, packets: usize, state: &SenderState) -> bool {
+        self.blocked = state.in_network() + packets > self.wmax as usize;
         !self.blocked
     }
 
     /// A pair, or a packet alone if no other waits; none if the window has no room.
-    fn send_new(&mut self, core: &mut Core, now: Time) -> Transmit {
-        let packets = 1 + usize::from(core.backlog.has_two(core.cfg.packet));
-        if !self.fits(if self.own.whole_pairs { packets } else { 1 }, core) {
+    fn send_new(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        let packets = 1 + usize::from(state.backlog.has_two(state.cfg.packet));
+        if !self.fits(if self.own.whole_pairs { packets } else { 1 }, state) {
             return Transmit::Idle;
         }
         self.use_slot(packets as f64, now);
         if packets == 1 {
-            return self.send(Role::Single, core, now);
+            return self.send(Role::Single, state, now);
         }
         self.second = true;
         if self.estimate.is_none() {
-            self.first_pair = Some(core.sent.end() + 1);
+            self.first_pair = Some(state.sent.end() + 1);
         }
-        self.send(Role::First, core, now)
+        self.send(Role::First, state, now)
     }
 }
 
-impl Control for PacketPair {
+impl FlowControl for PacketPair {
     const PROBES: &'static [ProbeDef] = PACKET_PAIR_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
-        self.timers.on_ack(a, core, now);
-        let una = core.sent.una();
+    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+        self.timers.on_ack(a, state, now);
+        let una = state.sent.una();
         if let Some(p) = a.mover
             && !p.again
             && una == a.answered + 1
@@ -218,7 +218,7 @@ impl Control for PacketPair {
                 }
                 (Role::Second, Some(h)) if h.number + 1 == a.answered => {
                     let starting = self.estimate.is_none();
-                    self.probe(now.since(h.at).seconds(), h.rtt, core, now);
+                    self.probe(now.since(h.at).seconds(), h.rtt, state, now);
                     if starting {
                         // The pacer begins at once.
                         (self.first_pair, self.slot_packets) = (None, 0.0);
@@ -234,22 +234,22 @@ impl Control for PacketPair {
         }
     }
 
-    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
-        if self.second && self.fits(1, core) {
+    fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        if self.second && self.fits(1, state) {
             self.second = false;
-            return self.send(Role::Second, core, now);
+            return self.send(Role::Second, state, now);
         }
         if self.estimate.is_none() {
-            if let Some(s) = self.timers.resend(core, now) {
+            if let Some(s) = self.timers.resend(state, now) {
                 return Transmit::Segment(s);
             }
-            if self.first_pair.is_some() || core.backlog.is_empty() {
+            if self.first_pair.is_some() || state.backlog.is_empty() {
                 return Transmit::Idle;
             }
-            return self.send_new(core, now);
+            return self.send_new(state, now);
         }
         let resend = self.timers.has_due();
-        let nothing_new = self.second || core.backlog.is_empty();
+        let nothing_new = self.second || state.backlog.is_empty();
         if !resend && nothing_new {
             return Transmit::Idle;
         }
@@ -257,22 +257,22 @@ impl Control for PacketPair {
         if now < slot && !self.blocked {
             return Transmit::NotBefore(slot);
         }
-        if resend && let Some(s) = self.timers.resend(core, now) {
+        if resend && let Some(s) = self.timers.resend(state, now) {
             self.use_slot(1.0, now);
             return Transmit::Segment(s);
         }
         if nothing_new {
             return Transmit::Idle;
         }
-        self.send_new(core, now)
+        self.send_new(state, now)
     }
 
     fn deadline(&self) -> Time {
         self.timers.earliest()
     }
 
-    fn on_timer(&mut self, core: &mut Core, now: Time) {
-        self.timers.expire(core, now);
+    fn on_timer(&mut self, state: &mut SenderState, now: Time) {
+        self.timers.expire(state, now);
     }
 
     fn window(&self) -> f64 {
@@ -284,13 +284,13 @@ impl Control for PacketPair {
         Duration::from_seconds(self.timers.rtt())
     }
 
-    fn read(&self, core: &Core, probe: &str) -> f64 {
+    fn read(&self, state: &SenderState, probe: &str) -> f64 {
         let estimate = self.estimate.as_ref();
         match probe {
             "win" => f64::from(self.wmax),
             "rtt" => self.timers.rtt(),
-            "rto" => self.timers.timeout(&core.cfg),
-            "outstanding" => core.in_network() as f64,
+            "rto" => self.timers.timeout(&state.cfg),
+            "outstanding" => state.in_network() as f64,
             "probe_gap" => self.gap,
             "service_gap" => estimate.map_or(f64::NAN, GapEstimator::gap),
             "send_gap" => 1.0 / self.rate,

@@ -17,10 +17,10 @@
 //! State: the window, and how many acknowledgements to ignore and to count. An acknowledgement costs a few operations.
 
 use super::config::{Config, DecBitConfig};
-use super::core::{Ack, Core};
 use super::generic::{read_window, send_within};
 use super::params::WINDOW_PROBES;
-use super::source::Control;
+use super::sender::FlowControl;
+use super::state::{Ack, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
@@ -104,25 +104,25 @@ impl DecBit {
     }
 }
 
-impl Control for DecBit {
+impl FlowControl for DecBit {
     const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
-        self.timers.on_ack(a, core, now);
+    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+        self.timers.on_ack(a, state, now);
         self.window.on_ack(a.bit);
     }
 
-    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
-        send_within(self.window.window(), &mut self.timers, core, now)
+    fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        send_within(self.window.window(), &mut self.timers, state, now)
     }
 
     fn deadline(&self) -> Time {
         self.timers.earliest()
     }
 
-    fn on_timer(&mut self, core: &mut Core, now: Time) {
-        if self.timers.expire(core, now) {
-            self.window.on_timeout(core.sent.len());
+    fn on_timer(&mut self, state: &mut SenderState, now: Time) {
+        if self.timers.expire(state, now) {
+            self.window.on_timeout(state.sent.len());
         }
     }
 
@@ -134,8 +134,8 @@ impl Control for DecBit {
         Duration::from_seconds(self.timers.rtt())
     }
 
-    fn read(&self, core: &Core, probe: &str) -> f64 {
-        read_window(self.window(), &self.timers, core, probe)
+    fn read(&self, state: &SenderState, probe: &str) -> f64 {
+        read_window(self.window(), &self.timers, state, probe)
     }
 }
 

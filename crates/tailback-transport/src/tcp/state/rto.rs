@@ -8,7 +8,7 @@
 //!
 //! State: 48 bytes. A sample costs some twenty operations, reading the timeout two.
 
-use super::config::{Config, RtoForm};
+use crate::tcp::config::{Config, RtoForm};
 use tailback_base::{Duration, Time};
 
 /// RFC 6298 rule 2.3: "alpha=1/8 and beta=1/4".

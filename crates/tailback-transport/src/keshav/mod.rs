@@ -5,8 +5,8 @@
 //! pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is neither
 //! handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of its own.
 //!
-//! A source is [`Source`]: the shell that is an [`Endpoint`](crate::Endpoint), [`core`] (numbers, what is outstanding,
-//! what waits, counters), and a flow control behind [`Control`]:
+//! A source is [`Sender`]: the shell that is an [`Endpoint`](crate::Endpoint), [`state`] (numbers, what is outstanding,
+//! what waits, counters), and a flow control behind [`FlowControl`]:
 //!
 //! * `backlog`: written and not sent; `outstanding`: sent and not acknowledged;
 //! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
@@ -22,7 +22,6 @@
 
 mod backlog;
 pub mod config;
-pub mod core;
 mod decbit;
 mod fuzzy;
 mod generic;
@@ -30,13 +29,14 @@ mod jacobson_karels;
 mod outstanding;
 mod packet_pair;
 pub mod params;
+mod sender;
 mod sink;
-mod source;
+pub mod state;
 mod timers;
 
 pub use config::Config;
+pub use sender::{FlowControl, Sender};
 pub use sink::Sink;
-pub use source::{Control, Source};
 
 use crate::endpoint::Endpoint;
 use crate::path::Path;
@@ -46,13 +46,13 @@ use std::sync::Arc;
 pub fn new_pair(cfg: &Arc<Config>, path: &Path) -> [Box<dyn Endpoint>; 2] {
     use config::Kind;
     let base = path.round_trip(cfg.packet + cfg.header, cfg.ack);
-    let core = || core::Core::new(cfg.clone());
+    let state = || state::SenderState::new(cfg.clone());
     let source: Box<dyn Endpoint> = match &cfg.kind {
-        Kind::Generic => Box::new(Source::new(core(), generic::Generic::new(cfg, base))),
-        Kind::DecBit(own) => Box::new(Source::new(core(), decbit::DecBit::new(cfg, own, base))),
-        Kind::PacketPair(own) => Box::new(Source::new(core(), packet_pair::PacketPair::new(cfg, own, path, base))),
-        Kind::JacobsonKarels(own) => Box::new(Source::new(
-            core(),
+        Kind::Generic => Box::new(Sender::new(state(), generic::Generic::new(cfg, base))),
+        Kind::DecBit(own) => Box::new(Sender::new(state(), decbit::DecBit::new(cfg, own, base))),
+        Kind::PacketPair(own) => Box::new(Sender::new(state(), packet_pair::PacketPair::new(cfg, own, path, base))),
+        Kind::JacobsonKarels(own) => Box::new(Sender::new(
+            state(),
             jacobson_karels::JacobsonKarels::new(cfg, own, base),
         )),
     };

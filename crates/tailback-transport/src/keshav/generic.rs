@@ -4,10 +4,10 @@
 //! `wmax` for ever; a lost packet is found by its timer alone. See [`super::timers`].
 
 use super::config::Config;
-use super::core::{Ack, Core};
 use super::outstanding::Role;
 use super::params::WINDOW_PROBES;
-use super::source::Control;
+use super::sender::FlowControl;
+use super::state::{Ack, SenderState};
 use super::timers::PacketTimers;
 use crate::endpoint::Transmit;
 use tailback_base::{Duration, ProbeDef, Time};
@@ -26,23 +26,23 @@ impl Generic {
     }
 }
 
-impl Control for Generic {
+impl FlowControl for Generic {
     const PROBES: &'static [ProbeDef] = WINDOW_PROBES;
 
-    fn on_ack(&mut self, a: &Ack, core: &mut Core, now: Time) {
-        self.timers.on_ack(a, core, now);
+    fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time) {
+        self.timers.on_ack(a, state, now);
     }
 
-    fn next(&mut self, core: &mut Core, now: Time) -> Transmit {
-        send_within(f64::from(self.window), &mut self.timers, core, now)
+    fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit {
+        send_within(f64::from(self.window), &mut self.timers, state, now)
     }
 
     fn deadline(&self) -> Time {
         self.timers.earliest()
     }
 
-    fn on_timer(&mut self, core: &mut Core, now: Time) {
-        self.timers.expire(core, now);
+    fn on_timer(&mut self, state: &mut SenderState, now: Time) {
+        self.timers.expire(state, now);
     }
 
     fn window(&self) -> f64 {
@@ -53,20 +53,20 @@ impl Control for Generic {
         Duration::from_seconds(self.timers.rtt())
     }
 
-    fn read(&self, core: &Core, probe: &str) -> f64 {
-        read_window(self.window(), &self.timers, core, probe)
+    fn read(&self, state: &SenderState, probe: &str) -> f64 {
+        read_window(self.window(), &self.timers, state, probe)
     }
 }
 
 /// What expired goes first, whatever the window; then what a window of `window` packets allows.
-pub fn send_within(window: f64, timers: &mut PacketTimers, core: &mut Core, now: Time) -> Transmit {
-    if let Some(s) = timers.resend(core, now) {
+pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderState, now: Time) -> Transmit {
+    if let Some(s) = timers.resend(state, now) {
         return Transmit::Segment(s);
     }
-    if (core.sent.len() as f64) < libm::floor(window) {
-        let number = core.sent.end();
-        if let Some(s) = core.fresh(Role::Single, now) {
-            timers.start(number, core, now);
+    if (state.sent.len() as f64) < libm::floor(window) {
+        let number = state.sent.end();
+        if let Some(s) = state.fresh(Role::Single, now) {
+            timers.start(number, state, now);
             return Transmit::Segment(s);
         }
     }
@@ -74,12 +74,12 @@ pub fn send_within(window: f64, timers: &mut PacketTimers, core: &mut Core, now:
 }
 
 /// The probes of a source with a window and a timer for each packet.
-pub fn read_window(window: f64, timers: &PacketTimers, core: &Core, probe: &str) -> f64 {
+pub fn read_window(window: f64, timers: &PacketTimers, state: &SenderState, probe: &str) -> f64 {
     match probe {
         "win" => window,
         "rtt" => timers.rtt(),
-        "rto" => timers.timeout(&core.cfg),
-        "outstanding" => core.in_network() as f64,
+        "rto" => timers.timeout(&state.cfg),
+        "outstanding" => state.in_network() as f64,
         _ => f64::NAN,
     }
 }
