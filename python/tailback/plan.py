@@ -68,7 +68,7 @@ class Plan:
 
     def runs(self) -> list[dict[str, Any]]:
         """The runs in order, each with point, replication, seed and the key it is stored under."""
-        from tailback import fingerprint
+        from tailback.store import fingerprint
 
         return self._core.runs(fingerprint.build())
 
@@ -90,7 +90,7 @@ class Plan:
         build = ""
         if dir is not None:
             # Only results that are kept need to know what made them.
-            from tailback import fingerprint
+            from tailback.store import fingerprint
 
             build = fingerprint.build()
             if queues:

@@ -67,7 +67,7 @@ class Result:
 
     def save(self, dir: str | os.PathLike[str]) -> None:
         """Write the tables as Parquet, `scenario.toml` and `manifest.json`."""
-        from tailback import manifest
+        from tailback.store import manifest
 
         where = Path(dir)
         where.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def execute(
     command: list[str] | None = None,
 ) -> Result:
     """Run a scenario that is loaded; failures are in the result."""
-    from tailback import manifest
+    from tailback.store import manifest
 
     for w in scenario.warnings:
         print(f"warning: {w}", file=sys.stderr)
@@ -175,7 +175,7 @@ def _stored(where: Path) -> set[str]:
 
 def load_result(dir: str | os.PathLike[str]) -> Result:
     """Read a stored result back."""
-    from tailback import manifest
+    from tailback.store import manifest
 
     where = Path(dir)
     results = _core.read_results(where)

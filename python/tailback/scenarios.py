@@ -58,16 +58,17 @@ def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
 
 def inline(value: Any) -> str:
     """A value as TOML on one line; a text at the top stays bare, as on the command line."""
-    return value if isinstance(value, str) else _toml(value)
+    return value if isinstance(value, str) else as_toml(value)
 
 
-def _toml(value: Any) -> str:
+def as_toml(value: Any) -> str:
+    """A value as TOML on one line, texts quoted."""
     if hasattr(value, "to_dict"):
         value = value.to_dict()
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(k)} = {_toml(v)}" for k, v in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(k)} = {as_toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(_toml(v) for v in value) + "]"
+        return "[" + ", ".join(as_toml(v) for v in value) + "]"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tailback.computed import FUNCTIONS
-from tailback.measures import MEASURES, RunView
+from tailback.study.computed import FUNCTIONS
+from tailback.study.measures import MEASURES, RunView
 
 NAN = float("nan")
 

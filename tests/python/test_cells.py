@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from tailback import cells
-from tailback.cells import Cell, CellError, Table, numbers, show, statistics
-from tailback.figures.utility import Group, Mark, draw, frames, joined, placed
-from tailback.measures import MEASURES, RunView
-from tailback.measures.sources import by_interval
-from tailback.measures.windows import held
+from tailback.study import cells
+from tailback.study.cells import Cell, CellError, Table, numbers, show, statistics
+from tailback.study.figures.utility import Group, Mark, draw, frames, joined, placed
+from tailback.study.measures import MEASURES, RunView
+from tailback.study.measures.sources import by_interval
+from tailback.study.measures.windows import held
 
 
 def one(text, metric="throughput", **table):

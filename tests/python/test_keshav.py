@@ -5,7 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tailback import load_scenario, parameters, reproduce, study
+from tailback import load_scenario
+from tailback.cli import reproduce as command
+from tailback.study import load as study
+from tailback.study import parameters, reproduce
+from tailback.study.model import MODES
 
 NAME = "keshav-1991"
 
@@ -21,9 +25,7 @@ def run(out, experiment, replaced=None, pairs=None, overrides=()):
     if pairs:
         for name in e.runs:
             r = s.runs[name]
-            axes = tuple(
-                dataclasses.replace(a, values=dict.fromkeys(study.MODES, dict.fromkeys(pairs, ""))) for a in r.axes
-            )
+            axes = tuple(dataclasses.replace(a, values=dict.fromkeys(MODES, dict.fromkeys(pairs, ""))) for a in r.axes)
             s.runs[name] = dataclasses.replace(r, axes=axes)
     return reproduce.reproduce(s, [e], "quick", out, overrides=list(overrides), figures=False)
 
@@ -86,13 +88,13 @@ def test_variants_of_a_discipline_s_own_parameters_are_left_out_when_another_run
 
 
 def test_the_tables_fit_a_terminal(tmp_path):
-    from tailback import cell_tables
+    from tailback.study import cell_tables
 
     r = run(tmp_path, "scenario-2", pairs=["g-fq", "dec-dec"], overrides=["duration=300s", "interval=100s"])
     for t in r.sections[0]["tables"]:
         text = cell_tables.text(t, 80)
         assert max(map(len, text.splitlines())) <= 80
-    assert max(map(len, reproduce.verdict_text(r.verdicts, 80).splitlines())) <= 80
+    assert max(map(len, command.verdict_text(r.verdicts, 80).splitlines())) <= 80
     csv = (tmp_path / r.sections[0]["tables"][0]["file"]).read_text(encoding="utf-8").splitlines()
     # Two pairs, eight sources, four metrics.
     assert len(csv) == 1 + 2 * 8 * 4 and csv[0].startswith("pair,metric,source")

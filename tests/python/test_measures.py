@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from tailback.measures import MEASURES, RunView
-from tailback.measures.drops import periods
-from tailback.measures.holds import holds
-from tailback.measures.intervals import cumulative_max_min
+from tailback.study.measures import MEASURES, RunView
+from tailback.study.measures.drops import periods
+from tailback.study.measures.holds import holds
+from tailback.study.measures.intervals import cumulative_max_min
 
 
 def run(buffer=100.0, labels=None, **tables):

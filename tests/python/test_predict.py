@@ -7,8 +7,8 @@ import math
 import pytest
 from click.testing import CliRunner
 
-from tailback import predict
 from tailback.cli import cli
+from tailback.theory import predict
 
 C = 500e6 / 8 / 1500  # packets a second
 

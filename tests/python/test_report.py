@@ -7,9 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 import tailback as tb
-from tailback import report, reproduce, study
+from tailback import report
 from tailback.cli import cli
 from tailback.plan import Plan
+from tailback.study import load as study
+from tailback.study import reproduce
 
 SCENARIO = """
 name = "two <flows>"

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tailback import _core, computed
+from tailback import _core
 from tailback.cli import cli
-from tailback.figures.spread import thinned
-from tailback.measures import MEASURES, RunView
-from tailback.measures.spread import mean_over_time
-from tailback.memory import counter_bits, filter_bits, memory, missed, pointer_bytes
+from tailback.study import computed
+from tailback.study.figures.spread import thinned
+from tailback.study.measures import MEASURES, RunView
+from tailback.study.measures.spread import mean_over_time
+from tailback.theory.memory import counter_bits, filter_bits, memory, missed, pointer_bytes
 
 
 def test_the_published_example_of_memory():

@@ -10,13 +10,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from tailback import load_scenario, reproduce, rules, study, verdict
+from tailback import load_scenario
 from tailback.cli import cli
-from tailback.computed import FUNCTIONS
-from tailback.measures import MEASURES, RunView
-from tailback.measures.flows import three_sigma_of
-from tailback.measures.series import overflows
-from tailback.samples import Samples
+from tailback.cli import reproduce as command
+from tailback.store.running import Interrupted
+from tailback.study import checks as rules
+from tailback.study import load as study
+from tailback.study import reproduce, verdict
+from tailback.study.computed import FUNCTIONS
+from tailback.study.measures import MEASURES, RunView
+from tailback.study.measures.flows import three_sigma_of
+from tailback.study.measures.series import overflows
+from tailback.study.model import MODES, StudyError
+from tailback.study.samples import Samples
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.
@@ -88,7 +94,7 @@ def test_running_again_runs_nothing(wrong, out):
 # ------------------------------------------------------------------------------------------------------------- data
 
 
-@pytest.mark.parametrize("mode", study.MODES)
+@pytest.mark.parametrize("mode", MODES)
 def test_every_point_of_every_study_is_a_valid_scenario(mode):
     for name in study.known():
         s = study.load(name)
@@ -135,7 +141,7 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
     shutil.copytree(study.load(NAME).path, folder)
     with (folder / "statements" / "chapter-3.toml").open("a") as f:
         f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "E3.3"\nclas = "short"\n')
-    with pytest.raises(study.StudyError, match='no key "clas"'):
+    with pytest.raises(StudyError, match='no key "clas"'):
         verdict.Judge(study.load(folder), Samples.empty())
 
 
@@ -164,11 +170,11 @@ def test_the_parameters_are_those_of_the_study():
 
 
 def test_unknown_names_are_refused_with_a_hint():
-    with pytest.raises(study.StudyError, match='did you mean "kantawala-2005"'):
+    with pytest.raises(StudyError, match='did you mean "kantawala-2005"'):
         study.load("kantawala")
-    with pytest.raises(study.StudyError, match=r"E2\.1"):
+    with pytest.raises(StudyError, match=r"E2\.1"):
         study.load(NAME).experiment("E9")
-    with pytest.raises(study.StudyError, match="droptail"):
+    with pytest.raises(StudyError, match="droptail"):
         study.load(NAME, {"codel": {"kind": "codel"}})
 
 
@@ -267,7 +273,7 @@ def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
     folder, calls = counted
     (folder / "published.toml").unlink()
     s = study.load(folder)
-    with pytest.raises(reproduce.Interrupted, match="stopped after 1 of 6 runs"):
+    with pytest.raises(Interrupted, match="stopped after 1 of 6 runs"):
         reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1, progress=lambda state: state["done"] < 1)
     assert len(calls) == 1
     r = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1)
@@ -277,10 +283,10 @@ def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
 def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
     folder, _ = counted
     (folder / "experiments" / "c.toml").write_text('[discipline.x]\ntitle = "Y"\nqueue = { kind = "red" }\n')
-    with pytest.raises(study.StudyError, match=r"c\.toml: \[discipline\.x\] is declared twice"):
+    with pytest.raises(StudyError, match=r"c\.toml: \[discipline\.x\] is declared twice"):
         study.load(folder)
     (folder / "experiments" / "c.toml").write_text('[[experiment]]\nid = "E3"\ntitle = "t"\nwheer = { n = 1 }\n')
-    with pytest.raises(study.StudyError, match='no key "wheer"'):
+    with pytest.raises(StudyError, match='no key "wheer"'):
         study.load(folder)
 
 
@@ -414,13 +420,13 @@ def test_one_experiment_from_the_command_line(tmp_path):
 
 
 def test_several_experiments_come_in_the_order_of_the_study():
-    _, chosen = reproduce._choose(f"{NAME}/e3.3,E2.1,F2.1", {})
+    _, chosen = command.choose(f"{NAME}/e3.3,E2.1,F2.1", {})
     assert [e.id for e in chosen] == ["E2.1", "E3.3"]
 
 
 def test_the_verdict_table_fits_a_terminal(honest):
     for width in (80, 100):
-        text = reproduce.verdict_text(honest.verdicts, width)
+        text = command.verdict_text(honest.verdicts, width)
         assert max(map(len, text.splitlines())) <= width
 
 

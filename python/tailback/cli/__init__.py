@@ -1,0 +1,123 @@
+"""The command line. What a command needs is imported when it is called, so that `tailback --help` is quick.
+
+Exit status: 0 done, 1 the run failed, 2 the input was wrong. Results go to standard output, everything else to standard
+error.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from tailback.cli.errors import Failure, os_message, say
+
+# Command: the module that defines it, and its line in the help. A module has `register(group)`, which adds the command.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("tailback.cli.run", "Run a scenario and show what came out."),
+    "reproduce": ("tailback.cli.reproduce", "Repeat a published study, and compare point by point."),
+    "predict": ("tailback.cli.predict", "Say what theory predicts for a bottleneck."),
+    "report": ("tailback.cli.report", "Write the report of a folder of results."),
+    "describe": ("tailback.cli.describe", "Explain a model, its parameters and probes; or list all."),
+    "schema": ("tailback.cli.schema", "Print the JSON schema of scenarios, for editors."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called, not when they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.commands and name in COMMANDS:
+            importlib.import_module(COMMANDS[name][0]).register(self)
+        return self.commands.get(name)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else "commands are " + ", ".join(COMMANDS)
+            ctx.fail(f"there is no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+def _version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from tailback import _core
+
+        click.echo(f"tailback {_core.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def cli() -> None:
+    """A packet-level laboratory for the queue behind a bottleneck."""
+
+
+def main(args: list[str] | None = None) -> None:
+    """Run a command and leave with its exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character shows a question mark instead of a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    status = _status(args)
+    # What is buffered may fail to be written only now.
+    try:
+        sys.stdout.flush()
+    except OSError as e:
+        status = max(status, _output_lost(e))
+    sys.exit(status)
+
+
+def _status(args: list[str] | None) -> int:
+    try:
+        cli.main(args, prog_name="tailback", standalone_mode=False)
+        return 0
+    except click.exceptions.Exit as e:
+        return e.exit_code
+    except click.ClickException as e:
+        e.show()
+        return e.exit_code
+    except Failure as e:
+        say(f"error: {e}")
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        say("interrupted")
+        return 1
+    except BrokenPipeError as e:
+        return _output_lost(e)
+    except OSError as e:
+        # An error without a file's name is of standard output.
+        if e.filename is None and e.errno in (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF):
+            return _output_lost(e)
+        say(f"error: {os_message(e)}")
+        return 1
+    except Exception as e:
+        from tailback import _core
+
+        if isinstance(e, _core.ScenarioError):
+            say(str(e))
+            return 2
+        raise
+
+
+def _output_lost(e: OSError) -> int:
+    """Standard output cannot be written. A reader that has gone away (`| head`) is no error worth words."""
+    if e.errno != errno.EPIPE:
+        say(f"error: the output cannot be written: {os_message(e)}")
+    # Python flushes once more at exit, and would complain.
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    return 1

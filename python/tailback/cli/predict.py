@@ -1,0 +1,206 @@
+"""`tailback predict`: what theory says of a bottleneck."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from tailback.theory.memory import memory, missed
+from tailback.theory.predict import PredictError, qsdrr, tail_drop
+
+
+@click.group()
+def predict() -> None:
+    """Say what theory predicts for a bottleneck, before any packet is simulated."""
+
+
+def _options(f):
+    for option in reversed(
+        [
+            click.option(
+                "--flows", required=True, type=click.IntRange(1, 10_000_000), help="How many long-lived flows."
+            ),
+            click.option("--rate", required=True, metavar="RATE", help="Rate of the bottleneck, such as 500Mbps."),
+            click.option("--rtt", required=True, metavar="TIME", help="Round trip with an empty queue, such as 100ms."),
+            click.option(
+                "--buffer",
+                "buffers",
+                required=True,
+                multiple=True,
+                metavar="SIZE",
+                help='Buffer, such as "1000 packets" or 1500KB. Repeat it for several.',
+            ),
+            click.option(
+                "--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet on the wire."
+            ),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+        ]
+    ):
+        f = option(f)
+    return f
+
+
+def _quantity(option: str, parse, text: str):
+    try:
+        return parse(text)
+    except ValueError as e:
+        raise click.BadParameter(str(e), param_hint=f"--{option}") from e
+
+
+def _read(rate: str, rtt: str, buffers: tuple[str, ...], packet: str) -> tuple[float, float, list[float]]:
+    """Packets a second, round trip in seconds, buffers in packets."""
+    from tailback import _core
+
+    size = _quantity("packet", _core.parse_bytes, packet)
+    if size < 1:
+        raise click.BadParameter("a packet has at least 1 byte", param_hint="--packet")
+    c = _quantity("rate", _core.parse_rate, rate) / 8 / size
+    tau = _quantity("rtt", _core.parse_time, rtt)
+    if tau <= 0:
+        raise click.BadParameter("the model needs a round trip above zero, such as 100ms", param_hint="--rtt")
+    in_packets = []
+    for text in buffers:
+        amount, unit = _quantity("buffer", _core.parse_size, text)
+        if amount is None:
+            raise click.BadParameter(
+                "an unlimited buffer never overflows; give packets or bytes", param_hint="--buffer"
+            )
+        in_packets.append(amount / size if unit == "bytes" else float(amount))
+    return c, tau, in_packets
+
+
+@predict.command("tail-drop")
+@_options
+@click.option(
+    "--hit-share",
+    type=float,
+    default=0.7,
+    show_default=True,
+    help="Share of the flows that lose a packet at an overflow, 0.5 to 1.",
+)
+@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+def tail_drop_command(flows, rate, rtt, buffers, packet, as_json, hit_share, series):
+    """Queue drop and cycle of drop-tail with long-lived Reno flows of one round trip.
+
+    At an overflow a share of the flows halves its window, the queue falls by the queue drop, and grows again by one
+    packet a flow and round trip until it is full: one cycle. With a buffer that is too small the queue runs empty, and
+    the line stands idle for part of each cycle.
+    """
+    c, tau, sizes = _read(rate, rtt, buffers, packet)
+    try:
+        models = [tail_drop(flows, c, tau, b, hit_share) for b in sizes]
+    except PredictError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        rows = []
+        for m in models:
+            row = m.as_dict()
+            if series:
+                row["time_s"], row["queue_packets"] = m.level()
+            rows.append(row)
+        click.echo(json.dumps({"model": "tail-drop", "rows": rows}))
+        return
+    m = models[0]
+    click.echo(
+        f"Drop-tail, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}, {hit_share:g} of the flows hit"
+    )
+    click.echo(f"Window that fills the empty pipe: {m.window_empty:.2f} packets a flow\n")
+    head = ("buffer", "window", "queue after", "queue drop", "cycle", "utilisation")
+    units = ("packets", "packets", "packets", "packets", "s", "%")
+    click.echo("".join(f"{h:>13}" for h in head))
+    click.echo("".join(f"{u:>13}" for u in units))
+    for m in models:
+        cells = (
+            f"{m.buffer_packets:g}",
+            f"{m.window_full:.2f}",
+            f"{m.queue_after:.1f}",
+            f"{m.queue_drop:.1f}",
+            f"{m.cycle_s:.3f}",
+            f"{100 * m.utilisation:.1f}",
+        )
+        click.echo("".join(f"{x:>13}" for x in cells))
+    if any(m.underflow for m in models):
+        click.echo("\nA queue after the overflow below zero: the queue runs empty and the line stands idle meanwhile.")
+    if series:
+        _print_series(models)
+
+
+@predict.command("qsdrr")
+@_options
+@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+def qsdrr_command(flows, rate, rtt, buffers, packet, as_json, series):
+    """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls.
+
+    Regime 1: queues long enough that the victims lose 1, 2, 3, ... packets. Regime 2: each victim gives up its queue.
+    Regime 3: fewer packets than queues.
+    """
+    c, tau, sizes = _read(rate, rtt, buffers, packet)
+    try:
+        models = [qsdrr(flows, int(b), c, tau) for b in sizes]
+    except PredictError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        rows = []
+        for m in models:
+            row, line = m.as_dict(), m.level() if series else None
+            if line is not None:
+                row["time_s"], row["queue_packets"] = line
+            rows.append(row)
+        click.echo(json.dumps({"model": "qsdrr", "rows": rows}))
+        return
+    click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
+    click.echo("".join(f"{h:>13}" for h in ("buffer", "flows hit", "regime", "queue drop", "cycle")))
+    click.echo("".join(f"{u:>13}" for u in ("packets", "", "", "packets", "s")))
+    for m in models:
+        drop, cycle = ("-", "-") if m.queue_drop is None else (f"{m.queue_drop:.1f}", f"{m.cycle_s:.3f}")
+        click.echo("".join(f"{x:>13}" for x in (f"{m.buffer_packets:g}", m.victims, m.regime, drop, cycle)))
+    if any(m.queue_drop is None for m in models):
+        click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
+    if series:
+        _print_series(models)
+
+
+def _print_series(models) -> None:
+    for m in models:
+        line = m.level()
+        if line is None:
+            continue
+        click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
+        for t, q in zip(*line, strict=True):
+            click.echo(f"{t:10.4f} {q:10.1f}")
+
+
+@predict.command("memory")
+@click.option("--flows", required=True, type=click.IntRange(1, 10**9), help="How many flows.")
+@click.option("--queues", required=True, type=click.IntRange(1, 10**8), help="How many queues they share.")
+@click.option("--groups", type=click.IntRange(1, 10**9), help="How many Bloom-filter groups.  [default: 10 a queue]")
+@click.option("--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: 1 % of flows missed]")
+@click.option("--counter-bits", type=click.IntRange(1, 64), help="Bits of a counter.  [default: 3 x the mean]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def memory_command(flows, queues, groups, filter_bits, counter_bits, as_json):
+    """Memory of Bloom-filter groups, against a table of all flows.
+
+    \b
+    tailback predict memory --flows 100000 --queues 2000 --filter-bits 50
+    """
+    m = memory(flows, groups or 10 * queues, queues, filter_bits, counter_bits)
+    if as_json:
+        click.echo(json.dumps(m.as_dict(), indent=2))
+        return
+    e = m.flows / m.groups
+    lines = [
+        (f"a queue a flow: {m.flows:,} flows", m.per_flow_bytes),
+        (f"{m.groups:,} groups of {m.filter_bits} + {m.counter_bits} bits", m.groups_bytes),
+        (f"{m.queues:,} queues", m.queues_bytes),
+        ("groups, as published", m.published_bytes),
+        ("with queue and packet count of each group", m.complete_bytes),
+    ]
+    for what, n in lines:
+        ratio = f"   1 : {m.per_flow_bytes / n:.1f}" if what.startswith(("groups,", "with")) else ""
+        click.echo(f"{what:44}{n:>14,} B{ratio}")
+    click.echo(f"a filter misses {100 * missed(m.filter_bits / e):.2g} % of the flows of a group of the mean size")
+
+
+def register(group: click.Group) -> None:
+    group.add_command(predict)

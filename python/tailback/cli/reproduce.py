@@ -1,0 +1,293 @@
+"""`tailback reproduce`: run a study or some of its experiments, and say point by point what came out."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import click
+
+from tailback.cli.errors import Failure, os_message
+from tailback.scenarios import as_toml
+from tailback.store.running import Interrupted
+from tailback.study import load as studies
+from tailback.study.model import Experiment, Study, StudyError
+from tailback.study.reproduce import Reproduction, listing, reproduce
+from tailback.study.verdict import NO, OPEN, YES, Verdict, count
+
+_SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
+
+
+def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
+    """The verdict table for a terminal: at most `width` columns."""
+    width = max(60, min(width, 100))
+    left = max((len(v.id) for v in verdicts if not v.grade), default=4) + 2
+    indent = " " * (left + 16)
+    lines = []
+    experiment = None
+    # Cells stand in their tables: here they are counted, and only those outside what is allowed are told one by one.
+    told_cells = {v.experiment: [c for c in verdicts if c.grade and c.experiment == v.experiment] for v in verdicts}
+    for v in verdicts:
+        if v.experiment != experiment:
+            experiment = v.experiment
+            title = "Arithmetic" if experiment == "predict" else experiment
+            lines += ["", title, "-" * width, *_cells_text(told_cells[experiment], width)]
+        if v.grade:
+            if v.outcome == NO and v.gate:
+                told = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
+                lines += textwrap.wrap(told, width, subsequent_indent="    ")
+            continue
+        sign = _SIGN[v.outcome]
+        if not v.gate and v.outcome == NO:
+            sign = "differs"
+        elif not v.gate and v.outcome == YES:
+            sign = "agrees"
+        body = textwrap.wrap(v.sentence, width - len(indent))
+        told = f"measured {v.measured}" if v.outcome != OPEN else v.note or "not run"
+        if v.outcome != OPEN and v.published != "as stated":
+            told += f"; published {v.published} (within {v.tolerance})"
+        if v.reference:
+            told += f"; reference {v.reference}"
+        body += textwrap.wrap(told, width - len(indent))
+        lines.append(f"{v.id:<{left}}{sign:<16}{body[0]}")
+        lines += [indent + b for b in body[1:]]
+    return "\n".join(lines[1:])
+
+
+def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
+    from tailback.study.cell_tables import counts
+
+    said = [
+        f"{within} of {n} cells of class {grade} within what it allows"
+        if grade != "Q"
+        else f"{n} of class Q only compared ({within} agree)"
+        for grade, within, n in counts(verdicts)
+    ]
+    return textwrap.wrap("; ".join(said), width) if said else []
+
+
+def summary_text(verdicts: list[Verdict]) -> str:
+    n = count(verdicts)
+    return (
+        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; "
+        f"{n['compared']} more compared but not gated (ruled by phase)"
+    )
+
+
+class _Progress:
+    """One line on standard error: rewritten on a terminal, a line now and then in a log."""
+
+    def __init__(self, stream=None):
+        self.stream = stream or sys.stderr
+        self.tty = self.stream.isatty()
+        self.told = 0.0
+        self.last = -1
+
+    def __call__(self, s: dict) -> None:
+        percent = int(100 * s["done"] / s["total"]) if s["total"] else 100
+        left = "" if math.isnan(s["remaining_s"]) else f", about {_duration(s['remaining_s'])} left"
+        kept = f" ({s['reused']} kept)" if s["reused"] else ""
+        text = f"{s['set']}: {s['done']:.0f} of {s['total']} runs{kept}, {percent} %{left}"
+        if self.tty:
+            self.stream.write("\r\033[K" + text)
+            self.stream.flush()
+        elif time.monotonic() - self.told > 15 or percent == 100 != self.last:
+            self.told = time.monotonic()
+            self.stream.write(text + "\n")
+            self.stream.flush()
+        self.last = percent
+
+    def announce(self, text: str) -> None:
+        self.stream.write(f"to do: {text}\n")
+        self.stream.flush()
+
+    def end(self) -> None:
+        if self.tty:
+            self.stream.write("\r\033[K")
+            self.stream.flush()
+
+
+def _duration(s: float) -> str:
+    return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.1f} h"
+
+
+def register(group: click.Group) -> None:
+    @group.command("reproduce")
+    @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
+    @click.option(
+        "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds: minutes. The default."
+    )
+    @click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
+    @click.option(
+        "--out",
+        type=click.Path(file_okay=False),
+        help="Where results go; default out/STUDY. Runs kept there are reused.",
+    )
+    @click.option(
+        "--seeds", type=click.IntRange(1, 1000), help="Repeat each point so often, instead of what the mode says."
+    )
+    @click.option("--jobs", type=click.IntRange(0), default=0, help="Threads; 0 is all cores.")
+    @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every scenario of the study.")
+    @click.option(
+        "--discipline",
+        "replaced",
+        multiple=True,
+        metavar="NAME=TABLE",
+        help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
+    )
+    @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
+    @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+    def command(what, mode, out, seeds, jobs, overrides, replaced, list_, as_json):
+        """Reproduce a published study, or one of its experiments, and report point by point what came out."""
+        try:
+            if list_ or not what:
+                _list(as_json)
+                return
+            study, chosen = choose(what, _replacements(replaced))
+        except StudyError as e:
+            raise click.UsageError(str(e)) from e
+        line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
+        told = _Progress()
+        try:
+            r = reproduce(
+                study, chosen, mode, out, jobs, seeds, told, overrides, command=" ".join(line), announce=told.announce
+            )
+        except Interrupted as e:
+            raise Failure(str(e)) from e
+        except KeyboardInterrupt:
+            raise Failure("interrupted; finished runs are kept, run the same command to go on") from None
+        except OSError as e:
+            raise Failure(f"results cannot be stored: {os_message(e)}") from e
+        finally:
+            told.end()
+        if as_json:
+            click.echo(json.dumps(_as_json(r), indent=1, ensure_ascii=False, allow_nan=False))
+        else:
+            _print(r)
+        if r.failed:
+            raise Failure(f"{len(r.failed)} of {r.runs} runs failed: {r.failed[0]}")
+
+
+def choose(what: str, replaced: dict[str, dict]) -> tuple[Study, list[Experiment]]:
+    """`STUDY`, `STUDY/EXPERIMENT[,EXPERIMENT]`, or the path of a study's folder instead of its id."""
+    what = what.rstrip("/")
+    if _is_study(what):
+        study = studies.load(what, replaced)
+        return study, study.experiments
+    name, sep, experiment = what.rpartition("/")
+    if not sep:
+        study = studies.load(what, replaced)
+        return study, study.experiments
+    study = studies.load(name, replaced)
+    chosen = {e.id for e in map(study.experiment, (x.strip() for x in experiment.split(",")))}
+    return study, [e for e in study.experiments if e.id in chosen]
+
+
+def _is_study(what: str) -> bool:
+    return (Path(what) / "study.toml").is_file() or what in studies.known()
+
+
+def _replacements(texts) -> dict[str, dict]:
+    import tomllib
+
+    found = {}
+    for t in texts:
+        name, sep, table = t.partition("=")
+        try:
+            queue = tomllib.loads(f"q = {table}")["q"]
+        except tomllib.TOMLDecodeError:
+            queue = {"kind": table.strip()}
+        if not sep or not isinstance(queue, dict):
+            raise StudyError(f"--discipline {t}: write NAME=TABLE, such as qsdrr='{{ kind = \"droptail\" }}'")
+        found[name.strip()] = queue
+    return found
+
+
+def _list(as_json: bool) -> None:
+    found = listing()
+    if as_json:
+        click.echo(json.dumps({"studies": found}, indent=1, ensure_ascii=False))
+        return
+    width = min(100, shutil.get_terminal_size((80, 24)).columns)
+    for s in found:
+        click.echo(s["id"])
+        for line in textwrap.wrap(s["title"], width - 2):
+            click.echo(f"  {line}")
+        click.echo("")
+        click.echo(f"  {'experiment':<26}{'shows':<7}{'quick':>6}{'full':>6}  runs; title")
+        for e in s["experiments"]:
+            n = e["runs"]
+            title = textwrap.wrap(e["title"], max(30, width - 49))
+            click.echo(f"  {e['id']:<26}{e['item']:<7}{n['quick']:>6}{n['full']:>6}  {title[0]}")
+            for line in title[1:]:
+                click.echo(" " * 47 + line)
+        click.echo("")
+
+
+def _as_json(r: Reproduction) -> dict:
+    return {
+        "study": r.study.id,
+        "mode": r.mode,
+        "experiments": [e.id for e in r.experiments],
+        "runs": r.runs,
+        "reused": r.reused,
+        "failed": r.failed,
+        "seeds": r.seeds,
+        "seconds": round(r.seconds, 2),
+        "cpu_s": round(r.cpu_s, 2),
+        "replaced": {k: as_toml(v) for k, v in r.study.replaced.items()},
+        "count": count(r.verdicts),
+        "verdicts": [v.as_dict() for v in r.verdicts],
+        "figures": [f for s in r.sections for x in s["figures"] for f in x["files"]],
+        "tables": [x["file"] for s in r.sections for x in s["tables"]],
+        "out": str(r.out),
+        "report": str(r.report),
+    }
+
+
+def _print_cells(r: Reproduction, width: int) -> None:
+    """Published tables beside ours."""
+    from tailback.study import cell_tables, cells
+
+    for s in r.sections:
+        for t in s["tables"]:
+            if t.get("plain"):
+                click.echo("\n".join(textwrap.wrap(f"{s['id']}: {t['caption']}", width)))
+                for line in _aligned([[x for x, _ in t["heads"]], *t["rows"]]):
+                    click.echo(line)
+                click.echo("")
+        tables = [t for t in s["tables"] if "cells" in t]
+        if not tables:
+            continue
+        click.echo(f"{s['id']}: {s['title']}\n{'=' * width}")
+        for t in tables:
+            click.echo(cell_tables.text(t, width) + "\n")
+        click.echo("\n".join(textwrap.wrap(cells.LEGEND, width)) + "\n")
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    wide = [max(len(r[i]) for r in rows) + 2 for i in range(len(rows[0]))]
+    return ["".join(x.ljust(w) for x, w in zip(r, wide, strict=True)).rstrip() for r in rows]
+
+
+def _print(r: Reproduction) -> None:
+    width = min(100, shutil.get_terminal_size((80, 24)).columns)
+    for name in r.study.replaced:
+        click.echo(f"Note: another queue runs under the name of {name}; these verdicts are not about the study.")
+    _print_cells(r, width)
+    click.echo(verdict_text(r.verdicts, width))
+    click.echo("")
+    for line in textwrap.wrap(summary_text(r.verdicts), width):
+        click.echo(line)
+    if 0 < r.seeds < 5:
+        times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"
+        text = f"Some points were run with {times} or fewer; the study's rules ask for 5: use --seeds 5 or --full."
+        for line in textwrap.wrap(text, width):
+            click.echo(line)
+    click.echo(f"{r.runs} runs ({r.reused} kept from before), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s")
+    click.echo(f"report: {r.report}")

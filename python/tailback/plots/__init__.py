@@ -1,0 +1,38 @@
+"""Figures fit for a paper: curves over a parameter with bands, sorted goodputs, series against time.
+
+Every function takes plain arrays and returns a matplotlib figure; `save` writes it as PNG, PDF and SVG, the same bytes
+each time. Disciplines keep their colour, marker and line from figure to figure: the palette is that of Okabe and Ito,
+which the colour-blind tell apart, and markers and lines differ as well, for print without colour. Legends stand beside
+or above the axes, never on the data.
+"""
+
+from __future__ import annotations
+
+from tailback.plots.against_time import queue_against_time, series
+from tailback.plots.curves import Curve, as_curve, curves
+from tailback.plots.goodputs import goodput_bars
+from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, look
+from tailback.plots.result import labels_of, plot
+from tailback.plots.style import STYLE, grid, save, styled
+
+__all__ = [
+    "FAINT",
+    "GREY",
+    "INK",
+    "LOOKS",
+    "OTHERS",
+    "STYLE",
+    "Curve",
+    "Look",
+    "as_curve",
+    "curves",
+    "goodput_bars",
+    "grid",
+    "labels_of",
+    "look",
+    "plot",
+    "queue_against_time",
+    "save",
+    "series",
+    "styled",
+]

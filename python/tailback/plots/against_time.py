@@ -1,0 +1,77 @@
+"""Queues and recorded series against time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from tailback.plots.palette import GREY, OTHERS
+from tailback.plots.style import grid, styled
+
+
+@styled
+def queue_against_time(
+    t: Sequence[float],
+    queue: Sequence[float],
+    buffer: float | None = None,
+    model: tuple[Sequence[float], Sequence[float]] | None = None,
+    zoom: tuple[float, float] | None = None,
+    model_label: str = "model",
+) -> Figure:
+    """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
+    t, queue = np.asarray(t, float), np.asarray(queue, float)
+    rows = 1 if zoom is None else 2
+    fig, axes = grid(6.8, 2.4 if rows == 1 else 4.4, rows, 1, sharey=True)
+    spans = [(float(t[0]), float(t[-1])), zoom][:rows]
+    handles: dict[str, Any] = {}
+    for i, (ax, span) in enumerate(zip(axes[:, 0], spans, strict=True)):
+        keep = (t >= span[0]) & (t <= span[1])
+        handles["simulation"] = ax.plot(
+            t[keep], queue[keep], color="#0072B2", linewidth=0.8 if i == 0 and rows > 1 else 1.1
+        )[0]
+        if model is not None and (i == rows - 1):
+            mt, ml = np.asarray(model[0], float), np.asarray(model[1], float)
+            handles[model_label] = ax.plot(mt, ml, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
+        if buffer is not None:
+            handles[f"buffer, {buffer:g} packets"] = ax.axhline(
+                buffer, color=GREY, linewidth=0.9, linestyle=(0, (2, 2))
+            )
+        ax.set_xlim(*span)
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel("queue (packets)")
+        if rows > 1:
+            ax.set_title("whole run" if i == 0 else f"{span[0]:.0f} s to {span[1]:.0f} s")
+    axes[-1, 0].set_xlabel("time (s)")
+    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=len(handles))
+    return fig
+
+
+@styled
+def series(lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], ylabel: str, steps: bool = False) -> Figure:
+    """Recorded series against time: (label, times, values). More than eight are drawn thin, without names."""
+    many = len(lines) > 8
+    fig, axes = grid(6.8, 2.9)
+    ax = axes[0][0]
+    for i, (label, t, v) in enumerate(lines):
+        k = OTHERS[i % len(OTHERS)]
+        ax.plot(
+            t,
+            v,
+            color=k.colour,
+            linestyle="-" if many else k.line,
+            linewidth=0.5 if many else 1.1,
+            alpha=0.6 if many else 1.0,
+            label=label,
+            drawstyle="steps-post" if steps else "default",
+        )
+    ax.set_xlabel("time (s)")
+    ax.set_ylabel(ylabel)
+    ax.margins(x=0.01)
+    if len(lines) > 1 and not many:
+        fig.legend(loc="outside upper left", ncols=min(len(lines), 3))
+    elif many:
+        ax.set_title(f"{len(lines)} series", color=GREY, fontweight="normal")
+    return fig

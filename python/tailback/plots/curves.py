@@ -1,0 +1,145 @@
+"""Curves over a parameter, with bands for their confidence intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+
+from tailback.plots.palette import GREY, look
+from tailback.plots.style import grid, styled
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line: values over x, each with the half width of its interval (NaN or None: no band)."""
+
+    name: str
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    half: Sequence[float] | None = None
+
+
+@styled
+def curves(
+    panels: Sequence[tuple[str, Sequence[Curve]]],
+    xlabel: str,
+    ylabel: str,
+    log_x: bool = True,
+    reference: tuple[float, str] | None = None,
+    limits: tuple[float, float] | None = None,
+    share_y: bool = True,
+    ylabels: Sequence[str] | None = None,
+) -> Figure:
+    """Curves with bands, one panel or several that share their axes; the legend stands on the right.
+
+    More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each.
+    """
+    n = len(panels)
+    columns = n if n <= 3 else 2 if n == 4 else 3
+    rows = math.ceil(n / columns)
+    size = (6.4, 3.3) if n == 1 else (3.1 * columns + 1.3, 3.3 if rows == 1 else 2.6 * rows)
+    fig, frames = grid(*size, rows, columns, sharey=share_y, sharex=True)
+    for ax in frames.flat[n:]:
+        ax.set_axis_off()
+    axes = [list(frames.flat[:n])]
+    xs = sorted({float(x) for _, list_ in panels for c in list_ for x in c.x})
+    handles: dict[str, Any] = {}
+    for ax, (title, list_) in zip(axes[0], panels, strict=True):
+        for i, c in enumerate(list_):
+            k = look(c.name, i)
+            x, y = np.asarray(c.x, float), np.asarray(c.y, float)
+            order = np.argsort(x)
+            x, y = x[order], y[order]
+            drawn = np.where(np.isfinite(y), y, np.nan)
+            line = ax.plot(
+                x,
+                drawn,
+                color=k.colour,
+                marker=k.marker,
+                linestyle=k.line,
+                markeredgecolor="white",
+                markeredgewidth=0.4,
+                label=c.label,
+                zorder=3,
+            )[0]
+            handles.setdefault(c.label, line)
+            if c.half is not None:
+                h = np.nan_to_num(np.asarray(c.half, float)[order])
+                if np.any(h > 0):
+                    ax.fill_between(x, drawn - h, drawn + h, color=k.colour, alpha=0.16, linewidth=0, zorder=2)
+            if limits is not None:
+                # What lies above the frame is marked at its upper edge rather than lost.
+                high = x[~np.isnan(y) & (y > limits[1])]
+                ax.plot(
+                    high,
+                    np.full(len(high), limits[1]),
+                    linestyle="none",
+                    marker=k.marker,
+                    color=k.colour,
+                    markerfacecolor="none",
+                    clip_on=False,
+                    zorder=4,
+                )
+        if reference is not None:
+            ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
+        if title:
+            ax.set_title(title)
+        if log_x:
+            ax.set_xscale("log")
+            _plain_log(ax, xs)
+        if limits is not None:
+            ax.set_ylim(*limits)
+    for i, ax in enumerate(axes[0]):
+        if i + columns >= n:
+            ax.set_xlabel(xlabel)
+            ax.tick_params(labelbottom=True)
+        if ylabels is not None:
+            ax.set_ylabel(ylabels[i])
+        elif i % columns == 0:
+            ax.set_ylabel(ylabel)
+    if limits is None and share_y:
+        low, high = axes[0][0].get_ylim()
+        values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
+        # A wide band must not drag a quantity that cannot be negative below zero.
+        positive = bool(values) and min(values) >= 0
+        axes[0][0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
+    if reference is not None:
+        handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+    fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
+    return fig
+
+
+def _plain_log(ax, xs: list[float]) -> None:
+    """Ticks of a log axis at 1, 2, 5 times powers of ten, written as numbers, and a margin around the data."""
+    low, high = xs[0], xs[-1]
+    steps = [m * 10.0**e for e in range(-9, 13) for m in (1, 2, 5)]
+    ticks = [t for t in steps if low / 1.01 <= t <= high * 1.01]
+    if len(xs) <= 4:
+        ticks = xs
+    elif len(ticks) > 9:
+        ticks = [t for t in ticks if f"{t:e}"[0] == "1"]
+    ax.xaxis.set_major_locator(FixedLocator(ticks if len(ticks) > 1 else xs))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: _thousands(v)))
+    if high > low:
+        pad = (high / low) ** 0.05
+        ax.set_xlim(low / pad, high * pad)
+
+
+def _thousands(v: float) -> str:
+    return f"{v:,.0f}" if v >= 1 or v == 0 else f"{v:g}"
+
+
+def as_curve(name: str, label: str, points: Iterable[tuple[float, float, float]]) -> Curve:
+    """A curve from (x, mean, half width)."""
+    x, y, h = zip(*points, strict=True) if points else ((), (), ())
+    return Curve(name, label, x, y, h)

@@ -1,0 +1,98 @@
+"""The verdicts of a study as Markdown, for a page of documentation: `verdicts.md` in a folder of results."""
+
+from __future__ import annotations
+
+from tailback.study.verdict import NO, OPEN, YES
+
+_WORD = {YES: "reproduced", NO: "**not reproduced**", OPEN: "not testable"}
+
+
+def verdicts(bundle: dict) -> str:
+    """A table by experiment, and below it why the rows that do not agree do not. `bundle` is what study.json holds."""
+    c = bundle["count"]
+    titles = {x["id"]: f"{x['id']} ({x['item']}): {x['title']}" for x in bundle["sections"]}
+    lines = [
+        f"# {bundle['study']['id']}: verdicts",
+        "",
+        f"As measured by `{bundle['command']}` with version {bundle['version']}: {c[YES]} reproduced, {c[NO]} not "
+        f"reproduced, {c[OPEN]} not testable; {c['compared']} more are compared but not judged (agrees, differs). "
+        "Means over seeds, ± half the 95 % interval where there is more than one seed. Written by "
+        "`tailback reproduce` as `verdicts.md`.",
+        "",
+    ]
+    lines[2] = "\n".join(_wrapped(lines[2]))
+    group = None
+    # Cells of published tables stand in their tables.
+    rows = [v for v in bundle["verdicts"] if not v.get("grade")]
+    for v in rows:
+        if v["experiment"] != group:
+            group = v["experiment"]
+            lines += ["", f"## {titles.get(group, 'Arithmetic: the models')}", ""]
+            lines += ["| id | statement | outcome | measured | published, or what the rule asks | seeds |"]
+            lines += ["|---|---|---|---|---|---|"]
+        lines.append(_row(v))
+    lines += _cells([v for v in bundle["verdicts"] if v.get("grade")])
+    why = [v for v in rows if v["explanation"]]
+    if why:
+        lines += ["", "## Why the others differ", ""]
+        for v in why:
+            lines += _wrapped(f"* **{v['id']}** {v['explanation']}", "  ")
+    return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
+
+
+def _cells(cells: list[dict]) -> list[str]:
+    """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
+    if not cells:
+        return []
+    grades = sorted({v["grade"] for v in cells})
+    lines = ["", "## Cells of the published tables", ""]
+    lines += [
+        *_wrapped(
+            "How many are within what they allow: class A is deterministic, B statistical, Q ruled by phase or by an "
+            "open choice and only compared."
+        ),
+        "",
+    ]
+    lines += [f"| table | {' | '.join(grades)} |", f"|---|{'---|' * len(grades)}"]
+    tables = list(dict.fromkeys(v["table"] for v in cells))
+    for name in [*tables, "all"]:
+        counts = []
+        for g in grades:
+            its = [v["outcome"] for v in cells if v["grade"] == g and name in (v["table"], "all")]
+            counts.append(f"{its.count(YES)} of {len(its)}" if its else "")
+        lines.append(f"| {name} | " + " | ".join(counts) + " |")
+    missed = [v for v in cells if v["gate"] and v["outcome"] == NO]
+    if missed:
+        lines += ["", "Outside, measured for published:", ""]
+    for why in dict.fromkeys(v["explanation"] for v in missed):
+        rows: dict[str, dict[str, list[str]]] = {}
+        for v in (v for v in missed if v["explanation"] == why):
+            pair, what = v["sentence"].split(", ", 1)
+            metric, _, source = what.partition(" of source ")
+            values = rows.setdefault(f"{v['table']}, {pair}", {}).setdefault(metric, [])
+            number, unit = v["published"].rsplit(" ", 1)
+            values.append(f"{source} {v['measured'].removesuffix(' ' + unit)} for {number} {unit}")
+        told = [
+            f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
+            for row, by in rows.items()
+        ]
+        lines += _wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
+    return lines
+
+
+def _row(v: dict) -> str:
+    word = _WORD[v["outcome"]]
+    if not v["gate"] and v["outcome"] != OPEN:
+        word = "agrees" if v["outcome"] == YES else "differs"
+    measured = "-" if v["outcome"] == OPEN else v["measured"]
+    asked = v["tolerance"] if v["published"] == "as stated" else f"{v['published']}, {v['tolerance']}"
+    if v["reference"]:
+        asked += f"; reference {v['reference']}"
+    cells = [v["id"], v["sentence"], word, measured, asked, str(v["seeds"] or "")]
+    return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,96 @@
+"""What goes beside the tables in a folder of results: the scenario, and how the results came about."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+from tailback import _core
+
+
+def make(result: Any, started: datetime.datetime | None = None, command: list[str] | None = None) -> dict[str, Any]:
+    """The manifest of a result."""
+    from tailback.store import fingerprint
+
+    now = datetime.datetime.now(datetime.UTC)
+    results, scenario = result.results, result.scenario
+    reports = list(results.reports)
+    runs = [
+        {
+            "seed": row["seed"],
+            "key": row["key"],
+            "status": row["status"],
+            **(reports[row["run"]] if row["run"] < len(reports) else {}),
+        }
+        for row in results.runs
+    ]
+    status = "failed" if results.failure else "interrupted" if results.interrupted else "done"
+    return {
+        "tailback": _core.__version__,
+        "build": fingerprint.build(),
+        "python": platform.python_version(),
+        "command": command or sys.argv,
+        "scenario": scenario.name,
+        "scenario_digest": scenario.digest,
+        "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(result.queues.items())},
+        "seeds": [r["seed"] for r in runs],
+        "replications": len(runs),
+        "status": status,
+        "started": (started or now).isoformat(timespec="seconds"),
+        "finished": now.isoformat(timespec="seconds"),
+        "elapsed_s": results.report.get("elapsed_s"),
+        "runs": runs,
+        "machine": machine(),
+    }
+
+
+def machine() -> dict[str, Any]:
+    """The computer, as far as it matters for run times."""
+    cpu = platform.processor()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
+    except OSError:
+        pass
+    return {
+        "system": platform.system(),
+        "release": platform.release(),
+        "arch": platform.machine(),
+        "cpu": cpu,
+        "cores": os.cpu_count(),
+    }
+
+
+def write_scenario(dir: Path, scenario: Any) -> None:
+    write_text(dir / "scenario.toml", scenario.toml)
+
+
+def write(dir: Path, manifest: dict[str, Any]) -> None:
+    write_text(dir / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+
+
+def read(dir: Path) -> dict[str, Any]:
+    """The manifest of a folder; empty where there is none."""
+    try:
+        return json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write beside the place, then move there: a full disk leaves what was there."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with open(partial, "w", encoding="utf-8", newline="") as f:
+            f.write(text)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,1 @@
+"""Published studies: read, run, measured, and held against what was published."""

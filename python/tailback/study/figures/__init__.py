@@ -1,0 +1,74 @@
+"""Figures of a study, one file a kind or family, each registered by the `kind` an experiment's output names.
+
+    @figure("curves")
+    def curves(d: Drawing) -> Figure | None: ...
+
+`Drawing` has the study, the experiment, the output's table, the mode and the samples. A kind that finds nothing to draw
+answers None; one that makes several figures answers a list of (caption, figure). Every module of this package is
+imported and registers itself. The generic helpers that take plain arrays are in `tailback.plots`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailback.study.measures import RunView
+from tailback.study.model import Axis, Experiment, Point, Runs, Study
+from tailback.study.registry import Registry
+from tailback.study.samples import Samples
+
+
+@dataclass
+class Drawing:
+    """What a figure is made from."""
+
+    study: Study
+    experiment: Experiment
+    #: the [[experiment.output]] table
+    output: dict
+    mode: str
+    samples: Samples
+
+    def points(self, where: dict | None = None) -> list[tuple[Runs, Point]]:
+        """(set of runs, point) of the experiment, and of the output's own `runs` and `where`, in order."""
+        return selected(self.study, self.experiment, self.mode, self.output, where)
+
+    def get(self, runs: Runs, point: Point, klass: str, measure: str) -> np.ndarray | None:
+        return self.samples.get(runs.name, point.key, klass, measure)
+
+    def view(self, runs: Runs, point: Point, replication: int = 0) -> RunView | None:
+        return self.samples.view(runs.name, point.key, replication)
+
+    def title(self, discipline: str) -> str:
+        return self.study.discipline_title(discipline)
+
+
+def selected(
+    study: Study, e: Experiment, mode: str, output: dict | None = None, where: dict | None = None
+) -> list[tuple[Runs, Point]]:
+    """(set of runs, point) of an experiment, narrowed by an output's `runs` and `where`."""
+    from tailback.study.model import matches
+
+    output = output or {}
+    names = output.get("runs", e.runs)
+    names = [names] if isinstance(names, str) else names
+    found = [(study.runs[n], p) for n in names for p in study.runs[n].points(mode, [e.where])]
+    for w in (output.get("where"), where):
+        if w:
+            found = [(r, p) for r, p in found if matches(p.labels, w)]
+    return found
+
+
+def named(axis: Axis, label: str) -> str:
+    """A value of an axis, for a title: "100 flows", "Buffer 800 packets"."""
+    if axis.title in ("Flows", "Queues"):
+        return f"{label} {axis.title.lower()}"
+    return f"{axis.title} {label} {axis.unit}".strip()
+
+
+#: kind -> (drawing) -> figure. Drawing needs matplotlib, which takes its time: `load` only when something is drawn.
+FIGURES = Registry(__name__, "kinds of figures")
+figure = FIGURES.named
+load = FIGURES.load

@@ -1,0 +1,68 @@
+"""`against-time`: recorded quantities of one flow against time, a panel for each entry; first seed.
+
+kind = "against-time"
+runs = "scenario-3"
+what = "flows.ftp.0"                               # the flow or link
+span = [600, 700]                              # s; without it the whole run
+lines = [100, 200]                             # instants that get a mark, s
+[[experiment.output.panel]]
+pair = "jk-fcfs"
+probes = { win = "window" }                    # drawn together, with their names in the legend
+title = "JK/FCFS"
+ylabel = "window (packets)"
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure
+
+
+@figure("against-time")
+def against_time(d: Drawing):
+    o = d.output
+    runs, panels = d.study.runs[o.get("runs", d.experiment.runs[0])], []
+    for p in o["panel"]:
+        view = d.samples.view(runs.name, runs.key_of(p["pair"]))
+        if view is None:
+            continue
+        lines = []
+        for x, name in p["probes"].items():
+            t, v = view.probe(x, p.get("what", o.get("what")))
+            if len(t):
+                # A quantity that no longer changes holds to the end.
+                end = max(float(t[-1]), float(view.intervals["to_s"].max()) if view.intervals else 0.0)
+                lines.append((name, np.append(t, end), np.append(v, v[-1])))
+        if lines:
+            panels.append((p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines))
+    return draw(panels, tuple(o["span"]) if "span" in o else None, o.get("lines", ())) if panels else None
+
+
+@plots.styled
+def draw(panels, span: tuple[float, float] | None = None, instants=()):
+    """Panels under each other on one time axis: (title, ylabel, [(label, times, values)]), drawn as steps."""
+    fig, axes = plots.grid(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
+    for ax, (title, ylabel, lines) in zip(axes[:, 0], panels, strict=True):
+        for i, (label, t, v) in enumerate(lines):
+            k = plots.OTHERS[i % len(plots.OTHERS)]
+            if span is not None:
+                # What held as the span begins belongs to it.
+                before = max(int(np.searchsorted(t, span[0], side="right")) - 1, 0)
+                after = int(np.searchsorted(t, span[1], side="right"))
+                t, v = np.clip(t[before:after], span[0], None), v[before:after]
+                t, v = np.append(t, span[1]), np.append(v, v[-1:])
+            ax.plot(t, v, color=k.colour, linestyle=k.line, linewidth=0.9, label=label, drawstyle="steps-post")
+        for x in instants:
+            ax.axvline(x, color=plots.GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
+        ax.set_title(title)
+        ax.set_ylabel(ylabel)
+        ax.set_ylim(bottom=0)
+        ax.margins(x=0.01)
+        if len(lines) > 1:
+            ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if span is not None:
+        axes[-1, 0].set_xlim(*span)
+    axes[-1, 0].set_xlabel("time (s)")
+    return fig

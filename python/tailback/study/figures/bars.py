@@ -1,0 +1,17 @@
+"""`goodput-bars`: every flow a bar, sorted, one panel a discipline, and a line at the fair share. First seed."""
+
+from __future__ import annotations
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure
+
+
+@figure("goodput-bars")
+def goodput_bars(d: Drawing):
+    groups, fair = [], 1.0
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is not None:
+            groups.append((p.labels["queue"], d.title(p.labels["queue"]), view.goodput() / 1e6))
+            fair = view.fair_share_bps / 1e6
+    return plots.goodput_bars(groups, fair) if groups else None

@@ -1,0 +1,96 @@
+"""`curves`: a measure over an axis, a line a discipline (or another axis), panels by class or by a further axis.
+
+kind = "curves"
+measure = "share"            # or measures = [...]: one panel each
+x = "buffer"                 # the axis along the abscissa; default buffer
+lines = "queue"              # what a line stands for; default queue
+classes = ["short", "long"]  # one panel each, named by class_titles
+panels = "window"            # or one panel for each value of an axis
+limits = [0.8, 6.0]          # frame of the ordinate
+log_x = false
+within = { queue = "qsdrr" } # see `where` of Drawing.points
+"""
+
+from __future__ import annotations
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure, named
+from tailback.study.measures import MEASURES
+from tailback.study.verdict import Estimate
+
+
+@figure("curves")
+def curves(d: Drawing):
+    o = d.output
+    x_axis, line_axis = o.get("x", "buffer"), o.get("lines", "queue")
+    measures = [MEASURES[m] for m in o.get("measures", [o.get("measure")])]
+    classes = o.get("classes", ["all"])
+    titles = o.get("class_titles", classes if len(classes) > 1 else [""])
+    frames = [
+        (t if len(measures) == 1 else m.title, c, m, None)
+        for m in measures
+        for t, c in zip(titles, classes, strict=True)
+    ]
+    if "panels" in o:
+        labels = list(dict.fromkeys(p.labels[o["panels"]] for _, p in d.points()))
+        runs = d.points()[0][0] if labels else None
+        axis = runs.axis(o["panels"]) if runs else None
+        frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
+    panels, drawn = [], []
+    for title, klass, m, panel in frames:
+        lines: dict[str, list] = {}
+        for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
+            x = d.get(runs, p, klass, m.name)
+            if x is not None and x_axis in p.labels:
+                e = Estimate.of(x)
+                lines.setdefault(p.labels.get(line_axis, runs.name), []).append(
+                    (float(p.labels[x_axis]), e.mean, e.half)
+                )
+        made = []
+        for name, v in lines.items():
+            made.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
+        panels.append((title, made))
+        drawn += made
+    if not drawn:
+        return None
+    one = measures[0]
+    reference = (100.0, "fair share") if one.name == "share" else None
+    limits = tuple(o["limits"]) if "limits" in o else None
+    runs = d.points()[0][0]
+    axis = next((a for a in runs.axes if a.name == x_axis), None)
+    xlabel = o.get("xlabel") or _axis_label(axis, x_axis)
+    ylabel = o.get("ylabel") or (one.label if len(measures) == 1 else "")
+    share_y = len(measures) == 1
+    return plots.curves(
+        panels,
+        xlabel,
+        ylabel,
+        log_x=o.get("log_x", True),
+        reference=reference,
+        limits=limits,
+        share_y=share_y,
+        ylabels=[m.label for _, _, m, _ in frames] if not share_y else None,
+    )
+
+
+def _axis_label(axis, name: str) -> str:
+    if axis is None:
+        return name
+    title = axis.title[:1].lower() + axis.title[1:] if not axis.title[:2].isupper() else axis.title
+    return f"{title} ({axis.unit})" if axis.unit else title
+
+
+def _line_title(d: Drawing, axis: str, label: str) -> str:
+    if label in d.study.disciplines or label in d.study.pairs:
+        return d.title(label)
+    for runs, _ in d.points():
+        for a in runs.axes:
+            if a.name == axis:
+                return named(a, label)
+    return label
+
+
+def _panel_title(d: Drawing, axis, label: str) -> str:
+    if label in d.study.disciplines or label in d.study.pairs:
+        return d.title(label)
+    return named(axis, label) if axis is not None else label

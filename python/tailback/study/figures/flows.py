@@ -1,0 +1,68 @@
+"""What single flows do in the course of a run.
+
+`windows`  the congestion window of each flow against time
+`max-min`  largest over smallest throughput of a flow, counted from the start; a line a discipline, a frame a buffer
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure
+from tailback.study.measures.intervals import cumulative_max_min
+
+
+@figure("windows")
+@plots.styled
+def windows(d: Drawing):
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is None:
+            continue
+        s = view.series
+        keep = s["probe"] == "cwnd"
+        what, times, values = s["what"][keep], s["time_s"][keep], s["value"][keep]
+        names = view.flows["id"].tolist()
+        fig, axes = plots.grid(6.8, 0.5 + 1.25 * len(names), len(names), 1, sharex=True, sharey=True)
+        goodput = view.flows["goodput_wire_bps"] / 1e6
+        for i, (ax, name) in enumerate(zip(axes[:, 0], names, strict=True)):
+            mine = what == f"flows.{name}"
+            ax.plot(times[mine], values[mine], color=plots.look("", i).colour, linewidth=0.9)
+            ax.set_title(f"{name}, {goodput[i]:.2f} Mbit/s")
+            ax.set_ylabel("cwnd (packets)")
+            ax.margins(x=0.01)
+        # What slow start overshoots to would flatten the rest.
+        axes[0][0].set_ylim(0, 1.3 * np.quantile(values, 0.95))
+        axes[-1, 0].set_xlabel("time (s)")
+        return fig
+    return None
+
+
+@figure("max-min")
+@plots.styled
+def max_min(d: Drawing):
+    frames: dict[str, list] = {}
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is not None and view.intervals:
+            frames.setdefault(p.labels["buffer"], []).append(view)
+    if not frames:
+        return None
+    n = len(frames)
+    fig, axes = plots.grid(5.4 if n == 1 else 2.7 * n + 1.3, 3.3, 1, n, sharey=True)
+    handles: dict = {}
+    for ax, (buffer, views) in zip(axes[0], frames.items(), strict=True):
+        for i, view in enumerate(views):
+            look = plots.look(view.labels["queue"], i)
+            t, ratio = cumulative_max_min(view)
+            title = d.title(view.labels["queue"])
+            line = ax.plot(t, np.where(np.isfinite(ratio), ratio, np.nan), color=look.colour, linestyle=look.line)[0]
+            handles.setdefault(title, line)
+        ax.set_title(f"{buffer} packets")
+        ax.set_xlabel("time (s)")
+        ax.set_ylim(1, d.output.get("high", 8))
+        ax.margins(x=0.01)
+    axes[0][0].set_ylabel("largest / smallest throughput")
+    fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
+    return fig

@@ -1,0 +1,165 @@
+"""A recorded queue against time.
+
+`queue-against-time`  a whole run, and the model of section 3.1 over a stretch of it (`model`)
+`queue-aligned`       model and every workload of a set, each from one of its overflows on; one frame for each value of
+                      the axis `panels`. The set's `options` describe the model.
+`queue-panels`        a whole run for each value of the axis `panels`, with the levels `marks = { name = packets }`
+`queue-and-windows`   queue above, mean congestion window of each class below; one column for each buffer
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure, named
+from tailback.study.measures.cwnd import mean_window
+from tailback.study.measures.model import tail_drop
+from tailback.study.measures.series import overflows
+from tailback.theory import predict
+
+#: What the overflow is numbered that curves are aligned at: the first two belong to the start.
+ALIGNED = 2
+
+
+def model_of(w: dict, buffer: float) -> predict.TailDrop:
+    """The model that an output's `model` table describes."""
+    from tailback import _core
+
+    c = _core.parse_rate(w["rate"]) / 8 / _core.parse_bytes(w["packet"])
+    return predict.tail_drop(w["flows"], c, _core.parse_time(w["rtt"]), buffer, w["hit_share"])
+
+
+@figure("queue-against-time")
+def queue_against_time(d: Drawing):
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is None:
+            continue
+        t, q = view.probe("queue")
+        full = view.buffer
+        w = d.output["model"]
+        model = model_of(w, full)
+        at = overflows(q, full)
+        if len(at) == 0:
+            return plots.queue_against_time(t, q, full)
+        origin = float(t[at[min(ALIGNED, len(at) - 1)]])
+        end = min(float(t[-1]), origin + max(4 * model.cycle_s, 5.0))
+        cycles = math.ceil((end - origin) / max(model.level()[0][-1], 1e-9))
+        times, levels = model.level(cycles)
+        start = max(0.0, origin - 0.15 * (end - origin))
+        label = f"model, {100 * w['hit_share']:g} % of flows hit"
+        return plots.queue_against_time(t, q, full, ([origin + x for x in times], levels), (start, end), label)
+    return None
+
+
+def _frames(d: Drawing, axis: str | None) -> dict[str, list]:
+    """Views of the first seed, by the value of an axis."""
+    found: dict[str, list] = {}
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is not None:
+            title = ""
+            if axis is not None:
+                title = named(runs.axis(axis), p.labels[axis])
+            found.setdefault(title, []).append(view)
+    return found
+
+
+_SENDERS = {
+    "standard": ("plain Reno", "#0072B2", "-"),
+    "dup-only": ("dup. only", "#009E73", (0, (5, 1))),
+    "one-halving": ("dup. only, NewReno", "#222222", (0, (1.5, 1))),
+}
+
+
+@figure("queue-aligned")
+@plots.styled
+def queue_aligned(d: Drawing):
+    frames = _frames(d, d.output.get("panels"))
+    if not frames:
+        return None
+    fig, axes = plots.grid(6.8, 0.5 + 2.1 * len(frames), len(frames), 1)
+    handles: dict = {}
+    for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
+        model = tail_drop(views[0])
+        span = max(3.2 * model.cycle_s, 4.0)
+        times, levels = model.level(math.ceil(span / max(model.level()[0][-1], 1e-9)))
+        for view in views:
+            t, q = view.probe("queue")
+            at = overflows(q, view.buffer)
+            if not len(at):
+                continue
+            origin = t[at[min(ALIGNED, len(at) - 1)]]
+            keep = (t >= origin - 0.08 * span) & (t <= origin + span)
+            label, colour, line = _SENDERS[view.labels["workload"]]
+            handles[label] = ax.plot(t[keep] - origin, q[keep], color=colour, linestyle=line, linewidth=1.0)[0]
+        label = f"model, {100 * views[0].options['hit_share']:g} % of flows hit"
+        handles[label] = ax.plot(times, levels, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
+        ax.axhline(views[0].buffer, color=plots.GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+        ax.set_xlim(-0.08 * span, span)
+        ax.set_ylim(0, 1.06 * views[0].buffer)
+        ax.set_ylabel("queue (packets)")
+        ax.set_title(title)
+    axes[-1, 0].set_xlabel("time from the overflow (s)")
+    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=len(handles))
+    return fig
+
+
+@figure("queue-panels")
+@plots.styled
+def queue_panels(d: Drawing):
+    frames = _frames(d, d.output["panels"])
+    if not frames:
+        return None
+    fig, axes = plots.grid(6.8, 0.5 + 1.6 * len(frames), len(frames), 1, sharex=True, sharey=True)
+    handles: dict = {}
+    marks = d.output.get("marks", {})
+    for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
+        t, q = views[0].probe("queue")
+        ax.plot(t, q, color="#0072B2", linewidth=0.7)
+        for i, (name, level) in enumerate(marks.items()):
+            style = ((0, (2, 2)), (0, (6, 2)), (0, (1, 1)))[i % 3]
+            handles[f"{name}, {level} packets"] = ax.axhline(level, color=plots.INK, linewidth=0.9, linestyle=style)
+        ax.set_ylim(bottom=0)
+        ax.margins(x=0.01)
+        ax.set_ylabel("queue (packets)")
+        ax.set_title(title)
+    axes[-1, 0].set_xlabel("time (s)")
+    if handles:
+        fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=len(handles))
+    return fig
+
+
+_CLASSES = {"short": ("40 ms", "#D55E00", "-"), "long": ("200 ms", "#0072B2", (0, (5, 1.5)))}
+
+
+@figure("queue-and-windows")
+@plots.styled
+def queue_and_windows(d: Drawing):
+    frames = _frames(d, "buffer")
+    if not frames:
+        return None
+    n = len(frames)
+    fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True)
+    handles: dict = {}
+    for column, (title, views) in zip(axes.T, frames.items(), strict=True):
+        t, q = views[0].probe("queue")
+        column[0].plot(t, q, color=plots.INK, linewidth=0.6)
+        column[0].set_title(title)
+        for klass, (label, colour, line) in _CLASSES.items():
+            times, w = mean_window(views[0], klass)
+            handles[label] = column[1].plot(times, w, color=colour, linestyle=line, linewidth=1.1)[0]
+        column[1].set_xlabel("time (s)")
+        for ax in column:
+            ax.margins(x=0.01)
+        # What slow start overshoots to would flatten everything after it.
+        high = max(float(np.quantile(mean_window(views[0], k)[1], 0.9)) for k in _CLASSES)
+        column[0].set_ylim(bottom=0)
+        column[1].set_ylim(0, 1.3 * high)
+    axes[0][0].set_ylabel("queue (packets)")
+    axes[1][0].set_ylabel("mean window (packets)")
+    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
+    return fig

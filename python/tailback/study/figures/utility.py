@@ -1,0 +1,184 @@
+"""`utility`: the utility diagram of Keshav: each source's number at its throughput and delay, panels side by side.
+
+    kind = "utility"
+    runs = "scenario-2"
+    panels = [["g-fcfs", "g-fq"], ["pp-fq"]]       # pairs drawn together
+    sources = [1, 2]                               # without it all that have a delay
+    box_sigmas = 3                                 # half the sides of the boxes, in standard deviations over intervals
+    smallest_box = 0.01                            # boxes with both sides below this share of the axes are left out
+
+Down and to the right is better. Sources of a discipline whose table says `style = "italic"` stand in italics.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import matplotlib.patches
+
+from tailback import plots
+from tailback.study import cells
+from tailback.study.checks.cell import pooled
+from tailback.study.figures import Drawing, figure
+
+#: Marks with so many times the usual delay stand at the upper edge, with their values.
+FAR = 6.0
+#: Panels whose axes would end so many times further than another's have axes of their own.
+APART = 5.0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A source: its number, throughput (packets/s) and delay (s), each with its deviation over intervals."""
+
+    name: str
+    x: float
+    y: float
+    dx: float
+    dy: float
+
+
+@dataclass(frozen=True)
+class Group:
+    """The sources of one pair."""
+
+    title: str
+    italic: bool
+    marks: list[Mark]
+
+    @property
+    def colour(self) -> str:
+        return "#0072B2" if self.italic else plots.INK
+
+
+@figure("utility")
+def utility(d: Drawing):
+    runs, o, panels = d.study.runs[d.output.get("runs", d.experiment.runs[0])], d.output, []
+    for pairs in o["panels"]:
+        groups = []
+        for pair in pairs:
+            found = marks(d, runs, pair)
+            if found:
+                queue = d.study.pairs.get(pair, {}).get("queue", pair)
+                style = d.study.disciplines.get(queue, {}).get("style")
+                groups.append(Group(d.title(pair), style == "italic", found))
+        if groups:
+            panels.append(groups)
+    return draw(panels, o.get("box_sigmas", 3.0), o.get("smallest_box", 0.01)) if panels else None
+
+
+def marks(d: Drawing, runs, pair: str) -> list[Mark]:
+    """Where each source of a pair stands; uncontrolled sources have no delay and no place."""
+    key = runs.key_of(pair)
+    view = d.samples.view(runs.name, key)
+    if view is None:
+        return []
+    found = []
+    for s in d.output.get("sources", range(1, len(view.flows["id"]) + 1)):
+        (x, dx), (y, dy) = (
+            cells.statistics(pooled(d.samples, runs.name, key, str(s), m)) for m in ("throughput", "delay")
+        )
+        if y > 0:
+            found.append(Mark(str(s), x, y, dx, dy))
+    return found
+
+
+def frames(panels: list[list[Group]]) -> list[tuple[float, float]]:
+    """The right and upper ends of each panel's axes: common ones, or own ones where those would squeeze a panel.
+
+    A source that is all but shut out, and waits for minutes, sets no scale.
+    """
+    marks = [[m for g in groups for m in g.marks] for groups in panels]
+    ys = sorted(m.y for list_ in marks for m in list_)
+    limit = FAR * ys[int(0.6 * (len(ys) - 1))]
+    rights = [1.15 * max(m.x for m in list_) for list_ in marks]
+    tops = [1.2 * max((m.y for m in list_ if m.y <= limit), default=limit) for list_ in marks]
+    return list(zip(_common(rights), _common(tops), strict=True))
+
+
+def _common(ends: list[float]) -> list[float]:
+    return ends if max(ends) > APART * min(ends) else [max(ends)] * len(ends)
+
+
+@plots.styled
+def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01):
+    """The diagram of some groups, a panel each list."""
+    n = len(panels)
+    columns = min(n, 2)
+    rows = math.ceil(n / columns)
+    fig, axes = plots.grid(3.4 * columns + 0.3, 2.9 * rows + 0.2, rows, columns)
+    for ax in list(axes.flat)[n:]:
+        ax.set_axis_off()
+    for ax, groups, (right, top) in zip(axes.flat, panels, frames(panels), strict=False):
+        for g in groups:
+            for m in g.marks:
+                if m.y <= top:
+                    _box(ax, m, sigmas, right, top, smallest, g.colour)
+        for g, text, x, y in placed(groups, right, top):
+            ax.text(x, y, text, ha="center", va="center", fontsize=9.5, **_look(g))
+        above = [(m, g) for g in groups for m in g.marks if m.y > top]
+        for k, (m, g) in enumerate(above):
+            text = f"\N{UPWARDS ARROW} {m.name} ({m.x:.2f}, {m.y:.0f} s)"
+            ax.text(0.02 * right, top * (0.99 - 0.07 * k), text, va="top", fontsize=8, **_look(g))
+        ax.set_title(", ".join(g.title + (" (italic)" if g.italic and len(groups) > 1 else "") for g in groups))
+        # A little room beyond the origin, where a shut-out source stands.
+        ax.set_xlim(-0.05 * right, right)
+        ax.set_ylim(-0.05 * top, top)
+    fig.supxlabel("throughput (packets/s)", fontsize=9)
+    fig.supylabel("delay (s)", fontsize=9)
+    return fig
+
+
+def _look(g: Group) -> dict:
+    """How a group's numbers look; boxes pass behind them."""
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "boxstyle": "square,pad=0.05"}
+    return {"color": g.colour, "fontstyle": "italic" if g.italic else "normal", "zorder": 3, "bbox": ground}
+
+
+def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, str, float, float]]:
+    """Each text of a panel and where it stands; one that would cover an earlier one stands above it."""
+    found: list[tuple[Group, str, float, float]] = []
+    letter, line = 0.0125 * right, 0.055 * top
+    for g in groups:
+        for text, x, y in joined([m for m in g.marks if m.y <= top], 0.05 * right, 0.06 * top):
+            for _, other, at_x, at_y in sorted(found, key=lambda f: f[3]):
+                if abs(at_x - x) < letter * (len(text) + len(other)) and abs(at_y - y) < line:
+                    y = at_y + line
+            found.append((g, text, x, y))
+    return found
+
+
+def _box(ax, m: Mark, sigmas: float, right: float, top: float, smallest: float, colour: str) -> None:
+    dx, dy = (0.0 if math.isnan(v) else v for v in (m.dx, m.dy))
+    width, height = 2 * sigmas * dx, 2 * sigmas * dy
+    if width < smallest * right and height < smallest * top:
+        return
+    at = (m.x - width / 2, m.y - height / 2)
+    patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, alpha=0.55, linewidth=0.7)
+    ax.add_patch(patch)
+
+
+def joined(marks: list[Mark], dx: float, dy: float) -> list[tuple[str, float, float]]:
+    """Texts and where they stand: numbers that would cover each other become one text, such as `1, 3-6`."""
+    groups: list[list[Mark]] = []
+    for m in marks:
+        near = next((g for g in groups if abs(g[0].x - m.x) < dx and abs(g[0].y - m.y) < dy), None)
+        if near is None:
+            groups.append([m])
+        else:
+            near.append(m)
+    return [
+        (spans([int(m.name) for m in g]), sum(m.x for m in g) / len(g), sum(m.y for m in g) / len(g)) for g in groups
+    ]
+
+
+def spans(names: list[int]) -> str:
+    """Rising numbers with three or more in a row as a span: `1, 3-6`."""
+    runs: list[list[int]] = []
+    for name in names:
+        if runs and name == runs[-1][-1] + 1:
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(f"{r[0]}-{r[-1]}" if len(r) > 2 else ", ".join(map(str, r)) for r in runs)

@@ -1,0 +1,24 @@
+"""Measures of recorded congestion windows (segments): probe `cwnd` of the senders, sampled at a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import measure
+
+
+def mean_window(run, klass: str) -> tuple[np.ndarray, np.ndarray]:
+    """Times, and the window at each, mean over the flows of a class."""
+    s = run.series
+    keep = s["probe"] == "cwnd"
+    if klass != "all":
+        keep &= np.char.startswith(s["what"].astype(str), f"flows.{klass}.")
+    t, at = np.unique(s["time_s"][keep], return_inverse=True)
+    total = np.bincount(at, s["value"][keep])
+    return t, total / np.bincount(at)
+
+
+@measure("cwnd", "Congestion window", "packets", "mean over the flows of the class and the samples", digits=1)
+def cwnd(run, klass):
+    t, w = mean_window(run, klass)
+    return float(w.mean()) if len(t) else float("nan")

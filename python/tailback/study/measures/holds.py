@@ -1,0 +1,89 @@
+"""How long a queue stays a victim: the sticky victim of QSDRR, or a closed queue of DSDRR.
+
+From what was recorded at every change: `victim` (the queue that loses) or `closed` (by queue, 1 or 0). An interval runs
+from becoming the victim to another queue being chosen, or from closing to opening; one that the end of the run cuts is
+left out. For the sticky victim a second version ends at the queue's last eviction: a victim that outlives its overflow
+holds on without losing anything.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import measure
+
+
+def holds(run, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queue, start (s) and length (s) of each interval."""
+    t, v = run.probe("victim")
+    if len(t):
+        keep = np.isfinite(v)
+        t, v = t[keep], v[keep]
+        start, end, queue = t[:-1], t[1:], v[:-1]
+        if to_last_drop:
+            drops, _ = run.drops()
+            # Only the victim is evicted, so that the last drop before the next choice is its last.
+            at = np.searchsorted(drops, end, side="left") - 1
+            last = np.where(at >= 0, drops[np.maximum(at, 0)], start)
+            end = np.maximum(last, start)
+        return queue, start, end - start
+    s = run.series
+    keep = (s["probe"] == "closed") if s else np.array([], bool)
+    if not keep.any():
+        return (np.array([]),) * 3
+    times, values, index = s["time_s"][keep], s["value"][keep], s["index"][keep]
+    found = []
+    for q in np.unique(index):
+        mine = index == q
+        opened_at = None
+        for when, closed in zip(times[mine], values[mine], strict=True):
+            if closed and opened_at is None:
+                opened_at = when
+            elif not closed and opened_at is not None:
+                found.append((float(q), opened_at, when - opened_at))
+                opened_at = None
+    found.sort(key=lambda x: (x[1], x[0]))
+    return tuple(np.array(c, dtype=float) for c in zip(*found, strict=True)) if found else (np.array([]),) * 3
+
+
+def _of(run, f, to_last_drop: bool = False) -> float:
+    x = holds(run, to_last_drop)[2]
+    return float(f(x)) if len(x) else float("nan")
+
+
+_WHAT = "intervals a queue was the sticky victim, or closed"
+
+
+@measure("hold_count", "Intervals", "1", f"number of {_WHAT}", digits=0)
+def hold_count(run, klass):
+    return float(len(holds(run)[2]))
+
+
+@measure("hold_max", "Longest interval", "s", f"of the {_WHAT}", digits=3)
+def hold_max(run, klass):
+    return _of(run, np.max)
+
+
+@measure("hold_min", "Shortest interval", "s", f"of the {_WHAT}", digits=4)
+def hold_min(run, klass):
+    return _of(run, np.min)
+
+
+@measure("hold_mean", "Mean interval", "s", f"of the {_WHAT}", digits=3)
+def hold_mean(run, klass):
+    return _of(run, np.mean)
+
+
+@measure("hold_sd", "sd of the intervals", "s", f"of the {_WHAT}", digits=3)
+def hold_sd(run, klass):
+    return _of(run, lambda x: np.std(x, ddof=1) if len(x) > 1 else 0.0)
+
+
+@measure("hold_mean_last", "Mean interval to the last eviction", "s", "of the sticky victim", digits=3)
+def hold_mean_last(run, klass):
+    return _of(run, np.mean, True) if len(run.probe("victim")[0]) else float("nan")
+
+
+@measure("hold_max_last", "Longest interval to the last eviction", "s", "of the sticky victim", digits=3)
+def hold_max_last(run, klass):
+    return _of(run, np.max, True) if len(run.probe("victim")[0]) else float("nan")

@@ -1,0 +1,58 @@
+"""Measures of a recorded queue: its cycles from overflow to overflow."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from tailback.study.measures import measure
+
+#: A queue that falls below this share of the buffer has left an overflow behind.
+LEFT = 0.9
+
+
+def overflows(q: np.ndarray, full: float) -> np.ndarray:
+    """Last full sample of each overflow: the queue reaches 99 % of the buffer, and then falls below 90 %."""
+    found, last = [], -1
+    for i, x in enumerate(q):
+        if x >= 0.99 * full:
+            last = i
+        elif x < LEFT * full and last >= 0:
+            found.append(last)
+            last = -1
+    return np.array(found, dtype=int)
+
+
+def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, float]:
+    """Mean fall (packets), mean time (s) and share (%) of emptied queues, over the cycles after the first two."""
+    at = overflows(q, full)[2:]
+    if len(at) < 2:
+        return (float("nan"),) * 3
+    low = np.array([q[a:b].min() for a, b in itertools.pairwise(at)])
+    return full - float(low.mean()), float(np.diff(t[at]).mean()), 100 * float(np.mean(low <= 0))
+
+
+@measure(
+    "queue_drop",
+    "Fall of the queue after an overflow",
+    "packets",
+    "from the peak to the lowest level before the next peak, mean over the cycles after the first two",
+)
+def queue_drop(run, klass):
+    return cycles(*run.probe("queue"), run.buffer)[0]
+
+
+@measure("cycle", "Time from overflow to overflow", "s", "mean over the cycles after the first two")
+def cycle(run, klass):
+    return cycles(*run.probe("queue"), run.buffer)[1]
+
+
+@measure(
+    "empty",
+    "Cycles that empty the queue",
+    "%",
+    "share of the cycles after the first two in which the queue falls to zero",
+)
+def empty(run, klass):
+    return cycles(*run.probe("queue"), run.buffer)[2]

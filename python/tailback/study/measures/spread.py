@@ -1,0 +1,67 @@
+"""How evenly flows spread over queues: the recorded `flow_ratio`, fullest over emptiest queue.
+
+The mean is taken over time from 0.25 s on, when the first counts have settled; the extremes over the whole run (A54).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import measure, value
+
+#: Seconds after which the mean begins: a period of 0.2 s and 0.05 s of learning.
+SETTLED = 0.25
+
+
+def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> float:
+    """Mean of a quantity that keeps each value until the next point; the last point ends it."""
+    if len(t) < 2 or t[-1] <= start:
+        return float("nan")
+    first = max(int(np.searchsorted(t, start, side="right")) - 1, 0)
+    t, x = np.concatenate([[max(start, t[first])], t[first + 1 :]]), x[first:]
+    return float(np.sum(x[:-1] * np.diff(t)) / (t[-1] - t[0]))
+
+
+def ratio_of(run) -> tuple[np.ndarray, np.ndarray]:
+    """Times and ratios, from the first that is known."""
+    t, x = run.probe("flow_ratio")
+    known = ~np.isnan(x)
+    return t[known], x[known]
+
+
+@measure(
+    "ratio_mean",
+    "Fullest over emptiest queue, mean",
+    "1",
+    "flows of the fullest queue over those of the emptiest, mean over time from 0.25 s on",
+)
+def ratio_mean(run, klass):
+    return mean_over_time(*ratio_of(run))
+
+
+@measure("ratio_max", "Fullest over emptiest queue, maximum", "1", "the same, its largest value in the run")
+def ratio_max(run, klass):
+    x = ratio_of(run)[1]
+    return float(np.max(x)) if len(x) else float("nan")
+
+
+@measure("ratio_min", "Fullest over emptiest queue, minimum", "1", "the same, its smallest value in the run")
+def ratio_min(run, klass):
+    x = ratio_of(run)[1]
+    return float(np.min(x)) if len(x) else float("nan")
+
+
+value("ratio", "Fullest over emptiest queue", "1", "flows of the fullest over those of the emptiest, mean of the draws")
+value("ratio_least", "Fullest over emptiest queue, least draw", "1", "the smallest ratio of the draws")
+value("ratio_most", "Fullest over emptiest queue, largest draw", "1", "the largest ratio of the draws")
+value("ratio_first", "Fullest over emptiest queue, at the start", "1", "before any flow has changed")
+value("ratio_late", "Fullest over emptiest queue, second half", "1", "mean over the second half of the time")
+value("occupancy", "Flows of a queue, mean", "flows", "mean over queues and draws", 0)
+value("occupancy_sd", "Flows of a queue, standard deviation", "flows", "over queues and draws", 1)
+value("memory_kb", "Memory", "KB", "as published: filters, counters and links of queues, or the table of flows")
+value("memory_complete_kb", "Memory, complete", "KB", "with the queue and the packet count of each group")
+value("memory_share", "Memory, of a table of all flows", "%", "as published", 1)
+value("memory_ratio", "Table of all flows over memory", "1", "as published", 1)
+value("memory_complete_ratio", "Table of all flows over complete memory", "1", "with the tables balancing needs", 1)
+value("memory_groups_kb", "Filters and counters", "KB", "of all groups")
+value("memory_queues_kb", "Links of the queues", "KB", "of all queues")

@@ -1,0 +1,201 @@
+"""A study in memory: sets of runs with their axes and cases, experiments that read them, what was published."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+MODES = ("quick", "full")
+
+
+class StudyError(ValueError):
+    """A study that does not exist, or whose data contradict each other; the message names the file."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    name: str
+    title: str
+    unit: str
+    paths: tuple[str, ...]
+    #: mode -> label -> text given to the paths
+    values: dict[str, dict[str, str]]
+    #: whether the labels are disciplines of the study, or pairs of a discipline and a transport
+    disciplines: bool
+    #: label -> changes of its own, as `--set` takes them
+    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def labels(self, mode: str) -> list[str]:
+        return list(self.values[mode])
+
+    def overrides(self, mode: str, label: str) -> list[str]:
+        """What a label changes in the scenario."""
+        return [*(f"{p}={self.values[mode][label]}" for p in self.paths), *self.changes.get(label, ())]
+
+
+@dataclass(frozen=True)
+class Point:
+    labels: dict[str, str]
+    overrides: list[str]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        return tuple(self.labels.values())
+
+
+@dataclass(frozen=True)
+class Case:
+    """One combination of labels that stands for itself, where not every combination of two axes makes sense."""
+
+    labels: dict[str, str]
+    set: tuple[str, ...]
+    modes: tuple[str, ...]
+    fair_share_bps: float | None
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A set of runs: a scenario or a function, what is varied, and how often each point is repeated."""
+
+    name: str
+    #: The scenario; None for a set that is computed without packets.
+    scenario: Path | None
+    #: Name of a function of `tailback.study.computed`, or "".
+    compute: str
+    axes: tuple[Axis, ...]
+    cases: tuple[Case, ...]
+    set: tuple[str, ...]
+    #: Before these, in quick only: a shorter run.
+    quick_set: tuple[str, ...]
+    seeds: dict[str, int]
+    fair_share_bps: float
+    link: str
+    #: Numbers that measures or the function may need, such as a round trip.
+    options: dict[str, Any]
+    #: CPU seconds of one run, by mode, on the machine of the study's page: for the estimate before the start.
+    cost_s: dict[str, float]
+    #: The file it is declared in, for messages.
+    file: str = ""
+
+    def axis(self, name: str) -> Axis:
+        return next(a for a in self.axes if a.name == name)
+
+    def points(self, mode: str, chosen: list[dict] | None = None) -> list[Point]:
+        """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
+        found = []
+        of_cases = {name for c in self.cases for name in c.labels}
+        free = [a for a in self.axes if a.name not in of_cases]
+        cases = [c for c in self.cases if mode in c.modes] if self.cases else [Case({}, (), MODES, None)]
+        for labels in itertools.product(*(a.labels(mode) for a in free)):
+            for case in cases:
+                given = {**dict(zip((a.name for a in free), labels, strict=True)), **case.labels}
+                named = {a.name: given[a.name] for a in self.axes}
+                if chosen is not None and not any(matches(named, w) for w in chosen):
+                    continue
+                overrides = [*(self.quick_set if mode == "quick" else ()), *self.set]
+                for a in self.axes:
+                    # The values of a case stand in the case, but a discipline is one wherever it is named.
+                    if a in free or a.disciplines:
+                        overrides += a.overrides(mode, named[a.name])
+                found.append(Point(named, overrides + list(case.set)))
+        return found
+
+    def key_of(self, discipline: str) -> tuple[str, ...]:
+        """The labels of a discipline or pair, with the first label of every other axis."""
+        return tuple(discipline if a.disciplines else self.all_labels(a)[0] for a in self.axes)
+
+    def all_labels(self, axis: Axis) -> list[str]:
+        """Labels of an axis in any mode, in order."""
+        if any(axis.name in c.labels for c in self.cases):
+            return list(dict.fromkeys(c.labels[axis.name] for c in self.cases))
+        return list(dict.fromkeys([x for m in MODES for x in axis.labels(m)]))
+
+    def buffer_of(self, key: tuple[str, ...]) -> float:
+        labels = dict(zip((a.name for a in self.axes), key, strict=True))
+        try:
+            return float(labels.get("buffer", self.options.get("buffer", "nan")))
+        except ValueError:
+            return float("nan")
+
+    def fair_share_of(self, labels: dict[str, str]) -> float:
+        for c in self.cases:
+            if c.fair_share_bps is not None and all(labels.get(k) == v for k, v in c.labels.items()):
+                return c.fair_share_bps
+        return self.fair_share_bps
+
+
+@dataclass(frozen=True)
+class Experiment:
+    id: str
+    item: str
+    title: str
+    text: str
+    runs: tuple[str, ...]
+    where: dict[str, Any]
+    output: tuple[dict, ...]
+    #: Why it cannot be run here, if so.
+    why_not: str = ""
+    #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
+    variants: bool = False
+
+
+@dataclass
+class Study:
+    id: str
+    path: Path
+    about: dict
+    disciplines: dict[str, dict]
+    runs: dict[str, Runs]
+    experiments: list[Experiment]
+    published: list[dict]
+    statements: list[dict]
+    #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
+    replaced: dict[str, dict] = field(default_factory=dict)
+    #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
+    pairs: dict[str, dict] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        return self.about["title"]
+
+    def discipline_title(self, name: str) -> str:
+        if name in self.pairs:
+            queue = self.pairs[name]["queue"]
+            return self.pairs[name]["title"] + (f" ({queue} replaced)" if queue in self.replaced else "")
+        title = self.disciplines.get(name, {}).get("title", name)
+        return f"{title} (replaced)" if name in self.replaced else title
+
+    def experiment(self, name: str) -> Experiment:
+        for e in self.experiments:
+            if e.id.lower() == name.lower() or e.item.lower() == name.lower():
+                return e
+        known = ", ".join(e.id for e in self.experiments)
+        raise StudyError(f'study {self.id} has no experiment "{name}"; it has {known}')
+
+    def needs(self, experiments: list[Experiment]) -> dict[str, list[dict]]:
+        """Which sets of runs some experiments read, and the conditions of the points they need."""
+        needed: dict[str, list[dict]] = {}
+        for e in experiments:
+            for name in e.runs:
+                needed.setdefault(name, []).append(e.where)
+        return needed
+
+
+def matches(labels: dict[str, str], where: dict[str, Any]) -> bool:
+    """Whether a point's labels meet a condition: a value, a list of values, or `{ from = , to = }`."""
+    return all(name not in labels or meets(labels[name], wanted) for name, wanted in where.items())
+
+
+def meets(label: str, wanted: Any) -> bool:
+    if isinstance(wanted, dict):
+        return float(wanted.get("from", "-inf")) <= float(label) <= float(wanted.get("to", "inf"))
+    wanted = wanted if isinstance(wanted, list) else [wanted]
+    return label in [str(w) for w in wanted]
+
+
+def with_overrides(study: Study, overrides: list[str]) -> Study:
+    """The study with changes to every scenario, as `--set` takes them."""
+    runs = {k: replace(r, set=(*r.set, *overrides)) for k, r in study.runs.items()}
+    return replace(study, runs=runs)

@@ -1,0 +1,82 @@
+"""Every parameter that a study's runs use: declared default, value, and which scenarios differ.
+
+Values come from the scenarios as they are run (file, set and point), defaults, meaning and source from the engine's own
+declarations, so that nothing can be said here that is not so.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tailback.study.model import Study
+
+#: Where models stand in a scenario: key -> family of models.
+_PLACES = {"transport": "transport", "queue": "queue", "reverse_queue": "queue", "traffic": "traffic"}
+
+
+def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]:
+    """(family, kind) -> [(scenario, the parameters that are given)], over all points but variants."""
+    from tailback import _core
+    from tailback.scenarios import as_text
+
+    found: dict[tuple[str, str], list[tuple[str, dict[str, Any]]]] = {}
+    for name in study.needs([e for e in study.experiments if not e.variants]):
+        runs = study.runs[name]
+        if runs.scenario is None:
+            continue
+        text = as_text(runs.scenario)
+        for point in runs.points("quick"):
+            scenario = json.loads(_core.load(*text, point.overrides).json)
+            for family, table in _models(scenario):
+                given = {k: v for k, v in table.items() if k != "kind"}
+                entry = (runs.scenario.stem, given)
+                places = found.setdefault((family, table["kind"]), [])
+                if entry not in places:
+                    places.append(entry)
+    return found
+
+
+def _models(x: Any):
+    """Tables of models in a scenario, each with its family."""
+    if not isinstance(x, dict):
+        return
+    for k, v in x.items():
+        if k in _PLACES and isinstance(v, str | dict):
+            table = {"kind": v} if isinstance(v, str) else v
+            if "kind" in table:
+                yield _PLACES[k], table
+        yield from _models(v)
+
+
+def rows(study: Study) -> list[list[str]]:
+    """Kind, parameter, value with the scenarios where it differs, default, source and meaning."""
+    from tailback import _core
+
+    made = []
+    order = list(dict.fromkeys(_PLACES.values()))
+    for (family, kind), places in sorted(used(study).items(), key=lambda x: (order.index(x[0][0]), x[0][1])):
+        model = next(m for m in json.loads(_core.describe_json(kind)) if m["family"] == family)
+        for p in model["parameters"]:
+            values: dict[str, dict[str, None]] = {}
+            for scenario, given in places:
+                values.setdefault(_plain(given.get(p["name"], p["default"])), {})[scenario] = None
+            if len(values) == 1:
+                text = next(iter(values))
+            else:
+                text = "; ".join(f"{v} ({_short(list(s))})" for v, s in values.items())
+            made.append([kind, p["name"], text, _plain(p["default"]), p.get("source", ""), p["doc"]])
+    return made
+
+
+def _plain(x: Any) -> str:
+    return str(x).lower() if isinstance(x, bool) else f"{x:g}" if isinstance(x, float) else str(x)
+
+
+def _short(names: list[str]) -> str:
+    """Names of scenarios without what they have in common: `scenario-1, 3`."""
+    names = sorted(names)
+    lead = names[0].rpartition("-")[0]
+    if lead and all(n.startswith(lead + "-") for n in names):
+        return f"{lead} " + ", ".join(n[len(lead) + 1 :] for n in names)
+    return ", ".join(names)

@@ -1,0 +1,55 @@
+"""`kind = "range"` of an experiment's output: over the values of an axis, the least and the most of each measure.
+
+[[experiment.output]]
+kind = "range"
+over = "phase"                    # the axis that is collapsed
+classes = ["ftp", "telnet"]
+measures = ["source_throughput", "source_delay"]
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback.study.figures import selected
+from tailback.study.measures import MEASURES
+from tailback.study.model import Experiment, Study
+from tailback.study.samples import Samples
+
+
+def build(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, out: Path, number: int) -> dict[str, Any]:
+    """One row a discipline or pair and class; every seed counts."""
+    measures = [MEASURES[m] for m in o["measures"]]
+    found: dict[tuple[str, str], list[list[float]]] = {}
+    for runs, p in selected(study, e, mode, o):
+        name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
+        for klass in o.get("classes", ["all"]):
+            values = found.setdefault((name, klass), [[] for _ in measures])
+            for into, m in zip(values, measures, strict=True):
+                x = samples.get(runs.name, p.key, klass, m.name)
+                into.extend([] if x is None else x[~np.isnan(x)])
+    rows, plain = [], []
+    for (name, klass), values in found.items():
+        ends = [(min(x), max(x)) if x else (float("nan"),) * 2 for x in values]
+        shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
+        rows.append([study.discipline_title(name), klass, *shown])
+        plain.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
+    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        w.writerow(["pair", "class", *(f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most"))])
+        w.writerows(plain)
+    return {
+        "caption": o.get("caption", ""),
+        "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],
+        "rows": rows,
+        "text_columns": 2,
+        "file": str(path.relative_to(out)),
+        "note": f"The least and the most over all values of {o['over']} and all seeds.",
+        "plain": True,
+    }

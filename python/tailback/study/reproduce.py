@@ -1,0 +1,319 @@
+"""`tailback reproduce`: run a study, hold it against what was published, and write a report.
+
+What a study's folder of results holds:
+
+    report.html        to read: verdicts first, then figures and tables
+    verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
+    figures/           PNG, PDF and SVG of each figure
+    tables/            CSV of each table, means with 95 % intervals
+    runs/<set>/        Parquet files of every run; running again goes on from here
+    study.json         what the report was made from
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tailback.scenarios import as_toml
+from tailback.store.running import estimate, jobs_of, run_all, threads_of
+from tailback.study import load as studies
+from tailback.study.measures import MEASURES
+from tailback.study.model import MODES, Experiment, Study, StudyError, with_overrides
+from tailback.study.samples import Samples
+from tailback.study.verdict import Estimate, Judge, Verdict, count
+
+
+@dataclass
+class Reproduction:
+    study: Study
+    mode: str
+    experiments: list[Experiment]
+    out: Path
+    samples: Samples
+    verdicts: list[Verdict]
+    sections: list[dict]
+    runs: int
+    reused: int
+    seeds: int
+    seconds: float
+    cpu_s: float
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def report(self) -> Path:
+        return self.out / "report.html"
+
+
+def reproduce(
+    study: Study,
+    experiments: list[Experiment] | None = None,
+    mode: str = "quick",
+    out: str | Path | None = None,
+    jobs: int = 0,
+    seeds: int | None = None,
+    progress: Callable[[dict], Any] | None = None,
+    overrides: list[str] | tuple[str, ...] = (),
+    figures: bool = True,
+    command: str = "",
+    announce: Callable[[str], Any] | None = None,
+) -> Reproduction:
+    """Run what is not stored yet, decide every verdict, and write the folder `out`.
+
+    `announce` is told what there is to do, before it starts.
+    """
+    started = time.monotonic()
+    experiments = experiments or study.experiments
+    out = Path(out) if out else Path("out") / study.id
+    out.mkdir(parents=True, exist_ok=True)
+    if overrides:
+        study = with_overrides(study, list(overrides))
+    todo, threads = jobs_of(study, experiments, mode, out, seeds), threads_of(jobs)
+    ahead = estimate(todo, threads)
+    if announce is not None:
+        announce(ahead.text())
+    samples, cpu = run_all(todo, _wanted(study, experiments), threads, progress)
+    verdicts = Judge(study, samples).all({e.id for e in experiments})
+    sections = [_section(study, e, mode, samples, out, figures) for e in experiments]
+    # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
+    repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
+    counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated]
+    r = Reproduction(
+        study=study,
+        mode=mode,
+        experiments=experiments,
+        out=out,
+        samples=samples,
+        verdicts=verdicts,
+        sections=sections,
+        runs=ahead.runs,
+        reused=ahead.kept,
+        seeds=min(counts) if counts else 0,
+        seconds=time.monotonic() - started,
+        cpu_s=cpu,
+        failed=samples.failed,
+    )
+    _write(r, list(overrides), command)
+    return r
+
+
+def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
+    """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
+    found: dict[str, dict[tuple[str, str], None]] = {}
+
+    def ask(runs: str | None, klass: Any, measure: Any) -> None:
+        if runs is not None and measure in MEASURES:
+            found.setdefault(runs, {})[(klass, measure)] = None
+
+    for e in experiments:
+        for o in e.output:
+            names = o.get("runs", e.runs)
+            for runs in [names] if isinstance(names, str) else names:
+                for m in [o.get("measure"), *o.get("measures", [])]:
+                    for klass in o.get("classes", ["all"]):
+                        ask(runs, klass, m)
+    ids = {e.id for e in experiments}
+    for s in [*study.published, *study.statements]:
+        if s.get("experiment") not in ids:
+            continue
+        for c in [s, *s.get("check", [])]:
+            x = {**s, **c}
+            for key in ("class", "class_over"):
+                if key == "class" or key in x:
+                    ask(x.get("runs"), x.get(key, "all"), x.get("measure"))
+    return {k: list(v) for k, v in found.items()}
+
+
+# --------------------------------------------------------------------------------------------------- what comes out
+
+
+def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict:
+    """Draw and tabulate one experiment; what the report needs of it."""
+    made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
+    if e.why_not:
+        made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
+    number = 0
+    for o in e.output:
+        if o["kind"] == "table":
+            made["tables"].append(_table(study, e, o, mode, samples, out, len(made["tables"])))
+            continue
+        if o["kind"] == "cells":
+            from tailback.study import cell_tables
+
+            made["tables"] += cell_tables.build(study, e, o, samples, out, len({t["file"] for t in made["tables"]}))
+            continue
+        if o["kind"] == "range":
+            from tailback.study import range_table
+
+            files = len({t["file"] for t in made["tables"]})
+            made["tables"].append(range_table.build(study, e, o, mode, samples, out, files))
+            continue
+        if not figures:
+            continue
+        from tailback import plots
+        from tailback.study import figures as kinds
+
+        known = kinds.load()
+        if o["kind"] not in known:
+            raise StudyError(
+                f'experiment {e.id}: there is no figure "{o["kind"]}"; there are {", ".join(known)}, table'
+            )
+        drawn = known[o["kind"]](kinds.Drawing(study, e, o, mode, samples))
+        several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
+        for caption, fig in several:
+            if fig is None:
+                continue
+            number += 1
+            stem = out / "figures" / (e.id if number == 1 else f"{e.id}-{number}")
+            files = plots.save(fig, stem)
+            made["figures"].append({"caption": caption, "files": [str(f.relative_to(out)) for f in files]})
+    return made
+
+
+def _table(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, out: Path, number: int) -> dict:
+    """Means with 95 % intervals, one row a point and class; written as CSV and kept for the report."""
+    classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
+    rows, plain = [], []
+    from tailback.study.figures import selected
+
+    chosen = selected(study, e, mode, o)
+    axes = list({a.name: a for r, _ in chosen for a in r.axes}.values())
+    varied = [a for a in axes if len({p.labels.get(a.name) for _, p in chosen}) > 1 or a.disciplines]
+    several = len({r.name for r, _ in chosen}) > 1
+    for runs, p in chosen:
+        for klass in classes:
+            values = []
+            for m in measures:
+                x = samples.get(runs.name, p.key, klass, m.name)
+                values.append(Estimate.of(x) if x is not None else None)
+            if all(v is None for v in values):
+                continue
+            at = [p.labels.get(a.name, "-") for a in varied]
+            head = [study.discipline_title(x) if a.disciplines else x for a, x in zip(varied, at, strict=True)]
+            head += [runs.name] if several else []
+            head += [klass] if len(classes) > 1 else []
+            cells = [("-" if v is None else _with_interval(v, m)) for v, m in zip(values, measures, strict=True)]
+            n = max((v.n for v in values if v), default=0)
+            rows.append([*head, *cells, str(n)])
+            plain.append([*head, *(x for v in values for x in ((v.mean, v.half) if v else (None, None))), n])
+    heads = [[a.title if not a.disciplines else "Discipline", a.unit] for a in varied]
+    heads += [["Runs", ""]] if several else []
+    heads += [["Class", ""]] if len(classes) > 1 else []
+    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        names = [n if not u else f"{n} ({u})" for n, u in heads]
+        for m in measures:
+            unit = "" if m.unit == "1" else f" ({m.unit})"
+            names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
+        w.writerow([*names, "seeds"])
+        w.writerows(plain)
+    heads += [[m.title, "" if m.unit == "1" or m.unit in m.title else m.unit] for m in measures] + [["Seeds", ""]]
+    text = len(heads) - len(measures) - 1
+    return {
+        "caption": o.get("caption", ""),
+        "heads": heads,
+        "rows": rows,
+        "text_columns": text,
+        "file": str(path.relative_to(out)),
+    }
+
+
+def _with_interval(e: Estimate, m) -> str:
+    if math.isnan(e.half):
+        return m.show(e.mean)
+    return f"{m.show(e.mean)} ± {m.show(e.half)}"
+
+
+def _write(r: Reproduction, overrides: list[str], command: str) -> None:
+    from tailback import _core, report
+    from tailback.report import markdown
+    from tailback.store import fingerprint
+    from tailback.study import parameters
+
+    s = r.study
+    bundle = {
+        "kind": "study",
+        "study": {k: s.about.get(k, "") for k in ("id", "title", "citation", "question", "method", "caution")},
+        "setup": s.about.get("setup", []),
+        "again": s.about.get("again", []),
+        "mode": r.mode,
+        "command": command or f"tailback reproduce {s.id} --{r.mode}",
+        "experiments": [e.id for e in r.experiments],
+        "verdicts": [v.as_dict() for v in r.verdicts],
+        "count": count(r.verdicts),
+        "sections": r.sections,
+        "disciplines": {
+            k: {"title": s.discipline_title(k), "queue": as_toml(v["queue"])} for k, v in s.disciplines.items()
+        },
+        "scenarios": {
+            p.name: p.read_text(encoding="utf-8")
+            for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
+        },
+        "parameters": parameters.rows(s) if s.pairs else [],
+        "replaced": {k: as_toml(v) for k, v in s.replaced.items()},
+        "overrides": overrides,
+        "failed": r.failed,
+        "runs": r.runs,
+        "seeds": r.seeds,
+        "version": _core.__version__,
+        "build": fingerprint.build(),
+    }
+    (r.out / "study.json").write_text(json.dumps(bundle, indent=1, ensure_ascii=False), encoding="utf-8")
+    verdicts = {"study": s.id, "mode": r.mode, "count": bundle["count"], "verdicts": bundle["verdicts"]}
+    (r.out / "verdicts.json").write_text(json.dumps(verdicts, indent=1, ensure_ascii=False), encoding="utf-8")
+    with (r.out / "verdicts.csv").open("w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        w.writerow(
+            [
+                "id",
+                "source",
+                "experiment",
+                "outcome",
+                "gate",
+                "statement",
+                "published",
+                "measured",
+                "required",
+                "seeds",
+                "explanation",
+            ]
+        )
+        for v in r.verdicts:
+            w.writerow(
+                [
+                    v.id,
+                    v.source,
+                    v.experiment,
+                    v.outcome,
+                    v.gate,
+                    v.sentence,
+                    v.published,
+                    v.measured,
+                    v.tolerance,
+                    v.seeds,
+                    v.explanation,
+                ]
+            )
+    (r.out / "verdicts.md").write_text(markdown.verdicts(bundle), encoding="utf-8")
+    report.write(r.out)
+
+
+def listing() -> list[dict]:
+    """Every study with its experiments."""
+    found = []
+    for name in studies.known():
+        s = studies.load(name)
+        experiments = []
+        for e in s.experiments:
+            n = {m: sum(len(s.runs[r].points(m, [e.where])) * s.runs[r].seeds[m] for r in e.runs) for m in MODES}
+            experiments.append({"id": f"{s.id}/{e.id}", "item": e.item, "title": e.title, "runs": n})
+        found.append({"id": s.id, "title": s.title, "citation": s.about["citation"], "experiments": experiments})
+    return found

@@ -1,0 +1,70 @@
+"""Measured values of a study: one number a seed for a set of runs, a point, a class of flows and a measure.
+
+Nothing is held but numbers: a run's tables are read from its folder, measured, and dropped. Figures that draw a series
+or a log ask for the view of the one run they draw.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback.study.measures import MEASURES, RunView
+
+Key = tuple[str, tuple[str, ...], str, str]
+
+
+@dataclass
+class Samples:
+    """Every measure of every run: `get` gives one number a seed."""
+
+    #: (set of runs, label values in the order of the set's axes, class, measure) -> one number a replication
+    data: dict[Key, np.ndarray] = field(default_factory=dict)
+    #: (set of runs, label values) -> (the set, labels by axis, [(seed, folder)])
+    stored: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, str], list[tuple[int, Path]]]] = field(
+        default_factory=dict
+    )
+    failed: list[str] = field(default_factory=list)
+    #: what rules and figures have read from runs and will ask for again
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls) -> Samples:
+        return cls()
+
+    def view(self, runs: str, key: tuple[str, ...], replication: int = 0) -> RunView | None:
+        """One stored run; None where it was not run."""
+        entry = self.stored.get((runs, key))
+        if entry is None or replication >= len(entry[2]):
+            return None
+        of, labels, folders = entry
+        seed, folder = folders[replication]
+        return RunView(folder, labels, of.fair_share_of(labels), of.link, of.buffer_of(key), seed, of.options)
+
+    def views(self, runs: str, key: tuple[str, ...]):
+        """All stored runs of a point, one after the other."""
+        entry = self.stored.get((runs, key))
+        for r in range(len(entry[2]) if entry else 0):
+            yield self.view(runs, key, r)
+
+    def get(self, runs: str, labels: tuple[str, ...], klass: str, measure: str) -> np.ndarray | None:
+        key = (runs, labels, klass, measure)
+        if key not in self.data:
+            views = list(self.views(runs, labels))
+            if not views or not all(v.folder is None or v.has(klass) for v in views):
+                return None
+            found = [MEASURES[measure].on(v, klass) for v in views]
+            self.data[key] = np.array(found, dtype=float)
+        return self.data[key]
+
+    def take(self, view: RunView, wanted: list[tuple[str, str]]) -> dict[tuple[str, str], float]:
+        """The (class, measure) pairs of one run, in one reading of its tables."""
+        return {(c, m): MEASURES[m].on(view, c) for c, m in wanted if view.has(c)}
+
+    def points(self, runs: str) -> list[tuple[str, ...]]:
+        return list(
+            dict.fromkeys([k[1] for k in self.data if k[0] == runs] + [k[1] for k in self.stored if k[0] == runs])
+        )
