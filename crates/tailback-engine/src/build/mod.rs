@@ -2,6 +2,7 @@
 //!
 //! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
 
+mod assemble;
 mod flows;
 mod instants;
 mod links;

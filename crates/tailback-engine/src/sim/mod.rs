@@ -2,10 +2,11 @@
 //!
 //! One event is taken at a time, in the order of [`crate::event`]. What an object does in a call takes effect at once
 //! (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver hands
-//! them. Here: the state of a run and its loop; one file each for links, edges, endpoints, applications, recording.
+//! them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
+//! recording.
 
 mod applications;
-mod edges;
+mod conditioners;
 mod endpoints;
 pub mod flow;
 mod links;

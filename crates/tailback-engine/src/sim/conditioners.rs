@@ -1,4 +1,4 @@
-//! Edges: conditioners in front of ports, and the messages between them.
+//! Conditioners in front of ports (an edge is a port with one), and the messages between edges.
 
 use super::{Message, Sim};
 use crate::event::EventKind;

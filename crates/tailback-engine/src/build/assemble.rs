@@ -1,0 +1,355 @@
+//! From a [`Network`] to a simulator: ports, conditioners, flows, applications, in this order.
+//!
+//! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
+//! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that draws.
+
+use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport};
+use super::route::{Arc, Router};
+use crate::event::EventKind;
+use crate::impair::Impairments;
+use crate::measure::recorder::Recorder;
+use crate::packet::Keys;
+use crate::port::{Explicit, Fused, Port, Queue};
+use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP, NO_FOLLOWER};
+use crate::sim::{AppSlot, EdgeSlot, Sim, Tick};
+use crate::traffic::application::NodeId;
+use std::cmp::Ordering;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, FlowId, Stream, Time};
+use tailback_queue::fifo::{DropTail, Fifo};
+use tailback_transport::path::Path;
+
+/// A built network: the simulator, and where to find things in it.
+pub struct Built {
+    pub sim: Sim,
+    /// Names of the ports, in order of number: `bottleneck`, `bottleneck.reverse`.
+    pub port_names: Vec<String>,
+    pub group_names: Vec<String>,
+    /// Port numbers of each link: forward and reverse.
+    pub link_ports: Vec<[u32; 2]>,
+    /// Flow number of each handle.
+    pub flow_ids: Vec<FlowId>,
+}
+
+/// Compare names so that numbers inside them count as numbers.
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
+    loop {
+        match (a.first(), b.first()) {
+            (None, None) => return Ordering::Equal,
+            (None, _) => return Ordering::Less,
+            (_, None) => return Ordering::Greater,
+            (Some(x), Some(y)) if x.is_ascii_digit() && y.is_ascii_digit() => {
+                let digits = |s: &[u8]| s.iter().take_while(|c| c.is_ascii_digit()).count();
+                let trim = |s: &[u8]| s.iter().take_while(|c| **c == b'0').count();
+                let (na, nb) = (digits(a), digits(b));
+                let (xa, xb) = (&a[trim(&a[..na])..na], &b[trim(&b[..nb])..nb]);
+                let order = xa.len().cmp(&xb.len()).then(xa.cmp(xb)).then(nb.cmp(&na));
+                if order != Ordering::Equal {
+                    return order;
+                }
+                (a, b) = (&a[na..], &b[nb..]);
+            }
+            (Some(x), Some(y)) if x != y => return x.cmp(y),
+            _ => (a, b) = (&a[1..], &b[1..]),
+        }
+    }
+}
+
+/// One direction of a link, numbered by its place in the list.
+struct PortPlace {
+    name: String,
+    link: usize,
+    /// 0 forward, 1 reverse.
+    direction: usize,
+}
+
+impl Network {
+    /// Number everything by name, find the routes, and start the clocks.
+    ///
+    /// # Errors
+    /// A flow whose destination cannot be reached, or two links of one name.
+    pub fn build(mut self) -> Result<Built, Refusal> {
+        let places = port_places(&self.links)?;
+        let mut link_ports = vec![[0u32; 2]; self.links.len()];
+        for (number, p) in places.iter().enumerate() {
+            link_ports[p.link][p.direction] = number as u32;
+        }
+        let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
+        for p in &places {
+            if let Some(d) = self.links[p.link].directions[p.direction].take() {
+                add_port(&mut sim, d, &p.name, link_ports[p.link][1 - p.direction], self.seed);
+            }
+        }
+        self.add_conditioners(&mut sim, &link_ports);
+        let flow_ids = self.add_flows(&mut sim)?;
+        for (name, group, a) in self.free_apps {
+            let stream = Stream::new(self.seed, &format!("application.{name}"));
+            add_app(&mut sim, a, stream, None, group);
+        }
+        for (flow, edge) in self.followers {
+            sim.flows[flow_ids[flow.0 as usize].0 as usize].srtt_follower = edge;
+        }
+        sim.transports = self.transports;
+        announce_present(&mut sim);
+        Ok(Built {
+            sim,
+            port_names: places.into_iter().map(|p| p.name).collect(),
+            group_names: self.groups,
+            link_ports,
+            flow_ids,
+        })
+    }
+
+    /// Conditioners, in the order they were handed in, and the propagation delay from each to each.
+    fn add_conditioners(&mut self, sim: &mut Sim, link_ports: &[[u32; 2]]) {
+        let mut nodes = Vec::new();
+        for (i, (link, reverse, conditioner)) in self.edges.drain(..).enumerate() {
+            let port = link_ports[link.0 as usize][usize::from(reverse)];
+            sim.ports[port as usize].edge = i as u32;
+            let peer = sim.peer[port as usize];
+            sim.ports[peer as usize].peer_edge = i as u32;
+            let l = &self.links[link.0 as usize];
+            nodes.push(if reverse { l.to } else { l.from });
+            sim.edges.push(EdgeSlot {
+                conditioner,
+                port,
+                timer_at: Time::NEVER,
+            });
+        }
+        for a in &nodes {
+            let row = nodes.iter().map(|b| path_delay(sim, *a, *b)).collect();
+            sim.edge_delay.push(row);
+        }
+    }
+
+    /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
+    fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
+        let mut by_name: Vec<usize> = (0..self.flows.len()).collect();
+        by_name.sort_by(|a, b| {
+            let (a, b) = (&self.flows[*a], &self.flows[*b]);
+            natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
+        });
+        let mut flow_ids = vec![FlowId(0); self.flows.len()];
+        let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
+        for handle in by_name {
+            if let Some(def) = defs[handle].take() {
+                flow_ids[handle] = self.add_flow(sim, def)?;
+            }
+        }
+        Ok(flow_ids)
+    }
+
+    fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
+        let id = FlowId(sim.flows.len() as u32);
+        let name = format!("flows.{}.{}", self.groups[def.group as usize], def.index);
+        let (forward, backward) = sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer);
+        if forward.len == 0 {
+            let (from, to) = (&self.nodes[def.from.0 as usize], &self.nodes[def.to.0 as usize]);
+            return Err(Refusal::new(
+                format!("no path leads from \"{from}\" to \"{to}\""),
+                "add a link, or change the flow's ends",
+            ));
+        }
+        let carrier = match def.transport {
+            Transport::Described(c) => {
+                let path = || path_of(sim, def.from, def.to);
+                Carrier::Connection(c.ends(path, &mut Stream::new(self.seed, &format!("{name}.transport"))))
+            }
+            Transport::Connection(ends) => Carrier::Connection(ends),
+            Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
+        };
+        let mut flow = Flow {
+            group: def.group,
+            index: def.index,
+            carrier,
+            timers: [Time::NEVER; 2],
+            keys: Keys {
+                source: def.from.0,
+                destination: def.to.0,
+                label: def.label.unwrap_or(def.to.0),
+                aggregate: def.aggregate,
+                weight: def.weight,
+            },
+            app: NO_APP,
+            listens: false,
+            srtt_follower: NO_FOLLOWER,
+            in_flight: 0,
+            watched: false,
+            declared: true,
+            present: false,
+            opened: Time::ZERO,
+            stats: FlowStats {
+                settling: def.settling,
+                ..FlowStats::default()
+            },
+        };
+        if let Some(a) = def.app {
+            flow.app = sim.apps.len() as u32;
+            flow.listens = a.listens;
+            flow.opened = a.start;
+            add_app(sim, a, Stream::new(self.seed, &name), Some(id), def.group);
+        }
+        sim.flows.push(flow);
+        sim.ways.push([forward, backward]);
+        Ok(id)
+    }
+}
+
+/// Both directions of every link, in natural order of their names.
+fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
+    let mut places = Vec::with_capacity(2 * links.len());
+    for (link, l) in links.iter().enumerate() {
+        for (direction, name) in [l.name.clone(), format!("{}.reverse", l.name)].into_iter().enumerate() {
+            places.push(PortPlace { name, link, direction });
+        }
+    }
+    places.sort_by(|a, b| natural(&a.name, &b.name));
+    match places.windows(2).find(|w| w[0].name == w[1].name) {
+        Some(w) => Err(Refusal::new(
+            format!("two links are called \"{}\"", w[0].name),
+            "give each its own name",
+        )),
+        None => Ok(places),
+    }
+}
+
+/// The links as a graph, for routing.
+fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
+    let mut router = Router::new(nodes);
+    for (l, ports) in links.iter().zip(link_ports) {
+        for (d, (from, to)) in [(l.from, l.to), (l.to, l.from)].into_iter().enumerate() {
+            let delay = l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
+            let (port, to) = (ports[d], to.0);
+            router.add(from, Arc { port, to, delay });
+        }
+    }
+    router.finish();
+    router
+}
+
+/// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
+fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
+    let queue = match d.queue {
+        // Fused arithmetic has fixed departures when the rate cannot change.
+        QueueChoice::DropTail(limit) if d.rate_changes.is_empty() => Queue::Fused(Fused::new(limit)),
+        QueueChoice::DropTail(limit) => Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail))))),
+        QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q))),
+    };
+    let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
+    if !d.impairments.is_empty() {
+        let stream = Stream::new(seed, &format!("link.{name}.impairments"));
+        port.impair = Impairments::new(&d.impairments, stream);
+    }
+    let number = sim.ports.len() as u32;
+    if let Some((t, _)) = d.rate_changes.first() {
+        sim.events.push(*t, EventKind::RateChange, number);
+    }
+    sim.rate_changes.push(d.rate_changes);
+    sim.peer.push(peer);
+    sim.ports.push(port);
+}
+
+/// Propagation delay between two nodes, along the path that packets take.
+fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
+    if from == to {
+        return Duration::ZERO;
+    }
+    let path = sim.router.path(from, to).unwrap_or_default();
+    Duration(path.iter().map(|x| x.delay.0).sum())
+}
+
+/// What the endpoints of a flow may know of the lines under it.
+fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
+    let mut path = Path::default();
+    for arc in sim.router.path(from, to).unwrap_or_default() {
+        let back = sim.peer[arc.port as usize];
+        for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
+            let port = &sim.ports[port as usize];
+            way.lines.push(port.clock.rate());
+            way.delay = way.delay + port.delay;
+        }
+    }
+    path
+}
+
+fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {
+    let number = sim.apps.len() as u32;
+    sim.events.push(a.start, EventKind::Application, number);
+    if let Some(t) = a.stop {
+        sim.events.push(t, EventKind::Application, number);
+    }
+    sim.apps.push(AppSlot {
+        app: Some(a.app),
+        rng,
+        own_flow,
+        start: a.start,
+        stop: a.stop,
+        wake_at: Time::NEVER,
+        armed: Time::NEVER,
+        started: false,
+        stopped: false,
+        group,
+    });
+}
+
+/// Flows that start with the run, and those that nobody starts, are there before the first packet.
+fn announce_present(sim: &mut Sim) {
+    for i in 0..sim.flows.len() {
+        let app = sim.flows[i].app;
+        if app == NO_APP || sim.apps[app as usize].start == Time::ZERO {
+            sim.announce(FlowId(i as u32), true);
+        }
+    }
+}
+
+impl Built {
+    /// Count from `at` on only.
+    pub fn warm_up(&mut self, at: Time) {
+        self.tick(Tick::Warmup, at);
+    }
+
+    /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with the
+    /// run, so that what is sent at the very first instant belongs to it.
+    pub fn intervals(&mut self, period: Duration, first: Time) {
+        if self.sim.intervals.is_empty() {
+            let rows = self.sim.flows.iter().map(|f| f.snapshot(Time::ZERO)).collect();
+            self.sim.intervals.push((Time::ZERO, rows));
+        }
+        self.tick(Tick::Interval(period), first);
+    }
+
+    /// Record these series (declared by the caller), sampled or on change.
+    pub fn record(&mut self, recorder: Recorder, samples: Vec<(Duration, Vec<u32>)>) {
+        self.sim.recorder = Some(Box::new(recorder));
+        for (period, series) in samples {
+            self.tick(Tick::Sample { period, series }, Time::ZERO);
+        }
+    }
+
+    fn tick(&mut self, tick: Tick, first: Time) {
+        let number = self.sim.ticks.len() as u32;
+        self.sim.ticks.push(tick);
+        self.sim.events.push(first, EventKind::Tick, number);
+    }
+
+    pub fn port(&self, link: LinkId, reverse: bool) -> u32 {
+        self.link_ports[link.0 as usize][usize::from(reverse)]
+    }
+
+    pub fn flow(&self, f: FlowHandle) -> FlowId {
+        self.flow_ids[f.0 as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_sort_as_people_count() {
+        let mut names = ["s10", "s2", "s", "s2.reverse", "a100b", "a100b2", "s02"];
+        names.sort_by(|a, b| natural(a, b));
+        assert_eq!(names, ["a100b", "a100b2", "s", "s02", "s2", "s2.reverse", "s10"]);
+    }
+}
