@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as _html
 import math
 import shutil
 from typing import Any
@@ -66,18 +65,18 @@ def text(table: Any) -> str:
 
 def html(table: Any) -> str:
     """The table for a notebook: units in the header, the meaning of a column when the pointer rests on it."""
+    from tailback.report.page import render
+
     units, docs = table.units, table.docs
-    head = "".join(
-        f'<th title="{_html.escape(docs[n], quote=True)}">{_html.escape(n)}'
-        f'<br><span style="font-weight:normal">{_html.escape(units[n]) or "&nbsp;"}</span></th>'
-        for n in table.columns
+    return render(
+        "table.html",
+        name=table.name,
+        count=len(table),
+        columns=[{"name": n, "unit": units[n], "doc": docs[n]} for n in table.columns],
+        rows=[
+            [".."] * len(table.columns) if i is None else [cell(v) for v in table[i].values()] for i in _shown(table)
+        ],
     )
-    body = []
-    for i in _shown(table):
-        cells = [".."] * len(table.columns) if i is None else [_html.escape(cell(v)) for v in table[i].values()]
-        body.append("<tr>" + "".join(f"<td>{c}</td>" for c in cells) + "</tr>")
-    caption = f"{_html.escape(table.name)}: {len(table)} rows"
-    return f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
 def _need(module: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +10,19 @@ import numpy as np
 
 from tailback import _core, plots
 from tailback.document import alike, averages
-from tailback.report.page import details, figure, page, paragraphs, pre, table
+from tailback.report.page import picture, render
 from tailback.result import Result
 from tailback.scenarios import load_scenario
 from tailback.stats import estimate
+from tailback.store import manifest
 
-#: Columns of the tables that are shown, with scale, unit and digits.
-_GROUPS = [
+#: Longer tables are not shown.
+MOST_ROWS = 400
+
+#: A column of a table: its name, how it is shown: title, scale, unit, digits.
+Column = tuple[str, str, float, str, int]
+
+_GROUPS: list[Column] = [
     ("flows", "Flows", 1, "", 0),
     ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mbit/s", 3),
     ("goodput_bps_sd", "sd over flows", 1e-6, "Mbit/s", 3),
@@ -25,7 +31,7 @@ _GROUPS = [
     ("timeouts", "Timeouts", 1, "", 0),
     ("retransmitted_packets", "Retransmitted", 1, "packets", 0),
 ]
-_LINKS = [
+_LINKS: list[Column] = [
     ("utilisation", "Utilisation", 100, "%", 2),
     ("loss_rate", "Loss", 100, "%", 3),
     ("dropped_packets", "Dropped", 1, "packets", 0),
@@ -34,15 +40,13 @@ _LINKS = [
     ("sojourn_p50_s", "Sojourn, median", 1e3, "ms", 2),
     ("sojourn_p99_s", "Sojourn, 99 %", 1e3, "ms", 2),
 ]
-_LOSSES = [("packets", "Packets", 1, "", 0)]
+_LOSSES: list[Column] = [("packets", "Packets", 1, "", 0)]
 
 
 def run_page(folder: Path) -> str:
-    from tailback.store import manifest
-
     results, made = _core.read_results(folder), manifest.read(folder)
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8") if (folder / "scenario.toml").is_file() else ""
-    title = made.get("scenario") or folder.resolve().name
+    name = str(made.get("scenario") or folder.resolve().name)
     labels = plots.labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
     failed = [i for i, s in enumerate(status) if s != "done"]
@@ -50,52 +54,67 @@ def run_page(folder: Path) -> str:
     said = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
     if labels:
         said.append("varied: " + ", ".join(labels))
-    parts = [f"<h1>{escape(str(title))}</h1>", f'<p class="meta">{escape("; ".join(said))}</p>']
-    if failed:
-        why = results.runs["message"][failed[0]]
-        parts.append(f'<div class="warn"><b>{len(failed)} runs failed</b>, the first: {escape(str(why))}</div>')
-    figures = _figures(folder, results, labels)
-    if figures:
-        parts += ["<h2>Figures</h2>", *[figure(folder, files, caption) for files, caption in figures]]
-    parts.append("<h2>Results</h2>")
-    note = "Means over replications ± half the 95 % interval." if replications > 1 else "One run a point: no intervals."
+    tables = [
+        _means(results.groups, labels, ["group"], _GROUPS, "Groups of flows"),
+        _means(results.links, labels, ["name"], _LINKS, "Links"),
+        _means(
+            results.losses,
+            labels,
+            ["link", "event", "place", "reason"],
+            _LOSSES,
+            "Drops and marks, by place and reason",
+        ),
+    ]
+    command = made.get("command", "")
+    shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
+    return render(
+        "run.html",
+        title=f"{name}: report",
+        name=name,
+        said=said,
+        failed=len(failed),
+        why=str(results.runs["message"][failed[0]]) if failed else "",
+        figures=[picture(folder, files, caption) for files, caption in _figures(folder, results, labels)],
+        note=_note(results, labels, replications),
+        tables=[t for t in tables if t is not None],
+        manifest=[(k, str(made[k])) for k in shown if k in made],
+        command=" ".join(command) if isinstance(command, list) else str(command),
+        scenario=scenario,
+    )
+
+
+def _note(results: Any, labels: list[str], replications: int) -> str:
+    """What the numbers of the tables are."""
+    if replications <= 1:
+        return "One run a point: no intervals."
     tables = ((results.groups, "group"), (results.links, "name"))
-    if replications > 1 and alike(*(averages(t, (*labels, key), ci=True) for t, key in tables)):
-        note = "The replications are all alike: nothing here is drawn at random, so the intervals say nothing."
-    parts.append(paragraphs(note))
-    for t, keys, columns, caption in (
-        (results.groups, ["group"], _GROUPS, "Groups of flows"),
-        (results.links, ["name"], _LINKS, "Links"),
-        (results.losses, ["link", "event", "place", "reason"], _LOSSES, "Drops and marks, by place and reason"),
-    ):
-        text = _means(t, labels, keys, columns, caption)
-        if text:
-            parts.append(text)
-    parts.append("<h2>How it was made</h2>")
-    if made:
-        command = made.get("command", "")
-        command = " ".join(command) if isinstance(command, list) else str(command)
-        rows = [
-            (k, str(made[k]))
-            for k in ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
-            if k in made
-        ]
-        parts.append(f"<p>Command: <code>{escape(command)}</code></p>")
-        parts.append(table([("Manifest", ""), ("", "")], rows, 2))
-    if scenario:
-        parts.append(details("The scenario", pre(scenario), opened=len(scenario) < 3000))
-    return page(f"{title}: report", "\n".join(parts))
+    if alike(*(averages(t, (*labels, key), ci=True) for t, key in tables)):
+        return "The replications are all alike: nothing here is drawn at random, so the intervals say nothing."
+    return "Means over replications ± half the 95 % interval."
 
 
-def _means(t: Any, labels: list[str], keys: list[str], columns: list[tuple], caption: str) -> str:
-    """A table of means over replications, one row a point and key."""
+@dataclass(frozen=True)
+class Means:
+    """A table of the page; `too_long` has the number of its rows instead where there are too many to read."""
+
+    caption: str
+    heads: list[tuple[str, str]]
+    rows: list[list[str]]
+    text_columns: int
+    too_long: int = 0
+
+
+def _means(t: Any, labels: list[str], keys: list[str], columns: list[Column], caption: str) -> Means | None:
+    """A table of means over replications, one row a point and key; None of an empty table."""
     if not len(t):
-        return ""
+        return None
     names = [*labels, *keys]
     by = [t[n] for n in names]
     groups: dict[tuple[str, ...], list[int]] = {}
     for i in range(len(t)):
         groups.setdefault(tuple(str(c[i]) for c in by), []).append(i)
+    if len(groups) > MOST_ROWS:
+        return Means(caption, [], [], len(names), len(groups))
     shown = [c for c in columns if c[0] in t.columns]
     data = {c[0]: np.asarray(t[c[0]], dtype=float) for c in shown}
     rows = []
@@ -106,10 +125,8 @@ def _means(t: Any, labels: list[str], keys: list[str], columns: list[tuple], cap
             half = "" if np.isnan(e.half_width) or name == "flows" else f" ± {e.half_width:.{digits}f}"
             cells.append("-" if np.isnan(e.mean) else f"{e.mean:.{digits}f}{half}")
         rows.append([*key, *cells])
-    if len(rows) > 400:
-        return f"<p>{len(rows)} rows of {escape(caption.lower())}: see the Parquet files.</p>"
     heads = [(n, "") for n in names] + [(title, unit) for _, title, _, unit, _ in shown]
-    return table(heads, rows, len(names), caption)
+    return Means(caption, heads, rows, len(names))
 
 
 def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[str], str]]:
