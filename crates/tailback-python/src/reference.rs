@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_engine::scenario::{describe, models, schema};
+use tailback_engine::library::Library;
+use tailback_engine::scenario::{describe, schema};
 
 /// The JSON schema of a scenario, as JSON text.
 #[pyfunction]
@@ -19,7 +20,12 @@ fn describe_json(name: Option<&str>) -> PyResult<String> {
     };
     // Unknown names get the same hint in both forms.
     describe::text_of(name).map_err(PyValueError::new_err)?;
-    let found: Vec<serde_json::Value> = models::named(name).into_iter().map(describe::model).collect();
+    let found: Vec<serde_json::Value> = Library::standard()
+        .catalogue
+        .named(name)
+        .into_iter()
+        .map(describe::model)
+        .collect();
     Ok(serde_json::Value::Array(found).to_string())
 }
 

@@ -97,11 +97,11 @@ fn draw(kind: &Kind, default: &str, s: &mut Stream) -> Option<Raw> {
         }),
         Kind::Bytes { min, max } => Raw::Text(format!("{}B", min + s.below((max - min).min(3000) + 1))),
         Kind::Choice(words) => Raw::Text(words[s.below(words.len() as u64) as usize].into()),
-        Kind::PerFlow(inner) | Kind::List(inner) => {
+        Kind::Each(_, inner) | Kind::List(inner) => {
             let n = 1 + s.below(4);
             Raw::List((0..n).filter_map(|_| draw(inner, default, s)).collect())
         }
-        Kind::Text | Kind::Model(_) | Kind::Named(_) => return None,
+        Kind::Text | Kind::Model(_) | Kind::Profile(_) | Kind::Named(_) => return None,
     })
 }
 

@@ -1,9 +1,9 @@
 //! The reference of models, as data for programs, as text for terminals and as Markdown for the docs.
 
-use super::models;
+use crate::library::Library;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tailback_base::model::{Model, Param};
+use tailback_base::model::{Catalogue, Kind, Model, Param};
 
 /// One model as data.
 pub fn model(m: &Model) -> Value {
@@ -14,7 +14,7 @@ pub fn model(m: &Model) -> Value {
             json!({
                 "name": p.name,
                 "kind": p.kind.noun(),
-                "allowed": p.kind.allowed(),
+                "allowed": allowed(p),
                 "default": if matches!(p.default, "" | "none") { Value::Null } else { json!(p.default) },
                 "required": p.default.is_empty(),
                 "doc": p.doc,
@@ -40,12 +40,13 @@ pub fn model(m: &Model) -> Value {
 
 /// Every model, by family.
 pub fn list() -> Value {
-    let families = models::FAMILIES.iter().map(|f| {
-        let models: Vec<Value> = models::family(f)
+    let families = catalogue().families().iter().map(|f| {
+        let models: Vec<Value> = f
+            .models
             .iter()
             .map(|m| json!({ "name": m.name, "title": m.title, "summary": m.summary }))
             .collect();
-        json!({ "family": f, "models": models })
+        json!({ "family": f.name, "models": models })
     });
     Value::Array(families.collect())
 }
@@ -55,9 +56,9 @@ pub fn list() -> Value {
 /// # Errors
 /// A sentence that names the nearest model.
 pub fn text_of(name: &str) -> Result<String, String> {
-    let found = models::named(name);
+    let found = catalogue().named(name);
     if found.is_empty() {
-        let hint = match models::nearest_name(name) {
+        let hint = match catalogue().nearest_name(name) {
             Some(near) => format!("did you mean \"{near}\"?"),
             None => "`tailback describe` alone lists all".to_string(),
         };
@@ -81,7 +82,7 @@ pub fn text(m: &Model) -> String {
         for p in m.params {
             let _ = writeln!(out, "  {} = {}", p.name, default_of(p));
             wrap(&mut out, p.doc, 6);
-            wrap(&mut out, &format!("Allowed: {}.", p.kind.allowed()), 6);
+            wrap(&mut out, &format!("Allowed: {}.", allowed(p)), 6);
             if !p.source.is_empty() {
                 wrap(&mut out, &format!("Source: {}.", p.source), 6);
             }
@@ -105,9 +106,9 @@ pub fn text(m: &Model) -> String {
 /// The list of all models as text, one line each.
 pub fn list_text() -> String {
     let mut out = String::new();
-    for family in models::FAMILIES {
-        let _ = writeln!(out, "{family}");
-        for m in models::family(family) {
+    for family in catalogue().families() {
+        let _ = writeln!(out, "{}", family.name);
+        for m in &family.models {
             let _ = writeln!(out, "  {:<16}{}", m.name, m.title);
         }
     }
@@ -132,7 +133,7 @@ pub fn markdown(m: &Model) -> String {
                 format!("`{}`", p.name),
                 default,
                 p.doc.into(),
-                p.kind.allowed(),
+                allowed(p),
                 p.source.into(),
             ];
             let _ = writeln!(
@@ -167,28 +168,32 @@ pub fn reference() -> String {
     let mut out = String::from(
         "# Reference of the scenario\n\nMade by `tailback describe --markdown` from the declarations in the code. Do not edit.\n",
     );
-    for family in models::FAMILIES {
-        let _ = write!(out, "\n## {}\n", title(family));
-        for m in models::family(family) {
+    for family in catalogue().families() {
+        let _ = write!(out, "\n## {}\n", family.title);
+        // A model of several families stands with its own.
+        for m in family
+            .models
+            .iter()
+            .filter(|m| m.family == family.name || family.name == "table")
+        {
             let _ = write!(out, "\n{}", markdown(m));
         }
     }
     out
 }
 
-fn title(family: &str) -> &'static str {
-    match family {
-        "table" => "Tables",
-        "topology" => "Topologies",
-        "queue" => "Queue disciplines",
-        "transport" => "Transports",
-        "traffic" => "Traffic",
-        "meter" => "Meters",
-        "sizes" => "Packet sizes",
-        "instants" => "Instants",
-        "impairment" => "Impairments",
-        "rate-change" => "Rate changes",
-        _ => "Others",
+fn catalogue() -> &'static Catalogue {
+    &Library::standard().catalogue
+}
+
+/// What a parameter may be, with the names of a family of models.
+fn allowed(p: &Param) -> String {
+    match p.kind.family() {
+        Some(family) if !matches!(p.kind, Kind::Named(_)) => {
+            let names: Vec<&str> = catalogue().family(family).iter().map(|m| m.name).collect();
+            format!("{}: {}", p.kind.allowed(), names.join(", "))
+        }
+        _ => p.kind.allowed(),
     }
 }
 
@@ -231,7 +236,7 @@ mod tests {
     #[test]
     fn every_model_is_described_in_full() {
         let reference = reference();
-        for m in models::all() {
+        for m in catalogue().all() {
             let (text, markdown, data) = (text(m), markdown(m), model(m));
             assert!(text.lines().all(|l| l.chars().count() <= 100), "{text}");
             assert!(reference.contains(&markdown));
@@ -243,6 +248,6 @@ mod tests {
         assert!(text_of("poisson").unwrap().matches("poisson (").count() == 2);
         assert!(text_of("dropptail").unwrap_err().contains("\"droptail\""));
         assert!(list_text().contains("dumbbell"));
-        assert!(list().as_array().unwrap().len() == models::FAMILIES.len());
+        assert!(list().as_array().unwrap().len() == catalogue().families().len());
     }
 }

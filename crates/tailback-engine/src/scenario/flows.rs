@@ -12,7 +12,7 @@ use super::routes::Routes;
 use super::sources::{packets, sizes, transport};
 use super::table::{Filled, Reader, join};
 use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
-use super::{advice, models, traffic_models as own};
+use super::{advice, traffic_models as own};
 use crate::packet::MAX_HOPS;
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
 use std::collections::BTreeSet;
@@ -137,7 +137,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
             return None;
         }
     }
-    let names: Vec<&'static str> = models::family("transport").iter().map(|m| m.name).collect();
+    let names: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
     let filled = r.fill(node, &path, &FLOWS, &names);
     let part = |name: &str| node.get(name).map(|e| &e.node);
     let key = |name: &str| join(&path, name);

@@ -1,7 +1,7 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models: [`models`]), and
+//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models of a [`Library`]), and
 //! which becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the
 //! reference ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a
 //! [`ScenarioError`] that says where and what to write instead; no input makes this code panic.
@@ -28,7 +28,6 @@ pub mod error;
 mod file;
 pub mod flows;
 pub mod instants;
-pub mod models;
 pub mod overrides;
 pub mod profiles;
 pub mod read;
@@ -48,6 +47,7 @@ mod tests_reading;
 
 pub use error::{Problem, ScenarioError};
 
+use crate::library::Library;
 use crate::spec::Spec;
 use document::Document;
 use std::path::Path;
@@ -88,9 +88,22 @@ pub fn load_file(path: impl AsRef<Path>, overrides: &[String]) -> Result<Loaded,
 /// # Errors
 /// As [`load_file`].
 pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    load_text_with(Library::standard(), text, name, overrides)
+}
+
+/// As [`load_text`], with what a library of the caller's can name.
+///
+/// # Errors
+/// As [`load_file`].
+pub fn load_text_with(
+    library: &Library,
+    text: &str,
+    name: &str,
+    overrides: &[String],
+) -> Result<Loaded, ScenarioError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let document = Document::from_toml(text, name).map_err(|p| ScenarioError::in_text(name, text, &[], vec![*p]))?;
-    load(document, overrides)
+    load(document, overrides, library)
 }
 
 /// Read a scenario from JSON text of the same shape, as the Python builder makes it.
@@ -99,12 +112,12 @@ pub fn load_text(text: &str, name: &str, overrides: &[String]) -> Result<Loaded,
 /// As [`load_file`]; places are key paths only.
 pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
     let document = Document::from_json(text, name).map_err(|p| ScenarioError::in_text(name, "", &[], vec![*p]))?;
-    load(document, overrides)
+    load(document, overrides, Library::standard())
 }
 
-fn load(mut document: Document, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
-    let (spec, warnings) = read::read(&document)?;
+    let (spec, warnings) = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
     let toml = if document.text.is_empty() || !overrides.is_empty() {
         canonical::to_toml(&document.root)

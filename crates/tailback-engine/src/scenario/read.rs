@@ -11,6 +11,7 @@ use super::routes::Routes;
 use super::table::{Filled, Reader, join};
 use super::tables::{LINK, SCENARIO};
 use super::{flows, recording, topology};
+use crate::library::Library;
 use crate::spec::{DirectionSpec, Harm, Impairment, LinkSpec, Spec};
 use tailback_base::model::{Settings, Value, nearest};
 use tailback_base::{BitRate, Duration, Stream, Time};
@@ -21,8 +22,8 @@ use tailback_queue::testing::TestPacket;
 const MOST_LINKS: usize = 10_000;
 
 /// Check a document and make the engine's description of the run, with warnings about what looks like a mistake.
-pub fn read(document: &Document) -> Result<(Spec, Vec<String>), ScenarioError> {
-    let mut r = Reader::default();
+pub fn read(document: &Document, library: &Library) -> Result<(Spec, Vec<String>), ScenarioError> {
+    let mut r = Reader::new(library);
     let spec = scenario(&mut r, document);
     match spec {
         Some(spec) if (r.seen() == 0) => Ok((spec, r.warnings)),

@@ -6,11 +6,10 @@
 use super::canonical;
 use super::document::{Node, Tree};
 use super::error::At;
-use super::models;
-use super::table::is_structural;
 use super::tables;
+use crate::library::Library;
 use serde_json::{Map, Value, json};
-use tailback_base::model::{Kind, Model, Param, Raw};
+use tailback_base::model::{Catalogue, Kind, Model, Param, Raw};
 
 /// Numbers as the unit parser reads them.
 const NUMBER: &str = r"\s*[+]?[0-9._]+([eE][+-]?[0-9_]+)?\s*";
@@ -27,14 +26,14 @@ pub fn schema() -> Value {
         definitions.insert(model.name.to_string(), table(model));
     }
     definitions.insert("profile".into(), object(&tailback_transport::tcp::MODEL, false));
-    for family in models::FAMILIES.iter().filter(|f| **f != "table") {
-        definitions.insert((*family).to_string(), choice(family));
-        for model in models::family(family) {
-            definitions.insert(format!("{family}.{}", model.name), object(model, true));
+    for family in catalogue().families().iter().filter(|f| f.name != "table") {
+        definitions.insert(family.name.to_string(), choice(family.name));
+        for model in &family.models {
+            definitions.insert(format!("{}.{}", family.name, model.name), object(model, true));
         }
     }
     // In a flows table the transport's name is a key, and `kind` is said by it.
-    for model in models::family("transport") {
+    for model in catalogue().family("transport") {
         let reference = format!("flows.{}", model.name);
         definitions.insert(reference.clone(), object(model, false));
         if let Some(properties) = definitions
@@ -55,6 +54,15 @@ pub fn schema() -> Value {
     top
 }
 
+fn catalogue() -> &'static Catalogue {
+    &Library::standard().catalogue
+}
+
+/// Whether a kind holds tables, which need no words about what they may be.
+fn structural(kind: &Kind) -> bool {
+    kind.holds_models() || matches!(kind, Kind::Named(_))
+}
+
 fn table(model: &Model) -> Value {
     let mut schema = object(model, false);
     // A link beside a topology may leave everything out, so nothing is required of it here.
@@ -73,7 +81,7 @@ fn object(model: &Model, kind: bool) -> Value {
             "kind".into(),
             json!({ "const": model.name, "description": model.title }),
         );
-        if models::family(model.family).len() > 1 {
+        if catalogue().family(model.family).len() > 1 {
             required.push(json!("kind"));
         }
     }
@@ -101,7 +109,7 @@ fn object(model: &Model, kind: bool) -> Value {
 fn param(p: &Param) -> Value {
     let mut schema = of_kind(&p.kind);
     let mut text = p.doc.to_string();
-    if !is_structural(&p.kind) {
+    if !structural(&p.kind) {
         text.push_str(&format!(" Allowed: {}.", p.kind.allowed()));
     }
     if !p.source.is_empty() {
@@ -145,10 +153,10 @@ fn of_kind(kind: &Kind) -> Value {
         Kind::Level => pattern(&format!("%|{PACKET_UNITS}|{BYTE_UNITS}")),
         Kind::Bytes { .. } => pattern(BYTE_UNITS),
         Kind::Choice(words) => json!({ "enum": words }),
-        Kind::Text => json!({ "type": "string" }),
-        Kind::PerFlow(k) | Kind::List(k) => {
+        Kind::Text | Kind::Profile(_) => json!({ "type": "string" }),
+        Kind::Each(_, k) | Kind::List(k) => {
             let one = of_kind(k);
-            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": usize::from(!is_structural(k)) }] })
+            json!({ "anyOf": [one.clone(), { "type": "array", "items": one, "minItems": usize::from(!structural(k)) }] })
         }
         Kind::Model(family) => json!({ "$ref": format!("#/$defs/{family}") }),
         Kind::Named(table) => {
@@ -159,7 +167,7 @@ fn of_kind(kind: &Kind) -> Value {
 
 /// A name or a table of one of the family's models.
 fn choice(family: &str) -> Value {
-    let all = models::family(family);
+    let all = catalogue().family(family);
     let bare: Vec<&str> = all
         .iter()
         .filter(|m| m.params.iter().all(|p| !p.default.is_empty()))
@@ -198,7 +206,7 @@ mod tests {
     fn the_schema_is_json_and_covers_every_parameter() {
         let schema: Value = serde_json::from_str(&schema().to_string()).unwrap();
         let definitions = schema["$defs"].as_object().unwrap();
-        for model in models::all() {
+        for model in catalogue().all() {
             let object = match (model.family, model.name) {
                 ("table", "scenario") => &schema,
                 ("table", name) => &definitions[name],

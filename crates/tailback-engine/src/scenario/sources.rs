@@ -6,8 +6,8 @@
 use super::document::{Entry, Node, Tree};
 use super::error::Problem;
 use super::profiles::Profiles;
-use super::table::{Filled, Reader, choices, join};
-use super::{models, traffic_models as own};
+use super::table::{Filled, Reader, join};
+use super::traffic_models as own;
 use tailback_base::BitRate;
 use tailback_base::model::{Raw, Settings, Value};
 use tailback_transport::registry::{self, Connection};
@@ -55,16 +55,20 @@ pub fn transport(
                 );
                 return None;
             }
-            let model = models::find("transport", &short.key)?;
+            let model = r.library.catalogue.find("transport", &short.key)?;
             r.fill(&short.node, &join(path, &short.key), model, &[])?.settings
         }
         (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
         (None, None) => {
             let streams = traffic.is_none_or(|t| is_stream(t.model.name));
-            match models::find("transport", if streams { "tcp" } else { "udp" }) {
+            match r
+                .library
+                .catalogue
+                .find("transport", if streams { "tcp" } else { "udp" })
+            {
                 Some(model) => Settings::defaults(model),
                 None => {
-                    let remedy = format!("give transport = \"NAME\"; {}", choices("transport"));
+                    let remedy = format!("give transport = \"NAME\"; {}", r.choices("transport"));
                     r.complain(Problem::new(
                         "missing",
                         node.at.clone(),

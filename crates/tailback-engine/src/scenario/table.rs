@@ -1,20 +1,21 @@
 //! One table of the document against one [`Model`]: which keys are known, which values allowed, what is missing.
 //!
-//! This is the only place where a value of a scenario is checked against a declaration. Parameters that hold models or
-//! tables of tables come back as [`Filled::parts`], for [`super::read`] to go on with.
+//! This is the only place where a value of a scenario is checked against a declaration. A model inside a model is read
+//! here, to any depth. What the scenario's own tables hold comes back in parts, for [`super::read`] to go on with.
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
-use super::models;
-use tailback_base::model::{Kind, Model, Param, Settings, article, nearest};
+use crate::library::Library;
+use tailback_base::model::{Kind, Model, Param, Raw, Settings, Value, article, nearest};
 use tailback_base::quantity::Refusal;
 
 /// How many problems are kept; the rest is counted.
 const MOST_KEPT: usize = 1000;
 
 /// Collects problems while the tree is read.
-#[derive(Default)]
-pub struct Reader {
+pub struct Reader<'l> {
+    /// What can be named.
+    pub library: &'l Library,
     pub problems: Vec<Problem>,
     /// How many more there were; a file of 64 MB could hold millions, of which nobody reads the last.
     pub more: usize,
@@ -45,13 +46,9 @@ impl<'d> Filled<'d> {
     }
 }
 
-/// Whether a kind holds models, which [`Kind::check`] cannot check.
-pub fn is_structural(kind: &Kind) -> bool {
-    match kind {
-        Kind::Model(_) | Kind::Named(_) => true,
-        Kind::List(k) | Kind::PerFlow(k) => is_structural(k),
-        _ => false,
-    }
+/// Whether the tables of a family are read part by part in files of their own, for they hold more than models.
+fn in_parts(model: &Model) -> bool {
+    matches!(model.family, "table" | "topology")
 }
 
 /// `link` and `a` make `link.a`.
@@ -73,7 +70,16 @@ fn owner(model: &Model, path: &str) -> String {
     }
 }
 
-impl Reader {
+impl<'l> Reader<'l> {
+    pub fn new(library: &'l Library) -> Reader<'l> {
+        Reader {
+            library,
+            problems: vec![],
+            more: 0,
+            warnings: vec![],
+        }
+    }
+
     /// How many problems there have been: a part is sound if this has not grown while it was read.
     pub fn seen(&self) -> usize {
         self.problems.len() + self.more
@@ -91,7 +97,7 @@ impl Reader {
     /// A refusal of a parameter's check becomes a problem with its place.
     fn refuse(&mut self, node: &Node, path: &str, kind: &Kind, refusal: Refusal) {
         let mut p = Problem::new("value", node.at.clone(), path, refusal.problem, refusal.remedy).value(node.show());
-        if let (Kind::Choice(words), Tree::Scalar(tailback_base::model::Raw::Text(t))) = (kind, &node.tree) {
+        if let (Kind::Choice(words), Tree::Scalar(Raw::Text(t))) = (kind, &node.tree) {
             p = p.nearest(nearest(t, words.iter().copied()));
         }
         self.complain(p.allowed(kind.allowed()));
@@ -136,11 +142,7 @@ impl Reader {
             }
         }
         for p in model.params {
-            let given = if is_structural(&p.kind) {
-                filled.part(p.name).is_some()
-            } else {
-                filled.settings.is_given(p.name)
-            };
+            let given = filled.part(p.name).is_some() || filled.settings.is_given(p.name);
             // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
             let meant = || {
                 self.problems
@@ -152,7 +154,33 @@ impl Reader {
                 self.missing(p, node, path, model);
             }
         }
-        (self.seen() == before).then_some(filled)
+        if self.seen() > before {
+            return None;
+        }
+        self.complete(filled)
+    }
+
+    /// Models that were left to their defaults become models.
+    fn complete<'d>(&mut self, mut filled: Filled<'d>) -> Option<Filled<'d>> {
+        if in_parts(filled.settings.model) {
+            return Some(filled);
+        }
+        match filled.settings.with_models(&self.library.catalogue) {
+            Ok(settings) => {
+                filled.settings = settings;
+                Some(filled)
+            }
+            Err(e) => {
+                self.complain(Problem::new(
+                    "value",
+                    filled.at.clone(),
+                    &filled.path,
+                    e.problem,
+                    e.remedy,
+                ));
+                None
+            }
+        }
     }
 
     fn entry<'d>(
@@ -167,16 +195,33 @@ impl Reader {
         let Some(param) = model.param(&entry.key) else {
             return self.unknown(entry, &key, path, model, known);
         };
-        if is_structural(&param.kind) {
+        if matches!(param.kind, Kind::Named(_)) || (param.kind.holds_models() && in_parts(model)) {
             filled.parts.push((param, entry));
+            return;
+        }
+        if let Some(family) = param.kind.family() {
+            if let Some(value) = self.nested(&entry.node, &key, &param.kind, family) {
+                filled.settings.set_models(param.name, value);
+            }
             return;
         }
         self.param_value(&entry.node, &key, param, &mut filled.settings);
     }
 
+    /// What a parameter of models holds: a model, or a list of models.
+    fn nested(&mut self, node: &Node, path: &str, kind: &Kind, family: &str) -> Option<Value> {
+        let boxed = |f: Filled| Value::Model(Box::new(f.settings));
+        if let Kind::Model(_) = kind {
+            return self.model(node, path, family).map(boxed);
+        }
+        let before = self.seen();
+        let list = self.model_list(node, path, family).into_iter().map(boxed).collect();
+        (self.seen() == before).then_some(Value::List(list))
+    }
+
     fn param_value(&mut self, node: &Node, key: &str, param: &'static Param, settings: &mut Settings) {
         // Item by item first, so that a message points at the item that is wrong and not at the whole list.
-        if let (Kind::List(kind) | Kind::PerFlow(kind), Tree::List(items)) = (&param.kind, &node.tree) {
+        if let (Kind::List(kind) | Kind::Each(_, kind), Tree::List(items)) = (&param.kind, &node.tree) {
             let before = self.seen();
             for (i, item) in items.iter().enumerate() {
                 self.check(item, &format!("{key}[{i}]"), kind);
@@ -193,7 +238,7 @@ impl Reader {
         }
     }
 
-    fn check(&mut self, node: &Node, path: &str, kind: &Kind) -> Option<tailback_base::model::Raw> {
+    fn check(&mut self, node: &Node, path: &str, kind: &Kind) -> Option<Raw> {
         let Some(raw) = node.raw() else {
             let remedy = format!("give {}", kind.allowed());
             self.complain(
@@ -258,7 +303,7 @@ impl Reader {
                 "add {} = \"NAME\" or {} = {{ kind = \"NAME\", ... }}; {}",
                 p.name,
                 p.name,
-                choices(family)
+                self.choices(family)
             ),
             kind => format!("add `{}`: {}", p.name, kind.allowed()),
         };
@@ -279,17 +324,18 @@ impl Reader {
 
     /// A model of a family: a name, or a table with `kind` (which may be left out where the family has one model).
     pub fn model<'d>(&mut self, node: &'d Node, path: &str, family: &str) -> Option<Filled<'d>> {
-        let all = models::family(family);
+        let library = self.library;
+        let all = library.catalogue.family(family);
         match &node.tree {
-            Tree::Scalar(tailback_base::model::Raw::Text(name)) => {
+            Tree::Scalar(Raw::Text(name)) => {
                 let model = self.model_named(name, node, path, family)?;
                 // The bare name is a table without keys.
                 self.fill_bare(node, path, model)
             }
             Tree::Table(_) => match node.get("kind") {
                 Some(entry) => {
-                    let Tree::Scalar(tailback_base::model::Raw::Text(name)) = &entry.node.tree else {
-                        let remedy = choices(family);
+                    let Tree::Scalar(Raw::Text(name)) = &entry.node.tree else {
+                        let remedy = self.choices(family);
                         let problem = format!("the kind {} is not a name", entry.node.show());
                         self.complain(
                             Problem::new("value", entry.node.at.clone(), &join(path, "kind"), problem, remedy)
@@ -308,14 +354,14 @@ impl Reader {
                         node.at.clone(),
                         &join(path, "kind"),
                         problem,
-                        format!("add kind = \"NAME\"; {}", choices(family)),
+                        format!("add kind = \"NAME\"; {}", self.choices(family)),
                     ));
                     None
                 }
             },
             _ => {
                 let problem = format!("{} is not {} {family}", node.show(), article(family));
-                let remedy = format!("give a name, or a table with `kind`; {}", choices(family));
+                let remedy = format!("give a name, or a table with `kind`; {}", self.choices(family));
                 self.complain(Problem::new("value", node.at.clone(), path, problem, remedy).value(node.show()));
                 None
             }
@@ -339,7 +385,10 @@ impl Reader {
             path: path.to_string(),
         };
         self.param_value(node, path, model.param(name)?, &mut filled.settings);
-        (self.seen() == before).then_some(filled)
+        if self.seen() > before {
+            return None;
+        }
+        self.complete(filled)
     }
 
     fn fill_bare<'d>(&mut self, node: &'d Node, path: &str, model: &'static Model) -> Option<Filled<'d>> {
@@ -370,17 +419,20 @@ impl Reader {
             at: node.at.clone(),
             path: path.to_string(),
         };
-        (self.seen() == before).then_some(filled)
+        if self.seen() > before {
+            return None;
+        }
+        self.complete(filled)
     }
 
     /// The model of this name, or a complaint that names the nearest.
     pub fn model_named(&mut self, name: &str, node: &Node, path: &str, family: &str) -> Option<&'static Model> {
-        let found = models::find(family, name);
+        let found = self.library.catalogue.find(family, name);
         if found.is_none() {
-            let near = nearest(name, models::family(family).into_iter().map(|m| m.name));
+            let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {
-                Some(n) => format!("did you mean \"{n}\"? {}", choices(family)),
-                None => choices(family),
+                Some(n) => format!("did you mean \"{n}\"? {}", self.choices(family)),
+                None => self.choices(family),
             };
             let problem = format!("there is no {family} \"{}\"", super::error::shorten(name, 60));
             self.complain(
@@ -390,6 +442,12 @@ impl Reader {
             );
         }
         found
+    }
+
+    /// The names of a family, as a remedy.
+    pub fn choices(&self, family: &str) -> String {
+        let names: Vec<&str> = self.library.catalogue.family(family).iter().map(|m| m.name).collect();
+        format!("the choices are {}", names.join(", "))
     }
 
     /// A list of models of a family; one alone counts as a list of one.
@@ -403,12 +461,6 @@ impl Reader {
             _ => self.model(node, path, family).into_iter().collect(),
         }
     }
-}
-
-/// The names of a family, as a remedy.
-pub fn choices(family: &str) -> String {
-    let names: Vec<&str> = models::family(family).iter().map(|m| m.name).collect();
-    format!("the choices are {}", names.join(", "))
 }
 
 /// A sentence in the middle of another. Acronyms keep their capitals.

@@ -3,7 +3,7 @@
 //! A parameter of [`Kind::Model`] takes a name or a table with `kind`; one of [`Kind::Named`] is a table of tables such
 //! as `[link.NAME]`; both are read by [`super::read`], everything else by the parameter's own check.
 
-use tailback_base::model::{Kind, Model, Param, ProbeDef};
+use tailback_base::model::{Kind, Model, Param, Per, ProbeDef};
 
 /// The longest run: the event list keeps instants in 48 bits of nanoseconds, which is a little more than 78 hours.
 pub const LONGEST_SECONDS: f64 = 280_800.0;
@@ -164,18 +164,18 @@ pub static FLOWS: Model = Model {
             "The node the data comes from; without it, where the topology or the only link begins.", ""),
         Param::new("to", Kind::Text, "none",
             "The node the data goes to; without it, where the topology or the only link ends.", ""),
-        Param::new("weight", Kind::PerFlow(&WEIGHT), "1",
+        Param::new("weight", Kind::Each(Per::Flow, &WEIGHT), "1",
             "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
              do not look at it.", ""),
-        Param::new("rtt", Kind::PerFlow(&TIME), "none",
+        Param::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
             "The round trip with empty queues and without transmission times; sets the access delay.", ""),
-        Param::new("access_rate", Kind::PerFlow(&RATE), "none",
+        Param::new("access_rate", Kind::Each(Per::Flow, &RATE), "none",
             "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
              asked for, one that only delays.", ""),
-        Param::new("access_delay", Kind::PerFlow(&TIME), "none", "One-way delay of that link.", ""),
-        Param::new("exit_rate", Kind::PerFlow(&RATE), "none",
+        Param::new("access_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
+        Param::new("exit_rate", Kind::Each(Per::Flow, &RATE), "none",
             "Each flow has its own destination host behind a link of this rate.", ""),
-        Param::new("exit_delay", Kind::PerFlow(&TIME), "none", "One-way delay of that link.", ""),
+        Param::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
         Param::new("send_delay", TIME, "none",
             "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for none.", ""),
         Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",

@@ -1,0 +1,102 @@
+//! The catalogue: which models each family has.
+
+use super::nearest::{nearest, with_nearest};
+use super::{Model, Settings};
+use crate::quantity::Refusal;
+
+/// Models that can stand in the same place, such as all queue disciplines.
+#[derive(Clone, Debug)]
+pub struct Family {
+    /// As in [`super::Kind::Model`].
+    pub name: &'static str,
+    /// What the reference calls them, such as `Queue disciplines`.
+    pub title: &'static str,
+    /// In the order the reference shows them.
+    pub models: Vec<&'static Model>,
+}
+
+impl Family {
+    pub fn new(name: &'static str, title: &'static str, models: Vec<&'static Model>) -> Family {
+        Family { name, title, models }
+    }
+}
+
+/// Families by name. A model may belong to several: CoDel is a queue discipline, and an AQM for each queue of another.
+#[derive(Clone, Debug, Default)]
+pub struct Catalogue {
+    families: Vec<Family>,
+}
+
+impl Catalogue {
+    pub fn new(families: impl IntoIterator<Item = Family>) -> Catalogue {
+        Catalogue {
+            families: families.into_iter().collect(),
+        }
+    }
+
+    /// Add a model to a family, which must be there.
+    pub fn add(&mut self, family: &str, model: &'static Model) {
+        match self.families.iter_mut().find(|f| f.name == family) {
+            Some(f) => f.models.push(model),
+            None => panic!("there is no family \"{family}\""),
+        }
+    }
+
+    /// In the order the reference shows them.
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    /// The models of a family; empty for an unknown one.
+    pub fn family(&self, name: &str) -> &[&'static Model] {
+        self.families.iter().find(|f| f.name == name).map_or(&[], |f| &f.models)
+    }
+
+    pub fn find(&self, family: &str, name: &str) -> Option<&'static Model> {
+        self.family(family).iter().copied().find(|m| m.name == name)
+    }
+
+    /// The model of this family and name.
+    ///
+    /// # Errors
+    /// A refusal that names the nearest one.
+    pub fn expect(&self, family: &str, name: &str) -> Result<&'static Model, Refusal> {
+        self.find(family, name).ok_or_else(|| {
+            let names: Vec<&str> = self.family(family).iter().map(|m| m.name).collect();
+            let known = format!("one of {}", names.join(", "));
+            Refusal::new(
+                format!("there is no {family} \"{name}\""),
+                with_nearest(name, names.iter().copied(), &known),
+            )
+        })
+    }
+
+    /// The declared defaults of a model, those of the models in it included.
+    ///
+    /// # Errors
+    /// As [`Catalogue::expect`].
+    pub fn defaults(&self, family: &str, name: &str) -> Result<Settings, Refusal> {
+        Settings::defaults(self.expect(family, name)?).with_models(self)
+    }
+
+    /// Every model, once for each family it belongs to.
+    pub fn all(&self) -> impl Iterator<Item = &'static Model> {
+        self.families.iter().flat_map(|f| f.models.iter().copied())
+    }
+
+    /// The models a user may mean by a name; several when families share it (`poisson`), each once.
+    pub fn named(&self, name: &str) -> Vec<&'static Model> {
+        let mut found: Vec<&'static Model> = vec![];
+        for m in self.all().filter(|m| m.name == name) {
+            if !found.iter().any(|f| std::ptr::eq(*f, m)) {
+                found.push(m);
+            }
+        }
+        found
+    }
+
+    /// The known name nearest to this one.
+    pub fn nearest_name(&self, name: &str) -> Option<&'static str> {
+        nearest(name, self.all().map(|m| m.name))
+    }
+}

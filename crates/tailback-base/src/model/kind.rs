@@ -1,0 +1,286 @@
+//! Kinds: what a parameter's value may be, and the check of a value against it.
+
+use super::nearest::{article, with_nearest};
+use super::profile::Profile;
+use super::value::{Raw, Value};
+use crate::quantity::{self, BitRate, Refusal, Size};
+use crate::time::Duration;
+
+/// What a parameter's value may be. Ranges are inclusive, in the unit named.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    Bool,
+    /// A whole number.
+    Count {
+        min: u64,
+        max: u64,
+    },
+    /// A real number without unit.
+    Real {
+        min: f64,
+        max: f64,
+    },
+    /// A time, range in seconds.
+    Time {
+        min: f64,
+        max: f64,
+    },
+    /// A rate, range in bit/s.
+    Rate {
+        min: f64,
+        max: f64,
+    },
+    /// A buffer in packets or bytes, or unlimited; at least one packet or byte.
+    Size,
+    /// A threshold in packets, bytes or percent of the buffer.
+    Level,
+    /// A number of bytes.
+    Bytes {
+        min: u64,
+        max: u64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Free text, such as a name; what it may say is checked where it is used.
+    Text,
+    /// One value for all, or a list with a value for each.
+    Each(Per, &'static Kind),
+    /// A list of values.
+    List(&'static Kind),
+    /// A model of this family: its name, or a table whose `kind` is its name.
+    Model(&'static str),
+    /// The name of one of these sets of values, or of one that a scenario brings along.
+    Profile(&'static [Profile]),
+    /// A table of named tables of this family, such as `[link.NAME]`.
+    Named(&'static str),
+}
+
+/// What the values of [`Kind::Each`] are for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Per {
+    /// The flows take the values of a list in turn.
+    Flow,
+    /// One value for each colour: green, yellow, red.
+    Colour,
+}
+
+impl Per {
+    /// How long a list may be.
+    fn allows(self, length: usize) -> bool {
+        match self {
+            Per::Flow => length > 0,
+            Per::Colour => length == 1 || length == 3,
+        }
+    }
+
+    fn taken(self) -> &'static str {
+        match self {
+            Per::Flow => "taken by the flows in turn",
+            Per::Colour => "one for each colour: green, yellow, red",
+        }
+    }
+}
+
+impl Kind {
+    /// Whether a value is a model, or a list of models.
+    pub fn holds_models(&self) -> bool {
+        match self {
+            Kind::Model(_) => true,
+            Kind::List(k) | Kind::Each(_, k) => k.holds_models(),
+            _ => false,
+        }
+    }
+
+    /// The family of the models a value holds.
+    pub fn family(&self) -> Option<&'static str> {
+        match self {
+            Kind::Model(family) => Some(family),
+            Kind::List(k) | Kind::Each(_, k) => k.family(),
+            _ => None,
+        }
+    }
+
+    /// Check a raw value and give it its meaning.
+    pub fn check(&self, raw: &Raw) -> Result<Value, Refusal> {
+        let expected = || {
+            Refusal::new(
+                format!("{} is not {}", raw.show(), self.noun()),
+                format!("give {}", self.allowed()),
+            )
+        };
+        let out_of_range = || {
+            Refusal::new(
+                format!("{} is out of range", raw.show()),
+                format!("give {}", self.allowed()),
+            )
+        };
+        match (self, raw) {
+            (Kind::Bool, Raw::Bool(b)) => Ok(Value::Bool(*b)),
+            (Kind::Count { min, max }, Raw::Int(i)) => match u64::try_from(*i) {
+                Ok(n) if n >= *min && n <= *max => Ok(Value::Count(n)),
+                _ => Err(out_of_range()),
+            },
+            (Kind::Real { min, max }, Raw::Int(_) | Raw::Real(_)) => {
+                let x = match raw {
+                    Raw::Int(i) => *i as f64,
+                    Raw::Real(x) => *x,
+                    _ => return Err(expected()),
+                };
+                if x >= *min && x <= *max {
+                    Ok(Value::Real(x))
+                } else {
+                    Err(out_of_range())
+                }
+            }
+            (Kind::Time { min, max }, Raw::Text(t)) => {
+                let d = quantity::parse_time(t)?;
+                if d.seconds() >= *min && d.seconds() <= *max {
+                    Ok(Value::Time(d))
+                } else {
+                    Err(out_of_range())
+                }
+            }
+            (Kind::Rate { min, max }, Raw::Text(t)) => {
+                let r = quantity::parse_rate(t)?;
+                if r.bits_per_second() >= *min && r.bits_per_second() <= *max {
+                    Ok(Value::Rate(r))
+                } else {
+                    Err(out_of_range())
+                }
+            }
+            (Kind::Size, Raw::Text(t)) => match quantity::parse_size(t)? {
+                Size::Packets(0) | Size::Bytes(0) => Err(Refusal::new(
+                    format!("the size {} is zero", raw.show()),
+                    format!("give {}", self.allowed()),
+                )),
+                size => Ok(Value::Size(size)),
+            },
+            (Kind::Level, Raw::Text(t)) => Ok(Value::Level(quantity::parse_level(t)?)),
+            (Kind::Bytes { min, max }, Raw::Text(t)) => {
+                let n = quantity::parse_bytes(t)?;
+                if n >= *min && n <= *max {
+                    Ok(Value::Count(n))
+                } else {
+                    Err(out_of_range())
+                }
+            }
+            (Kind::Choice(words), Raw::Text(t)) => match words.iter().find(|w| *w == t) {
+                Some(_) => Ok(Value::Text(t.clone())),
+                None => Err(Refusal::new(
+                    format!("{} is not a choice here", raw.show()),
+                    with_nearest(t, words.iter().copied(), &self.allowed()),
+                )),
+            },
+            // A model or profile is a name until a catalogue is asked: see `Settings::with_models`.
+            (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
+            (Kind::Each(per, kind), Raw::List(list)) if !list.is_empty() && !per.allows(list.len()) => {
+                let problem = format!("{} values do not fit", list.len());
+                Err(Refusal::new(
+                    problem,
+                    format!("give one, or {}: {}", per.taken(), kind.allowed()),
+                ))
+            }
+            // No models are as good as some.
+            (Kind::List(kind), Raw::List(list)) if list.is_empty() && kind.holds_models() => Ok(Value::List(vec![])),
+            (Kind::Each(_, kind) | Kind::List(kind), Raw::List(list)) => {
+                if list.is_empty() {
+                    return Err(Refusal::new(
+                        "the list is empty",
+                        format!("give at least one value: {}", kind.allowed()),
+                    ));
+                }
+                Ok(Value::List(
+                    list.iter().map(|r| kind.check(r)).collect::<Result<_, _>>()?,
+                ))
+            }
+            (Kind::Each(_, kind) | Kind::List(kind), one) => Ok(Value::List(vec![kind.check(one)?])),
+            // A bare number where a unit belongs.
+            (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("time", raw, &["s", "ms"])),
+            (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("rate", raw, &["bps", "Mbps"])),
+            (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => {
+                Err(self.without_unit("size", raw, &[" packets", "B"]))
+            }
+            (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("size", raw, &["B"])),
+            _ => Err(expected()),
+        }
+    }
+
+    /// The refusal of a bare number; it proposes the number with a unit only where that would be allowed.
+    fn without_unit(&self, noun: &str, raw: &Raw, units: &[&str]) -> Refusal {
+        let good: Vec<String> = units
+            .iter()
+            .map(|u| format!("{}{u}", raw.show()))
+            .filter(|t| self.check(&Raw::Text(t.clone())).is_ok())
+            .map(|t| format!("\"{t}\""))
+            .collect();
+        let remedy = match good[..] {
+            [] => format!("give {}", self.allowed()),
+            _ => format!("write {}", good.join(" or ")),
+        };
+        Refusal::new(format!("the {noun} {} has no unit", raw.show()), remedy)
+    }
+
+    /// What such a value is called.
+    pub fn noun(&self) -> String {
+        match self {
+            Kind::Bool => "true or false".into(),
+            Kind::Count { .. } => "a whole number".into(),
+            Kind::Real { .. } => "a number".into(),
+            Kind::Time { .. } => "a time".into(),
+            Kind::Rate { .. } => "a rate".into(),
+            Kind::Size => "a size".into(),
+            Kind::Level => "a threshold".into(),
+            Kind::Bytes { .. } => "a number of bytes".into(),
+            Kind::Choice(_) => "a choice".into(),
+            Kind::Text => "a text".into(),
+            Kind::Each(_, k) => format!("{} or a list of such", k.noun()),
+            Kind::List(k) => format!("a list of {}", k.noun()),
+            Kind::Model(family) => format!("{} {family}: its name, or a table with `kind`", article(family)),
+            Kind::Profile(_) => "the name of a profile".into(),
+            Kind::Named(family) => format!("tables [{family}.NAME]"),
+        }
+    }
+
+    /// The allowed values, in words.
+    pub fn allowed(&self) -> String {
+        fn range(min: f64, max: f64, show: impl Fn(f64) -> String) -> String {
+            match (min.is_finite() && min > f64::MIN, max.is_finite() && max < 1e17) {
+                (true, true) => format!(" from {} to {}", show(min), show(max)),
+                (true, false) => format!(", at least {}", show(min)),
+                (false, true) => format!(", at most {}", show(max)),
+                (false, false) => String::new(),
+            }
+        }
+        let time = |s: f64| Duration::from_seconds(s).to_string();
+        match self {
+            Kind::Bool => "true or false".into(),
+            Kind::Count { min, max } => {
+                format!("a whole number{}", range(*min as f64, *max as f64, |x| format!("{x}")))
+            }
+            Kind::Real { min, max } => format!("a number{}", range(*min, *max, |x| format!("{x}"))),
+            Kind::Time { min, max } => format!("a time such as \"50ms\"{}", range(*min, *max, time)),
+            Kind::Rate { min, max } => format!(
+                "a rate such as \"500Mbps\"{}",
+                range(*min, *max, |x| BitRate(x as u64).to_string())
+            ),
+            Kind::Size => "a size of at least 1 such as \"1000 packets\" or \"64KB\", or \"unlimited\"".into(),
+            Kind::Level => "a threshold such as \"5 packets\", \"30KB\" or \"20%\" of the buffer".into(),
+            Kind::Bytes { min, max } => format!(
+                "bytes such as \"1500B\"{}",
+                range(*min as f64, *max as f64, |x| format!("{x}B"))
+            ),
+            Kind::Choice(words) => format!(
+                "one of {}",
+                words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(", ")
+            ),
+            Kind::Text => "a text in quotes".into(),
+            Kind::Each(per, k) => format!("{}, or a list of such, {}", k.allowed(), per.taken()),
+            Kind::List(k) => format!("a list of values, each {}", k.allowed()),
+            Kind::Profile(list) => {
+                let names: Vec<String> = list.iter().map(|p| format!("\"{}\"", p.name)).collect();
+                format!("one of {}, or a [profile.NAME] of the scenario", names.join(", "))
+            }
+            Kind::Model(_) | Kind::Named(_) => self.noun(),
+        }
+    }
+}

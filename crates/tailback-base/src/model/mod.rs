@@ -1,0 +1,105 @@
+//! Declarations: every parameter of every model is written down once, as data.
+//!
+//! A [`Model`] names a discipline, a transport, a traffic source or a table of the scenario file, and lists its
+//! [`Param`]s with kind, range, default, one sentence and source. The scenario schema, `tailback describe`, the
+//! reference pages and the error messages are generated from it, and [`Settings`] holds the checked values a model is
+//! built from. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth: an AQM behind a
+//! scheduler, a congestion control in a transport. Which models a family has is said by a [`Catalogue`].
+
+mod catalogue;
+mod kind;
+mod nearest;
+mod profile;
+mod settings;
+mod value;
+
+pub use catalogue::{Catalogue, Family};
+pub use kind::{Kind, Per};
+pub use nearest::{article, nearest, with_nearest};
+pub use profile::{NamedValues, Profile};
+pub use settings::Settings;
+pub use value::{Raw, Value};
+
+use crate::quantity::Refusal;
+
+/// A model a scenario can name.
+#[derive(Debug)]
+pub struct Model {
+    /// The name a scenario writes, such as `red`.
+    pub name: &'static str,
+    /// The kind of thing it is: `queue`, `transport`, `traffic`, or a table of the scenario such as `link`.
+    pub family: &'static str,
+    /// The name people say, such as `Random Early Detection`.
+    pub title: &'static str,
+    /// What it is and why, in a few sentences.
+    pub summary: &'static str,
+    /// Paper or RFC, with section.
+    pub source: &'static str,
+    pub params: &'static [Param],
+    pub probes: &'static [ProbeDef],
+}
+
+/// One parameter of a model.
+#[derive(Debug)]
+pub struct Param {
+    pub name: &'static str,
+    pub kind: Kind,
+    /// The default as a user would write it; empty when the user must give a value; `none` when absence means something.
+    pub default: &'static str,
+    /// One sentence: what it does.
+    pub doc: &'static str,
+    /// Where the default or the rule comes from, with section; may be empty for plain wiring.
+    pub source: &'static str,
+}
+
+/// A quantity a model lets the recorder read.
+#[derive(Debug)]
+pub struct ProbeDef {
+    pub name: &'static str,
+    pub unit: &'static str,
+    pub doc: &'static str,
+    /// What an index counts (`queue`, `colour`), empty for a single value.
+    pub per: &'static str,
+}
+
+impl Param {
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+        source: &'static str,
+    ) -> Param {
+        Param {
+            name,
+            kind,
+            default,
+            doc,
+            source,
+        }
+    }
+
+    /// The declared default, checked like a user's value; `None` when the user must give one.
+    pub fn default_value(&self) -> Option<Result<Value, Refusal>> {
+        match self.default {
+            "" => None,
+            "none" => Some(Ok(Value::None)),
+            text => Some(self.kind.check(&Raw::from_word(text))),
+        }
+    }
+}
+
+impl Model {
+    pub fn param(&self, name: &str) -> Option<&'static Param> {
+        self.params.iter().find(|p| p.name == name)
+    }
+
+    /// Its named sets of values: those of the parameter of [`Kind::Profile`]; empty without one.
+    pub fn profiles(&self) -> &'static [Profile] {
+        let of = |p: &Param| match p.kind {
+            Kind::Profile(list) => Some(list),
+            _ => None,
+        };
+        self.params.iter().find_map(of).unwrap_or(&[])
+    }
+}

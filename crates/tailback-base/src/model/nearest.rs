@@ -1,0 +1,55 @@
+//! The known name a mistyped one may have been meant for.
+
+/// "a" or "an".
+pub fn article(word: &str) -> &'static str {
+    if word.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    }
+}
+
+/// Add "did you mean" to a remedy when a known name is near.
+pub fn with_nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>, otherwise: &str) -> String {
+    match nearest(word, names) {
+        Some(name) => format!("did you mean \"{name}\"? Give {otherwise}"),
+        None => format!("give {otherwise}"),
+    }
+}
+
+/// The name nearest to `word` by edit distance, if it is near enough to be meant.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // WF2Q+ is written wf2q-plus.
+    let clean = |s: &str| s.to_lowercase().replace(['_', '-', ' '], "").replace('+', "plus");
+    let word = clean(word);
+    names
+        .map(|n| (distance(&word, &clean(n)), n))
+        .filter(|(d, n)| *d <= (n.len() / 3).max(1))
+        .min_by_key(|(d, _)| *d)
+        .map(|(_, n)| n)
+}
+
+/// Levenshtein distance with neighbouring swaps counted as one (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().take(64).collect(), b.chars().take(64).collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for (i, row) in rows.iter_mut().enumerate() {
+        row[0] = i;
+    }
+    for j in 0..=b.len() {
+        rows[0][j] = j;
+    }
+    for i in 1..=a.len() {
+        for j in 1..=b.len() {
+            let cost = usize::from(a[i - 1] != b[j - 1]);
+            let mut best = (rows[i - 1][j] + 1)
+                .min(rows[i][j - 1] + 1)
+                .min(rows[i - 1][j - 1] + cost);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            rows[i][j] = best;
+        }
+    }
+    rows[a.len()][b.len()]
+}

@@ -1,0 +1,345 @@
+//! Settings: the checked values a model is built from.
+
+use super::catalogue::Catalogue;
+use super::nearest::with_nearest;
+use super::value::{Raw, Value};
+use super::{Model, Param};
+use crate::quantity::{BitRate, Level, Refusal, Size};
+use crate::time::Duration;
+
+/// The checked values of one model, in the order of its declaration.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub model: &'static Model,
+    values: Vec<Option<Value>>,
+    given: Vec<bool>,
+}
+
+/// Equal models with equal values; whether a value was given or is the default does not matter.
+impl PartialEq for Settings {
+    fn eq(&self, other: &Settings) -> bool {
+        std::ptr::eq(self.model, other.model) && self.values == other.values
+    }
+}
+
+impl Settings {
+    /// The declared defaults. Parameters without default stay open until [`Settings::set`].
+    pub fn defaults(model: &'static Model) -> Settings {
+        let values = model
+            .params
+            .iter()
+            .map(|p| p.default_value().and_then(Result::ok))
+            .collect();
+        Settings {
+            model,
+            values,
+            given: vec![false; model.params.len()],
+        }
+    }
+
+    /// Set one parameter from a raw value; the refusal says what is wrong and what is allowed.
+    pub fn set(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
+        let Some(i) = self.model.params.iter().position(|p| p.name == name) else {
+            let names: Vec<&str> = self.model.params.iter().map(|p| p.name).collect();
+            let known = format!("one of {}", names.join(", "));
+            return Err(Refusal::new(
+                format!("{} has no parameter \"{name}\"", self.model.name),
+                with_nearest(name, names.iter().copied(), &known),
+            ));
+        };
+        let value = self.model.params[i].kind.check(raw)?;
+        self.values[i] = Some(value);
+        self.given[i] = true;
+        Ok(())
+    }
+
+    /// Set a parameter that holds models to models that are checked already.
+    pub fn set_models(&mut self, name: &str, value: Value) {
+        let i = self.index(name);
+        debug_assert!(
+            self.model.params[i].kind.holds_models(),
+            "{}.{name} holds no models",
+            self.model.name
+        );
+        self.values[i] = Some(value);
+        self.given[i] = true;
+    }
+
+    /// Lay a value under those that were given: it takes the place of a default, and counts as one.
+    pub fn lay_under(&mut self, name: &str, raw: &Raw) -> Result<(), Refusal> {
+        if self.model.param(name).is_some() && self.is_given(name) {
+            return Ok(());
+        }
+        self.set(name, raw)?;
+        let i = self.index(name);
+        self.given[i] = false;
+        Ok(())
+    }
+
+    /// Models that are still names, as defaults and texts leave them, become models with their defaults.
+    ///
+    /// # Errors
+    /// A name that the family does not have.
+    pub fn with_models(mut self, catalogue: &Catalogue) -> Result<Settings, Refusal> {
+        for (p, value) in self.model.params.iter().zip(&mut self.values) {
+            if let (Some(family), Some(v)) = (p.kind.family(), value.as_mut()) {
+                resolve(v, family, catalogue)?;
+            }
+        }
+        Ok(self)
+    }
+
+    fn index(&self, name: &str) -> usize {
+        let i = self.model.params.iter().position(|p| p.name == name);
+        i.unwrap_or_else(|| panic!("{}.{name} is not declared", self.model.name))
+    }
+
+    /// For tests and code that knows its own declarations: set from text, as in a scenario. Panics on a refusal.
+    pub fn with(mut self, name: &str, text: &str) -> Settings {
+        if let Err(e) = self.set(name, &Raw::from_word(text)) {
+            panic!("{name} = {text}: {e}");
+        }
+        self
+    }
+
+    /// The first parameter that still needs a value.
+    pub fn missing(&self) -> Option<&'static Param> {
+        self.values
+            .iter()
+            .position(Option::is_none)
+            .map(|i| &self.model.params[i])
+    }
+
+    /// Whether the user gave this parameter (as opposed to its default).
+    pub fn is_given(&self, name: &str) -> bool {
+        self.model
+            .params
+            .iter()
+            .position(|p| p.name == name)
+            .is_some_and(|i| self.given[i])
+    }
+
+    pub fn get(&self, name: &str) -> &Value {
+        let i = self.model.params.iter().position(|p| p.name == name);
+        i.and_then(|i| self.values[i].as_ref())
+            .unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
+    }
+
+    fn wrong(&self, name: &str, v: &Value) -> ! {
+        panic!(
+            "{}.{name} is declared with another kind than it is read with: {v:?}",
+            self.model.name
+        )
+    }
+
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Bool(b) => *b,
+            v => self.wrong(name, v),
+        }
+    }
+
+    /// A whole number or a number of bytes.
+    pub fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Count(n) => *n,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn real(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Real(x) => *x,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn time(&self, name: &str) -> Duration {
+        match self.get(name) {
+            Value::Time(d) => *d,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn rate(&self, name: &str) -> BitRate {
+        match self.get(name) {
+            Value::Rate(r) => *r,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn size(&self, name: &str) -> Size {
+        match self.get(name) {
+            Value::Size(s) => *s,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn level(&self, name: &str) -> Level {
+        match self.get(name) {
+            Value::Level(l) => *l,
+            v => self.wrong(name, v),
+        }
+    }
+
+    pub fn text(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Text(t) => t,
+            v => self.wrong(name, v),
+        }
+    }
+
+    /// A list, or one value as a list of one; empty for `none`.
+    pub fn list(&self, name: &str) -> &[Value] {
+        match self.get(name) {
+            Value::List(l) => l,
+            Value::None => &[],
+            v => self.wrong(name, v),
+        }
+    }
+
+    /// The model a parameter holds; `None` when it is absent.
+    pub fn nested(&self, name: &str) -> Option<&Settings> {
+        match self.get(name) {
+            Value::Model(m) => Some(m),
+            Value::None => None,
+            v => self.wrong(name, v),
+        }
+    }
+
+    /// The models a parameter holds, in order.
+    pub fn nested_list(&self, name: &str) -> impl Iterator<Item = &Settings> {
+        let models = match self.get(name) {
+            one @ Value::Model(_) => std::slice::from_ref(one),
+            Value::List(list) => list.as_slice(),
+            Value::None => &[],
+            v => self.wrong(name, v),
+        };
+        models.iter().map(move |v| match v {
+            Value::Model(m) => &**m,
+            v => self.wrong(name, v),
+        })
+    }
+
+    pub fn is_none(&self, name: &str) -> bool {
+        matches!(self.get(name), Value::None)
+    }
+}
+
+/// Turn names into models.
+fn resolve(value: &mut Value, family: &str, catalogue: &Catalogue) -> Result<(), Refusal> {
+    match value {
+        Value::Text(name) => {
+            let model = catalogue.expect(family, name)?;
+            *value = Value::Model(Box::new(Settings::defaults(model).with_models(catalogue)?));
+        }
+        Value::List(list) => {
+            for v in list {
+                resolve(v, family, catalogue)?;
+            }
+        }
+        Value::Model(m) => **m = (**m).clone().with_models(catalogue)?,
+        Value::None => {}
+        other => unreachable!("a parameter of models holds {other:?}"),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Family, Kind};
+
+    static TOY: Model = Model {
+        name: "toy",
+        family: "queue",
+        title: "Toy",
+        summary: "",
+        source: "",
+        params: &[
+            Param::new("buffer", Kind::Size, "", "how much fits", ""),
+            Param::new(
+                "target",
+                Kind::Time { min: 0.0, max: 1.0 },
+                "5ms",
+                "the delay to hold",
+                "",
+            ),
+            Param::new("mode", Kind::Choice(&["fast", "slow"]), "fast", "how", ""),
+        ],
+        probes: &[],
+    };
+
+    #[test]
+    fn a_setting_is_checked_where_it_is_given() {
+        let mut s = Settings::defaults(&TOY);
+        assert_eq!(s.missing().unwrap().name, "buffer");
+        s.set("buffer", &Raw::Text("10 packets".into())).unwrap();
+        assert!(s.missing().is_none());
+        assert_eq!(s.time("target"), Duration::from_millis(5));
+        let e = s.set("tarket", &Raw::Text("1ms".into())).unwrap_err();
+        assert!(e.remedy.contains("did you mean \"target\""), "{e}");
+        let e = s.set("target", &Raw::Text("2s".into())).unwrap_err();
+        assert!(e.remedy.contains("from 0s to 1s"), "{e}");
+        let e = s.set("mode", &Raw::Text("slwo".into())).unwrap_err();
+        assert!(e.remedy.contains("\"slow\""), "{e}");
+        let e = s.set("buffer", &Raw::Int(10)).unwrap_err();
+        assert!(e.remedy.contains("10 packets"), "{e}");
+        let e = s.set("buffer", &Raw::Text("0 packets".into())).unwrap_err();
+        assert!(e.problem.contains("is zero"), "{e}");
+    }
+
+    static INNER: Model = Model {
+        name: "inner",
+        family: "aqm",
+        title: "Inner",
+        summary: "",
+        source: "",
+        params: &[Param::new(
+            "target",
+            Kind::Time { min: 0.0, max: 1.0 },
+            "5ms",
+            "the delay to hold",
+            "",
+        )],
+        probes: &[],
+    };
+
+    static OUTER: Model = Model {
+        name: "outer",
+        family: "queue",
+        title: "Outer",
+        summary: "",
+        source: "",
+        params: &[
+            Param::new("aqm", Kind::Model("aqm"), "inner", "what acts on each queue", ""),
+            Param::new(
+                "before",
+                Kind::List(&Kind::Model("aqm")),
+                "none",
+                "what stands before",
+                "",
+            ),
+        ],
+        probes: &[],
+    };
+
+    #[test]
+    fn models_nest() {
+        let catalogue = Catalogue::new([Family::new("aqm", "AQM", vec![&INNER])]);
+        let s = Settings::defaults(&OUTER).with("before", "[inner, inner]");
+        let s = s.with_models(&catalogue).unwrap();
+        assert_eq!(s.nested("aqm").unwrap().time("target"), Duration::from_millis(5));
+        assert_eq!(s.nested_list("before").count(), 2);
+        let s = Settings::defaults(&OUTER)
+            .with("before", "[]")
+            .with_models(&catalogue)
+            .unwrap();
+        assert_eq!(s.nested_list("before").count(), 0);
+        let e = Settings::defaults(&OUTER)
+            .with("aqm", "iner")
+            .with_models(&catalogue)
+            .unwrap_err();
+        assert!(e.remedy.contains("did you mean \"inner\""), "{e}");
+    }
+}

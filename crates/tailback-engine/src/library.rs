@@ -1,0 +1,98 @@
+//! What a scenario can name: the queue disciplines, transports and the engine's own models, by family.
+//!
+//! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
+//! caller adds to a copy of it.
+
+use crate::scenario::{tables, traffic_models as own};
+use std::sync::LazyLock;
+use tailback_base::model::{Catalogue, Family};
+
+/// What can be named, and what builds it.
+#[derive(Clone)]
+pub struct Library {
+    /// Every model by family, in the order the reference shows them.
+    pub catalogue: Catalogue,
+}
+
+static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
+
+impl Library {
+    /// What tailback ships.
+    pub fn standard() -> &'static Library {
+        &STANDARD
+    }
+
+    fn new() -> Library {
+        let transports = tailback_transport::registry::MODELS.iter().copied();
+        let catalogue = Catalogue::new([
+            Family::new(
+                "table",
+                "Tables",
+                vec![&tables::SCENARIO, &tables::LINK, &tables::FLOWS, &tables::RECORD],
+            ),
+            Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
+            Family::new("queue", "Queue disciplines", tailback_queue::registry::MODELS.to_vec()),
+            Family::new("transport", "Transports", transports.chain([&own::UDP]).collect()),
+            Family::new("traffic", "Traffic", own::TRAFFIC.to_vec()),
+            Family::new("sizes", "Packet sizes", own::SIZES.to_vec()),
+            Family::new("instants", "Instants", own::INSTANTS.to_vec()),
+            Family::new("impairment", "Impairments", own::IMPAIRMENTS.to_vec()),
+            Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
+            Family::new("meter", "Meters", vec![&own::SETTLING]),
+        ]);
+        Library { catalogue }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::model::{Kind, Settings};
+
+    #[test]
+    fn every_declaration_is_sound() {
+        let catalogue = &Library::standard().catalogue;
+        for m in catalogue.all() {
+            assert!(!m.title.is_empty() && !m.summary.is_empty(), "{}", m.name);
+            for (i, p) in m.params.iter().enumerate() {
+                assert!(!p.doc.is_empty(), "{}.{}", m.name, p.name);
+                assert!(p.name != "kind", "`kind` chooses the model");
+                assert!(
+                    m.params[..i].iter().all(|q| q.name != p.name),
+                    "{}.{} is declared twice",
+                    m.name,
+                    p.name
+                );
+                if !matches!(p.kind, Kind::Named(_)) {
+                    assert!(
+                        !matches!(p.default_value(), Some(Err(_))),
+                        "the default of {}.{} is not allowed: {}",
+                        m.name,
+                        p.name,
+                        p.default
+                    );
+                }
+            }
+        }
+        for f in catalogue.families() {
+            let mut names: Vec<&str> = f.models.iter().map(|m| m.name).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|w| w[0] != w[1]), "{}: {names:?}", f.name);
+            for m in &f.models {
+                let of_a_family = m.params.iter().filter_map(|p| p.kind.family());
+                assert!(
+                    of_a_family.into_iter().all(|f| !catalogue.family(f).is_empty()),
+                    "{} names a family that is not there",
+                    m.name
+                );
+                // The scenario's own tables have short forms as defaults, which their readers know.
+                if matches!(m.family, "table" | "topology") {
+                    continue;
+                }
+                Settings::defaults(m)
+                    .with_models(catalogue)
+                    .unwrap_or_else(|e| panic!("{}: {e}", m.name));
+            }
+        }
+    }
+}
