@@ -11,7 +11,7 @@ pub mod quantity;
 pub mod rng;
 pub mod time;
 
-pub use model::{Catalogue, Kind, Model, Param, ProbeDef, Settings, Value};
+pub use model::{Catalogue, Kind, Model, Param, Per, ProbeDef, Settings, Value};
 pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};
 pub use quantity::{BitRate, Level, Size};
 pub use rng::Stream;

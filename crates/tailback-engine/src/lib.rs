@@ -7,6 +7,7 @@
 pub mod build;
 pub mod event;
 pub mod impair;
+mod kinds;
 pub mod library;
 pub mod measure;
 pub mod packet;

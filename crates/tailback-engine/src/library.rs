@@ -3,7 +3,9 @@
 //! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
 //! caller adds to a copy of it.
 
-use crate::scenario::{tables, traffic_models as own};
+use crate::measure::convergence;
+use crate::scenario::{impairments, instants, sources, tables};
+use crate::traffic::{registry, sizes};
 use std::sync::LazyLock;
 use tailback_base::model::{Catalogue, Family};
 
@@ -32,13 +34,17 @@ impl Library {
             ),
             Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
             Family::new("queue", "Queue disciplines", tailback_queue::registry::MODELS.to_vec()),
-            Family::new("transport", "Transports", transports.chain([&own::UDP]).collect()),
-            Family::new("traffic", "Traffic", own::TRAFFIC.to_vec()),
-            Family::new("sizes", "Packet sizes", own::SIZES.to_vec()),
-            Family::new("instants", "Instants", own::INSTANTS.to_vec()),
-            Family::new("impairment", "Impairments", own::IMPAIRMENTS.to_vec()),
+            Family::new("transport", "Transports", transports.chain([&sources::UDP]).collect()),
+            Family::new(
+                "traffic",
+                "Traffic",
+                registry::SOURCES.iter().map(|e| e.model).collect(),
+            ),
+            Family::new("sizes", "Packet sizes", sizes::SIZES.iter().map(|e| e.model).collect()),
+            Family::new("instants", "Instants", instants::models()),
+            Family::new("impairment", "Impairments", impairments::models()),
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
-            Family::new("meter", "Meters", vec![&own::SETTLING]),
+            Family::new("meter", "Meters", vec![&convergence::MODEL]),
         ]);
         Library { catalogue }
     }

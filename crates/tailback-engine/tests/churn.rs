@@ -3,10 +3,13 @@
 mod common;
 use common::*;
 use std::rc::Rc;
-use tailback_base::{KeyField, Packet, Size, Time};
+use tailback_base::{KeyField, Packet, Settings, Size, Time};
 use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
-use tailback_engine::traffic::source::{Pattern, Sizes, Source};
+use tailback_engine::traffic::application::Application;
+use tailback_engine::traffic::registry::{Context, Entry};
+use tailback_engine::traffic::sizes::Fixed;
+use tailback_engine::traffic::{cbr, churn};
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 
@@ -55,6 +58,21 @@ fn line_with_ears(net: &mut Network) -> Heard {
     (heard, labels)
 }
 
+/// A source of datagrams of one size.
+fn source(entry: &Entry, settings: &[(&str, &str)], bytes: u32) -> Box<dyn Application> {
+    let settings = settings
+        .iter()
+        .fold(Settings::defaults(entry.model), |s, (name, text)| s.with(name, text));
+    let context = Context {
+        index: 0,
+        sizes: Box::new(Fixed(bytes)),
+        header: 0,
+        connection: false,
+        segment: 1,
+    };
+    (entry.build)(&settings, context)
+}
+
 #[test]
 fn a_queue_is_told_of_flows_before_their_first_packet_and_after_their_last() {
     let mut net = Network::new(1);
@@ -64,16 +82,8 @@ fn a_queue_is_told_of_flows_before_their_first_packet_and_after_their_last() {
     for (i, (start, stop)) in [(0, None), (30, None), (0, Some(at(50)))].into_iter().enumerate() {
         let flow = net.flow(group, i as u32, a, b, DATAGRAMS);
         net.set_label(flow, 70 + i as u32);
-        let source = Source::new(
-            Pattern::Constant {
-                rate: mbps(1),
-                jitter: 0.0,
-            },
-            Sizes::Fixed(1000),
-            0,
-            false,
-        );
-        net.feed(flow, Box::new(source), at(start), stop, false);
+        let cbr = source(&cbr::ENTRY, &[("rate", "1Mbps")], 1000);
+        net.feed(flow, cbr, at(start), stop, false);
     }
     let mut built = build(net);
     let start: Vec<_> = heard.borrow().clone();
@@ -100,17 +110,8 @@ fn packets_stay_poisson_and_addresses_are_kept_for_exponential_times() {
     let (a, b) = (net.node("a"), net.node("b"));
     let group = net.group("f");
     let flow = net.flow(group, 0, a, b, DATAGRAMS);
-    let churn = Pattern::Churn {
-        rate: mbps(1),
-        hold: Some(ms(500)),
-    };
-    net.feed(
-        flow,
-        Box::new(Source::new(churn, Sizes::Fixed(1500), 0, false)),
-        Time::ZERO,
-        None,
-        false,
-    );
+    let churn = source(&churn::ENTRY, &[("rate", "1Mbps"), ("mean_hold", "500ms")], 1500);
+    net.feed(flow, churn, Time::ZERO, None, false);
     let mut built = build(net);
     built.sim.run_until(at(2_000_000));
     let gaps = |times: Vec<Time>| -> (f64, f64, f64) {

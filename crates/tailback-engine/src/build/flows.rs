@@ -4,11 +4,11 @@ use super::instants::instants;
 use super::network::{Direction, Network, QueueChoice, Transport};
 use crate::measure::convergence::Settling;
 use crate::spec::{AccessSpec, GroupSpec, Impairment};
-use crate::traffic::application::{Application, NodeId};
-use crate::traffic::bursts::Bursts;
-use crate::traffic::source::{self, Pattern, Sizes};
+use crate::traffic::application::NodeId;
+use crate::traffic::registry::{self as traffic, Context};
+use crate::traffic::sizes;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Ecn, Settings, Size, Stream, Time, Value};
+use tailback_base::{Ecn, Size, Stream, Time};
 use tailback_transport::registry::{self as connections, Connection};
 
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links.
@@ -45,10 +45,11 @@ pub(super) fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) 
             &mut Stream::new(seed, &format!("flows.{}.stop", g.name)),
         )
     });
-    let sizes = Sizes::from_settings(&g.sizes);
+    let source = traffic::find(g.traffic.model).ok_or_else(|| unknown("traffic source", g.traffic.model.name))?;
+    let sizes = sizes::find(g.sizes.model).ok_or_else(|| unknown("model of sizes", g.sizes.model.name))?;
     for i in 0..g.count {
         let name = format!("flows.{}.{i}", g.name);
-        let source = match &g.access {
+        let from_host = match &g.access {
             Some(a) => {
                 let host = net.node(&format!("{name}.source"));
                 private_link(net, &format!("{name}.access"), a, i, host, from, &a.impairments, &[]);
@@ -56,7 +57,7 @@ pub(super) fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) 
             }
             None => from,
         };
-        let destination = match &g.exit {
+        let to_host = match &g.exit {
             Some(a) => {
                 let host = net.node(&format!("{name}.destination"));
                 private_link(net, &format!("{name}.exit"), a, i, to, host, &a.impairments, &[]);
@@ -68,26 +69,36 @@ pub(super) fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) 
             Some(c) => Transport::Described(c.clone()),
             None => Transport::Datagrams { ecn },
         };
-        let flow = net.flow(group, i, source, destination, transport);
-        if g.traffic.model.name == "churn" {
+        let flow = net.flow(group, i, from_host, to_host, transport);
+        if source.facts.own_address {
             net.set_label(flow, Stream::new(seed, &format!("{name}.address")).bits() as u32);
         }
         net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
-        let (feed, listens): (Box<dyn Application>, bool) = if g.traffic.model.name == "bursts" {
-            let segment = connection.as_ref().map_or(1, Connection::segment_bytes);
-            (Box::new(bursts(&g.traffic, i, segment)), true)
-        } else {
-            let feed = source::Source::new(pattern(&g.traffic, i), sizes.clone(), header, connection.is_some());
-            (Box::new(feed), false)
+        let context = Context {
+            index: i,
+            sizes: (sizes.build)(&g.sizes),
+            header,
+            connection: connection.is_some(),
+            segment: connection.as_ref().map_or(1, Connection::segment_bytes),
         };
-        net.feed(flow, feed, start, stop, listens);
+        net.feed(
+            flow,
+            (source.build)(&g.traffic, context),
+            start,
+            stop,
+            source.facts.listens,
+        );
         if let Some(m) = &g.meter {
             net.measure(flow, Settling::from_settings(m, i));
         }
     }
     Ok(())
+}
+
+fn unknown(what: &str, name: &str) -> Refusal {
+    Refusal::new(format!("there is no {what} \"{name}\""), "see `tailback describe`")
 }
 
 #[allow(clippy::too_many_arguments)]
@@ -112,49 +123,4 @@ fn private_link(
     let back = std::mem::replace(&mut directions[1], Direction::new(rate, delay));
     let [there, _] = directions;
     net.link(name, from, to, there, back);
-}
-
-/// The value of a per-flow parameter for flow `i`.
-fn nth<'a>(s: &'a Settings, name: &str, i: u32) -> &'a Value {
-    let list = s.list(name);
-    &list[i as usize % list.len()]
-}
-
-fn pattern(s: &Settings, i: u32) -> Pattern {
-    let rate = || match nth(s, "rate", i) {
-        Value::Rate(r) => *r,
-        _ => BitRate(1),
-    };
-    match s.model.name {
-        "transfer" => match nth(s, "size", i) {
-            Value::Count(bytes) => Pattern::Transfer { bytes: *bytes },
-            _ => Pattern::Bulk,
-        },
-        "cbr" => Pattern::Constant {
-            rate: rate(),
-            jitter: s.real("jitter"),
-        },
-        "poisson" => Pattern::Poisson { rate: rate() },
-        "churn" => Pattern::Churn {
-            rate: rate(),
-            hold: (!s.is_none("mean_hold")).then(|| s.time("mean_hold")),
-        },
-        "on-off" => Pattern::OnOff {
-            rate: rate(),
-            on: s.time("mean_on"),
-            off: s.time("mean_off"),
-            exponential: s.text("distribution") == "exponential",
-        },
-        _ => Pattern::Bulk,
-    }
-}
-
-/// The source of flow `i` of a group that sends bursts; a full segment carries `segment` bytes.
-fn bursts(s: &Settings, i: u32, segment: u32) -> Bursts {
-    let size = match nth(s, "size", i) {
-        Value::Size(Size::Packets(n)) => n.saturating_mul(u64::from(segment)),
-        Value::Size(Size::Bytes(n)) => *n,
-        _ => u64::from(segment),
-    };
-    Bursts::new(size, s.time("mean_think"), s.text("distribution") == "exponential")
 }

@@ -15,8 +15,49 @@
 //! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
 //! next is due a gap later.
 
+use crate::kinds::{PROBABILITY, RATE, SOME_TIME};
 use std::collections::VecDeque;
-use tailback_base::{BitRate, Duration, Settings, Time, Value};
+use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Time, Value};
+
+pub static MODEL: Model = Model {
+    name: "settling",
+    family: "meter",
+    title: "Convergence time",
+    summary: "How long it takes in each interval until the rate of delivery stays within a band around a reserved rate: three columns of the table of intervals, where all deliveries since the clock started count, all but the first, or those of a sliding window. An interval that ends outside the band counts with its whole length.",
+    source: "Kantawala and Turner 2005, chapter 7",
+    params: &[
+        Param::new(
+            "rate",
+            Kind::Each(Per::Flow, &RATE),
+            "",
+            "The rate reserved for each flow, whole packets.",
+            "",
+        ),
+        Param::new(
+            "within",
+            PROBABILITY,
+            "0.1",
+            "Half the width of the band, as a share of the rate.",
+            "Kantawala and Turner 2005",
+        ),
+        Param::new(
+            "sides",
+            Kind::Choice(&["both", "below"]),
+            "both",
+            "Whether being above the band also counts as outside.",
+            "",
+        ),
+        Param::new(
+            "from",
+            Kind::Choice(&["interval", "first"]),
+            "interval",
+            "What starts the clock: the interval, or the first delivery in it.",
+            "",
+        ),
+        Param::new("window", SOME_TIME, "100ms", "The length of the sliding window.", ""),
+    ],
+    probes: &[],
+};
 
 /// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding window.
 pub type Settled = [f64; 3];
@@ -53,7 +94,7 @@ impl Settling {
         let rates = s.list("rate");
         let rate = match &rates[i as usize % rates.len()] {
             Value::Rate(r) => *r,
-            _ => BitRate(1),
+            v => unreachable!("`rate` is declared as a rate, not {v:?}"),
         };
         let band = s.real("within");
         let per_ns = rate.bits_per_second() / 8e9;

@@ -3,16 +3,17 @@
 //! `rtt` is turned into the delay of the access link here: the round trip without queues and transmission times is the
 //! delay of the path there and back plus twice the access and exit delays.
 
+use super::advice;
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
+use super::impairments::impairments;
 use super::instants::{first_instant, in_order, instants};
 use super::profiles::Profiles;
-use super::read::{among, impairments};
+use super::read::among;
 use super::routes::Routes;
 use super::sources::{packets, sizes, transport};
 use super::table::{Filled, Reader, join};
 use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
-use super::{advice, traffic_models as own};
 use crate::packet::MAX_HOPS;
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
 use std::collections::BTreeSet;
@@ -144,7 +145,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
 
     let traffic = match part("traffic") {
         Some(n) => r.model(n, &key("traffic"), "traffic").map(|f| f.settings),
-        None => Some(Settings::defaults(&own::BULK)),
+        None => Some(Settings::defaults(&crate::traffic::bulk::MODEL)),
     };
     let transport = transport(r, node, &path, &names, traffic.as_ref(), around.profiles);
     let sizes = sizes(r, node, &path, filled.as_ref(), traffic.as_ref(), transport.as_ref());

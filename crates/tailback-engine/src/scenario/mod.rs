@@ -1,7 +1,7 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! against their declarations ([`tables`], [`traffic_models`], and the queue and transport models of a [`Library`]), and
+//! against their declarations ([`tables`], and the models of a [`Library`]), and
 //! which becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the
 //! reference ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a
 //! [`ScenarioError`] that says where and what to write instead; no input makes this code panic.
@@ -27,6 +27,7 @@ pub mod document;
 pub mod error;
 mod file;
 pub mod flows;
+pub mod impairments;
 pub mod instants;
 pub mod overrides;
 pub mod profiles;
@@ -38,7 +39,6 @@ pub mod sources;
 pub mod table;
 pub mod tables;
 pub mod topology;
-pub mod traffic_models;
 
 #[cfg(test)]
 mod tests_errors;

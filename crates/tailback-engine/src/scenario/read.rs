@@ -6,14 +6,15 @@
 
 use super::document::{Document, Entry, Node, Tree};
 use super::error::{At, Problem, ScenarioError};
+use super::impairments::impairments;
 use super::profiles::Profiles;
 use super::routes::Routes;
 use super::table::{Filled, Reader, join};
 use super::tables::{LINK, SCENARIO};
 use super::{flows, recording, topology};
 use crate::library::Library;
-use crate::spec::{DirectionSpec, Harm, Impairment, LinkSpec, Spec};
-use tailback_base::model::{Settings, Value, nearest};
+use crate::spec::{DirectionSpec, LinkSpec, Spec};
+use tailback_base::model::nearest;
 use tailback_base::{BitRate, Duration, Stream, Time};
 use tailback_queue::registry;
 use tailback_queue::testing::TestPacket;
@@ -390,58 +391,6 @@ fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<(Time, BitRate)>
         ));
     }
     changes
-}
-
-/// The impairments of one direction.
-pub fn impairments(r: &mut Reader, node: &Node, path: &str) -> Vec<Impairment> {
-    let list = r.model_list(node, path, "impairment");
-    list.iter().filter_map(|f| impairment(&f.settings)).collect()
-}
-
-fn impairment(s: &Settings) -> Option<Impairment> {
-    let action = |s: &Settings| {
-        if s.text("action") == "mark" {
-            Harm::Mark
-        } else {
-            Harm::Drop
-        }
-    };
-    Some(match s.model.name {
-        "by-index" => {
-            let number = |v: &Value| if let Value::Count(n) = v { Some(*n) } else { None };
-            let mut indices: Vec<u64> = s.list("indices").iter().filter_map(number).collect();
-            indices.sort_unstable();
-            indices.dedup();
-            Impairment::ByIndex {
-                indices,
-                action: action(s),
-            }
-        }
-        "every-nth" => Impairment::EveryNth {
-            n: s.count("n"),
-            action: action(s),
-        },
-        "random" => Impairment::Random {
-            probability: s.real("probability"),
-            action: action(s),
-        },
-        "gilbert" => Impairment::Gilbert {
-            to_bad: s.real("to_bad"),
-            to_good: s.real("to_good"),
-            loss_good: s.real("loss_good"),
-            loss_bad: s.real("loss_bad"),
-            action: action(s),
-        },
-        "duplicate" => Impairment::Duplicate {
-            probability: s.real("probability"),
-        },
-        "reorder" => Impairment::Reorder {
-            probability: s.real("probability"),
-            delay: s.time("delay"),
-        },
-        "send-delay" => Impairment::SendDelay { max: s.time("max") },
-        _ => return None,
-    })
 }
 
 /// "did you mean" in front of a list of what there is.

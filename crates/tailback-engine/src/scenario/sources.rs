@@ -4,17 +4,58 @@
 //! than their header; sources so fast that time would stand still between two packets.
 
 use super::document::{Entry, Node, Tree};
-use super::error::Problem;
+use super::error::{At, Problem};
 use super::profiles::Profiles;
 use super::table::{Filled, Reader, join};
-use super::traffic_models as own;
+use crate::traffic::registry::{self as traffic_sources, Conflict, Facts, Output};
+use crate::traffic::sizes::{self, FIXED};
 use tailback_base::BitRate;
-use tailback_base::model::{Raw, Settings, Value};
+use tailback_base::model::{Kind, Model, Param, Raw, Settings};
 use tailback_transport::registry::{self, Connection};
 
+pub static UDP: Model = Model {
+    name: "udp",
+    family: "transport",
+    title: "Datagrams",
+    summary: "One datagram a packet, nothing repeated, nothing acknowledged.",
+    source: "RFC 768",
+    params: &[
+        Param::new(
+            "header",
+            Kind::Bytes { min: 0, max: 255 },
+            "0B",
+            "How many bytes of each packet are no payload; packet_size is always the size on the wire.",
+            "",
+        ),
+        Param::new(
+            "ecn",
+            Kind::Bool,
+            "false",
+            "Datagrams are ECN-capable (ECT(0)).",
+            "RFC 3168, section 5",
+        ),
+    ],
+    probes: &[],
+};
+
+/// What is known of a source.
+fn facts(traffic: &Settings) -> Option<Facts> {
+    traffic_sources::find(traffic.model).map(|e| e.facts)
+}
+
 /// Whether a source writes into a stream, whose transport decides when to send and how to cut it.
-fn is_stream(traffic: &str) -> bool {
-    matches!(traffic, "bulk" | "transfer" | "bursts")
+fn is_stream(traffic: &Settings) -> bool {
+    facts(traffic).is_some_and(|f| f.output == Output::Stream)
+}
+
+/// A conflict inside the settings of one model.
+fn inner_conflict(r: &mut Reader, at: At, path: &str, conflict: Conflict) {
+    let path = join(path, conflict.param);
+    let problem = Problem::new("conflict", at, &path, conflict.problem, conflict.remedy);
+    r.complain(match conflict.value {
+        Some(value) => problem.value(value),
+        None => problem,
+    });
 }
 
 /// `transport = ...`, or a table named after a transport, or what suits the traffic.
@@ -60,7 +101,7 @@ pub fn transport(
         }
         (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
         (None, None) => {
-            let streams = traffic.is_none_or(|t| is_stream(t.model.name));
+            let streams = traffic.is_none_or(is_stream);
             match r
                 .library
                 .catalogue
@@ -82,7 +123,7 @@ pub fn transport(
         }
     };
     let source = traffic.map_or("", |t| t.model.name);
-    if settings.model.name == "udp" && is_stream(source) {
+    if settings.model.name == "udp" && traffic.is_some_and(is_stream) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -92,14 +133,14 @@ pub fn transport(
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
         return None;
     }
-    if settings.model.name != "udp" && source == "churn" {
+    if settings.model.name != "udp" && traffic.and_then(facts).is_some_and(|f| f.own_address) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
             .map_or(node.at.clone(), |n| n.at.clone());
         let name = settings.model.name;
         let problem =
-            format!("churn changes addresses between packets, and a connection over {name} has one for its life");
+            format!("{source} changes addresses between packets, and a connection over {name} has one for its life");
         let remedy = "leave the transport out, or give transport = \"udp\"; for connections that come and go: \
                       traffic = \"transfer\" with start = { kind = \"poisson\", ... }";
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value(name));
@@ -154,7 +195,7 @@ pub fn sizes(
         return None;
     }
     let given = short.or(long);
-    let streams = traffic.is_some_and(|t| is_stream(t.model.name));
+    let streams = traffic.is_some_and(is_stream);
     if let (Some(g), true, Some(name)) = (given, streams, transport.map(|t| t.model.name))
         && registry::is_connection(name)
     {
@@ -173,7 +214,7 @@ pub fn sizes(
     }
     if let Some(short) = short {
         let filled = filled?;
-        let mut settings = Settings::defaults(&own::FIXED);
+        let mut settings = Settings::defaults(FIXED.model);
         let bytes = Raw::Text(format!("{}B", filled.settings.count("packet_size")));
         if let Err(e) = settings.set("bytes", &bytes) {
             r.complain(Problem::new(
@@ -188,47 +229,20 @@ pub fn sizes(
         return Some(settings);
     }
     let Some(long) = long else {
-        return Some(Settings::defaults(&own::FIXED));
+        return Some(Settings::defaults(FIXED.model));
     };
     let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
-    let s = &filled.settings;
-    let pair = match s.model.name {
-        "exponential" => ("min", "max"),
-        "bimodal" => ("small", "large"),
-        _ => return Some(filled.settings),
-    };
-    if s.count(pair.0) > s.count(pair.1) {
-        let problem = format!(
-            "{} = {}B is more than {} = {}B",
-            pair.0,
-            s.count(pair.0),
-            pair.1,
-            s.count(pair.1)
-        );
-        r.complain(Problem::new(
-            "conflict",
-            long.node.at.clone(),
-            &filled.key(pair.0),
-            problem,
-            "swap the two",
-        ));
+    if let Err(conflict) = (sizes::find(filled.settings.model)?.check)(&filled.settings) {
+        inner_conflict(r, long.node.at.clone(), &filled.path, conflict);
         return None;
     }
     Some(filled.settings)
 }
 
-/// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or time would stand still.
+/// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or the gap rounds to 0 ns.
 pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings, sizes: &Settings) {
-    let smallest = match sizes.model.name {
-        "exponential" => sizes.count("min"),
-        "bimodal" => sizes.count("small"),
-        "listed" => sizes
-            .list("bytes")
-            .iter()
-            .filter_map(|v| if let Value::Count(n) = v { Some(*n) } else { None })
-            .min()
-            .unwrap_or(1),
-        _ => sizes.count("bytes"),
+    let Some(smallest) = sizes::build(sizes).map(|s| u64::from(s.smallest())) else {
+        return;
     };
     let header = if transport.model.name == "udp" {
         transport.count("header")
@@ -252,14 +266,14 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
             .value(format!("{smallest}B")),
         );
     }
-    let endless = |v: &Value| matches!(v, Value::Size(tailback_base::Size::Unlimited));
-    if traffic.model.name == "bursts" && traffic.list("size").iter().any(endless) {
+    let Some(source) = traffic_sources::find(traffic.model) else {
+        return;
+    };
+    if let Err(conflict) = (source.check)(traffic) {
         let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
-        let problem = "a burst without end has no pause after it";
-        let remedy = "give a size such as \"256 packets\" or \"384kB\", or traffic = \"bulk\"";
-        r.complain(Problem::new("conflict", at, &join(path, "traffic.size"), problem, remedy).value("unlimited"));
+        inner_conflict(r, at, &join(path, "traffic"), conflict);
     }
-    if !matches!(traffic.model.name, "cbr" | "poisson" | "churn" | "on-off") {
+    if source.facts.output != Output::Packets {
         return;
     }
     let Some(fastest) = super::flows::rates(traffic, "rate").into_iter().max() else {

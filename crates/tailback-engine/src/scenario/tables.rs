@@ -3,24 +3,15 @@
 //! A parameter of [`Kind::Model`] takes a name or a table with `kind`; one of [`Kind::Named`] is a table of tables such
 //! as `[link.NAME]`; both are read by [`super::read`], everything else by the parameter's own check.
 
+pub use crate::kinds::LONGEST_SECONDS;
+pub(super) use crate::kinds::{RATE, SOME_TIME, TIME};
 use tailback_base::model::{Kind, Model, Param, Per, ProbeDef};
 
-/// The longest run: the event list keeps instants in 48 bits of nanoseconds, which is a little more than 78 hours.
-pub const LONGEST_SECONDS: f64 = 280_800.0;
 /// The most flows of a scenario, all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
 /// The rate of a private link that is there only to delay: fast enough to take no time.
 pub const DELAY_ONLY_BPS: u64 = 100_000_000_000_000;
 
-pub(super) const TIME: Kind = Kind::Time {
-    min: 0.0,
-    max: LONGEST_SECONDS,
-};
-pub(super) const SOME_TIME: Kind = Kind::Time {
-    min: 1e-9,
-    max: LONGEST_SECONDS,
-};
-pub(super) const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 /// Schedulers count weights in billionths.
 const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 

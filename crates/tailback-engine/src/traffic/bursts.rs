@@ -1,17 +1,86 @@
 //! Bursts with pauses: a source sends some data over its one connection, waits until all of it is acknowledged, thinks
 //! for a while, and does so again.
 //!
-//! From Kantawala and Turner 2005, chapter 3, where 256 packets and a mean pause of 2 s stand for short transfers (the
-//! multi-queue buffer specification, section 4.1, W-BURST). The time of a burst runs from the instant its data are handed
+//! From Kantawala and Turner, WUCSE-2005-11, chapter 3, where 256 packets and a mean pause of 2 s stand for short
+//! transfers. The time of a burst runs from the instant its data are handed
 //! to the connection to the acknowledgement of its last byte. What the window does after the pause is the connection's
 //! business (`idle_after` of tcp).
 //!
 //! State: whether a burst is under way and since when. A burst costs one wake; the pauses are drawn from the flow's own
 //! stream, so that a change of discipline leaves the lengths of the pauses, though not their instants, as they were.
 
-use crate::traffic::application::{AppInput, Application, Net, Side};
-use tailback_base::{Duration, Time};
+use super::application::{AppInput, Application, Net, Side};
+use super::registry::{Conflict, Context, Entry, Facts, Output};
+use crate::kinds::TIME;
+use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Size, Time, Value};
 use tailback_transport::{Amount, AppEvent};
+
+pub static MODEL: Model = Model {
+    name: "bursts",
+    family: "traffic",
+    title: "Bursts with pauses",
+    summary: "Sends so much over its one connection, waits until all of it is acknowledged, thinks for a while, and does so again. The time of a burst runs from its first byte handed to the transport to its last acknowledgement.",
+    source: "W-BURST of the multi-queue buffer study, after Kantawala and Turner 2005, chapter 3",
+    params: &[
+        Param::new(
+            "size",
+            Kind::Each(Per::Flow, &Kind::Size),
+            "256 packets",
+            "How much each flow sends in a burst: so many full segments, or so many bytes of payload.",
+            "256 packets: Kantawala and Turner 2005",
+        ),
+        Param::new(
+            "mean_think",
+            TIME,
+            "2s",
+            "The mean pause between a burst and the next.",
+            "Kantawala and Turner 2005",
+        ),
+        Param::new(
+            "distribution",
+            Kind::Choice(&["constant", "exponential"]),
+            "exponential",
+            "How the pauses are distributed.",
+            "Kantawala and Turner 2005",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| {
+        let exponential = s.text("distribution") == "exponential";
+        Box::new(Bursts::new(burst_bytes(s, &context), s.time("mean_think"), exponential))
+    },
+    check: finite,
+    facts: Facts {
+        output: Output::Stream,
+        listens: true,
+        own_address: false,
+    },
+};
+
+/// Payload of a burst of one flow.
+fn burst_bytes(s: &Settings, context: &Context) -> u64 {
+    match context.own(s, "size") {
+        Value::Size(Size::Packets(n)) => n.saturating_mul(u64::from(context.segment)),
+        Value::Size(Size::Bytes(n)) => *n,
+        v => unreachable!("`size` is declared as a size, and unlimited ones are refused: {v:?}"),
+    }
+}
+
+fn finite(s: &Settings) -> Result<(), Conflict> {
+    if !s.list("size").contains(&Value::Size(Size::Unlimited)) {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "size",
+        value: Some("unlimited".into()),
+        problem: "a burst without end has no pause after it".into(),
+        remedy: "give a size such as \"256 packets\" or \"384kB\", or traffic = \"bulk\"",
+    })
+}
 
 /// The bursts of one flow that ended in the measured time.
 #[derive(Clone, Debug, Default)]

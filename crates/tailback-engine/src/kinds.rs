@@ -1,0 +1,22 @@
+//! Kinds of parameters that several declarations share.
+
+use tailback_base::model::Kind;
+
+/// The longest run: the event list keeps instants in 48 bits of nanoseconds, which is a little more than 78 hours.
+pub const LONGEST_SECONDS: f64 = 280_800.0;
+
+/// A time, zero included.
+pub const TIME: Kind = Kind::Time {
+    min: 0.0,
+    max: LONGEST_SECONDS,
+};
+
+/// A time of a nanosecond at least.
+pub const SOME_TIME: Kind = Kind::Time {
+    min: 1e-9,
+    max: LONGEST_SECONDS,
+};
+
+pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
+
+pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };

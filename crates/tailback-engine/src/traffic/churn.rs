@@ -1,0 +1,89 @@
+//! Poisson arrivals with changing addresses: each flow sends to a random destination label, and draws another one after
+//! exponential times, so that one flow ends and another begins while the number of sources stays.
+//!
+//! From Kantawala and Turner, WUCSE-2005-11, chapter 5. Packets and new addresses are one Poisson process of the sum of
+//! both rates; a draw says which each event is.
+
+use super::application::Net;
+use super::paced::{Paced, Pacer, Pattern, own_rate, rate_param};
+use super::registry::{Entry, Facts, Output, anything};
+use crate::kinds::LONGEST_SECONDS;
+use tailback_base::{BitRate, Duration, Kind, Model, Param};
+
+pub static MODEL: Model = Model {
+    name: "churn",
+    family: "traffic",
+    title: "Poisson arrivals with changing addresses",
+    summary: "Packets with independent exponential gaps, to an address of the flow's own: a random label, which queues \
+              that hash the label take for the destination. With `mean_hold` the address is drawn again and again, so that \
+              one flow ends and another begins.",
+    source: "Kantawala and Turner, WUCSE-2005-11, chapter 5",
+    params: &[
+        rate_param("The mean rate of each flow."),
+        Param::new(
+            "mean_hold",
+            Kind::Time {
+                min: 1e-6,
+                max: LONGEST_SECONDS,
+            },
+            "none",
+            "The mean of the exponential time an address is kept; for ever unless given.",
+            "thesis chapter 5: 0.5 to 5 s",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| {
+        let churn = Churn {
+            rate: own_rate(s, &context),
+            hold: (!s.is_none("mean_hold")).then(|| s.time("mean_hold")),
+        };
+        Box::new(Paced::new(churn, context))
+    },
+    check: anything,
+    facts: Facts {
+        output: Output::Packets,
+        listens: false,
+        own_address: true,
+    },
+};
+
+struct Churn {
+    rate: BitRate,
+    /// Mean time an address is kept.
+    hold: Option<Duration>,
+}
+
+impl Churn {
+    /// Packets and new addresses per nanosecond.
+    fn rates(&self, pacer: &Pacer) -> [f64; 2] {
+        [
+            self.rate.bits_per_second() / (pacer.mean_size() * 8e9),
+            self.hold.map_or(0.0, |h| 1.0 / h.0 as f64),
+        ]
+    }
+}
+
+impl Pattern for Churn {
+    fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        let mean = 1.0 / self.rates(pacer).iter().sum::<f64>();
+        pacer.wait(net.rng().exponential(mean), net);
+    }
+
+    fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        let [packets, addresses] = self.rates(pacer);
+        match net.own_flow() {
+            Some(flow) if net.rng().chance(addresses / (packets + addresses)) => {
+                let label = net.rng().bits() as u32;
+                net.relabel(flow, label);
+            }
+            _ => {
+                pacer.send(net);
+            }
+        }
+        self.begin(pacer, net);
+    }
+}

@@ -1,0 +1,132 @@
+//! What sources that send packet after packet have in common: a size drawn for each packet, a datagram or a write for
+//! it, and a wake when the gap after it is over.
+//!
+//! Rates count bytes on the wire. All random choices come from the flow's own stream, so that a change of discipline
+//! leaves arrivals as they were.
+
+use super::application::{AppInput, Application, Net, Side};
+use super::registry::Context;
+use super::sizes::Sizes;
+use crate::kinds;
+use tailback_base::{BitRate, Kind, Param, Per, Settings, Time, Value};
+use tailback_transport::Amount;
+
+/// The parameter every such source has.
+pub const RATE: Kind = Kind::Each(Per::Flow, &kinds::RATE);
+
+/// A parameter `rate` with its own sentence.
+pub const fn rate_param(doc: &'static str) -> Param {
+    Param::new("rate", RATE, "", doc, "")
+}
+
+/// The rate of the flow a source is built for.
+pub fn own_rate(s: &Settings, context: &Context) -> BitRate {
+    match context.own(s, "rate") {
+        Value::Rate(r) => *r,
+        v => unreachable!("`rate` is declared as a rate, not {v:?}"),
+    }
+}
+
+/// What one kind of source does: when its packets leave.
+pub trait Pattern {
+    /// The flow starts.
+    fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net);
+    /// The wake asked for has come.
+    fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net);
+}
+
+/// A source of packets: the application of its flow.
+pub struct Paced<P> {
+    pattern: P,
+    pacer: Pacer,
+}
+
+/// Sends packets and keeps the time.
+pub struct Pacer {
+    sizes: Box<dyn Sizes>,
+    header: u32,
+    connection: bool,
+    /// Exact time of the next packet, ns: rounding each gap would drift.
+    next_ns: f64,
+    stopped: bool,
+}
+
+impl<P: Pattern> Paced<P> {
+    pub fn new(pattern: P, context: Context) -> Paced<P> {
+        Paced {
+            pattern,
+            pacer: Pacer {
+                sizes: context.sizes,
+                header: context.header,
+                connection: context.connection,
+                next_ns: 0.0,
+                stopped: false,
+            },
+        }
+    }
+}
+
+impl<P: Pattern> Application for Paced<P> {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start if !self.pacer.stopped => {
+                self.pacer.next_ns = net.now().0 as f64;
+                self.pattern.begin(&mut self.pacer, net);
+            }
+            AppInput::Wake if !self.pacer.stopped => self.pattern.step(&mut self.pacer, net),
+            AppInput::Stop => self.pacer.stop(net),
+            _ => {}
+        }
+    }
+}
+
+impl Pacer {
+    /// Send one packet now; its size.
+    pub fn send(&mut self, net: &mut dyn Net) -> u32 {
+        let Some(flow) = net.own_flow() else { return 0 };
+        let bytes = self.sizes.draw(net.rng());
+        if self.connection {
+            net.write(flow, Side::Source, Amount::Bytes(u64::from(bytes)));
+        } else {
+            net.datagram(flow, bytes, self.header.min(bytes));
+        }
+        bytes
+    }
+
+    /// Mean size of a packet, bytes.
+    pub fn mean_size(&self) -> f64 {
+        self.sizes.mean()
+    }
+
+    /// Wake after `gap` nanoseconds, counted from the exact time of the last packet.
+    pub fn wait(&mut self, gap: f64, net: &mut dyn Net) {
+        let at = self.after(gap);
+        net.wake(at);
+    }
+
+    /// When such a gap is over.
+    pub fn after(&mut self, gap: f64) -> Time {
+        self.next_ns += gap;
+        Time(self.next_ns as u64)
+    }
+
+    /// Wake at this instant instead.
+    pub fn wait_until(&mut self, at: Time, net: &mut dyn Net) {
+        self.next_ns = at.0 as f64;
+        net.wake(at);
+    }
+
+    fn stop(&mut self, net: &mut dyn Net) {
+        if self.connection
+            && let Some(flow) = net.own_flow()
+        {
+            net.close(flow, Side::Source);
+        }
+        self.stopped = true;
+    }
+}
+
+/// How long a packet takes at a rate, ns.
+pub fn even_gap(bytes: f64, rate: BitRate) -> f64 {
+    bytes * 8e9 / rate.bits_per_second()
+}

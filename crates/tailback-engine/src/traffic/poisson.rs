@@ -1,0 +1,49 @@
+//! Poisson arrivals: packets with independent exponential gaps.
+//!
+//! Gaps do not depend on the size just drawn, so arrivals are Poisson whatever the sizes; and a Poisson process has no
+//! packet at its start.
+
+use super::application::Net;
+use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use super::registry::{Entry, Facts, Output, anything};
+use tailback_base::{BitRate, Model};
+
+pub static MODEL: Model = Model {
+    name: "poisson",
+    family: "traffic",
+    title: "Poisson arrivals",
+    summary: "Packets with independent exponential gaps.",
+    source: "",
+    params: &[rate_param("The mean rate of each flow.")],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| {
+        let rate = own_rate(s, &context);
+        Box::new(Paced::new(Poisson { rate }, context))
+    },
+    check: anything,
+    facts: Facts {
+        output: Output::Packets,
+        listens: false,
+        own_address: false,
+    },
+};
+
+struct Poisson {
+    rate: BitRate,
+}
+
+impl Pattern for Poisson {
+    fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        let mean = even_gap(pacer.mean_size(), self.rate);
+        pacer.wait(net.rng().exponential(mean), net);
+    }
+
+    fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        pacer.send(net);
+        self.begin(pacer, net);
+    }
+}

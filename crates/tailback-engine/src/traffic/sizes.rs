@@ -1,0 +1,219 @@
+//! Where packet sizes come from, bytes on the wire: the models of the family `sizes`, and a row for each.
+
+use super::registry::Conflict;
+use crate::kinds::PROBABILITY;
+use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
+
+/// Smallest and largest packet on the wire, bytes.
+pub const PACKET_BYTES: (u32, u32) = (1, 65_535);
+
+const BYTES: Kind = Kind::Bytes {
+    min: PACKET_BYTES.0 as u64,
+    max: PACKET_BYTES.1 as u64,
+};
+
+/// The sizes of one flow's packets.
+pub trait Sizes {
+    /// The size of the next packet.
+    fn draw(&mut self, rng: &mut Stream) -> u32;
+    /// Mean size, bytes: what turns a rate into a rate of packets.
+    fn mean(&self) -> f64;
+    /// The smallest size that can be drawn, bytes.
+    fn smallest(&self) -> u32;
+}
+
+/// A model of sizes, and how it is made.
+pub struct Entry {
+    pub model: &'static Model,
+    pub build: fn(&Settings) -> Box<dyn Sizes>,
+    /// Values that contradict each other.
+    pub check: fn(&Settings) -> Result<(), Conflict>,
+}
+
+/// Every model of sizes, in the order the reference shows them.
+pub static SIZES: &[&Entry] = &[&FIXED, &EXPONENTIAL, &BIMODAL, &LISTED];
+
+/// The sizes these checked settings describe; none for a model that is not in the list.
+pub fn build(s: &Settings) -> Option<Box<dyn Sizes>> {
+    find(s.model).map(|e| (e.build)(s))
+}
+
+/// The entry of a model of the family `sizes`.
+pub fn find(model: &Model) -> Option<&'static Entry> {
+    SIZES.iter().copied().find(|e| e.model.name == model.name)
+}
+
+fn bytes(s: &Settings, param: &str) -> u32 {
+    // The declarations allow no larger number.
+    s.count(param) as u32
+}
+
+/// `small` must not be more than `large`.
+fn in_order(s: &Settings, small: &'static str, large: &'static str) -> Result<(), Conflict> {
+    let (a, b) = (s.count(small), s.count(large));
+    if a <= b {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: small,
+        value: None,
+        problem: format!("{small} = {a}B is more than {large} = {b}B"),
+        remedy: "swap the two",
+    })
+}
+
+pub static FIXED: Entry = Entry {
+    model: &Model {
+        name: "fixed",
+        family: "sizes",
+        title: "One size",
+        summary: "All packets have this size.",
+        source: "",
+        params: &[Param::new("bytes", BYTES, "1500B", "The size.", "")],
+        probes: &[],
+    },
+    build: |s| Box::new(Fixed(bytes(s, "bytes"))),
+    check: |_| Ok(()),
+};
+
+/// All packets have this size.
+pub struct Fixed(pub u32);
+
+impl Sizes for Fixed {
+    fn draw(&mut self, _: &mut Stream) -> u32 {
+        self.0
+    }
+    fn mean(&self) -> f64 {
+        f64::from(self.0)
+    }
+    fn smallest(&self) -> u32 {
+        self.0
+    }
+}
+
+pub static EXPONENTIAL: Entry = Entry {
+    model: &Model {
+        name: "exponential",
+        family: "sizes",
+        title: "Exponential sizes",
+        summary: "Sizes drawn from an exponential distribution, cut at both ends.",
+        source: "",
+        params: &[
+            Param::new("mean", BYTES, "", "The mean before cutting.", ""),
+            Param::new("min", BYTES, "40B", "Smaller draws become this.", ""),
+            Param::new("max", BYTES, "1500B", "Larger draws become this.", ""),
+        ],
+        probes: &[],
+    },
+    build: |s| {
+        Box::new(Exponential {
+            mean: f64::from(bytes(s, "mean")),
+            min: bytes(s, "min"),
+            max: bytes(s, "max"),
+        })
+    },
+    check: |s| in_order(s, "min", "max"),
+};
+
+/// Rounded to whole bytes and held within the range.
+struct Exponential {
+    mean: f64,
+    min: u32,
+    max: u32,
+}
+
+impl Sizes for Exponential {
+    fn draw(&mut self, rng: &mut Stream) -> u32 {
+        (libm::round(rng.exponential(self.mean)) as u32).clamp(self.min, self.max)
+    }
+    fn mean(&self) -> f64 {
+        self.mean
+    }
+    fn smallest(&self) -> u32 {
+        self.min
+    }
+}
+
+pub static BIMODAL: Entry = Entry {
+    model: &Model {
+        name: "bimodal",
+        family: "sizes",
+        title: "Two sizes",
+        summary: "Each packet is large with probability `share`, otherwise small.",
+        source: "",
+        params: &[
+            Param::new("small", BYTES, "", "The small size.", ""),
+            Param::new("large", BYTES, "", "The large size.", ""),
+            Param::new("share", PROBABILITY, "", "The share of large packets, by number.", ""),
+        ],
+        probes: &[],
+    },
+    build: |s| {
+        Box::new(Bimodal {
+            small: bytes(s, "small"),
+            large: bytes(s, "large"),
+            share: s.real("share"),
+        })
+    },
+    check: |s| in_order(s, "small", "large"),
+};
+
+struct Bimodal {
+    small: u32,
+    large: u32,
+    share: f64,
+}
+
+impl Sizes for Bimodal {
+    fn draw(&mut self, rng: &mut Stream) -> u32 {
+        if rng.chance(self.share) { self.large } else { self.small }
+    }
+    fn mean(&self) -> f64 {
+        f64::from(self.small) * (1.0 - self.share) + f64::from(self.large) * self.share
+    }
+    fn smallest(&self) -> u32 {
+        self.small
+    }
+}
+
+pub static LISTED: Entry = Entry {
+    model: &Model {
+        name: "listed",
+        family: "sizes",
+        title: "Listed sizes",
+        summary: "Sizes taken from a list: packet after packet, in turn.",
+        source: "",
+        params: &[Param::new("bytes", Kind::List(&BYTES), "", "The sizes.", "")],
+        probes: &[],
+    },
+    build: |s| {
+        let size = |v: &Value| match v {
+            Value::Count(n) => *n as u32,
+            v => unreachable!("`bytes` is declared as numbers of bytes, not {v:?}"),
+        };
+        Box::new(Listed {
+            sizes: s.list("bytes").iter().map(size).collect(),
+            next: 0,
+        })
+    },
+    check: |_| Ok(()),
+};
+
+struct Listed {
+    sizes: Vec<u32>,
+    next: usize,
+}
+
+impl Sizes for Listed {
+    fn draw(&mut self, _: &mut Stream) -> u32 {
+        let n = self.sizes[self.next % self.sizes.len()];
+        self.next += 1;
+        n
+    }
+    fn mean(&self) -> f64 {
+        self.sizes.iter().map(|n| f64::from(*n)).sum::<f64>() / self.sizes.len() as f64
+    }
+    fn smallest(&self) -> u32 {
+        self.sizes.iter().copied().min().unwrap_or(PACKET_BYTES.0)
+    }
+}

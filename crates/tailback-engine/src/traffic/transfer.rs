@@ -1,0 +1,54 @@
+//! A transfer of a given size: so many bytes over the flow's connection, which is then closed.
+
+use super::application::{AppInput, Application, Net, Side};
+use super::registry::{Entry, Facts, Output, anything};
+use tailback_base::{Kind, Model, Param, Per, Value};
+use tailback_transport::Amount;
+
+pub static MODEL: Model = Model {
+    name: "transfer",
+    family: "traffic",
+    title: "Transfer of a given size",
+    summary: "Sends so many bytes, then closes.",
+    source: "",
+    params: &[Param::new(
+        "size",
+        Kind::Each(Per::Flow, &Kind::Bytes { min: 1, max: 1 << 50 }),
+        "",
+        "How many bytes each flow sends.",
+        "",
+    )],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| match context.own(s, "size") {
+        Value::Count(bytes) => Box::new(Transfer { bytes: *bytes }),
+        v => unreachable!("`size` is declared as a number of bytes, not {v:?}"),
+    },
+    check: anything,
+    facts: Facts {
+        output: Output::Stream,
+        listens: false,
+        own_address: false,
+    },
+};
+
+struct Transfer {
+    bytes: u64,
+}
+
+impl Application for Transfer {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        let Some(flow) = net.own_flow() else { return };
+        match e {
+            AppInput::Start => {
+                net.write(flow, Side::Source, Amount::Bytes(self.bytes));
+                net.close(flow, Side::Source);
+            }
+            AppInput::Stop => net.close(flow, Side::Source),
+            _ => {}
+        }
+    }
+}
