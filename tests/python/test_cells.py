@@ -6,16 +6,18 @@ import numpy as np
 import pytest
 
 from tailback.study import cells
-from tailback.study.cells import Cell, CellError, Table, numbers, show, statistics
+from tailback.study.cells import Cell, Table, show, statistics
+from tailback.study.errors import StudyError
 from tailback.study.figures.utility import Group, Mark, draw, frames, joined, placed
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.sources import by_interval
 from tailback.study.measures.windows import held
+from tailback.study.published import read_published
 
 
 def one(text, metric="throughput", **table):
     given = {"sources": ["FTP"], "class": "B", **table, "a": {metric: text}}
-    return numbers({"t": given}, "published.toml")[0]["cell"]
+    return read_published({"cells": {"t": given}}, "published.toml")[0].cell
 
 
 @pytest.mark.parametrize(
@@ -44,16 +46,16 @@ def test_the_class_stands_behind_the_cell_or_in_its_row_or_table():
         "x": {"throughput": "1.00, 2.00 Q, -"},
         "y": {"class": "B", "tolerance": 0.25, "delay": "16.00, 3.00, 1.00 (0.5) A"},
     }
-    found = numbers({"t": table}, "f")
-    assert [n["id"] for n in found if n["queue"] == "x"] == [
+    found = read_published({"cells": {"t": table}}, "f")
+    assert [n.id for n in found if n.queue == "x"] == [
         *("t/x/throughput/1", "t/x/throughput/2"),
         *("t/x/drops/1", "t/x/drops/2", "t/x/drops/3"),
     ]
-    grades = {n["id"]: n["cell"].grade for n in found}
+    grades = {n.id: n.cell.grade for n in found}
     assert (grades["t/x/throughput/1"], grades["t/x/throughput/2"], grades["t/y/delay/1"]) == ("A", "Q", "B")
     assert grades["t/y/delay/3"] == "A"
-    assert next(n for n in found if n["id"] == "t/y/delay/1")["cell"].allowed == pytest.approx(4.0)
-    assert [n["id"] for n in found if not n["gate"]] == ["t/x/throughput/2"]
+    assert next(n for n in found if n.id == "t/y/delay/1").cell.allowed == pytest.approx(4.0)
+    assert [n.id for n in found if not n.gate] == ["t/x/throughput/2"]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +68,8 @@ def test_the_class_stands_behind_the_cell_or_in_its_row_or_table():
     ],
 )
 def test_a_table_that_cannot_be_read_says_where(table, said):
-    with pytest.raises(CellError, match=said) as e:
-        numbers({"t": table}, "published.toml")
+    with pytest.raises(StudyError, match=said) as e:
+        read_published({"cells": {"t": table}}, "published.toml")
     assert str(e.value).startswith("published.toml, [cells.t], x, delay")
 
 

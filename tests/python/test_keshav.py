@@ -37,12 +37,12 @@ def cells(r, grade, **only):
 
 def test_there_are_eight_scenarios_each_with_its_tables(s):
     assert [e.id for e in s.experiments][:8] == [f"scenario-{i}" for i in range(1, 9)]
-    tables = {n["table"] for n in s.published}
+    tables = {n.table for n in s.published}
     assert tables == {*(f"scenario-{i}" for i in (1, 2, 4, 6, 7)), "scenario-3-off", "scenario-3-on"}
     pairs = {"g-fcfs", "g-fq", "jk-fcfs", "jk-fq", "dec-dec", "dec-fqb", "pp-fq"}
     for t in tables:
-        assert {n["queue"] for n in s.published if n["table"] == t} == pairs, t
-    assert {"5-fcfs", "8-pp"} <= {x["id"] for x in s.statements}
+        assert {n.queue for n in s.published if n.table == t} == pairs, t
+    assert {"5-fcfs", "8-pp"} <= {x.id for x in s.statements}
 
 
 def test_scenario_2_is_short_and_stands_in_the_study_s_page():

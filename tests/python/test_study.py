@@ -14,15 +14,20 @@ from tailback import load_scenario
 from tailback.cli import cli
 from tailback.cli import reproduce as command
 from tailback.store.running import Interrupted
-from tailback.study import checks as rules
 from tailback.study import load as study
-from tailback.study import reproduce, verdict
+from tailback.study import published as numbers
+from tailback.study import reproduce
+from tailback.study.checks.limit import Limit
+from tailback.study.checks.number import Number
+from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS
+from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.measures.series import overflows
 from tailback.study.model import MODES, StudyError
 from tailback.study.samples import Samples
+from tailback.study.statement import read_statement
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.
@@ -109,31 +114,25 @@ def test_every_point_of_every_study_is_a_valid_scenario(mode):
 
 def test_every_statement_and_number_is_well_formed():
     s = study.load(NAME)
-    judge = verdict.Judge(s, Samples.empty())
+    judge = Judge(s, Samples.empty())
     rows = judge.all({e.id for e in s.experiments})
     assert len(rows) == len(s.published) + len(s.statements)
     assert len({v.id for v in rows}) == len(rows)
     for v in rows:
         arithmetic = v.experiment == "predict" or any(
-            "predict" in c for x in s.statements if x["id"] == v.id for c in x.get("check", [])
+            isinstance(c, Predicted) for x in s.statements if x.id == v.id for c in x.checks
         )
         assert v.outcome == ("reproduced" if arithmetic else "not testable"), v.id
     for p in s.published:
-        if p["source"] != "T2.4":
-            continue
-        tail = p["queue"] == "droptail"
-        assert p["gate"] is not tail, p["id"]
-        assert p["tolerance"] == 0.10
+        if isinstance(p, Number) and p.source == "T2.4":
+            assert p.gate is not (p.queue == "droptail"), p.id
+            assert p.tolerance == 0.10
 
 
 def test_levels_under_tail_drop_never_gate():
     for x in study.load(NAME).statements:
-        for c in x.get("check", []):
-            level = c.get("of") == "droptail" and any(
-                isinstance(c.get(k), (int, float)) for k in ("above", "below", "published")
-            )
-            level |= c.get("of") == "droptail" and "between" in c
-            assert not level or x.get("gate") is False, x["id"]
+        for c in x.checks:
+            assert not (isinstance(c, Limit) and c.of == "droptail") or x.gate is False, x.id
 
 
 def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
@@ -141,12 +140,12 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
     shutil.copytree(study.load(NAME).path, folder)
     with (folder / "statements" / "chapter-3.toml").open("a") as f:
         f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "E3.3"\nclas = "short"\n')
-    with pytest.raises(StudyError, match='no key "clas"'):
-        verdict.Judge(study.load(folder), Samples.empty())
+    with pytest.raises(StudyError, match=r'chapter-3\.toml: statement x: there is no key "clas"; did you mean "class"'):
+        study.load(folder)
 
 
 def test_the_parameters_are_those_of_the_study():
-    d = {k: v["queue"] for k, v in study.load(NAME).disciplines.items()}
+    d = {k: v.queue for k, v in study.load(NAME).disciplines.items()}
     assert list(d)[:6] == ["droptail", "red", "blue", "drr", "tdrr", "qsdrr"]
     red = d["red"]
     assert (red["max_probability"], red["weight"], red["min_threshold"], red["max_threshold"]) == (
@@ -225,6 +224,11 @@ id = "P1"
 source = "p"
 experiment = "E1"
 rule = "at-least-one"
+runs = "c"
+queue = "x"
+measure = "share"
+value = 12.0
+tolerance = 0.1
 """)
     (folder / "statements.toml").write_text("""
 [[statement]]
@@ -242,12 +246,12 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     folder, calls = counted
     seen = {}
 
-    def at_least_one(number, judge):
-        x = judge.samples.get("c", ("x", "10", "1"), "all", "share")
-        seen[number["id"]] = len(x)
-        return judge.number({**number, "runs": "c", "queue": "x", "measure": "share", "value": 12.0, "tolerance": 0.1})
+    class AtLeastOne(Number):
+        def verdict(self, judge):
+            seen[self.id] = len(judge.samples.get("c", ("x", "10", "1"), "all", "share"))
+            return super().verdict(judge)
 
-    monkeypatch.setitem(rules.RULES, "at-least-one", at_least_one)
+    monkeypatch.setitem(numbers.RULES, "at-least-one", AtLeastOne)
     told = []
     s = study.load(folder)
     r = reproduce.reproduce(s, out=tmp_path / "o", announce=told.append)
@@ -286,8 +290,45 @@ def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
     with pytest.raises(StudyError, match=r"c\.toml: \[discipline\.x\] is declared twice"):
         study.load(folder)
     (folder / "experiments" / "c.toml").write_text('[[experiment]]\nid = "E3"\ntitle = "t"\nwheer = { n = 1 }\n')
-    with pytest.raises(StudyError, match='no key "wheer"'):
+    with pytest.raises(StudyError, match='no key "wheer"; did you mean "where"'):
         study.load(folder)
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("[runs.d]\nscenario = 3\n", "c.toml: runs.d.scenario = 3: expected `str`, got `int`"),
+        (
+            '[runs.d]\ncompute = "count"\nseeds = { quik = 1 }\n',
+            "c.toml: runs.d.seeds = {'quik': 1}: invalid enum value 'quik'",
+        ),
+        ('[[experiment]]\ntitle = "t"\n', 'c.toml: experiment ?: the key "id" is missing; add id = ...'),
+        ('[runs.d.axis.n]\npath = ["x"]\n[runs.d]\ncompute = "count"\n', 'runs.d.axis.n: there is no key "path"'),
+    ],
+)
+def test_a_value_of_another_type_is_named_with_its_file_and_path(counted, text, said):
+    folder, _ = counted
+    (folder / "experiments" / "c.toml").write_text(text)
+    with pytest.raises(StudyError) as e:
+        study.load(folder)
+    assert said in str(e.value)
+
+
+@pytest.mark.parametrize(
+    "check, said",
+    [
+        ({"of": "red"}, "a check needs a limit"),
+        ({"of": "red", "near": "blue"}, "near and within go together"),
+        ({"of": "red", "along": "buffer"}, "within = 3, or falls = true"),
+        ({"of": "red", "above": 1, "wihtin": 2}, 'no key "wihtin"'),
+        ({"of": 7, "above": 1}, "check[0].of = 7"),
+    ],
+)
+def test_a_check_that_asks_for_nothing_or_for_too_much_is_refused(check, said):
+    given = {"id": "x", "sentence": "x", "runs": "sb", "measure": "sd", "check": [check]}
+    with pytest.raises(StudyError) as e:
+        read_statement(given, "statements.toml")
+    assert said in str(e.value) and str(e.value).startswith("statements.toml: statement x")
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
@@ -306,7 +347,7 @@ def judged(check, values):
         "measure": "sd",
         "where": {"buffer": 200},
     }
-    return verdict.Judge(s, samples).statement({**statement, "check": [check]})
+    return Judge(s, samples).statement(read_statement({**statement, "check": [check]}, "f"))
 
 
 def test_an_order_needs_a_difference_clear_of_zero():
@@ -355,8 +396,8 @@ def test_along_an_axis_the_means_must_lie_close():
     shared = {"id": "x", "sentence": "x", "experiment": "E6.0", "runs": "dsdrr-limit", "measure": "share"}
     check = {"of": "dsdrr", "along": "limit", "within": 3}
     some = {**check, "where": {"limit": ["1 queue at first", "10 % at first"]}}
-    assert verdict.Judge(s, samples).statement({**shared, "check": [some]}).outcome == "reproduced"
-    v = verdict.Judge(s, samples).statement({**shared, "check": [check]})
+    assert Judge(s, samples).statement(read_statement({**shared, "check": [some]}, "f")).outcome == "reproduced"
+    v = Judge(s, samples).statement(read_statement({**shared, "check": [check]}, "f"))
     assert v.outcome == "not reproduced" and v.checks[0].value == 7
     assert "91.0 (limit none) to 98.0 % (limit 10 % at first)" in v.measured
 
@@ -368,9 +409,9 @@ def test_an_average_counts_every_point_once():
         samples.data["ss", ("blue", "2", buffer), "all", "share"] = np.array([blue, blue + 1.2])
     shared = {"id": "x", "sentence": "x", "experiment": "E4.8", "runs": "ss", "measure": "share"}
     check = {"of": "red", "above": "blue"}
-    judge = verdict.Judge(s, samples)
-    assert judge.statement({**shared, "check": [check]}).outcome == "not reproduced"
-    v = judge.statement({**shared, "check": [{**check, "average": True}]})
+    judge = Judge(s, samples)
+    assert judge.statement(read_statement({**shared, "check": [check]}, "f")).outcome == "not reproduced"
+    v = judge.statement(read_statement({**shared, "check": [{**check, "average": True}]}, "f"))
     assert v.outcome == "reproduced" and len(v.checks) == 1 and v.checks[0].value == pytest.approx(4.4)
 
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tailback.study import cells
-from tailback.study.checks.cell import pooled
+from tailback.study.checks.cell import CellNumber, pooled
+from tailback.study.errors import StudyError
 from tailback.study.measures.sources import METRICS
-from tailback.study.model import Experiment, Study, StudyError
+from tailback.study.model import Experiment, Study
 from tailback.study.samples import Samples
 
 NOTE = (
@@ -31,14 +32,14 @@ def build(study: Study, e: Experiment, o: dict, samples: Samples, out: Path, num
     """The tables of one output, a metric each; written as one CSV, a row a cell."""
     runs = study.runs[o.get("runs", e.runs[0])]
     numbers = {
-        (n["queue"], n["metric"], n["class"]): n
+        (n.queue, n.metric, n.class_): n
         for n in study.published
-        if n.get("rule") == "cell" and n["experiment"] == e.id and n["runs"] == runs.name
+        if isinstance(n, CellNumber) and n.experiment == e.id and n.runs == runs.name
     }
     axis = next(a for a in runs.axes if a.disciplines)
     stored = {key for name, key in samples.stored if name == runs.name}
     found = [x for x in axis.labels("full") if runs.key_of(x) in stored]
-    titles = {n["class"]: n["title"] for n in numbers.values()}
+    titles = {n.class_: n.title for n in numbers.values()}
     titles |= {str(i + 1): s for i, s in enumerate(o.get("sources", ()))}
     if not titles:
         raise StudyError(f"experiment {e.id}: an output of cells needs sources where nothing is published")
@@ -54,7 +55,7 @@ def build(study: Study, e: Experiment, o: dict, samples: Samples, out: Path, num
                 values = pooled(samples, runs.name, runs.key_of(pair), s, metric)
                 mean, sd = cells.statistics(values) if values is not None else (float("nan"), float("nan"))
                 n = numbers.get((pair, metric, s))
-                c = n["cell"] if n else None
+                c = n.cell if n else None
                 theirs.append(cells.show(c.mean, c.sd) if c else "-")
                 mark = "" if c is None or c.meets(mean) else cells.DIFFERS if c.grade == "Q" else cells.MISS
                 ours.append(cells.show(mean, sd) + mark)

@@ -7,7 +7,7 @@
     statements.toml    published sentences, each with a rule
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
-names; the order of experiments is that of the files.
+names; the order of experiments is that of the files. `files.py` says which keys there are.
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.
@@ -15,13 +15,33 @@ TAILBACK_STUDIES; a path to a folder is a study too.
 
 from __future__ import annotations
 
+import difflib
 import os
-import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.scenarios import as_toml
-from tailback.study.model import MODES, Axis, Case, Experiment, Runs, Study, StudyError
+import msgspec
+
+from tailback.study import computed
+from tailback.study.checks.base import Asked
+from tailback.study.errors import StudyError
+from tailback.study.files import (
+    About,
+    Discipline,
+    ExperimentsFile,
+    ExperimentTable,
+    Pair,
+    StatementsFile,
+    read_table,
+    read_toml,
+)
+from tailback.study.measures import MEASURES
+from tailback.study.model import Experiment, Runs, Study
+from tailback.study.published import read_published
+from tailback.study.runs import read_runs
+from tailback.study.statement import read_statement
 
 
 def places() -> list[Path]:
@@ -39,203 +59,144 @@ def known() -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def load(name: str | Path, replace_disciplines: dict[str, dict] | None = None) -> Study:
+def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None = None) -> Study:
     """Read a study by id or folder.
 
     `replace_disciplines` exchanges the queue of a discipline under its name: `{"qsdrr": {"kind": "droptail"}}` runs
     drop-tail wherever the study says qsdrr. That is how to try one's own discipline in a study, and how a test sees
     that a wrong one is found out.
     """
-    folder = Path(name)
-    if not (folder / "study.toml").is_file():
-        folder = next((p / str(name) for p in places() if (p / str(name) / "study.toml").is_file()), folder)
-    if not (folder / "study.toml").is_file():
-        names = known()
-        import difflib
-
-        near = difflib.get_close_matches(str(name), names, 1, 0.4)
-        hint = f'did you mean "{near[0]}"? ' if near else ""
-        raise StudyError(f'there is no study "{name}"; {hint}known: {", ".join(names) or "none"}')
-    about = _read(folder / "study.toml")
-    plan = _parts(folder, "experiments", optional=False)
-    disciplines, pairs, runs_of, listed = {}, {}, {}, []
-    for file, part in plan:
-        for kind, into in (("discipline", disciplines), ("pair", pairs), ("runs", runs_of)):
-            for k, v in part.get(kind, {}).items():
-                if k in into:
-                    raise StudyError(f"{file}: [{kind}.{k}] is declared twice, here and in another file")
-                into[k] = (file, v) if kind == "runs" else dict(v)
-        listed += [(file, e) for e in part.get("experiment", [])]
-    published = [x for file, part in _parts(folder, "published") for x in _numbers(file, part)]
-    statements = [x for _, part in _parts(folder, "statements") for x in part.get("statement", [])]
+    folder = _folder(name)
+    about = read_table(About, read_toml(folder / "study.toml"), folder / "study.toml")
+    plan = _read_plan(folder)
     replaced = dict(replace_disciplines or {})
+    _replace(about.id, plan.disciplines, replaced)
+    runs = {k: read_runs(folder, file, k, v, plan.disciplines, plan.pairs) for k, (file, v) in plan.runs.items()}
+    experiments = [(file, _experiment(file, e, runs)) for file, e in plan.experiments]
+    if replaced:
+        experiments = [(file, e) for file, e in experiments if not e.variants]
+    seen: set[str] = set()
+    for file, e in experiments:
+        for own in (e.id, *e.aliases):
+            if own.lower() in seen:
+                raise StudyError(f"{file}: experiment {own} is declared twice")
+            seen.add(own.lower())
+    published = [x for file, part in _parts(folder, "published") for x in read_published(part, file)]
+    _ask(((p.id, p.asks()) for p in published), runs, folder / "published.toml")
+    statements = [
+        read_statement(x, file)
+        for file, part in _parts(folder, "statements")
+        for x in read_table(StatementsFile, part, file).statement
+    ]
+    _ask(((s.id, s.asks()) for s in statements), runs, folder / "statements.toml")
+    return Study(
+        id=about.id,
+        path=folder,
+        about=about,
+        disciplines=plan.disciplines,
+        runs=runs,
+        experiments=[e for _, e in experiments],
+        published=published,
+        statements=statements,
+        replaced=replaced,
+        pairs=plan.pairs,
+    )
+
+
+def _folder(name: str | Path) -> Path:
+    folder = Path(name)
+    if (folder / "study.toml").is_file():
+        return folder
+    for place in places():
+        if (place / str(name) / "study.toml").is_file():
+            return place / str(name)
+    names = known()
+    near = difflib.get_close_matches(str(name), names, 1, 0.4)
+    hint = f'did you mean "{near[0]}"? ' if near else ""
+    raise StudyError(f'there is no study "{name}"; {hint}known: {", ".join(names) or "none"}')
+
+
+@dataclass
+class _Plan:
+    """What the files of experiments hold together; sets of runs and experiments with the file they stand in."""
+
+    disciplines: dict[str, Discipline] = field(default_factory=dict)
+    pairs: dict[str, Pair] = field(default_factory=dict)
+    runs: dict[str, tuple[Path, dict[str, Any]]] = field(default_factory=dict)
+    experiments: list[tuple[Path, dict[str, Any]]] = field(default_factory=list)
+
+
+def _read_plan(folder: Path) -> _Plan:
+    plan = _Plan()
+
+    def once(file: Path, kind: str, name: str, known: Iterable[str]) -> None:
+        if name in known:
+            raise StudyError(f"{file}: [{kind}.{name}] is declared twice, here and in another file")
+
+    for file, part in _parts(folder, "experiments", optional=False):
+        t = read_table(ExperimentsFile, part, file)
+        for k, v in t.discipline.items():
+            once(file, "discipline", k, plan.disciplines)
+            plan.disciplines[k] = read_table(Discipline, v, file, f"discipline.{k}")
+        for k, v in t.pair.items():
+            once(file, "pair", k, plan.pairs)
+            own = {key: v[key] for key in ("title", "queue") if key in v}
+            roles = {key: x for key, x in v.items() if key not in own}
+            plan.pairs[k] = read_table(Pair, {**own, "roles": roles}, file, f"pair.{k}")
+        for k, v in t.runs.items():
+            once(file, "runs", k, plan.runs)
+            plan.runs[k] = (file, v)
+        plan.experiments += [(file, e) for e in t.experiment]
+    return plan
+
+
+def _replace(study: str, disciplines: dict[str, Discipline], replaced: dict[str, dict[str, Any]]) -> None:
     for k, queue in replaced.items():
         if k not in disciplines:
-            raise StudyError(f'study {about["id"]} has no discipline "{k}"; it has {", ".join(disciplines)}')
+            raise StudyError(f'study {study} has no discipline "{k}"; it has {", ".join(disciplines)}')
         if "kind" not in queue:
             raise StudyError(f'discipline "{k}" needs a queue with a kind, such as {{ kind = "droptail" }}')
-        disciplines[k]["queue"] = queue
-    runs = {k: _runs(folder, file, k, v, disciplines, pairs) for k, (file, v) in runs_of.items()}
-    experiments = [_experiment(file, e, runs) for file, e in listed]
-    if replaced:
-        experiments = [e for e in experiments if not e.variants]
-        listed = [x for x in listed if not x[1].get("variants", False)]
-    for e, (file, _) in zip(experiments, listed, strict=True):
-        if sum(x.id == e.id for x in experiments) > 1:
-            raise StudyError(f"{file}: experiment {e.id} is declared twice")
-    return Study(about["id"], folder, about, disciplines, runs, experiments, published, statements, replaced, pairs)
+        disciplines[k] = msgspec.structs.replace(disciplines[k], queue=queue)
 
 
-def _numbers(file: Path, part: dict) -> list[dict]:
-    """Published numbers of a file: one by one, or as tables of cells."""
-    from tailback.study import cells
-
-    try:
-        return [*part.get("number", []), *cells.numbers(part.get("cells", {}), str(file))]
-    except cells.CellError as e:
-        raise StudyError(str(e)) from e
-
-
-def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, dict]]:
+def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, dict[str, Any]]]:
     """`name.toml`, or every file of the folder `name`, in the order of their names."""
     if (folder / name).is_dir() and (folder / f"{name}.toml").is_file():
         raise StudyError(f"{folder}: there are both {name}.toml and a folder {name}; only one of them can be read")
     files = sorted((folder / name).glob("*.toml")) if (folder / name).is_dir() else [folder / f"{name}.toml"]
-    return [(f, _read(f, optional)) for f in files]
+    return [(f, read_toml(f, optional)) for f in files]
 
 
-def _read(path: Path, optional: bool = False) -> dict:
-    if optional and not path.is_file():
-        return {}
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as e:
-        raise StudyError(f"{path}: {e.strerror}") from e
-    except tomllib.TOMLDecodeError as e:
-        raise StudyError(f"{path}: {e}") from e
-
-
-_RUNS = {"scenario", "compute", "axis", "case", "set", "quick_set", "seeds", "fair_share", "link", "options", "cost_s"}
-_AXIS = {"both", "buffer", "title", "unit", "paths", "disciplines", "pairs", "roles", "with", *MODES}
-_EXPERIMENT = {"id", "item", "title", "text", "runs", "where", "output", "why_not", "variants"}
-
-
-def _runs(folder: Path, file: Path, name: str, table: dict, disciplines: dict, pairs: dict) -> Runs:
-    where = f"{file}, [runs.{name}]"
-    _known(where, table, _RUNS)
-    scenario, compute = None, table.get("compute", "")
-    if not compute:
-        scenario = folder / table.get("scenario", "")
-        if not scenario.is_file():
-            raise StudyError(f"{where}: scenario {scenario} is not there")
-    cases = []
-    for c in table.get("case", []):
-        _known(f"{where}, a case", c, {"labels", "set", "modes", "fair_share"})
-        share = _rate(c["fair_share"]) if "fair_share" in c else None
-        labels = {k: str(v) for k, v in c["labels"].items()}
-        cases.append(Case(labels, tuple(c.get("set", [])), tuple(c.get("modes", MODES)), share))
-    axes = []
-    for axis, a in table.get("axis", {}).items():
-        _known(f"{where}, axis {axis}", a, _AXIS)
-        changes = {}
-        if "pairs" in a:
-            changes = _pairs(f"{where}, axis {axis}", a, disciplines, pairs)
-            values = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
-        elif "disciplines" in a:
-            for d in a["disciplines"]:
-                if d not in disciplines:
-                    raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
-            # A set that has no axis of that name gives every discipline its buffer here.
-            own = {"buffer": a["buffer"]} if "buffer" in a else {}
-            texts = {d: as_toml({**disciplines[d]["queue"], **own}) for d in a["disciplines"]}
-            values = dict.fromkeys(MODES, texts)
-        elif any(axis in c.labels for c in cases):
-            if any(axis not in c.labels for c in cases):
-                raise StudyError(f"{where}: every case needs a label for axis {axis}")
-            values = {m: {c.labels[axis]: "" for c in cases if m in c.modes} for m in MODES}
-        else:
-            given = {m: a.get(m, a.get("both")) for m in MODES}
-            if any(v is None for v in given.values()):
-                raise StudyError(f"{where}: axis {axis} needs values for quick and for full, or for both")
-            unit = f" {a['unit']}" if a.get("unit") else ""
-            values = {m: _labelled(given[m], unit) for m in MODES}
-        paths = tuple(a.get("paths", ()))
-        of_disciplines = "disciplines" in a or "pairs" in a
-        axes.append(Axis(axis, a.get("title", axis), a.get("unit", ""), paths, values, of_disciplines, changes))
-    cost = table.get("cost_s", 0.0)
-    cost = cost if isinstance(cost, dict) else dict.fromkeys(MODES, cost)
-    return Runs(
-        name=name,
-        scenario=scenario,
-        compute=compute,
-        axes=tuple(axes),
-        cases=tuple(cases),
-        set=tuple(table.get("set", [])),
-        quick_set=tuple(table.get("quick_set", [])),
-        seeds=dict(table.get("seeds", {"quick": 3, "full": 5})),
-        fair_share_bps=_rate(table.get("fair_share", "1bps")),
-        link=table.get("link", "bottleneck"),
-        options=dict(table.get("options", {})),
-        cost_s={m: float(cost.get(m, 0.0)) for m in MODES},
-        file=str(file),
-    )
-
-
-def _pairs(where: str, axis: dict, disciplines: dict, pairs: dict) -> dict[str, tuple[str, ...]]:
-    """What each pair changes: its discipline's queue and its tables of other roles, key by key, at the roles' paths.
-
-    `roles` says where a role stands in the scenario; a role that has no paths there is not needed. `with` adds to a
-    pair's tables for this set of runs only.
-    """
-    found = {}
-    for name in axis["pairs"]:
-        if name not in pairs:
-            raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(pairs)}")
-        if pairs[name].get("queue") not in disciplines:
-            raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(disciplines)}")
-        more = axis.get("with", {}).get(name, {})
-        changes = []
-        for role, paths in axis["roles"].items():
-            table = disciplines[pairs[name]["queue"]]["queue"] if role == "queue" else pairs[name].get(role, {})
-            changes += [f"{p}.{k}={as_toml(v)}" for p in paths for k, v in {**table, **more.get(role, {})}.items()]
-        found[name] = tuple(changes)
-    return found
-
-
-def _labelled(values: Any, unit: str) -> dict[str, str]:
-    """Texts of an axis by label: a list of values, or a table of label and value (text with its unit, list, table)."""
-    if isinstance(values, dict):
-        return {k: as_toml(v) for k, v in values.items()}
-    return {str(v): f"{v}{unit}" for v in values}
-
-
-def _known(where: str, table: dict, known: set[str]) -> None:
-    for k in table:
-        if k not in known:
-            raise StudyError(f'{where}: there is no key "{k}"; there are {", ".join(sorted(known))}')
-
-
-def _experiment(file: Path, e: dict, runs: dict[str, Runs]) -> Experiment:
-    _known(f"{file}, experiment {e.get('id', '')}", e, _EXPERIMENT)
-    names = e.get("runs", [])
-    names = names if isinstance(names, list) else [names]
+def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Experiment:
+    e = read_table(ExperimentTable, table, file, f"experiment {table.get('id', '?')}")
+    names = [e.runs] if isinstance(e.runs, str) else e.runs
     for n in names:
         if n not in runs:
-            raise StudyError(f'{file}: experiment {e["id"]} reads runs "{n}", which is not declared')
+            raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
+    for i, o in enumerate(e.output):
+        if "kind" not in o:
+            raise StudyError(f'{file}: experiment {e.id}.output[{i}]: the key "kind" is missing; add kind = ...')
     return Experiment(
-        e["id"],
-        e.get("item", ""),
-        e["title"],
-        e.get("text", ""),
-        tuple(names),
-        e.get("where", {}),
-        tuple(e.get("output", [])),
-        e.get("why_not", ""),
-        bool(e.get("variants", False)),
+        id=e.id,
+        item=e.item,
+        title=e.title,
+        text=e.text,
+        runs=tuple(names),
+        where=e.where,
+        output=tuple(e.output),
+        why_not=e.why_not,
+        variants=e.variants,
+        aliases=tuple(e.aliases),
     )
 
 
-def _rate(text: str) -> float:
-    from tailback import _core
-
-    return float(_core.parse_rate(text))
+def _ask(asked: Iterable[tuple[str, list[Asked]]], runs: dict[str, Runs], file: Path) -> None:
+    """Whether every number that is asked for can be measured."""
+    computed.FUNCTIONS.load()  # registers measures of its own
+    for name, numbers in asked:
+        for x in numbers:
+            for what, given, there in (("runs", x.runs, runs), ("measure", x.measure, MEASURES)):
+                if given not in there:
+                    near = difflib.get_close_matches(given, list(there), 1)
+                    hint = f'; did you mean "{near[0]}"?' if near else ""
+                    raise StudyError(f'{file}, {name}: {what} = "{given}": there is none of that name{hint}')

@@ -5,13 +5,16 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tailback.study.errors import StudyError
+
+if TYPE_CHECKING:
+    from tailback.study.checks.base import Published
+    from tailback.study.files import About, Discipline, Pair
+    from tailback.study.statement import Statement
 
 MODES = ("quick", "full")
-
-
-class StudyError(ValueError):
-    """A study that does not exist, or whose data contradict each other; the message names the file."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ class Runs:
     def axis(self, name: str) -> Axis:
         return next(a for a in self.axes if a.name == name)
 
-    def points(self, mode: str, chosen: list[dict] | None = None) -> list[Point]:
+    def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
         found = []
         of_cases = {name for c in self.cases for name in c.labels}
@@ -134,49 +137,52 @@ class Experiment:
     text: str
     runs: tuple[str, ...]
     where: dict[str, Any]
-    output: tuple[dict, ...]
+    output: tuple[dict[str, Any], ...]
     #: Why it cannot be run here, if so.
     why_not: str = ""
     #: It varies the study's own parameters: left out where a discipline is exchanged, and of the table of parameters.
     variants: bool = False
+    #: Other names it goes by.
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass
 class Study:
     id: str
     path: Path
-    about: dict
-    disciplines: dict[str, dict]
+    about: About
+    disciplines: dict[str, Discipline]
     runs: dict[str, Runs]
     experiments: list[Experiment]
-    published: list[dict]
-    statements: list[dict]
+    published: list[Published]
+    statements: list[Statement]
     #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
-    replaced: dict[str, dict] = field(default_factory=dict)
+    replaced: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
-    pairs: dict[str, dict] = field(default_factory=dict)
+    pairs: dict[str, Pair] = field(default_factory=dict)
 
     @property
     def title(self) -> str:
-        return self.about["title"]
+        return self.about.title
 
     def discipline_title(self, name: str) -> str:
         if name in self.pairs:
-            queue = self.pairs[name]["queue"]
-            return self.pairs[name]["title"] + (f" ({queue} replaced)" if queue in self.replaced else "")
-        title = self.disciplines.get(name, {}).get("title", name)
+            queue = self.pairs[name].queue
+            return self.pairs[name].title + (f" ({queue} replaced)" if queue in self.replaced else "")
+        title = self.disciplines[name].title if name in self.disciplines else name
         return f"{title} (replaced)" if name in self.replaced else title
 
     def experiment(self, name: str) -> Experiment:
+        """By its id, an id it had before, or the source's own name for it, in any case."""
         for e in self.experiments:
-            if e.id.lower() == name.lower() or e.item.lower() == name.lower():
+            if name.lower() in (x.lower() for x in (e.id, *e.aliases, e.item)):
                 return e
         known = ", ".join(e.id for e in self.experiments)
         raise StudyError(f'study {self.id} has no experiment "{name}"; it has {known}')
 
-    def needs(self, experiments: list[Experiment]) -> dict[str, list[dict]]:
+    def needs(self, experiments: list[Experiment]) -> dict[str, list[dict[str, Any]]]:
         """Which sets of runs some experiments read, and the conditions of the points they need."""
-        needed: dict[str, list[dict]] = {}
+        needed: dict[str, list[dict[str, Any]]] = {}
         for e in experiments:
             for name in e.runs:
                 needed.setdefault(name, []).append(e.where)

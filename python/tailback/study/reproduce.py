@@ -12,22 +12,20 @@ What a study's folder of results holds:
 
 from __future__ import annotations
 
-import csv
-import json
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.scenarios import as_toml
 from tailback.store.running import estimate, jobs_of, run_all, threads_of
 from tailback.study import load as studies
+from tailback.study.errors import StudyError
+from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
-from tailback.study.model import MODES, Experiment, Study, StudyError, with_overrides
+from tailback.study.model import MODES, Experiment, Study, with_overrides
 from tailback.study.samples import Samples
-from tailback.study.verdict import Estimate, Judge, Verdict, count
+from tailback.study.verdict import Verdict
 
 
 @dataclass
@@ -99,7 +97,9 @@ def reproduce(
         cpu_s=cpu,
         failed=samples.failed,
     )
-    _write(r, list(overrides), command)
+    from tailback.study.write import write
+
+    write(r, list(overrides), command)
     return r
 
 
@@ -120,13 +120,9 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
                         ask(runs, klass, m)
     ids = {e.id for e in experiments}
     for s in [*study.published, *study.statements]:
-        if s.get("experiment") not in ids:
-            continue
-        for c in [s, *s.get("check", [])]:
-            x = {**s, **c}
-            for key in ("class", "class_over"):
-                if key == "class" or key in x:
-                    ask(x.get("runs"), x.get(key, "all"), x.get("measure"))
+        if s.experiment in ids:
+            for x in s.asks():
+                ask(x.runs, x.class_, x.measure)
     return {k: list(v) for k, v in found.items()}
 
 
@@ -141,7 +137,9 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     number = 0
     for o in e.output:
         if o["kind"] == "table":
-            made["tables"].append(_table(study, e, o, mode, samples, out, len(made["tables"])))
+            from tailback.study import mean_table
+
+            made["tables"].append(mean_table.build(study, e, o, mode, samples, out, len(made["tables"])))
             continue
         if o["kind"] == "cells":
             from tailback.study import cell_tables
@@ -176,136 +174,6 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     return made
 
 
-def _table(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, out: Path, number: int) -> dict:
-    """Means with 95 % intervals, one row a point and class; written as CSV and kept for the report."""
-    classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
-    rows, plain = [], []
-    from tailback.study.figures import selected
-
-    chosen = selected(study, e, mode, o)
-    axes = list({a.name: a for r, _ in chosen for a in r.axes}.values())
-    varied = [a for a in axes if len({p.labels.get(a.name) for _, p in chosen}) > 1 or a.disciplines]
-    several = len({r.name for r, _ in chosen}) > 1
-    for runs, p in chosen:
-        for klass in classes:
-            values = []
-            for m in measures:
-                x = samples.get(runs.name, p.key, klass, m.name)
-                values.append(Estimate.of(x) if x is not None else None)
-            if all(v is None for v in values):
-                continue
-            at = [p.labels.get(a.name, "-") for a in varied]
-            head = [study.discipline_title(x) if a.disciplines else x for a, x in zip(varied, at, strict=True)]
-            head += [runs.name] if several else []
-            head += [klass] if len(classes) > 1 else []
-            cells = [("-" if v is None else _with_interval(v, m)) for v, m in zip(values, measures, strict=True)]
-            n = max((v.n for v in values if v), default=0)
-            rows.append([*head, *cells, str(n)])
-            plain.append([*head, *(x for v in values for x in ((v.mean, v.half) if v else (None, None))), n])
-    heads = [[a.title if not a.disciplines else "Discipline", a.unit] for a in varied]
-    heads += [["Runs", ""]] if several else []
-    heads += [["Class", ""]] if len(classes) > 1 else []
-    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        names = [n if not u else f"{n} ({u})" for n, u in heads]
-        for m in measures:
-            unit = "" if m.unit == "1" else f" ({m.unit})"
-            names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
-        w.writerow([*names, "seeds"])
-        w.writerows(plain)
-    heads += [[m.title, "" if m.unit == "1" or m.unit in m.title else m.unit] for m in measures] + [["Seeds", ""]]
-    text = len(heads) - len(measures) - 1
-    return {
-        "caption": o.get("caption", ""),
-        "heads": heads,
-        "rows": rows,
-        "text_columns": text,
-        "file": str(path.relative_to(out)),
-    }
-
-
-def _with_interval(e: Estimate, m) -> str:
-    if math.isnan(e.half):
-        return m.show(e.mean)
-    return f"{m.show(e.mean)} ± {m.show(e.half)}"
-
-
-def _write(r: Reproduction, overrides: list[str], command: str) -> None:
-    from tailback import _core, report
-    from tailback.report import markdown
-    from tailback.store import fingerprint
-    from tailback.study import parameters
-
-    s = r.study
-    bundle = {
-        "kind": "study",
-        "study": {k: s.about.get(k, "") for k in ("id", "title", "citation", "question", "method", "caution")},
-        "setup": s.about.get("setup", []),
-        "again": s.about.get("again", []),
-        "mode": r.mode,
-        "command": command or f"tailback reproduce {s.id} --{r.mode}",
-        "experiments": [e.id for e in r.experiments],
-        "verdicts": [v.as_dict() for v in r.verdicts],
-        "count": count(r.verdicts),
-        "sections": r.sections,
-        "disciplines": {
-            k: {"title": s.discipline_title(k), "queue": as_toml(v["queue"])} for k, v in s.disciplines.items()
-        },
-        "scenarios": {
-            p.name: p.read_text(encoding="utf-8")
-            for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
-        },
-        "parameters": parameters.rows(s) if s.pairs else [],
-        "replaced": {k: as_toml(v) for k, v in s.replaced.items()},
-        "overrides": overrides,
-        "failed": r.failed,
-        "runs": r.runs,
-        "seeds": r.seeds,
-        "version": _core.__version__,
-        "build": fingerprint.build(),
-    }
-    (r.out / "study.json").write_text(json.dumps(bundle, indent=1, ensure_ascii=False), encoding="utf-8")
-    verdicts = {"study": s.id, "mode": r.mode, "count": bundle["count"], "verdicts": bundle["verdicts"]}
-    (r.out / "verdicts.json").write_text(json.dumps(verdicts, indent=1, ensure_ascii=False), encoding="utf-8")
-    with (r.out / "verdicts.csv").open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        w.writerow(
-            [
-                "id",
-                "source",
-                "experiment",
-                "outcome",
-                "gate",
-                "statement",
-                "published",
-                "measured",
-                "required",
-                "seeds",
-                "explanation",
-            ]
-        )
-        for v in r.verdicts:
-            w.writerow(
-                [
-                    v.id,
-                    v.source,
-                    v.experiment,
-                    v.outcome,
-                    v.gate,
-                    v.sentence,
-                    v.published,
-                    v.measured,
-                    v.tolerance,
-                    v.seeds,
-                    v.explanation,
-                ]
-            )
-    (r.out / "verdicts.md").write_text(markdown.verdicts(bundle), encoding="utf-8")
-    report.write(r.out)
-
-
 def listing() -> list[dict]:
     """Every study with its experiments."""
     found = []
@@ -315,5 +183,5 @@ def listing() -> list[dict]:
         for e in s.experiments:
             n = {m: sum(len(s.runs[r].points(m, [e.where])) * s.runs[r].seeds[m] for r in e.runs) for m in MODES}
             experiments.append({"id": f"{s.id}/{e.id}", "item": e.item, "title": e.title, "runs": n})
-        found.append({"id": s.id, "title": s.title, "citation": s.about["citation"], "experiments": experiments})
+        found.append({"id": s.id, "title": s.title, "citation": s.about.citation, "experiments": experiments})
     return found

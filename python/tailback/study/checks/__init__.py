@@ -1,17 +1,47 @@
-"""Rules for published numbers that a plain tolerance does not decide, by the name that a number gives as `rule`.
+"""The kinds of checks: what a statement may ask of measured numbers, one file a kind.
 
-    @rule("cell")
-    def cell(number: dict, judge: Judge) -> Verdict: ...
+| keys of a check | kind |
+|---|---|
+| `predict` | `predicted.py`: a closed-form model, without runs |
+| `order` | `order.py`: several disciplines, each above the next |
+| `along` | `along.py`: the means along an axis, close together or falling |
+| `above`, `below`, `near` with a name | `rival.py`: two disciplines, seed by seed |
+| `above`, `below`, `between`, `published` with numbers | `limit.py`: a mean against limits |
 
-`number` is the table from `published.toml` with all its keys; `judge.samples.get(...)` has the measured values. Every
-module of this package is imported and registers itself.
+Published numbers have kinds as well: `number.py`, `band.py` and `cell.py`.
 """
 
 from __future__ import annotations
 
-from tailback.study.registry import Registry
+from pathlib import Path
+from typing import Any
 
-#: (number, judge) -> verdict
-RULES = Registry(__name__, "rules")
-rule = RULES.named
-load = RULES.load
+import msgspec
+
+from tailback.study.checks.along import Along
+from tailback.study.checks.base import Check
+from tailback.study.checks.limit import Limit
+from tailback.study.checks.order import Order
+from tailback.study.checks.predicted import Predicted
+from tailback.study.checks.rival import Rival
+from tailback.study.files import read_table
+
+#: Kinds that a key of their own names.
+_BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along}
+
+
+def kind_of(check: dict[str, Any]) -> type[Check]:
+    """The kind that the keys of a check say."""
+    for key, kind in _BY_KEY.items():
+        if key in check:
+            return kind
+    rival = any(isinstance(check.get(k), str) for k in ("above", "below", "near"))
+    return Rival if rival else Limit
+
+
+def read_check(check: dict[str, Any], shared: dict[str, Any], file: Path | str, at: str) -> Check:
+    """A check with what its statement gives to all of them; raises `StudyError`."""
+    kind = kind_of(check)
+    # What a statement gives to all its checks need not concern each of them.
+    known = {f.encode_name for f in msgspec.structs.fields(kind)}
+    return read_table(kind, {**{k: v for k, v in shared.items() if k in known}, **check}, file, at)

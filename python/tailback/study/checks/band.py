@@ -1,20 +1,34 @@
-"""`band`: a published number that may be missed further on one side than on the other: `low` to `high` times it."""
+"""`rule = "band"`: a published number that may be missed further on one side: from `low` to `high` times it."""
 
 from __future__ import annotations
 
-from tailback.study.checks import rule
+from typing import TYPE_CHECKING
+
+from tailback.study.checks.limit import Limit
+from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
+from tailback.study.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
 
 
-@rule("band")
-def band(n: dict, judge):
-    low, high = n["low"] * n["value"], n["high"] * n["value"]
-    keys = ("id", "experiment", "runs", "class", "measure", "where", "gate", "note", "explanation", "source")
-    s = {k: n[k] for k in keys if k in n} | {"check": [{"of": n["queue"], "between": [low, high]}]}
-    where = ", ".join(f"{k} {v}" for k, v in n.get("where", {}).items())
-    s["sentence"] = n.get("sentence") or f"{judge.study.discipline_title(n['queue'])}, {where}"
-    v = judge.statement(s)
-    m = MEASURES[n["measure"]]
-    v.published = m.show(n["value"]) + (f" {m.unit}" if m.unit != "1" else "")
-    v.tolerance = f"{100 * (n['low'] - 1):+g} to {100 * (n['high'] - 1):+g} %"
-    return v
+class Band(MeasuredNumber, kw_only=True):
+    low: float
+    high: float
+
+    def verdict(self, judge: Judge) -> Verdict:
+        m = MEASURES[self.measure]
+        where = ", ".join(f"{k} {v}" for k, v in self.where.items())
+        check = Limit(
+            runs=self.runs,
+            measure=self.measure,
+            class_=self.class_,
+            where=self.where,
+            of=self.queue,
+            between=(self.low * self.value, self.high * self.value),
+        )
+        v = self.held(judge, f"{judge.title(self.queue)}, {where}", check)
+        v.published = m.show(self.value) + (f" {m.unit}" if m.unit != "1" else "")
+        v.tolerance = f"{100 * (self.low - 1):+g} to {100 * (self.high - 1):+g} %"
+        return v

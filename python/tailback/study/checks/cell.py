@@ -1,13 +1,20 @@
-"""`cell`: a published cell, mean and deviation over intervals, by its class (`tailback.cells`)."""
+"""A published cell, mean and deviation over intervals, by its class (`tailback.study.cells`)."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import msgspec
 import numpy as np
 
-from tailback.study import cells
-from tailback.study.checks import rule
+from tailback.study.cells import Cell, show, statistics
+from tailback.study.checks.base import Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
+from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
@@ -24,34 +31,36 @@ def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metri
     return np.concatenate(found) if found else None
 
 
-@rule("cell")
-def cell(n: dict, judge):
-    from tailback.study.verdict import NO, OPEN, YES, Check, Verdict
+class CellNumber(Published, kw_only=True):
+    table: str
+    #: The number of the source, from 1, and its title.
+    class_: str = msgspec.field(name="class")
+    title: str
+    metric: str
+    cell: Cell
 
-    c, runs = n["cell"], judge.study.runs[n["runs"]]
-    pair, metric = judge.study.discipline_title(n["queue"]), METRICS[n["metric"]]
-    key = runs.key_of(n["queue"])
-    values = pooled(judge.samples, runs.name, key, n["class"], n["metric"])
-    published = cells.show(c.mean, c.sd)
-    if values is None or not len(values):
+    def verdict(self, judge: Judge) -> Verdict:
+        c, runs = self.cell, judge.study.runs[self.runs]
+        metric, key = METRICS[self.metric], runs.key_of(self.queue)
+        values = pooled(judge.samples, runs.name, key, self.class_, self.metric)
         outcome, told, mean = OPEN, "not run", None
-    else:
-        mean, sd = cells.statistics(values)
-        outcome, told = YES if c.meets(mean) else NO, cells.show(mean, sd)
-    what = f"{pair}, {metric.title.lower()} of source {n['class']} ({n['title']})"
-    return Verdict(
-        id=n["id"],
-        source=f"table of {n['table']}, class {c.grade}",
-        experiment=n["experiment"],
-        sentence=what,
-        outcome=outcome,
-        gate=n["gate"],
-        published=f"{published} {metric.unit}",
-        measured=f"{told} {metric.unit}",
-        seeds=len(list(judge.samples.stored.get((runs.name, key), (0, 0, []))[2])),
-        tolerance=f"{c.allowed:.3g} {metric.unit}",
-        explanation=n["explanation"] if outcome == NO else "",
-        checks=[Check(what, "", told, c.why, outcome, mean)],
-        table=n["table"],
-        grade=c.grade,
-    )
+        if values is not None and len(values):
+            mean, sd = statistics(values)
+            outcome, told = YES if c.meets(mean) else NO, show(mean, sd)
+        what = f"{judge.title(self.queue)}, {metric.title.lower()} of source {self.class_} ({self.title})"
+        return Verdict(
+            id=self.id,
+            source=f"table of {self.table}, class {c.grade}",
+            experiment=self.experiment,
+            sentence=what,
+            outcome=outcome,
+            gate=self.gate,
+            published=f"{show(c.mean, c.sd)} {metric.unit}",
+            measured=f"{told} {metric.unit}",
+            seeds=len(list(judge.samples.views(runs.name, key))),
+            tolerance=f"{c.allowed:.3g} {metric.unit}",
+            explanation=self.explanation if outcome == NO else "",
+            checks=[Finding(what, "", told, c.why, outcome, mean)],
+            table=self.table,
+            grade=c.grade,
+        )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from tailback import plots
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import Estimate
+from tailback.study.tolerance import Estimate
 
 
 @figure("curves")

@@ -60,8 +60,8 @@ def utility(d: Drawing):
         for pair in pairs:
             found = marks(d, runs, pair)
             if found:
-                queue = d.study.pairs.get(pair, {}).get("queue", pair)
-                style = d.study.disciplines.get(queue, {}).get("style")
+                queue = d.study.pairs[pair].queue if pair in d.study.pairs else pair
+                style = d.study.disciplines[queue].style if queue in d.study.disciplines else None
                 groups.append(Group(d.title(pair), style == "italic", found))
         if groups:
             panels.append(groups)

@@ -1,0 +1,75 @@
+"""The means along an axis, everything else equal: at most `within` apart, or falling.
+
+check = [{ of = "dsdrr", along = "limit", within = 3 }]
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailback.study.checks.base import Measured, each
+from tailback.study.errors import StudyError
+from tailback.study.measures import MEASURES
+from tailback.study.verdict import NO, OPEN, YES, Finding
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
+
+#: Labels along the axis, each with its values.
+Points = list[tuple[str, np.ndarray]]
+
+
+class Along(Measured, kw_only=True):
+    of: str | list[str]
+    along: str
+    within: float | None = None
+    falls: bool = False
+
+    def __post_init__(self) -> None:
+        if self.falls == (self.within is not None):
+            raise StudyError("along an axis the means lie within a number, or fall: write within = 3, or falls = true")
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        return [f for discipline in each(self.of) for f in self._of(judge, discipline)]
+
+    def _of(self, judge: Judge, discipline: str) -> list[Finding]:
+        groups: dict[tuple[tuple[str, str], ...], Points] = {}
+        for where in judge.places(self):
+            x = judge.values(self, discipline, where)
+            rest = {k: v for k, v in where.items() if k != self.along}
+            group = groups.setdefault(tuple(rest.items()), [])
+            if x is not None:
+                group.append((where[self.along], x))
+        m, name = MEASURES[self.measure], judge.title(discipline)
+        unit = "points" if m.unit == "%" else m.unit
+        required = f"falls with {self.along}" if self.falls else f"within {self.within:g} {unit} along {self.along}"
+        found = []
+        for rest_of, points in groups.items():
+            place = judge.where_text(dict(rest_of), self.runs)
+            what = f"{name}, {place}"
+            if len(points) < 2:
+                found.append(Finding(what, place, "not run", required, OPEN))
+                continue
+            seeds = min(len(x) for _, x in points)
+            outcome, text, apart = self._falls(name, points) if self.falls else self._apart(name, points)
+            found.append(Finding(what, place, text, required, outcome, apart, None, seeds))
+        return found
+
+    def _falls(self, name: str, points: Points) -> tuple[str, str, None]:
+        m = MEASURES[self.measure]
+        points = sorted(points, key=lambda p: float(p[0]))
+        means = [float(np.mean(x)) for _, x in points]
+        text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
+        return YES if all(a > b for a, b in itertools.pairwise(means)) else NO, text, None
+
+    def _apart(self, name: str, points: Points) -> tuple[str, str, float]:
+        m, means = MEASURES[self.measure], [float(np.mean(x)) for _, x in points]
+        apart, low, high = max(means) - min(means), int(np.argmin(means)), int(np.argmax(means))
+        text = (
+            f"{name} {m.show(means[low])} ({self.along} {points[low][0]}) to "
+            f"{m.show(means[high])} {m.unit} ({self.along} {points[high][0]})"
+        )
+        return YES if self.within is not None and apart <= self.within else NO, text, apart

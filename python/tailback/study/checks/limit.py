@@ -1,0 +1,96 @@
+"""A mean held against limits: `above`, `below`, `between`, or near a published value.
+
+    check = [{ of = "g-fq", measure = "source_delay", over = "g-fcfs", below = 0.1 }]
+
+`over` divides by the same quantity of another discipline, `class_over` by that of another class of flows. With
+`average` the mean of all chosen points is held against the limits, instead of each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tailback.study.checks.base import Asked, Measured, each
+from tailback.study.errors import StudyError
+from tailback.study.measures import MEASURES
+from tailback.study.tolerance import Estimate, Limits
+from tailback.study.verdict import NO, OPEN, YES, Finding
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge, Place
+
+
+class Limit(Measured, kw_only=True):
+    of: str | list[str]
+    above: float | None = None
+    below: float | None = None
+    between: tuple[float, float] | None = None
+    #: A published value and the share of it that a mean may be off.
+    published: float | None = None
+    tolerance: float = 0.0
+    over: str | None = None
+    class_over: str | None = None
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        if all(x is None for x in (self.above, self.below, self.between, self.published)):
+            raise StudyError("a check needs a limit: above, below, between, near, order, along or predict")
+
+    def asks(self) -> list[Asked]:
+        more = [Asked(self.runs, self.class_over, self.measure)] if self.class_over is not None else []
+        return [*super().asks(), *more]
+
+    @property
+    def unit(self) -> str:
+        """Of what is held against the limits: a ratio has none."""
+        unit = MEASURES[self.measure].unit
+        return "" if unit == "1" or self.over is not None or self.class_over is not None else unit
+
+    def limits(self) -> Limits:
+        m, unit = MEASURES[self.measure], f" {self.unit}" if self.unit else ""
+        if self.published is not None:
+            ends = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
+            return Limits(*ends, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
+        if self.between is not None:
+            return Limits(*self.between, f"{self.between[0]:g} to {self.between[1]:g}{unit}")
+        low = -math.inf if self.above is None else self.above
+        high = math.inf if self.below is None else self.below
+        text = f"above {low:g}{unit}" if self.above is not None else f"below {high:g}{unit}"
+        return Limits(low, high, text if self.above is not None or self.below is not None else "")
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        found = []
+        for discipline in each(self.of):
+            places = judge.places(self)
+            where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
+            found += [self._at(judge, discipline, w) for w in where]
+        return found
+
+    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+        name = judge.title(discipline)
+        place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
+        what, limits = f"{name}, {place}", self.limits()
+        a = judge.values(self, discipline, where)
+        b = judge.values(self, self.over, where) if self.over is not None else None
+        if a is None or (self.over is not None and b is None):
+            return Finding(what, place, "not run", limits.text, OPEN)
+        if self.over is not None and b is not None:
+            n = min(len(a), len(b))
+            a, what = a[:n] / b[:n], f"{what} over {judge.title(self.over)}"
+        if self.class_over is not None:
+            c = judge.values(self, discipline, where, self.class_over)
+            if c is None:
+                return Finding(what, place, "not run", limits.text, OPEN)
+            a = a / c
+        e = Estimate.of(a)
+        if math.isnan(e.mean):
+            return Finding(what, place, "no value", limits.text, OPEN, seeds=e.n)
+        ratio = self.over is not None or self.class_over is not None
+        m = MEASURES["sd"] if ratio else MEASURES[self.measure]
+        text = m.show(e.mean)
+        shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
+        outcome = YES if limits.hold(e.mean) else NO
+        remark = "close: the interval reaches over the limit" if limits.close(e) else ""
+        return Finding(what, place, f"{name} {shown}", limits.text, outcome, e.mean, e.half, e.n, remark)

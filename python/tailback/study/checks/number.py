@@ -1,0 +1,79 @@
+"""A published number: within its tolerance, a share of it, either way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tailback.study.checks.base import Asked, Published
+from tailback.study.checks.limit import Limit
+from tailback.study.files import Where
+from tailback.study.measures import MEASURES
+from tailback.study.statement import Statement
+from tailback.study.verdict import Verdict
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
+
+
+class MeasuredNumber(Published, kw_only=True):
+    """A number that a measure of the runs is held against."""
+
+    source: str
+    measure: str
+    value: float
+    class_: str = msgspec.field(name="class", default="all")
+    #: How the class is called in the sentence.
+    class_title: str = ""
+    where: Where = {}
+    note: str = ""
+    sentence: str = ""
+    #: What another simulator gives.
+    reference: str = ""
+    rule: str = ""
+
+    def asks(self) -> list[Asked]:
+        return [Asked(self.runs, self.class_, self.measure)]
+
+    def held(self, judge: Judge, sentence: str, check: Limit) -> Verdict:
+        """The verdict on one check, with this number's own words."""
+        statement = Statement(
+            id=self.id,
+            sentence=self.sentence or sentence,
+            source=self.source,
+            experiment=self.experiment,
+            gate=self.gate,
+            explanation=self.explanation,
+            note=self.note,
+            why_not="",
+            checks=(check,),
+        )
+        v = judge.statement(statement)
+        v.reference = self.reference
+        return v
+
+
+class Number(MeasuredNumber, kw_only=True):
+    """`tolerance` is the share of the value that a mean may be off."""
+
+    tolerance: float
+
+    def verdict(self, judge: Judge) -> Verdict:
+        m = MEASURES[self.measure]
+        sentence = f"{judge.title(self.queue)}, {judge.where_text(self.where, self.runs)}"
+        if self.class_ != "all":
+            sentence += f", {self.class_title or self.class_}"
+        check = Limit(
+            runs=self.runs,
+            measure=self.measure,
+            class_=self.class_,
+            where=self.where,
+            of=self.queue,
+            published=self.value,
+            tolerance=self.tolerance,
+        )
+        v = self.held(judge, sentence, check)
+        v.published = f"{m.show(self.value)} {m.unit}"
+        v.tolerance = f"{100 * self.tolerance:g} %"
+        return v

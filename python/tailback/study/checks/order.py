@@ -1,0 +1,36 @@
+"""Several disciplines in order: each above the next.
+
+check = [{ order = ["droptail", "red", "drr"] }]
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from tailback.study.checks.base import Measured
+from tailback.study.checks.rival import Rival
+from tailback.study.verdict import Finding
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
+
+
+class Order(Measured, kw_only=True):
+    order: list[str]
+    average: bool = False
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        found = []
+        for a, b in itertools.pairwise(self.order):
+            pair = Rival(
+                runs=self.runs,
+                measure=self.measure,
+                class_=self.class_,
+                where=self.where,
+                of=a,
+                above=b,
+                average=self.average,
+            )
+            found += pair.decide(judge)
+        return found

@@ -1,0 +1,60 @@
+"""What a closed-form model says (`tailback.theory`), without any run.
+
+check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "victims", value = 14, within = 0 }]
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from tailback.study.checks.base import Check
+from tailback.study.verdict import NO, YES, Finding
+from tailback.theory import predict
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge
+
+#: Fields of the models, in words, with units.
+_FIELDS = {
+    "queue_drop": ("the queue falls by", "packets"),
+    "queue_after": ("queue after the overflow", "packets"),
+    "cycle_s": ("cycle", "s"),
+    "victims": ("flows hit", ""),
+    "window_empty": ("window, empty queue", "packets"),
+    "window_full": ("window, full queue", "packets"),
+    "rtt_full_s": ("round trip, full queue", "s"),
+}
+
+
+class Predicted(Check, kw_only=True):
+    predict: Literal["tail_drop", "qsdrr"]
+    with_: dict[str, float] = msgspec.field(name="with")
+    field: str
+    value: float | None = None
+    within: float = 0.0
+    above: float | None = None
+    below: float | None = None
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        value = float(getattr(self._model(), self.field))
+        name, unit = _FIELDS.get(self.field, (self.field, ""))
+        text = f"{name} {value:.4g} {unit}".rstrip()
+        if self.value is not None:
+            low, high = self.value - self.within, self.value + self.within
+            required = f"{self.value:g}" + (f" within {self.within:g}" if self.within else "") + f" {unit}".rstrip()
+        else:
+            low = -math.inf if self.above is None else self.above
+            high = math.inf if self.below is None else self.below
+            required = f"above {low:g}" if self.above is not None else f"below {high:g}"
+        return [Finding("model", "", text, required, YES if low <= value <= high else NO, value)]
+
+    def _model(self) -> predict.TailDrop | predict.Qsdrr:
+        w = self.with_
+        flows, buffer = int(w["flows"]), w["buffer"]
+        if self.predict == "qsdrr":
+            return predict.qsdrr(flows, int(buffer))
+        packets_per_s = w["rate_bps"] / 8 / w["packet_bytes"]
+        return predict.tail_drop(flows, packets_per_s, w["rtt_s"], buffer, w.get("hit_share", 0.7))

@@ -1,0 +1,81 @@
+"""One discipline against another: `above`, `below` or `near` its name, the difference taken seed by seed.
+
+    check = [{ of = "droptail", above = "red" }, { of = "g-fq", near = "g-fcfs", within = 0.02 }]
+
+`factor` multiplies the rival. With `average` the mean of all chosen points is compared, instead of each of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tailback.study.checks.base import Measured, each
+from tailback.study.errors import StudyError
+from tailback.study.measures import MEASURES
+from tailback.study.tolerance import Estimate
+from tailback.study.verdict import NO, OPEN, YES, Finding
+
+if TYPE_CHECKING:
+    from tailback.study.judge import Judge, Place
+
+
+class Rival(Measured, kw_only=True):
+    of: str | list[str]
+    above: str | None = None
+    below: str | None = None
+    near: str | None = None
+    #: Of `near`: how far apart the means may lie.
+    within: float | None = None
+    factor: float | None = None
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.near is None) != (self.within is None):
+            raise StudyError("near and within go together: near = NAME, within = 0.02")
+
+    @property
+    def relation(self) -> tuple[str, str]:
+        """The word of the relation, and the other discipline."""
+        given = {"above": self.above, "below": self.below, "near": self.near}
+        return next((word, name) for word, name in given.items() if name is not None)
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        found = []
+        for discipline in each(self.of):
+            places = judge.places(self)
+            where: Sequence[Place | Sequence[Place]] = [places] if self.average else places
+            found += [self._at(judge, discipline, w) for w in where]
+        return found
+
+    def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
+        m, name, (word, other) = MEASURES[self.measure], judge.title(discipline), self.relation
+        place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
+        what = f"{name}, {place}"
+        a, b = judge.values(self, discipline, where), judge.values(self, other, where)
+        if a is None or b is None:
+            return Finding(what, place, "not run", f"{word} the other discipline", OPEN)
+        if math.isnan(Estimate.of(a).mean):
+            return Finding(what, place, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
+        n = min(len(a), len(b))
+        a, b = a[:n], b[:n] * (1.0 if self.factor is None else self.factor)
+        rival = judge.title(other) + (f" x {self.factor:g}" if self.factor is not None else "")
+        unit = f" {m.unit}" if m.unit != "1" else ""
+        text = f"{name} {Estimate.of(a).shown(m)}, {rival} {Estimate.of(b).shown(m)}{unit}"
+        required, d = f"{name} {word} {rival}", Estimate.of_difference(a, b)
+        if self.within is not None:
+            required += f", within {self.within:g}{unit}"
+            outcome = YES if abs(d.mean) <= self.within else NO
+            close = not math.isnan(d.half) and abs(abs(d.mean) - self.within) < d.half
+            return Finding(what, place, text, required, outcome, d.mean, d.half, n, "close" if close else "")
+        right = d.mean > 0 if word == "above" else d.mean < 0
+        apart = math.isnan(d.half) or abs(d.mean) > d.half
+        outcome = YES if right and apart else NO
+        return Finding(what, place, text, required, outcome, d.mean, d.half, n, _remark(right, apart))
+
+
+def _remark(right: bool, apart: bool) -> str:
+    if apart:
+        return "" if right else "the other way round"
+    return "cannot be told apart" if right else "the other way round, but not told apart"

@@ -1,0 +1,123 @@
+"""Published numbers and sentences held against measurements.
+
+A statement has checks, each a relation between measured quantities and limits that were written down before the run
+(in `published.toml` and `statements.toml`; `checks/` has a file for each kind). How a check is decided:
+
+* A measured quantity is the mean over seeds, with its 95 % interval (Student's t).
+* Against a limit or a band: the mean decides. If the interval reaches over the limit the outcome is called close.
+* Between two disciplines the difference is taken seed by seed (the same seeds serve both). An order counts only if
+  zero lies outside the interval of that difference: "cannot be told apart" is a no.
+* What was not run (a buffer the quick grid leaves out) is not testable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tailback.study.checks.base import Measured, Published
+from tailback.study.model import MODES, Study, matches
+from tailback.study.samples import Samples
+from tailback.study.statement import Statement
+from tailback.study.verdict import NO, OPEN, Finding, Verdict, measured_text, outcome_of
+
+#: Labels of a point by axis, without its discipline.
+Place = dict[str, str]
+
+
+class Judge:
+    """Evaluates the published numbers and statements of a study on samples."""
+
+    def __init__(self, study: Study, samples: Samples) -> None:
+        self.study, self.samples = study, samples
+        self._candidates: dict[str, list[Place]] = {}
+
+    def all(self, experiments: set[str]) -> list[Verdict]:
+        """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
+        rows = [self.number(p) for p in self.study.published if p.experiment in experiments]
+        rows += [self.statement(s) for s in self.study.statements if s.experiment in (*experiments, "predict")]
+        order = {"predict": -1, **{e.id: i for i, e in enumerate(self.study.experiments)}}
+        return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
+
+    def number(self, p: Published) -> Verdict:
+        """A published number, by the rule it names."""
+        return p.verdict(self)
+
+    def statement(self, s: Statement) -> Verdict:
+        findings: list[Finding] = [f for c in s.checks for f in c.decide(self)]
+        outcome = outcome_of(findings)
+        made = [f for f in findings if f.outcome != OPEN]
+        decisive = [f for f in made if f.outcome == NO] or made or findings
+        note = s.note
+        if made and len(made) < len(findings):
+            note = (note + " " if note else "") + f"{len(findings) - len(made)} of {len(findings)} checks were not run."
+        if not s.checks:
+            note = note or s.why_not or "nothing that is run here measures it"
+        return Verdict(
+            id=s.id,
+            source=s.source,
+            experiment=s.experiment,
+            sentence=s.sentence,
+            outcome=outcome,
+            gate=s.gate,
+            published="as stated",
+            measured=measured_text(decisive),
+            seeds=min((f.seeds for f in made if f.seeds), default=0),
+            tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
+            explanation=s.explanation if outcome == NO else "",
+            note=note,
+            checks=findings,
+        )
+
+    # ------------------------------------------------------------------------------------------ what checks ask for
+
+    def title(self, discipline: str) -> str:
+        return self.study.discipline_title(discipline)
+
+    def places(self, c: Measured) -> list[Place]:
+        """The points a condition chooses among what the study could run, without the discipline.
+
+        A value or a list names points, run or not; a range, or nothing, means: wherever it was run.
+        """
+        runs = self.study.runs[c.runs]
+        axes = [a.name for a in runs.axes if not a.disciplines]
+        named = [a for a in axes if a in c.where and not isinstance(c.where[a], dict)]
+        if runs.name not in self._candidates:
+            every = [{a: p.labels[a] for a in axes} for m in MODES for p in runs.points(m)]
+            self._candidates[runs.name] = list({tuple(x.values()): x for x in every}.values())
+        run = set()
+        for key in self.samples.points(runs.name):
+            labels = dict(zip((a.name for a in runs.axes), key, strict=True))
+            run.add(tuple(labels[a] for a in axes))
+        groups: dict[tuple[str, ...], list[Place]] = {}
+        for x in self._candidates[runs.name]:
+            if matches(x, c.where):
+                groups.setdefault(tuple(x[a] for a in named), []).append(x)
+        found: list[Place] = []
+        for group in groups.values():
+            made = [x for x in group if tuple(x.values()) in run]
+            found += made or group[:1]
+        return found
+
+    def values(
+        self, c: Measured, discipline: str, where: Place | Sequence[Place], klass: str | None = None
+    ) -> np.ndarray | None:
+        """One number a seed; of several places, the mean over those that were run. `klass` instead of the check's."""
+        if not isinstance(where, Mapping):
+            found = [x for w in where if (x := self.values(c, discipline, w, klass)) is not None]
+            seeds = min((len(x) for x in found), default=0)
+            return np.mean([x[:seeds] for x in found], axis=0) if found else None
+        runs = self.study.runs[c.runs]
+        key = tuple(discipline if a.disciplines else where[a.name] for a in runs.axes)
+        return self.samples.get(runs.name, key, klass or c.class_, c.measure)
+
+    def where_text(self, where: Mapping[str, Any], runs: str) -> str:
+        parts = []
+        for k, v in where.items():
+            axis = next((a for a in self.study.runs[runs].axes if a.name == k), None)
+            if axis is None or axis.disciplines:
+                continue
+            parts.append(f"{v} {axis.unit}".strip() if axis.name == "buffer" else f"{v} {axis.title.lower()}")
+        return ", ".join(parts)

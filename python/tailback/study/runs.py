@@ -1,0 +1,125 @@
+"""Reading `[runs.NAME]`: a scenario or a function, its axes and cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tailback.scenarios import as_toml
+from tailback.study.errors import StudyError
+from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
+from tailback.study.model import MODES, Axis, Case, Runs
+
+
+def read_runs(
+    folder: Path,
+    file: Path,
+    name: str,
+    table: dict[str, Any],
+    disciplines: dict[str, Discipline],
+    pairs: dict[str, Pair],
+) -> Runs:
+    """Raises `StudyError` for what is misspelt, missing or not declared."""
+    at = f"runs.{name}"
+    t = read_table(RunsTable, table, file, at)
+    scenario = None
+    if not t.compute:
+        scenario = folder / t.scenario
+        if not scenario.is_file():
+            raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there")
+    cases = [_case(read_table(CaseTable, c, file, f"{at}.case[{i}]")) for i, c in enumerate(t.case)]
+    axes = [
+        _axis(
+            f"{file}, [{at}], axis {k}", k, read_table(AxisTable, v, file, f"{at}.axis.{k}"), cases, disciplines, pairs
+        )
+        for k, v in t.axis.items()
+    ]
+    cost = t.cost_s if isinstance(t.cost_s, dict) else dict.fromkeys(MODES, t.cost_s)
+    return Runs(
+        name=name,
+        scenario=scenario,
+        compute=t.compute,
+        axes=tuple(axes),
+        cases=tuple(cases),
+        set=tuple(t.set),
+        quick_set=tuple(t.quick_set),
+        seeds=dict(t.seeds),
+        fair_share_bps=_rate(t.fair_share),
+        link=t.link,
+        options=t.options,
+        cost_s={m: float(cost.get(m, 0.0)) for m in MODES},
+        file=str(file),
+    )
+
+
+def _case(c: CaseTable) -> Case:
+    labels = {k: str(v) for k, v in c.labels.items()}
+    return Case(labels, tuple(c.set), tuple(c.modes), None if c.fair_share is None else _rate(c.fair_share))
+
+
+def _axis(
+    where: str, name: str, a: AxisTable, cases: list[Case], disciplines: dict[str, Discipline], pairs: dict[str, Pair]
+) -> Axis:
+    changes: dict[str, tuple[str, ...]] = {}
+    values: dict[str, dict[str, str]]
+    if a.pairs is not None:
+        changes = _pairs(where, a, a.pairs, disciplines, pairs)
+        values = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
+    elif a.disciplines is not None:
+        for d in a.disciplines:
+            if d not in disciplines:
+                raise StudyError(f"{where}: there is no [discipline.{d}]; there are {', '.join(disciplines)}")
+        # A set that has no axis of that name gives every discipline its buffer here.
+        own = {"buffer": a.buffer} if a.buffer is not None else {}
+        texts = {d: as_toml({**disciplines[d].queue, **own}) for d in a.disciplines}
+        values = dict.fromkeys(MODES, texts)
+    elif any(name in c.labels for c in cases):
+        if any(name not in c.labels for c in cases):
+            raise StudyError(f"{where}: every case needs a label for axis {name}")
+        values = {m: {c.labels[name]: "" for c in cases if m in c.modes} for m in MODES}
+    else:
+        values = {}
+        for m, own_values in (("quick", a.quick), ("full", a.full)):
+            given = own_values if own_values is not None else a.both
+            if given is None:
+                raise StudyError(f"{where}: it needs values for quick and for full, or for both")
+            values[m] = _labelled(given, f" {a.unit}" if a.unit else "")
+    of_disciplines = a.disciplines is not None or a.pairs is not None
+    return Axis(name, name if a.title is None else a.title, a.unit, tuple(a.paths), values, of_disciplines, changes)
+
+
+def _pairs(
+    where: str, axis: AxisTable, names: list[str], disciplines: dict[str, Discipline], pairs: dict[str, Pair]
+) -> dict[str, tuple[str, ...]]:
+    """What each pair changes: its discipline's queue and its tables of other roles, key by key, at the roles' paths.
+
+    `roles` says where a role stands in the scenario; a role that has no paths there is not needed. `with` adds to a
+    pair's tables for this set of runs only.
+    """
+    found = {}
+    for name in names:
+        if name not in pairs:
+            raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(pairs)}")
+        pair = pairs[name]
+        if pair.queue not in disciplines:
+            raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(disciplines)}")
+        more = axis.with_.get(name, {})
+        changes = []
+        for role, paths in axis.roles.items():
+            table = disciplines[pair.queue].queue if role == "queue" else pair.roles.get(role, {})
+            changes += [f"{p}.{k}={as_toml(v)}" for p in paths for k, v in {**table, **more.get(role, {})}.items()]
+        found[name] = tuple(changes)
+    return found
+
+
+def _labelled(values: list[Any] | dict[str, Any], unit: str) -> dict[str, str]:
+    """Texts of an axis by label: a list of values, or a table of label and value (text with its unit, list, table)."""
+    if isinstance(values, dict):
+        return {k: as_toml(v) for k, v in values.items()}
+    return {str(v): f"{v}{unit}" for v in values}
+
+
+def _rate(text: str) -> float:
+    from tailback import _core
+
+    return float(_core.parse_rate(text))

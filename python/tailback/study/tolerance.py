@@ -1,0 +1,74 @@
+"""Limits that a measured mean is held against, and the mean with its interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tailback.stats import ci95
+from tailback.study.measures import Measure
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds and the half width of its 95 % interval (NaN for one seed)."""
+
+    mean: float
+    half: float
+    n: int
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> Estimate:
+        x = np.asarray(x, dtype=float)
+        if len(x) == 0 or np.isnan(x).any():
+            return cls(math.nan, math.nan, len(x))
+        if np.isinf(x).any():
+            return cls(math.inf, math.nan, len(x))
+        return cls(float(x.mean()), half_width(x), len(x))
+
+    @classmethod
+    def of_difference(cls, a: np.ndarray, b: np.ndarray) -> Estimate:
+        """The difference of two quantities, seed by seed."""
+        if np.isinf(a).any() or np.isinf(b).any():
+            x, y = float(np.mean(a)), float(np.mean(b))
+            return cls(0.0 if x == y else math.copysign(math.inf, x - y), math.nan, len(a))
+        return cls.of(a - b)
+
+    def shown(self, m: Measure) -> str:
+        return m.show(self.mean) if math.isnan(self.half) else f"{m.show(self.mean)} ± {m.show(self.half)}"
+
+
+def half_width(x: Sequence[float] | np.ndarray) -> float:
+    """Half the 95 % interval of the mean; NaN for fewer than two values."""
+    return float(ci95(np.asarray(x, dtype=float))) if len(x) > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Limits:
+    """A mean counts as right from `low` to `high`, both included."""
+
+    low: float
+    high: float
+    #: In words, for a table.
+    text: str
+
+    def hold(self, mean: float) -> bool:
+        return self.low <= mean <= self.high
+
+    def close(self, e: Estimate) -> bool:
+        """Whether the interval of the mean reaches over a limit."""
+        reach = 0.0 if math.isnan(e.half) else e.half
+        return any(math.isfinite(x) and abs(e.mean - x) < reach for x in (self.low, self.high))
+
+    def telling(self, mean: float, text: str) -> str:
+        """The mean with as many digits as it takes to see on which side of the limits it is."""
+        if not math.isfinite(mean) or "e" in text:
+            return text
+        decimals = len(text.partition(".")[2])
+        while decimals < 9 and self.hold(float(text)) != self.hold(mean):
+            decimals += 1
+            text = f"{mean:.{decimals}f}"
+        return text

@@ -1,0 +1,90 @@
+"""Writing the folder of a reproduction: what the report is made from, the verdicts, and the report."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from tailback import _core, report
+from tailback.report import markdown
+from tailback.scenarios import as_toml
+from tailback.store import fingerprint
+from tailback.study import parameters
+from tailback.study.verdict import count
+
+if TYPE_CHECKING:
+    from tailback.study.reproduce import Reproduction
+
+
+def write(r: Reproduction, overrides: list[str], command: str) -> None:
+    """study.json, the verdicts as JSON, CSV and Markdown, and the report."""
+
+    s = r.study
+    bundle = {
+        "kind": "study",
+        "study": {k: getattr(s.about, k) for k in ("id", "title", "citation", "question", "method", "caution")},
+        "setup": [msgspec.to_builtins(x) for x in s.about.setup],
+        "again": [msgspec.to_builtins(x) for x in s.about.again],
+        "mode": r.mode,
+        "command": command or f"tailback reproduce {s.id} --{r.mode}",
+        "experiments": [e.id for e in r.experiments],
+        "verdicts": [v.as_dict() for v in r.verdicts],
+        "count": count(r.verdicts),
+        "sections": r.sections,
+        "disciplines": {
+            k: {"title": s.discipline_title(k), "queue": as_toml(v.queue)} for k, v in s.disciplines.items()
+        },
+        "scenarios": {
+            p.name: p.read_text(encoding="utf-8")
+            for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
+        },
+        "parameters": parameters.rows(s) if s.pairs else [],
+        "replaced": {k: as_toml(v) for k, v in s.replaced.items()},
+        "overrides": overrides,
+        "failed": r.failed,
+        "runs": r.runs,
+        "seeds": r.seeds,
+        "version": _core.__version__,
+        "build": fingerprint.build(),
+    }
+    (r.out / "study.json").write_text(json.dumps(bundle, indent=1, ensure_ascii=False), encoding="utf-8")
+    verdicts = {"study": s.id, "mode": r.mode, "count": bundle["count"], "verdicts": bundle["verdicts"]}
+    (r.out / "verdicts.json").write_text(json.dumps(verdicts, indent=1, ensure_ascii=False), encoding="utf-8")
+    with (r.out / "verdicts.csv").open("w", newline="", encoding="utf-8") as f:
+        w = csv.writer(f)
+        w.writerow(
+            [
+                "id",
+                "source",
+                "experiment",
+                "outcome",
+                "gate",
+                "statement",
+                "published",
+                "measured",
+                "required",
+                "seeds",
+                "explanation",
+            ]
+        )
+        for v in r.verdicts:
+            w.writerow(
+                [
+                    v.id,
+                    v.source,
+                    v.experiment,
+                    v.outcome,
+                    v.gate,
+                    v.sentence,
+                    v.published,
+                    v.measured,
+                    v.tolerance,
+                    v.seeds,
+                    v.explanation,
+                ]
+            )
+    (r.out / "verdicts.md").write_text(markdown.verdicts(bundle), encoding="utf-8")
+    report.write(r.out)
