@@ -22,7 +22,7 @@ fn main() {
         std::process::exit(1);
     });
     let cpu = thread_cpu_seconds() - before;
-    for t in [&outcome.groups, &outcome.links, &outcome.losses] {
+    for t in [&outcome["groups"], &outcome["links"], &outcome["losses"]] {
         for i in 0..t.rows() {
             println!("{} {}", t.name, serde_json::Value::Object(t.row_json(i)));
         }

@@ -18,7 +18,7 @@ tcp = {{ profile = "kantawala-2005" }}
 
 fn web(text: &str) -> impl Fn(&str) -> f64 + use<> {
     let o = run_text(text);
-    move |c| of(&o.groups, "web", c)
+    move |c| of(&o["groups"], "web", c)
 }
 
 /// Three segments: one, its ACK, two, the ACK of the second. Each round trip has 100 ms on the way, 12 us a segment and
@@ -104,10 +104,10 @@ tcp = {{ profile = "kantawala-2005" }}
         );
         let o = run_text(&text);
         let (bursts, mean) = (
-            of(&o.groups, "web", "bursts"),
-            of(&o.groups, "web", "burst_time_mean_s"),
+            of(&o["groups"], "web", "bursts"),
+            of(&o["groups"], "web", "burst_time_mean_s"),
         );
-        let utilisation = of(&o.links, "bottleneck", "utilisation");
+        let utilisation = of(&o["links"], "bottleneck", "utilisation");
         // The bursts and pauses under way at the end are not counted: one cycle a source at most.
         near(bursts * (mean + 2.0), n * 300.0, 0.05 * n * 300.0);
         let bound = n * 256.0 * 1500.0 * 8.0 / 20e6 - 2.0;
@@ -145,7 +145,7 @@ packet_size = "1000B"
 traffic = { kind = "cbr", rate = "1Mbps" }
 "#,
     );
-    let t = &o.intervals;
+    let t = &o["intervals"];
     assert_eq!(t.rows(), 6);
     // Rows of an interval stand together, groups in order of their names in the file or of the alphabet.
     let mut seen = 0;

@@ -159,7 +159,7 @@ transport = "udp"
 "#
         );
         let o = run_text(&text);
-        (0..40).map(|i| number(&o.flows, "start_s", i)).collect::<Vec<f64>>()
+        (0..40).map(|i| number(&o["flows"], "start_s", i)).collect::<Vec<f64>>()
     };
     let (plain, random) = (run("index"), run("random"));
     assert!(plain.is_sorted() && !random.is_sorted());

@@ -253,24 +253,24 @@ fn series(t: &Table, what: &str, probe: &str) -> Vec<(u64, u64)> {
 fn every_discipline_meets_the_same_packets() {
     let all: Vec<Outcome> = QUEUES.iter().map(|(_, q)| outcome(LAB, &[queue(q)])).collect();
     let first = &all[0];
-    let arrivals = series(&first.series, "link.entry", "delivered_bytes");
+    let arrivals = series(&first["series"], "link.entry", "delivered_bytes");
     assert!(arrivals.len() > 2000, "{}", arrivals.len());
     for ((name, _), o) in QUEUES.iter().zip(&all).skip(1) {
         for probe in ["queue_bytes", "delivered_bytes"] {
-            let same = series(&o.series, "link.entry", probe) == series(&first.series, "link.entry", probe);
+            let same = series(&o["series"], "link.entry", probe) == series(&first["series"], "link.entry", probe);
             assert!(same, "{name}: other arrivals than under droptail");
         }
         assert_eq!(
-            values(&o.flows, "start_s", &[]),
-            values(&first.flows, "start_s", &[]),
+            values(&o["flows"], "start_s", &[]),
+            values(&first["flows"], "start_s", &[]),
             "{name}: starts"
         );
         for group in ["calls", "bursts"] {
-            let sent = |o: &Outcome| values(&o.flows, "sent_packets", &[("group", group)]);
+            let sent = |o: &Outcome| values(&o["flows"], "sent_packets", &[("group", group)]);
             assert_eq!(sent(o), sent(first), "{name}: {group}");
         }
         // And they do something else with them.
-        let goodput = |o: &Outcome| values(&o.flows, "goodput_bps", &[("group", "bulk")]);
+        let goodput = |o: &Outcome| values(&o["flows"], "goodput_bps", &[("group", "bulk")]);
         assert_ne!(goodput(o), goodput(first), "{name} does what droptail does");
     }
 }
@@ -323,8 +323,11 @@ fn what_happens_elsewhere_changes_nothing_here() {
             let at = LAB.find("[link.entry]").expect("the first table");
             let text = format!("{}{}{}", &LAB[..at], elsewhere(prefix), &LAB[at..]);
             let both = outcome(&text, &[queue(q)]);
-            assert!(both.flows.rows() == alone.flows.rows() + 4, "the others are there");
-            for (a, b) in alone.tables().into_iter().zip(both.tables()) {
+            assert!(
+                both["flows"].rows() == alone["flows"].rows() + 4,
+                "the others are there"
+            );
+            for (a, b) in alone.tables.iter().zip(&both.tables) {
                 assert!(
                     own_rows(a, prefix) == own_rows(b, prefix),
                     "{name}: table {} with {prefix} elsewhere",

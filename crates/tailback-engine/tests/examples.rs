@@ -18,16 +18,16 @@ fn example(name: &str, arguments: &[&str]) -> Outcome {
 
 /// Columns of a group, and of the bottleneck.
 fn group<'a>(o: &'a Outcome, name: &'a str) -> impl Fn(&str) -> f64 + 'a {
-    move |c| of(&o.groups, name, c)
+    move |c| of(&o["groups"], name, c)
 }
 
 fn bottleneck(o: &Outcome) -> impl Fn(&str) -> f64 + '_ {
-    |c| of(&o.links, "bottleneck", c)
+    |c| of(&o["links"], "bottleneck", c)
 }
 
 /// The recorded values of a probe.
 fn values(o: &Outcome, probe: &str) -> Vec<f64> {
-    let t = &o.series;
+    let t = &o["series"];
     let Data::Text(probes) = &t.columns[1].data else {
         panic!("names are text")
     };
@@ -51,7 +51,7 @@ fn every_example_opens_with_what_to_look_for_and_runs() {
         assert!(text.starts_with("# ") && text.contains("# What to look for:"), "{name}");
         let o = example(&name, &["duration=2s", "warmup=500ms"]);
         assert!(
-            o.links.rows() > 0 && number(&o.links, "delivered_packets", 0) > 0.0,
+            o["links"].rows() > 0 && number(&o["links"], "delivered_packets", 0) > 0.0,
             "{name}"
         );
     }
@@ -220,7 +220,7 @@ fn bursts() {
 fn reserved_flow() {
     let delay = |kind: &str| {
         let o = example("reserved-flow", &[&format!("link.bottleneck.queue.kind={kind}")]);
-        let target = |c| of(&o.flows, "target.0", c);
+        let target = |c| of(&o["flows"], "target.0", c);
         near(target("throughput_bps") / 1e6, 4.75, 0.05);
         (target("delay_mean_s") * 1e3, target("delay_max_s") * 1e3)
     };

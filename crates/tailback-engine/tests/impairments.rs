@@ -32,7 +32,7 @@ fn transfer(impairments: Vec<Impairment>, segments: u64, tcp: &[(&str, &str)]) -
     let app = Box::new(Transfer(Amount::Bytes(960 * segments)));
     let built = path(impairments, Transport::Connection(tcp_ends(&parameters)), app);
     let result = outcome(&built, at(60_000));
-    let goodput = of(&result.flows, "f.0", "goodput_bps") * 60.0 / 8.0;
+    let goodput = of(&result["flows"], "f.0", "goodput_bps") * 60.0 / 8.0;
     assert_eq!(goodput.round(), 960.0 * segments as f64, "every byte arrives once");
     result
 }
@@ -74,7 +74,7 @@ fn losses_by_index_hit_those_packets() {
     assert_eq!(numbers(&got), [1, 2, 3, 5, 6, 7, 8, 10, 11]);
     assert!(got.iter().all(|(i, t)| *t == due(*i)), "{got:?}");
     assert_eq!(lost(&result, "ab", "impairment"), 3.0);
-    assert_eq!(of(&result.flows, "f.0", "dropped_packets"), 3.0);
+    assert_eq!(of(&result["flows"], "f.0", "dropped_packets"), 3.0);
 
     let every = vec![Impairment::EveryNth {
         n: 5,
@@ -93,7 +93,7 @@ fn tcp_repeats_the_segment_that_was_lost() {
             action: Harm::Drop,
         }];
         let result = transfer(which, 40, &[("variant", variant)]);
-        let f = |c| of(&result.flows, "f.0", c);
+        let f = |c| of(&result["flows"], "f.0", c);
         assert_eq!(
             (f("dropped_packets"), f("timeouts"), f("fast_retransmits")),
             (1.0, 0.0, 1.0),
@@ -112,7 +112,7 @@ fn tcp_repeats_the_segment_that_was_lost() {
         4,
         &[],
     );
-    assert_eq!(of(&result.flows, "f.0", "timeouts"), 1.0);
+    assert_eq!(of(&result["flows"], "f.0", "timeouts"), 1.0);
     let result = transfer(
         vec![Impairment::ByIndex {
             indices: vec![4],
@@ -121,8 +121,8 @@ fn tcp_repeats_the_segment_that_was_lost() {
         4,
         &[],
     );
-    assert_eq!(of(&result.flows, "f.0", "timeouts"), 1.0);
-    assert_eq!(of(&result.flows, "f.0", "retransmitted_packets"), 1.0);
+    assert_eq!(of(&result["flows"], "f.0", "timeouts"), 1.0);
+    assert_eq!(of(&result["flows"], "f.0", "retransmitted_packets"), 1.0);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn random_and_bursty_losses_have_their_rates_and_tcp_survives_them() {
     let n = 1400 - got.len();
     assert!((40..100).contains(&n), "{n}");
     let result = transfer(random, 500, &[]);
-    assert!(of(&result.flows, "f.0", "retransmitted_packets") >= of(&result.flows, "f.0", "dropped_packets"));
+    assert!(of(&result["flows"], "f.0", "retransmitted_packets") >= of(&result["flows"], "f.0", "dropped_packets"));
 
     let bursts = Impairment::Gilbert {
         to_bad: 0.02,
@@ -172,26 +172,26 @@ fn a_mark_halves_the_sender_once() {
     ] {
         let marks = indices.len() as f64;
         let result = transfer(mark(indices), 300, &[("ecn", "on"), ("initial_ssthresh", "20 packets")]);
-        let f = |c| of(&result.flows, "f.0", c);
+        let f = |c| of(&result["flows"], "f.0", c);
         assert_eq!(f("marked_packets"), marks);
         assert_eq!(f("ecn_reductions"), reductions, "once a window");
         assert_eq!(
             (f("retransmitted_packets"), f("timeouts"), f("dropped_packets")),
             (0.0, 0.0, 0.0)
         );
-        assert_eq!(of(&result.links, "ab", "marked_packets"), marks);
+        assert_eq!(of(&result["links"], "ab", "marked_packets"), marks);
     }
     // What is not capable passes unharmed.
     let result = transfer(mark(vec![30]), 100, &[("ecn", "off")]);
-    assert_eq!(of(&result.flows, "f.0", "marked_packets"), 0.0);
+    assert_eq!(of(&result["flows"], "f.0", "marked_packets"), 0.0);
     let every = vec![Impairment::EveryNth {
         n: 3,
         action: Harm::Mark,
     }];
     let (got, result) = datagrams(every.clone(), Ecn::Ect0, 30);
-    assert_eq!((got.len(), of(&result.flows, "f.0", "marked_packets")), (30, 10.0));
+    assert_eq!((got.len(), of(&result["flows"], "f.0", "marked_packets")), (30, 10.0));
     assert_eq!(
-        of(&datagrams(every, Ecn::NotEct, 30).1.flows, "f.0", "marked_packets"),
+        of(&datagrams(every, Ecn::NotEct, 30).1["flows"], "f.0", "marked_packets"),
         0.0
     );
 }
@@ -202,17 +202,17 @@ fn duplicates_are_counted_where_they_arrive() {
     let (got, result) = datagrams(always.clone(), Ecn::NotEct, 20);
     let twice: Vec<u64> = (0..20).flat_map(|i| [i, i]).collect();
     assert_eq!(numbers(&got), twice);
-    let f = |c| of(&result.flows, "f.0", c);
+    let f = |c| of(&result["flows"], "f.0", c);
     assert_eq!((f("sent_packets"), f("received_packets")), (20.0, 40.0));
-    assert_eq!(of(&result.links, "ab", "arrived_packets"), 40.0);
+    assert_eq!(of(&result["links"], "ab", "arrived_packets"), 40.0);
     // TCP takes each byte once. Each copy draws an ACK of its own: duplicate ACKs, but never three of one number.
     let result = transfer(always, 100, &[]);
-    let f = |c| of(&result.flows, "f.0", c);
+    let f = |c| of(&result["flows"], "f.0", c);
     assert_eq!(
         (f("sent_packets"), f("received_packets"), f("retransmitted_packets")),
         (100.0, 200.0, 0.0)
     );
-    assert_eq!(of(&result.links, "ab", "arrived_packets"), 2.0 * 101.0);
+    assert_eq!(of(&result["links"], "ab", "arrived_packets"), 2.0 * 101.0);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn a_send_delay_keeps_the_order_and_its_distribution() {
     assert!(numbers(&got).is_sorted() && got.len() == 1400);
     assert!(got.windows(2).all(|w| w[0].1 <= w[1].1));
     let result = transfer(delay(5000), 200, &[]);
-    assert_eq!(of(&result.flows, "f.0", "retransmitted_packets"), 0.0);
+    assert_eq!(of(&result["flows"], "f.0", "retransmitted_packets"), 0.0);
 }
 
 /// Impairments act in the order they are listed, and each counts what reaches it.

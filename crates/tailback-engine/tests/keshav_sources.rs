@@ -56,15 +56,15 @@ fn two_windows_of_five_share_a_line_of_ten_a_second() {
             let what = format!("{source} {queue} {flow}");
             assert_near(
                 &what,
-                mean(&later(&o.intervals, flow, "fresh_packets")) / 100.0,
+                mean(&later(&o["intervals"], flow, "fresh_packets")) / 100.0,
                 4.99,
                 0.02,
             );
-            assert_near(&what, mean(&later(&o.intervals, flow, "rtt_mean_s")), 1.0, 0.02);
-            assert_near(&what, of(&o.flows, flow, "dropped_packets"), 0.0, 0.0);
-            assert_near(&what, of(&o.flows, flow, "retransmitted_packets"), 0.0, 0.0);
+            assert_near(&what, mean(&later(&o["intervals"], flow, "rtt_mean_s")), 1.0, 0.02);
+            assert_near(&what, of(&o["flows"], flow, "dropped_packets"), 0.0, 0.0);
+            assert_near(&what, of(&o["flows"], flow, "retransmitted_packets"), 0.0, 0.0);
         }
-        let rtt = mean(&later(&o.intervals, "telnet.0", "rtt_mean_s"));
+        let rtt = mean(&later(&o["intervals"], "telnet.0", "rtt_mean_s"));
         assert_near(&format!("{source} {queue} telnet"), rtt, keystroke, 0.01);
     }
 }
@@ -74,17 +74,17 @@ fn two_windows_of_five_share_a_line_of_ten_a_second() {
 fn the_congestion_bit_holds_a_window() {
     let sources = ftp(2, "kind = \"decbit\", wmax = 5");
     let o = suite(600, 40, "decsel", &sources);
-    assert_near("decsel", of(&o.flows, "ftp.0", "rtt_mean_s"), 0.2, 0.02);
-    assert!(of(&o.flows, "ftp.0", "marked_packets") > 1000.0);
+    assert_near("decsel", of(&o["flows"], "ftp.0", "rtt_mean_s"), 0.2, 0.02);
+    assert!(of(&o["flows"], "ftp.0", "marked_packets") > 1000.0);
     let o = suite(600, 40, "fqbit", &sources);
-    assert_near("fqbit", mean(&later(&o.intervals, "ftp.0", "rtt_mean_s")), 1.0, 0.02);
+    assert_near("fqbit", mean(&later(&o["intervals"], "ftp.0", "rtt_mean_s")), 1.0, 0.02);
     // At 24 places one third of a half is 4 packets: the fifth is marked, and windows go from 4 to 5 and back.
     let o = suite(600, 24, "fqbit", &sources);
-    let rtt = mean(&later(&o.intervals, "ftp.0", "rtt_mean_s"));
+    let rtt = mean(&later(&o["intervals"], "ftp.0", "rtt_mean_s"));
     assert!(rtt > 0.8 && rtt < 0.98, "{rtt}");
     // Sources that do not heed it are not marked.
     let o = suite(100, 24, "fqbit", &ftp(2, "kind = \"generic\""));
-    assert_near("generic", of(&o.flows, "ftp.0", "marked_packets"), 0.0, 0.0);
+    assert_near("generic", of(&o["flows"], "ftp.0", "marked_packets"), 0.0, 0.0);
 }
 
 /// Each sees half of the line in its gaps. S = setpoint + mu P: the first source's probe found an empty line (0.11 s), the
@@ -102,21 +102,21 @@ fn packet_pairs_find_their_share_behind_a_fair_queue() {
     for flow in ["ftp.0", "ftp.1"] {
         assert_near(
             flow,
-            mean(&later(&o.intervals, flow, "fresh_packets")) / 100.0,
+            mean(&later(&o["intervals"], flow, "fresh_packets")) / 100.0,
             5.0,
             0.02,
         );
-        assert_near(flow, of(&o.flows, flow, "retransmitted_packets"), 0.0, 0.0);
-        rtts.push(mean(&later(&o.intervals, flow, "rtt_mean_s")));
+        assert_near(flow, of(&o["flows"], flow, "retransmitted_packets"), 0.0, 0.0);
+        rtts.push(mean(&later(&o["intervals"], flow, "rtt_mean_s")));
     }
     // Two packets of the pair in the line and on it, beside the five.
     assert!(rtts[0] > 1.0 && rtts[0] < rtts[1] && rtts[1] < 1.6, "{rtts:?}");
     let last = |probe: &str| {
-        let i = (0..o.series.rows()).rfind(|i| {
-            let row = o.series.row_json(*i);
+        let i = (0..o["series"].rows()).rfind(|i| {
+            let row = o["series"].row_json(*i);
             row["what"] == "flows.ftp.1" && row["probe"] == probe
         });
-        number(&o.series, "value", i.unwrap())
+        number(&o["series"], "value", i.unwrap())
     };
     assert_near("gap", last("service_gap"), 0.2, 1e-3);
     // A pair more or less.
@@ -140,9 +140,9 @@ fn the_workloads_of_the_suite_are_exact() {
     let o = suite(900, 100_000, "droptail", &flows);
     let sent = |flow: &str| -> Vec<f64> {
         let mut all = vec![];
-        for i in 0..o.intervals.rows() {
-            if o.intervals.row_json(i)["id"] == flow {
-                all.push(number(&o.intervals, "sent_packets", i));
+        for i in 0..o["intervals"].rows() {
+            if o["intervals"].row_json(i)["id"] == flow {
+                all.push(number(&o["intervals"], "sent_packets", i));
             }
         }
         all
@@ -170,8 +170,12 @@ fn intervals_add_up_to_the_run_and_repeats_are_no_fresh_packets() {
              \"unlimited\" }}\nimpair = [{{ kind = \"every-nth\", n = 20 }}]\n[flows.f]\naccess_rate = \"800kbps\"\n{source} = {{}}\n"
         );
         let o = run_text(&text);
-        let total = |c: &str| of(&o.flows, "f.0", c);
-        let sum = |c: &str| (0..o.intervals.rows()).map(|i| number(&o.intervals, c, i)).sum::<f64>();
+        let total = |c: &str| of(&o["flows"], "f.0", c);
+        let sum = |c: &str| {
+            (0..o["intervals"].rows())
+                .map(|i| number(&o["intervals"], c, i))
+                .sum::<f64>()
+        };
         for c in [
             "sent_packets",
             "received_packets",
@@ -184,11 +188,11 @@ fn intervals_add_up_to_the_run_and_repeats_are_no_fresh_packets() {
         ] {
             assert_near(&format!("{source} {c}"), sum(c), total(c), 0.0);
         }
-        let weighted: f64 = (0..o.intervals.rows())
+        let weighted: f64 = (0..o["intervals"].rows())
             .map(|i| {
                 (
-                    number(&o.intervals, "rtt_mean_s", i),
-                    number(&o.intervals, "rtt_samples", i),
+                    number(&o["intervals"], "rtt_mean_s", i),
+                    number(&o["intervals"], "rtt_samples", i),
                 )
             })
             .map(|(m, n)| if n > 0.0 { m * n } else { 0.0 })

@@ -24,7 +24,7 @@ delayed_ack = 1
 "#,
     );
     for i in 0..4 {
-        let f = |c| of(&o.flows, &format!("f.{i}"), c);
+        let f = |c| of(&o["flows"], &format!("f.{i}"), c);
         // Eight packets of 1500 B: a rate of 1 to 4 Mb/s holds them up for 96 to 24 ms; the rest of the trip takes 40 or
         // 80 ms and what the SYN or packet and its ACK spend on lines. Whichever is slower sets the pace.
         let rate = (i + 1) as f64 * 1e6;
@@ -44,7 +44,7 @@ delayed_ack = 1
             f("rtt_min_s")
         );
     }
-    assert!(o.links.rows() == 2, "private links are not reported");
+    assert!(o["links"].rows() == 2, "private links are not reported");
 }
 
 /// Three hops of 10 Mb/s with 3, 4 and 5 Mb/s of cross traffic each, and a long flow of 2 Mb/s over all.
@@ -72,23 +72,23 @@ packet_size = "1000B"
     // Packets of 1000 B: 250 a second for 2 Mb/s, one at the start, none lost.
     let sent = [2500.0, 3750.0, 5000.0, 6250.0];
     for (name, n) in ["long.0", "cross1.0", "cross2.0", "cross3.0"].iter().zip(sent) {
-        let f = |c| of(&o.flows, name, c);
+        let f = |c| of(&o["flows"], name, c);
         assert!((f("sent_packets") - n).abs() <= 1.0, "{name}");
         // At the end a few are on their way.
         assert!(f("sent_packets") - f("received_packets") <= 6.0, "{name}");
         assert_eq!(f("dropped_packets"), 0.0);
     }
     for (i, both) in [(1, 5e6), (2, 6e6), (3, 7e6)] {
-        let l = |c| of(&o.links, &format!("hop{i}"), c);
+        let l = |c| of(&o["links"], &format!("hop{i}"), c);
         assert!((l("throughput_bps") / both - 1.0).abs() < 0.003, "hop {i}");
         assert!((l("utilisation") - both / 1e7).abs() < 0.002, "hop {i}");
     }
     // Three times 5 ms and 0.8 ms, and at most one packet of the other flow at each hop.
-    let delay = of(&o.flows, "long.0", "delay_mean_s");
+    let delay = of(&o["flows"], "long.0", "delay_mean_s");
     assert!((0.0174..0.0198).contains(&delay), "{delay}");
     // With 9 Mb/s on the middle hop, it alone loses: 11 Mb/s do not fit into 10.
     let o = run_text(&text.replace("rate = \"4Mbps\"", "rate = \"9Mbps\""));
-    let lost = |hop| of(&o.links, hop, "dropped_packets");
+    let lost = |hop| of(&o["links"], hop, "dropped_packets");
     assert_eq!((lost("hop1"), lost("hop3")), (0.0, 0.0));
     assert!(
         (lost("hop2") - (1.0e6 * 10.0 / 8000.0 - 51.0)).abs() < 20.0,
@@ -129,8 +129,8 @@ fn links_without_delay_are_links() {
         assert!(*t >= due && (*t - due).0 <= 2, "{t:?}");
     }
     let o = outcome(&built, at(1000));
-    assert_eq!(of(&o.flows, "f.3", "received_packets"), 10.0);
-    assert_eq!(of(&o.flows, "f.3", "retransmitted_packets"), 0.0);
+    assert_eq!(of(&o["flows"], "f.3", "received_packets"), 10.0);
+    assert_eq!(of(&o["flows"], "f.3", "retransmitted_packets"), 0.0);
     check_books(&built);
 }
 
@@ -144,16 +144,16 @@ fn two_way_traffic_shares_the_line_with_acknowledgements() {
     };
     let alone = run_text(&text(""));
     let both = run_text(&text("[flows.back]\nfrom = \"right\"\nto = \"left\"\n"));
-    let back = |o: &tailback_engine::results::outcome::Outcome, c| of(&o.links, "bottleneck.reverse", c);
-    let packets = of(&alone.flows, "there.0", "received_packets");
+    let back = |o: &tailback_engine::results::outcome::Outcome, c| of(&o["links"], "bottleneck.reverse", c);
+    let packets = of(&alone["flows"], "there.0", "received_packets");
     let acks = back(&alone, "delivered_packets");
     assert!((acks / packets - 0.5).abs() < 0.02, "{acks} ACKs for {packets}");
     assert!((back(&alone, "throughput_bps") - acks * 320.0 / 25.0).abs() < 1.0);
     // Both directions full, data of one in front of the ACKs of the other.
-    assert!(of(&both.links, "bottleneck", "utilisation") > 0.9 && back(&both, "utilisation") > 0.8);
+    assert!(of(&both["links"], "bottleneck", "utilisation") > 0.9 && back(&both, "utilisation") > 0.8);
     for (flow, link) in [("there.0", "bottleneck"), ("back.0", "bottleneck.reverse")] {
-        let data = of(&both.flows, flow, "throughput_bps");
-        let all = of(&both.links, link, "throughput_bps");
+        let data = of(&both["flows"], flow, "throughput_bps");
+        let all = of(&both["links"], link, "throughput_bps");
         assert!(data < all && data > 0.95 * all, "{flow}: {data} of {all}");
     }
 }

@@ -15,7 +15,7 @@ fn flows_share_the_line_by_their_weights() {
              [flows.plain]\naccess_rate = \"100Mbps\"\ntcp = {{ }}\n"
         ));
         let rates: Vec<f64> = (0..3)
-            .map(|i| number(&outcome.flows, "throughput_bps", i) / 9e6)
+            .map(|i| number(&outcome["flows"], "throughput_bps", i) / 9e6)
             .collect();
         for (rate, share) in rates.iter().zip([1.0 / 4.5, 2.5 / 4.5, 1.0 / 4.5]) {
             assert!((rate - share).abs() < 0.002, "{kind}: {rates:?}");

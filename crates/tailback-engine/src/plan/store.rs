@@ -6,7 +6,6 @@
 //! there, so extending a plan redoes nothing.
 
 use crate::plan::{Plan, Run, Status};
-use crate::results::outcome::{FLOWS, GROUPS, INTERVALS, LINKS, LOG, LOSSES, SERIES};
 use crate::results::{Cell, Column, ColumnDef, Data, Outcome, Table, parquet};
 use std::collections::HashMap;
 use std::io;
@@ -42,7 +41,7 @@ impl RunTables {
                     status,
                     packet_hops,
                     events,
-                    tables: vec![o.flows, o.groups, o.links, o.losses, o.intervals, o.series, o.log],
+                    tables: o.tables,
                 }
             }
             None => RunTables {
@@ -312,15 +311,12 @@ pub fn assemble(plan: &Plan, known: &HashMap<String, RunTables>) -> Vec<Table> {
         }
     }
     // Where no run has been done, the tables are empty but have their columns.
-    let declared = [&RUNS[..], &FLOWS, &GROUPS, &LINKS, &LOSSES, &INTERVALS, &SERIES, &LOG];
+    let declared = std::iter::once(Table::new("runs", &RUNS)).chain(Outcome::empty().tables);
     if let Some(r) = plan.runs.first() {
-        for (n, (t, defs)) in all
-            .iter_mut()
-            .zip(declared)
-            .enumerate()
-            .filter(|(_, (t, _))| t.columns.is_empty())
-        {
-            *t = framed(n, &Table::new(&t.name, defs), 0, r);
+        for (n, (t, empty)) in all.iter_mut().zip(declared).enumerate() {
+            if t.columns.is_empty() {
+                *t = framed(n, &empty, 0, r);
+            }
         }
     }
     all

@@ -128,7 +128,7 @@ pub enum Queue {
 }
 
 /// What happened at a port since `since`.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PortStats {
     pub delivered_packets: u64,

@@ -1,8 +1,18 @@
-//! What a run gives back: tables with units, and what the engine did.
+//! What a run gives back: tables with units, and what the engine did. A table is a file that declares its columns and
+//! reads its rows.
 
+pub mod column;
+mod flows;
+mod groups;
+mod intervals;
+mod links;
+mod log;
+mod losses;
 pub mod outcome;
 pub mod parquet;
+mod series;
+pub mod summary;
 pub mod table;
 
-pub use outcome::Outcome;
+pub use outcome::{Outcome, Reading};
 pub use table::{Cell, Column, ColumnDef, Data, Table};

@@ -130,6 +130,17 @@ impl Flow {
     }
 }
 
+impl Snapshot {
+    /// Data packets or datagrams sent, retransmissions included.
+    pub fn sent_packets(&self) -> u64 {
+        if self.datagrams > 0 {
+            self.datagrams
+        } else {
+            self.sender.sent_packets
+        }
+    }
+}
+
 /// `a - b`, field by field; extremes of the round-trip time are those of the whole life of the connection.
 pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
     let (s, t) = (&a.sender, &b.sender);

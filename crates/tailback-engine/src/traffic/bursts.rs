@@ -117,6 +117,15 @@ impl BurstStats {
         }
     }
 
+    /// The longest burst, seconds; NaN before the first has ended.
+    pub fn longest_seconds(&self) -> f64 {
+        if self.count > 0 {
+            self.longest.seconds()
+        } else {
+            f64::NAN
+        }
+    }
+
     /// Payload over the time the bursts took, bit/s; NaN before the first has ended.
     pub fn active_bps(&self) -> f64 {
         if self.seconds > 0.0 {

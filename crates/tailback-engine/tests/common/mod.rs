@@ -195,7 +195,7 @@ fn column_of<'a>(t: &'a Table, name: &str) -> &'a tailback_engine::results::tabl
 
 /// The packets lost at a link for this reason.
 pub fn lost(o: &Outcome, link: &str, reason: &str) -> f64 {
-    let t = &o.losses;
+    let t = &o["losses"];
     let text = |c: &str, i: usize| match &column_of(t, c).data {
         Data::Text(v) => v[i].to_string(),
         _ => String::new(),

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tailback_engine::results::outcome::Outcome;
 use tailback_engine::results::table::{Data, Table};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::{Loaded, load_file, load_json};
@@ -56,7 +55,7 @@ fn digest(data: &Data) -> u32 {
 }
 
 /// Column and digest, by `scenario table`.
-fn digests(name: &str, tables: &[&Table]) -> Vec<(String, BTreeMap<String, String>)> {
+fn digests(name: &str, tables: &[Table]) -> Vec<(String, BTreeMap<String, String>)> {
     let filled = tables.iter().filter(|t| t.rows() > 0);
     filled
         .map(|t| {
@@ -69,18 +68,6 @@ fn digests(name: &str, tables: &[&Table]) -> Vec<(String, BTreeMap<String, Strin
         .collect()
 }
 
-fn tables(o: &Outcome) -> [&Table; 7] {
-    [
-        &o.flows,
-        &o.intervals,
-        &o.groups,
-        &o.links,
-        &o.losses,
-        &o.series,
-        &o.log,
-    ]
-}
-
 fn now() -> BTreeMap<String, BTreeMap<String, String>> {
     let scenarios = scenarios();
     let (next, all) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -89,7 +76,7 @@ fn now() -> BTreeMap<String, BTreeMap<String, String>> {
             scope.spawn(|| {
                 while let Some((name, l)) = scenarios.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let o = run(&l.spec, l.spec.seed, &Hooks::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
-                    all.lock().expect("no panic").extend(digests(name, &tables(&o)));
+                    all.lock().expect("no panic").extend(digests(name, &o.tables));
                 }
             });
         }

@@ -86,8 +86,8 @@ fn it_marks_and_drops_what_the_clock_says() {
         5.0 + 2.0,
         "five drops; marks after 24 and 32 ms"
     );
-    assert_eq!(of(&result.links, "ab", "dropped_packets"), 5.0);
-    assert_eq!(of(&result.links, "ab", "marked_packets"), 2.0);
+    assert_eq!(of(&result["links"], "ab", "dropped_packets"), 5.0);
+    assert_eq!(of(&result["links"], "ab", "marked_packets"), 2.0);
     let books = built.sim.books(built.port(link, false));
     assert_eq!((books.arrived, books.delivered, books.dropped), (10, 5, 5));
     check_books(&built);
@@ -168,8 +168,14 @@ fn a_plain_loop_gets_the_same_decisions_as_the_simulator() {
     let looped: Vec<(Time, u32)> = sent.iter().map(|(end, bytes)| (*end + ms(5), *bytes)).collect();
     assert_eq!(simulated, looped);
     let result = outcome(&built, horizon);
-    assert_eq!(of(&result.links, "ab", "dropped_packets"), reports.dropped.len() as f64);
-    assert_eq!(of(&result.links, "ab", "marked_packets"), reports.marked.len() as f64);
+    assert_eq!(
+        of(&result["links"], "ab", "dropped_packets"),
+        reports.dropped.len() as f64
+    );
+    assert_eq!(
+        of(&result["links"], "ab", "marked_packets"),
+        reports.marked.len() as f64
+    );
     assert!(
         reports.dropped.len() > 100 && reports.marked.len() > 100,
         "both were exercised"

@@ -127,7 +127,7 @@ fn edges_colour_count_and_tell() {
         .collect();
     assert_eq!(*heard.borrow(), expected, "13 ms from s back to r");
     let result = outcome(&built, at(20_000));
-    assert_eq!(of(&result.flows, "bulk.0", "retransmitted_packets"), 1.0);
+    assert_eq!(of(&result["flows"], "bulk.0", "retransmitted_packets"), 1.0);
     assert_eq!(lost(&result, "rs", "penalty"), 1.0);
     let last = ledger.borrow().last().copied().unwrap_or_default();
     assert_eq!(last.0, 100);

@@ -1,0 +1,216 @@
+//! The table `flows`: one row a flow.
+
+use super::column::{Column, table};
+use super::summary::{quantiles, rtt_mean, wire_ratio};
+use super::{Reading, Table};
+use crate::sim::flow::{Flow, Snapshot};
+use crate::traffic::bursts::BurstStats;
+use std::sync::Arc;
+use tailback_base::Duration;
+
+/// What happened to a flow in the measured time.
+pub(super) struct FlowRow {
+    id: Arc<str>,
+    group: Arc<str>,
+    start_s: f64,
+    seconds: f64,
+    pub(super) counted: Snapshot,
+    /// Mean, median, 95th and 99th percentile, maximum.
+    delay: [f64; 5],
+    pub(super) bursts: BurstStats,
+}
+
+/// What held a sender back.
+const LIMITS: [&str; 3] = ["network", "window cap", "application"];
+
+static COLUMNS: &[Column<FlowRow>] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::real("start_s", "s", "when it started", |r| r.start_s),
+    Column::real(
+        "goodput_bps",
+        "bit/s",
+        "payload delivered in order, once, over the measured time",
+        |r| r.goodput(),
+    ),
+    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
+        r.goodput_wire()
+    }),
+    Column::real(
+        "throughput_bps",
+        "bit/s",
+        "everything that reached the destination, whole packets, repeats included",
+        |r| r.counted.received_wire_bytes as f64 * 8.0 / r.seconds,
+    ),
+    Column::count(
+        "sent_packets",
+        "packets",
+        "data packets sent, retransmissions included",
+        |r| r.sent_packets(),
+    ),
+    Column::count(
+        "received_packets",
+        "packets",
+        "data packets that reached the destination",
+        |r| r.counted.received_packets,
+    ),
+    Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
+        r.counted.sender.retransmitted_packets
+    }),
+    Column::count("timeouts", "1", "retransmission timeouts", |r| {
+        r.counted.sender.timeouts
+    }),
+    Column::count(
+        "fast_retransmits",
+        "1",
+        "recoveries entered by duplicate ACKs or SACK",
+        |r| r.counted.sender.fast_retransmits,
+    ),
+    Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
+        r.counted.dropped
+    }),
+    Column::count(
+        "marked_packets",
+        "packets",
+        "CE marks set on data packets on the way",
+        |r| r.counted.marked,
+    ),
+    Column::real("delay_mean_s", "s", "one-way delay, first link to destination", |r| {
+        r.delay[0]
+    }),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+    Column::real("rtt_mean_s", "s", "round-trip time as the sender sampled it", |r| {
+        rtt_mean(&r.counted.sender)
+    }),
+    Column::real("rtt_min_s", "s", "its minimum over the life of the flow", |r| {
+        r.sampled(r.counted.sender.rtt_min)
+    }),
+    Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
+        r.sampled(r.counted.sender.rtt_max)
+    }),
+    Column::text(
+        "limited_by",
+        "what held the sender back most of the time: network, window cap or application",
+        |r| r.limited_by().into(),
+    ),
+    Column::real(
+        "limited_network",
+        "1",
+        "share of the sender's time the congestion window held it back",
+        |r| r.limited(0),
+    ),
+    Column::real(
+        "limited_window_cap",
+        "1",
+        "share of the time the window cap or advertised window did",
+        |r| r.limited(1),
+    ),
+    Column::real(
+        "limited_application",
+        "1",
+        "share of the time it had nothing to send",
+        |r| r.limited(2),
+    ),
+    Column::count(
+        "ecn_reductions",
+        "1",
+        "window reductions that answered an ECN echo",
+        |r| r.counted.sender.ecn_reductions,
+    ),
+    Column::count(
+        "fresh_packets",
+        "packets",
+        "data packets that reached the destination and were no retransmissions",
+        |r| r.counted.received_packets - r.counted.repeats,
+    ),
+    Column::count("rtt_samples", "1", "round-trip samples behind rtt_mean_s", |r| {
+        r.counted.sender.rtt_samples
+    }),
+    Column::count(
+        "bursts",
+        "1",
+        "bursts that ended in the measured time; for traffic that comes in bursts",
+        |r| r.bursts.count,
+    ),
+    Column::real(
+        "burst_time_mean_s",
+        "s",
+        "time of a burst, first byte handed over to last acknowledgement, mean",
+        |r| r.bursts.mean_seconds(),
+    ),
+    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()),
+    Column::real(
+        "burst_goodput_wire_bps",
+        "bit/s",
+        "goodput while a burst is under way: data of the ended bursts, whole packets, over the sum of their times",
+        |r| r.active(),
+    ),
+];
+
+impl FlowRow {
+    pub(super) fn of(i: usize, f: &Flow, reading: &Reading) -> FlowRow {
+        FlowRow {
+            id: reading.id_of(f),
+            group: reading.group(f.group),
+            start_s: f.opened.seconds(),
+            seconds: reading.seconds(),
+            counted: reading.counted(i, f),
+            delay: quantiles(Some(&f.stats.delay)),
+            bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn goodput(&self) -> f64 {
+        self.counted.delivered as f64 * 8.0 / self.seconds
+    }
+
+    pub(super) fn goodput_wire(&self) -> f64 {
+        self.goodput() * wire_ratio(&self.counted)
+    }
+
+    pub(super) fn sent_packets(&self) -> u64 {
+        self.counted.sent_packets()
+    }
+
+    /// Goodput while a burst is under way, whole packets; NaN for a flow that ended none.
+    pub(super) fn active(&self) -> f64 {
+        self.bursts.active_bps() * wire_ratio(&self.counted)
+    }
+
+    fn sampled(&self, value: f64) -> f64 {
+        if self.counted.sender.rtt_samples > 0 {
+            value
+        } else {
+            f64::NAN
+        }
+    }
+
+    fn limits(&self) -> [Duration; 3] {
+        let r = &self.counted.sender;
+        [r.limited_by_network, r.limited_by_window_cap, r.limited_by_application]
+    }
+
+    /// Share of the sender's time; NaN for a flow that has no sender.
+    fn limited(&self, by: usize) -> f64 {
+        let all: u64 = self.limits().iter().map(|d| d.0).sum();
+        if all > 0 {
+            self.limits()[by].0 as f64 / all as f64
+        } else {
+            f64::NAN
+        }
+    }
+
+    fn limited_by(&self) -> &'static str {
+        let limits = self.limits();
+        let most = (0..3).max_by_key(|i| (limits[*i], std::cmp::Reverse(*i)));
+        most.filter(|i| limits[*i].0 > 0).map_or("", |i| LIMITS[i])
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows = reading.declared().map(|(i, f)| FlowRow::of(i, f, reading));
+    table("flows", COLUMNS, rows)
+}

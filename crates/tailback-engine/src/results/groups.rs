@@ -1,0 +1,146 @@
+//! The table `groups`: one row a group of flows.
+
+use super::column::{Column, table};
+use super::flows::FlowRow;
+use super::summary::{jain, mean_sd, ratio};
+use super::{Reading, Table};
+use crate::sim::Retired;
+use crate::traffic::bursts::BurstStats;
+use std::sync::Arc;
+
+/// The flows of a group together, and the connections its applications opened and closed.
+struct GroupRow {
+    group: Arc<str>,
+    seconds: f64,
+    retired: Retired,
+    goodput: Vec<f64>,
+    wire: Vec<f64>,
+    delay_sum: f64,
+    delay_count: u64,
+    sent: u64,
+    retransmitted: u64,
+    timeouts: u64,
+    dropped: u64,
+    bursts: BurstStats,
+    /// Goodput while a burst is under way, of each flow that ended one.
+    active: Vec<f64>,
+}
+
+static COLUMNS: &[Column<GroupRow>] = &[
+    Column::text("group", "the group of flows", |r| r.group.clone()),
+    Column::count("flows", "1", "its flows", |r| r.goodput.len() as u64),
+    Column::count(
+        "connections",
+        "1",
+        "connections its application opened and closed",
+        |r| r.retired.connections,
+    ),
+    Column::real("goodput_bps_mean", "bit/s", "mean over its flows", |r| {
+        mean_sd(&r.goodput).0
+    }),
+    Column::real("goodput_bps_sd", "bit/s", "standard deviation over its flows", |r| {
+        mean_sd(&r.goodput).1
+    }),
+    Column::real(
+        "goodput_wire_bps_mean",
+        "bit/s",
+        "mean over its flows, whole packets",
+        |r| mean_sd(&r.wire).0,
+    ),
+    Column::real(
+        "goodput_wire_bps_sd",
+        "bit/s",
+        "standard deviation over its flows, whole packets",
+        |r| mean_sd(&r.wire).1,
+    ),
+    Column::real(
+        "goodput_bps_sum",
+        "bit/s",
+        "all its flows (and closed connections) together",
+        |r| r.goodput.iter().sum::<f64>() + r.retired.delivered as f64 * 8.0 / r.seconds,
+    ),
+    Column::real(
+        "jain_index",
+        "1",
+        "Jain's fairness index of the goodputs: 1 when all are equal",
+        |r| jain(&r.goodput),
+    ),
+    Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
+        ratio(r.delay_sum, r.delay_count as f64)
+    }),
+    Column::count("sent_packets", "packets", "data packets sent", |r| {
+        r.sent + r.retired.sent_packets
+    }),
+    Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
+        r.retransmitted + r.retired.retransmitted_packets
+    }),
+    Column::count("timeouts", "1", "retransmission timeouts", |r| {
+        r.timeouts + r.retired.timeouts
+    }),
+    Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
+        r.dropped + r.retired.dropped
+    }),
+    Column::count("bursts", "1", "bursts that ended in the measured time", |r| {
+        r.bursts.count
+    }),
+    Column::real(
+        "burst_time_mean_s",
+        "s",
+        "time of a burst, mean over all bursts of the group",
+        |r| r.bursts.mean_seconds(),
+    ),
+    Column::real("burst_time_max_s", "s", "its maximum", |r| r.bursts.longest_seconds()),
+    Column::real(
+        "burst_goodput_wire_bps_mean",
+        "bit/s",
+        "goodput while a burst is under way, whole packets: mean over its flows that ended one",
+        |r| mean_sd(&r.active).0,
+    ),
+];
+
+impl GroupRow {
+    fn add(&mut self, f: &FlowRow, delay_sum: f64, delay_count: u64) {
+        self.goodput.push(f.goodput());
+        self.wire.push(f.goodput_wire());
+        self.delay_sum += delay_sum;
+        self.delay_count += delay_count;
+        self.sent += f.sent_packets();
+        self.retransmitted += f.counted.sender.retransmitted_packets;
+        self.timeouts += f.counted.sender.timeouts;
+        self.dropped += f.counted.dropped;
+        self.bursts.merge(&f.bursts);
+        if f.active().is_finite() {
+            self.active.push(f.active());
+        }
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let empty = |i: usize| GroupRow {
+        group: reading.group(i as u32),
+        seconds: reading.seconds(),
+        retired: reading.sim.retired(i),
+        goodput: vec![],
+        wire: vec![],
+        delay_sum: 0.0,
+        delay_count: 0,
+        sent: 0,
+        retransmitted: 0,
+        timeouts: 0,
+        dropped: 0,
+        bursts: BurstStats::default(),
+        active: vec![],
+    };
+    let mut rows: Vec<GroupRow> = (0..reading.groups()).map(empty).collect();
+    for (i, f) in reading.declared() {
+        let delay = &f.stats.delay;
+        // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
+        let sum = if delay.count() > 0 {
+            delay.mean() * delay.count() as f64
+        } else {
+            0.0
+        };
+        rows[f.group as usize].add(&FlowRow::of(i, f, reading), sum, delay.count());
+    }
+    table("groups", COLUMNS, rows)
+}

@@ -1,0 +1,119 @@
+//! The table `intervals`: one row a flow and interval, if the scenario asks for intervals.
+
+use super::column::{Column, table};
+use super::summary::{ratio, rtt_mean, wire_ratio};
+use super::{Reading, Table};
+use crate::sim::flow::{Snapshot, since};
+use std::sync::Arc;
+use tailback_base::Time;
+
+/// What happened to a flow in one interval.
+struct IntervalRow {
+    id: Arc<str>,
+    group: Arc<str>,
+    from: Time,
+    to: Time,
+    counted: Snapshot,
+}
+
+static COLUMNS: &[Column<IntervalRow>] = &[
+    Column::text("id", "the flow", |r| r.id.clone()),
+    Column::text("group", "its group", |r| r.group.clone()),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+    Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
+    Column::real("goodput_bps", "bit/s", "payload delivered in order, once", |r| {
+        r.goodput()
+    }),
+    Column::real("goodput_wire_bps", "bit/s", "the same, counting whole packets", |r| {
+        r.goodput() * wire_ratio(&r.counted)
+    }),
+    Column::count("sent_packets", "packets", "data packets sent", |r| {
+        r.counted.sent_packets()
+    }),
+    Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
+        r.counted.dropped
+    }),
+    Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
+        r.counted.marked
+    }),
+    Column::real("delay_mean_s", "s", "one-way delay", |r| {
+        ratio(r.counted.delay_sum, r.counted.delay_count as f64)
+    }),
+    Column::count(
+        "received_packets",
+        "packets",
+        "data packets that reached the destination",
+        |r| r.counted.received_packets,
+    ),
+    Column::count(
+        "fresh_packets",
+        "packets",
+        "of these, packets that were no retransmissions",
+        |r| r.counted.received_packets - r.counted.repeats,
+    ),
+    Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
+        r.counted.sender.retransmitted_packets
+    }),
+    Column::count("timeouts", "1", "retransmission timeouts", |r| {
+        r.counted.sender.timeouts
+    }),
+    Column::count(
+        "fast_retransmits",
+        "1",
+        "recoveries entered by duplicate ACKs or SACK",
+        |r| r.counted.sender.fast_retransmits,
+    ),
+    Column::real(
+        "rtt_mean_s",
+        "s",
+        "round-trip time, mean of the samples of this interval",
+        |r| rtt_mean(&r.counted.sender),
+    ),
+    Column::count("rtt_samples", "1", "how many they are", |r| {
+        r.counted.sender.rtt_samples
+    }),
+    Column::real(
+        "settled_s",
+        "s",
+        "until its rate stayed at what is reserved; for flows with a settling meter",
+        |r| r.counted.settled[0],
+    ),
+    Column::real(
+        "settled_without_first_s",
+        "s",
+        "the same, the first delivery not counted",
+        |r| r.counted.settled[1],
+    ),
+    Column::real(
+        "settled_sliding_s",
+        "s",
+        "the same, the rate taken over the sliding window",
+        |r| r.counted.settled[2],
+    ),
+];
+
+impl IntervalRow {
+    fn goodput(&self) -> f64 {
+        self.counted.delivered as f64 * 8.0 / (self.to - self.from).seconds()
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let mut rows = vec![];
+    for pair in reading.sim.intervals.windows(2) {
+        let ((from, before), (to, after)) = (&pair[0], &pair[1]);
+        for (i, f) in reading.declared() {
+            let (Some(a), Some(b)) = (after.get(i), before.get(i)) else {
+                continue;
+            };
+            rows.push(IntervalRow {
+                id: reading.id_of(f),
+                group: reading.group(f.group),
+                from: *from,
+                to: *to,
+                counted: since(a, b),
+            });
+        }
+    }
+    table("intervals", COLUMNS, rows)
+}

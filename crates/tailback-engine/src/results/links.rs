@@ -1,0 +1,91 @@
+//! The table `links`: one row a direction of a declared link.
+
+use super::column::{Column, table};
+use super::summary::{quantiles, ratio};
+use super::{Reading, Table};
+use crate::port::PortStats;
+use std::sync::Arc;
+
+/// What happened at a port in the measured time.
+struct LinkRow {
+    name: Arc<str>,
+    rate_bps: f64,
+    busy_s: f64,
+    queue_seconds: f64,
+    seconds: f64,
+    counted: PortStats,
+    /// Mean, median, 95th and 99th percentile, maximum.
+    sojourn: [f64; 5],
+}
+
+static COLUMNS: &[Column<LinkRow>] = &[
+    Column::text("name", "the link; its other direction ends in .reverse", |r| {
+        r.name.clone()
+    }),
+    Column::real("rate_bps", "bit/s", "its rate at the end of the run", |r| r.rate_bps),
+    Column::real(
+        "utilisation",
+        "1",
+        "share of the measured time the line was sending",
+        |r| r.busy_s / r.seconds,
+    ),
+    Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
+        r.counted.delivered_bytes as f64 * 8.0 / r.seconds
+    }),
+    Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
+        r.counted.arrived_packets
+    }),
+    Column::count(
+        "delivered_packets",
+        "packets",
+        "packets that reached its far end",
+        |r| r.counted.delivered_packets,
+    ),
+    Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
+        r.counted.dropped()
+    }),
+    Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
+        r.counted.marked()
+    }),
+    Column::real("loss_rate", "1", "dropped over arrived", |r| {
+        ratio(r.counted.dropped() as f64, r.counted.arrived_packets as f64)
+    }),
+    Column::real(
+        "mean_queue_packets",
+        "packets",
+        "waiting packets, mean over time",
+        |r| r.queue_seconds / r.seconds,
+    ),
+    Column::count("max_queue_packets", "packets", "waiting packets, maximum", |r| {
+        r.counted.max_queue
+    }),
+    Column::real("sojourn_mean_s", "s", "arrival to start of transmission", |r| {
+        r.sojourn[0]
+    }),
+    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn[1]),
+    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn[2]),
+    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn[3]),
+    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn[4]),
+    Column::count("arrived_bytes", "bytes", "bytes that reached its head", |r| {
+        r.counted.arrived_bytes
+    }),
+    Column::real(
+        "wasted",
+        "1",
+        "bytes dropped after they were stored, over bytes stored",
+        |r| r.counted.wasted(),
+    ),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows = reading.reported().map(|(name, port)| LinkRow {
+        name,
+        rate_bps: port.clock.rate().bits_per_second(),
+        busy_s: port.busy_seconds(reading.to()),
+        queue_seconds: port.queue_seconds(reading.to()),
+        seconds: reading.seconds(),
+        sojourn: quantiles(port.stats.sojourn.as_deref()),
+        counted: port.stats.clone(),
+    });
+    table("links", COLUMNS, rows)
+}

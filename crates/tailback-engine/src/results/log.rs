@@ -1,0 +1,68 @@
+//! The table `log`: one row a drop or mark, if the scenario asks for the log.
+
+use super::column::{Column, table};
+use super::{Reading, Table};
+use crate::measure::recorder::{Fate, LogRow};
+use std::sync::Arc;
+
+struct Logged {
+    link: Arc<str>,
+    flow: Arc<str>,
+    row: LogRow,
+}
+
+static COLUMNS: &[Column<Logged>] = &[
+    Column::real("time_s", "s", "when", |r| r.row.time.seconds()),
+    Column::text("link", "where", |r| r.link.clone()),
+    Column::text("flow", "whose", |r| r.flow.clone()),
+    Column::count(
+        "sequence",
+        "1",
+        "first byte of the segment, or number of the datagram",
+        |r| r.row.sequence,
+    ),
+    Column::count("bytes", "bytes", "size on the wire", |r| u64::from(r.row.bytes)),
+    Column::text("event", "drop or mark", |r| r.event().into()),
+    Column::text("place", "arriving, queued or dequeued; empty for marks", |r| {
+        r.place().into()
+    }),
+    Column::text("reason", "why", |r| r.reason().into()),
+];
+
+impl Logged {
+    fn event(&self) -> &'static str {
+        match self.row.fate {
+            Fate::Dropped(..) => "drop",
+            Fate::Marked(_) => "mark",
+        }
+    }
+
+    fn place(&self) -> &'static str {
+        match self.row.fate {
+            Fate::Dropped(place, _) => place.name(),
+            Fate::Marked(_) => "",
+        }
+    }
+
+    fn reason(&self) -> &'static str {
+        match self.row.fate {
+            Fate::Dropped(_, why) => why.name(),
+            Fate::Marked(why) => why.name(),
+        }
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let log = reading.sim.recorder.as_ref().and_then(|r| r.log.as_ref());
+    let links: Vec<Arc<str>> = reading.frame.port_names.iter().map(|n| n.as_str().into()).collect();
+    let flows: Vec<Arc<str>> = match log {
+        Some(_) => reading.sim.flows.iter().map(|f| reading.id_of(f)).collect(),
+        None => vec![],
+    };
+    let rows = log.into_iter().flatten().map(|row| Logged {
+        link: links[row.port as usize].clone(),
+        flow: flows[row.flow as usize].clone(),
+        row: *row,
+    });
+    table("log", COLUMNS, rows)
+}

@@ -1,0 +1,54 @@
+//! The table `losses`: drops and marks of each direction of a declared link, by place and reason.
+
+use super::column::{Column, table};
+use super::{Reading, Table};
+use crate::port::Tally;
+use std::sync::Arc;
+use tailback_queue::{DropReason, MarkReason, Place};
+
+struct LossRow {
+    link: Arc<str>,
+    event: &'static str,
+    place: &'static str,
+    reason: &'static str,
+    count: Tally,
+}
+
+static COLUMNS: &[Column<LossRow>] = &[
+    Column::text("link", "the link", |r| r.link.clone()),
+    Column::text("event", "drop or mark", |r| r.event.into()),
+    Column::text("place", "arriving, queued or dequeued; empty for marks", |r| {
+        r.place.into()
+    }),
+    Column::text("reason", "why", |r| r.reason.into()),
+    Column::count("packets", "packets", "how many", |r| r.count.packets),
+    Column::count("bytes", "bytes", "their bytes on the wire", |r| r.count.bytes),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let mut rows = vec![];
+    for (name, port) in reading.reported() {
+        let Some(l) = &port.stats.losses else { continue };
+        let mut add = |event, place, reason, count: Tally| {
+            if count.packets > 0 {
+                let link = name.clone();
+                rows.push(LossRow {
+                    link,
+                    event,
+                    place,
+                    reason,
+                    count,
+                });
+            }
+        };
+        for place in Place::ALL {
+            for why in DropReason::ALL {
+                add("drop", place.name(), why.name(), l.drops[place as usize][why as usize]);
+            }
+        }
+        for why in MarkReason::ALL {
+            add("mark", "", why.name(), l.marks[why as usize]);
+        }
+    }
+    table("losses", COLUMNS, rows)
+}

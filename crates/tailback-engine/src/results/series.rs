@@ -1,0 +1,44 @@
+//! The table `series`: recorded probes.
+
+use super::column::{Column, table};
+use super::{Reading, Table};
+use std::sync::Arc;
+use tailback_base::Time;
+
+struct Point {
+    what: Arc<str>,
+    probe: Arc<str>,
+    index: u32,
+    time: Time,
+    value: f64,
+}
+
+static COLUMNS: &[Column<Point>] = &[
+    Column::text("what", "the link or flow", |r| r.what.clone()),
+    Column::text(
+        "probe",
+        "the quantity; its unit is in the reference of its model",
+        |r| r.probe.clone(),
+    ),
+    Column::count("index", "1", "which of several: a queue, a colour; else 0", |r| {
+        u64::from(r.index)
+    }),
+    Column::real("time_s", "s", "when", |r| r.time.seconds()),
+    Column::real("value", "", "the value", |r| r.value),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let series = reading.sim.recorder.iter().flat_map(|r| &r.series);
+    let points = series.flat_map(|s| {
+        let (what, probe): (Arc<str>, Arc<str>) = (s.what.as_str().into(), s.probe.as_str().into());
+        let points = s.times.iter().zip(&s.values).zip(&s.indices);
+        points.map(move |((time, value), index)| Point {
+            what: what.clone(),
+            probe: probe.clone(),
+            index: *index,
+            time: *time,
+            value: *value,
+        })
+    });
+    table("series", COLUMNS, points)
+}

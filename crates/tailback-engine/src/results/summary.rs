@@ -1,0 +1,62 @@
+//! Numbers that several tables are made of.
+
+use crate::measure::histogram::Histogram;
+use crate::sim::flow::Snapshot;
+use tailback_transport::SenderReport;
+
+/// `a / b`; NaN where there is nothing to divide by.
+pub fn ratio(a: f64, b: f64) -> f64 {
+    if b > 0.0 { a / b } else { f64::NAN }
+}
+
+/// Mean and sample standard deviation.
+pub fn mean_sd(x: &[f64]) -> (f64, f64) {
+    let n = x.len() as f64;
+    if x.is_empty() {
+        return (f64::NAN, f64::NAN);
+    }
+    let mean = x.iter().sum::<f64>() / n;
+    let var = if x.len() > 1 {
+        x.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0)
+    } else {
+        0.0
+    };
+    (mean, libm::sqrt(var))
+}
+
+/// Jain's fairness index, (sum x)^2 / (n sum x^2); NaN for no flows or no traffic.
+pub fn jain(x: &[f64]) -> f64 {
+    let sum: f64 = x.iter().sum();
+    let squares: f64 = x.iter().map(|v| v * v).sum();
+    if squares > 0.0 {
+        sum * sum / (x.len() as f64 * squares)
+    } else {
+        f64::NAN
+    }
+}
+
+/// Mean, median, 95th and 99th percentile and maximum; NaN without samples.
+pub fn quantiles(h: Option<&Histogram>) -> [f64; 5] {
+    h.map_or([f64::NAN; 5], |h| {
+        [h.mean(), h.quantile(0.5), h.quantile(0.95), h.quantile(0.99), h.max()]
+    })
+}
+
+/// Whole packets over payload, of what arrived.
+pub fn wire_ratio(s: &Snapshot) -> f64 {
+    let payload = s.received_payload_bytes;
+    if payload > 0 {
+        s.received_wire_bytes as f64 / payload as f64
+    } else {
+        1.0
+    }
+}
+
+/// Mean of the round-trip samples, seconds.
+pub fn rtt_mean(r: &SenderReport) -> f64 {
+    if r.rtt_samples > 0 {
+        r.rtt_sum / r.rtt_samples as f64
+    } else {
+        f64::NAN
+    }
+}
