@@ -33,7 +33,11 @@ impl Library {
                 vec![&tables::SCENARIO, &tables::LINK, &tables::FLOWS, &tables::RECORD],
             ),
             Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
-            Family::new("queue", "Queue disciplines", tailback_queue::registry::MODELS.to_vec()),
+            Family::new(
+                "queue",
+                "Queue disciplines",
+                tailback_queue::registry::models().collect(),
+            ),
             Family::new("transport", "Transports", transports.chain([&sources::UDP]).collect()),
             Family::new(
                 "traffic",

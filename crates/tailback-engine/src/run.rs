@@ -7,10 +7,10 @@ use crate::spec::Spec;
 use std::collections::HashMap;
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
-use tailback_queue::{QueueDiscipline, registry};
+use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Makes a discipline for one run, which may know what a discipline of the registry may.
-pub type QueueMaker<'a> = &'a (dyn Fn(registry::Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+pub type QueueMaker<'a> = &'a (dyn Fn(BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
 /// What a caller adds to a scenario from outside.
 #[derive(Default)]

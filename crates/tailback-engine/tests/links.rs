@@ -157,7 +157,7 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
 fn wasted_is_what_was_stored_and_never_sent() {
     let mut net = Network::new(1);
     let (a, b) = (net.node("a"), net.node("b"));
-    let queue = Fifo::new(Size::Bytes(1700), tailback_queue::front_drop::FrontDrop);
+    let queue = Fifo::new(Size::Bytes(1700), tailback_queue::fifo::front_drop::FrontDrop);
     net.link("ab", a, b, line(mbps(8), ms(5), queue), wire(ms(5)));
     let group = net.group("f");
     let flow = net.flow(group, 0, a, b, DATAGRAMS);

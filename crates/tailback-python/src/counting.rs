@@ -3,8 +3,8 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use tailback_base::Stream;
-use tailback_queue::multiqueue::bloom::counting::{self, Spread};
-use tailback_queue::multiqueue::bloom::filters::Shape;
+use tailback_queue::pieces::classify::bloom::counting::{self, Spread};
+use tailback_queue::pieces::classify::bloom::filters::Shape;
 
 pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(spread_ratios, m)?)?;

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Stream, Time};
 use tailback_queue::testing::{Log, TestPacket};
-use tailback_queue::{Line, ProbeId, QueueDiscipline, Service, registry};
+use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Service, registry};
 
 /// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present instant.
 #[pyclass(module = "tailback._core", unsendable)]
@@ -87,11 +87,11 @@ impl DrivenQueue {
             .links
             .first()
             .ok_or_else(|| PyValueError::new_err("the scenario has no link"))?;
-        let rate = link.forward.rate;
+        let (rate, delay) = (link.forward.rate, link.forward.delay);
         let mut stream = Stream::new(seed, &format!("link.{}.queue", link.name));
         let queue: Box<dyn QueueDiscipline<TestPacket>> = match factory {
             Some(f) => Box::new(PyQueue::try_make(&f, "hand", &mut stream)?),
-            None => registry::build(&link.forward.queue, registry::Place { stream, rate })
+            None => registry::build(&link.forward.queue, BuildContext { stream, rate, delay })
                 .map_err(|e| PyValueError::new_err(e.to_string()))?,
         };
         Ok(DrivenQueue {

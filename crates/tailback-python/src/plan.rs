@@ -12,11 +12,10 @@ use std::sync::Arc;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Point, Report};
 use tailback_engine::run::QueueMaker;
-use tailback_queue::QueueDiscipline;
-use tailback_queue::registry::Place;
+use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Makes a discipline written in Python.
-type Maker = Box<dyn Fn(Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
+type Maker = Box<dyn Fn(BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -93,8 +92,8 @@ impl Plan {
                 let at = port.clone();
                 (
                     port,
-                    Box::new(move |mut place: Place| {
-                        Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut place.stream))
+                    Box::new(move |mut context: BuildContext| {
+                        Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut context.stream))
                             as Box<dyn QueueDiscipline<SimPacket>>
                     }) as Maker,
                 )

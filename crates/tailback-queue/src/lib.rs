@@ -3,24 +3,36 @@
 //! A discipline is a plain object behind [`QueueDiscipline`]: calls carry `now`, what it wants the world to know goes
 //! through [`Out`]. The simulator drives it in virtual time, a gateway in real time, a test by hand.
 //!
-//! To add a discipline: write one file with its `MODEL` and its type, and name it in [`registry`]. If it only decides
-//! about arriving packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in
-//! `tests/` find the new model by themselves; [`testing`] has a packet and a bench for your own.
+//! A discipline is found in the file of its scenario name:
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`fifo`] | one queue, first in, first out: drop-tail, random drop, front drop |
+//! | [`aqm`] | active queue management: RED, Blue, CoDel; the filtered average they share |
+//! | [`fair`] | fair shares of the line: round robins and fair queueing |
+//! | [`buffers`] | round robins that differ in who loses when the shared buffer is full |
+//! | [`feedback`] | queues that tell senders more than a loss does |
+//! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
+//!
+//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`]. If
+//! it only decides about packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in
+//! `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
 
 pub mod admission;
-pub mod average;
-pub mod blue;
+pub mod aqm;
+pub mod buffers;
+pub mod build_context;
 pub mod capacity;
-pub mod codel;
-pub mod decbit;
 pub mod discipline;
+pub mod entry;
+pub mod fair;
+pub mod feedback;
 pub mod fifo;
-pub mod front_drop;
-pub mod multiqueue;
-pub mod random_drop;
-pub mod red;
+pub mod params;
+pub mod pieces;
 pub mod registry;
 pub mod testing;
 
 pub use admission::{Admission, Admitted, Decision, QueueView, Waiting};
+pub use build_context::BuildContext;
 pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};

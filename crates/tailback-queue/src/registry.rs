@@ -1,83 +1,91 @@
-//! The list of disciplines a scenario can name, and how each is built.
+//! The list of disciplines a scenario can name: a row each.
+//!
+//! A discipline is found in the file of its name and knows nothing of this list.
 
+use crate::aqm::{blue, codel, red};
+use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
+use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::fifo::{DropTail, Fifo};
-use crate::{blue, codel, decbit, fifo, front_drop, multiqueue, random_drop, red};
+use crate::entry::{Entry, Facts};
+use crate::fair::{drr, fq, fqbit, scfq, wdrr, wf2q, wf2q_plus};
+use crate::feedback::decsel;
+use crate::fifo::{droptail, front_drop, random_drop};
+use crate::testing::TestPacket;
+use std::marker::PhantomData;
+use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Model, Packet, Settings, Size, Stream};
-
-/// What a discipline may know when it is built, beside its own settings.
-#[derive(Clone, Debug)]
-pub struct Place {
-    /// The stream the discipline draws from, named after its link.
-    pub stream: Stream,
-    /// The rate of the line behind it.
-    pub rate: BitRate,
-}
+use tailback_base::{Model, Packet, Settings, Size};
 
 /// Every discipline, in the order the reference shows them.
-pub static MODELS: &[&Model] = &[
-    &fifo::MODEL,
-    &random_drop::MODEL,
-    &front_drop::MODEL,
-    &red::MODEL,
-    &blue::MODEL,
-    &codel::MODEL,
-    &multiqueue::longest::MODEL,
-    &multiqueue::throughput::MODEL,
-    &multiqueue::sticky::MODEL,
-    &multiqueue::drr::MODEL,
-    &multiqueue::scfq::MODEL,
-    &multiqueue::wf2q_plus::MODEL,
-    &multiqueue::wf2q::MODEL,
-    &multiqueue::fair::MODEL,
-    &multiqueue::fair::FQBIT,
-    &decbit::MODEL,
-    &multiqueue::threshold::MODEL,
-    &multiqueue::discard::MODEL,
-];
+pub fn entries<P: Packet + 'static>() -> &'static [Entry<P>] {
+    List::<P>::ROWS
+}
 
-/// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
-/// write instead.
-pub fn build<P: Packet + 'static>(settings: &Settings, place: Place) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let name = settings.model.name;
-    if let Some(missing) = settings.missing() {
-        let remedy = format!("give {}", missing.kind.allowed());
-        return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
-    }
-    match name {
-        "droptail" => {
-            let fifo = Fifo::new(settings.size("buffer"), DropTail);
-            Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
-        }
-        "random-drop" => {
-            let admission = random_drop::RandomDrop::new(place.stream);
-            Ok(Box::new(Fifo::new(settings.size("buffer"), admission)))
-        }
-        "front-drop" => Ok(Box::new(Fifo::new(settings.size("buffer"), front_drop::FrontDrop))),
-        "red" => Ok(Box::new(red::build(settings, place)?)),
-        "blue" => Ok(Box::new(blue::build(settings, place)?)),
-        "codel" => Ok(Box::new(codel::build(settings)?)),
-        "decsel" => {
-            let fifo = Fifo::new(settings.size("buffer"), decbit::from_settings(settings)?);
-            Ok(Box::new(fifo.counting_in_service(settings.flag("count_in_service"))))
-        }
-        "fq" | "fqbit" => Ok(multiqueue::fair::build(settings)),
-        "wdrr" | "scfq" | "wf2q-plus" | "wf2q" => multiqueue::models::build_scheduled(settings, place),
-        "drr" | "tdrr" | "qsdrr" | "dtdrr" | "dsdrr" => multiqueue::models::build(settings, place),
-        _ => Err(Refusal::new(
-            format!("there is no queue discipline \"{name}\""),
-            "see `tailback describe`",
-        )),
-    }
+struct List<P>(PhantomData<P>);
+
+impl<P: Packet + 'static> List<P> {
+    const ROWS: &'static [Entry<P>] = &[
+        droptail::entry(),
+        random_drop::entry(),
+        front_drop::entry(),
+        red::entry(),
+        blue::entry(),
+        codel::entry(),
+        drr::entry(),
+        tdrr::entry(),
+        qsdrr::entry(),
+        wdrr::entry(),
+        scfq::entry(),
+        wf2q_plus::entry(),
+        wf2q::entry(),
+        fq::entry(),
+        fqbit::entry(),
+        decsel::entry(),
+        dtdrr::entry(),
+        dsdrr::entry(),
+    ];
+}
+
+/// The declarations alone, in the same order.
+pub fn models() -> impl Iterator<Item = &'static Model> {
+    entries::<TestPacket>().iter().map(|e| e.model)
+}
+
+/// The row of this name.
+fn entry<P: Packet + 'static>(name: &str) -> Option<&'static Entry<P>> {
+    entries().iter().find(|e| e.model.name == name)
 }
 
 /// The model of this name.
 pub fn find(name: &str) -> Option<&'static Model> {
-    MODELS.iter().copied().find(|m| m.name == name)
+    entry::<TestPacket>(name).map(|e| e.model)
+}
+
+/// What is known of the discipline of this name.
+pub fn facts(name: &str) -> Option<&'static Facts> {
+    entry::<TestPacket>(name).map(|e| &e.facts)
+}
+
+/// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
+/// write instead.
+///
+/// # Errors
+/// Those of [`Entry::build`], and a model that is not in the list.
+pub fn build<P: Packet + 'static>(
+    settings: &Settings,
+    context: BuildContext,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let name = settings.model.name;
+    match entry(name) {
+        Some(e) => e.build(settings, context),
+        None => Err(Refusal::new(
+            format!("there is no queue discipline \"{name}\""),
+            with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
+        )),
+    }
 }
 
 /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which the engine fuses into arithmetic.
 pub fn fused_limit(settings: &Settings) -> Option<Size> {
-    (settings.model.name == "droptail" && !settings.flag("count_in_service")).then(|| settings.size("buffer"))
+    facts(settings.model.name)?.fused.and_then(|limit| limit(settings))
 }

@@ -10,8 +10,8 @@
 //!
 //! let model = registry::find("droptail").unwrap();
 //! let settings = Settings::defaults(model).with("buffer", "2 packets");
-//! let place = registry::Place { stream: Stream::new(1, "test"), rate: BitRate(1_000_000) };
-//! let mut bench = Bench::new(registry::build::<TestPacket>(&settings, place).unwrap());
+//! let context = BuildContext { stream: Stream::new(1, "test"), rate: BitRate(1_000_000), delay: Duration::ZERO };
+//! let mut bench = Bench::new(registry::build::<TestPacket>(&settings, context).unwrap());
 //! for id in 0..3 {
 //!     bench.arrive(TestPacket::new(id, 0, 1000));
 //! }

@@ -18,7 +18,8 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::collections::HashMap;
 use tailback_base::model::Raw;
 use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Settings, Size, Stream, Time};
-use tailback_queue::registry::{self, MODELS};
+use tailback_queue::BuildContext;
+use tailback_queue::registry;
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{Backlog, DropReason, Line, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
 
@@ -108,11 +109,12 @@ fn draw(kind: &Kind, default: &str, s: &mut Stream) -> Option<Raw> {
 type Queue = Box<dyn QueueDiscipline<TestPacket>>;
 
 fn build(settings: &Settings, seed: u64) -> Option<Queue> {
-    let place = registry::Place {
+    let context = BuildContext {
         stream: Stream::new(seed, "conservation"),
         rate: BitRate(1_000_000),
+        delay: Duration::ZERO,
     };
-    match registry::build(settings, place) {
+    match registry::build(settings, context) {
         Ok(queue) => Some(queue),
         Err(refusal) => {
             assert!(!refusal.problem.is_empty() && !refusal.remedy.is_empty(), "{refusal:?}");
@@ -418,7 +420,7 @@ fn runner(cases: u32) -> TestRunner {
 
 #[test]
 fn every_discipline_conserves_packets_under_any_input() {
-    for model in MODELS {
+    for model in registry::models() {
         let result = runner(300).run(&input(), |(seed, ops)| {
             let settings = settings(model, seed);
             let Some(q) = build(&settings, seed) else {
@@ -437,7 +439,7 @@ fn every_discipline_conserves_packets_under_any_input() {
 
 #[test]
 fn the_same_seed_gives_the_same_behaviour() {
-    for model in MODELS {
+    for model in registry::models() {
         let result = runner(20).run(&input(), |(seed, ops)| {
             let settings = settings(model, seed);
             let run = || check(build(&settings, seed).unwrap(), limit_of(&settings), &ops);

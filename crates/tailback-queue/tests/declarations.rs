@@ -1,15 +1,17 @@
 //! What every declaration owes its readers: the schema, `tailback describe`, the reference and the error messages.
 
 use std::collections::HashSet;
-use tailback_base::{BitRate, Kind, Model, Settings, Size, Stream};
-use tailback_queue::QueueDiscipline;
-use tailback_queue::registry::{self, MODELS, Place};
+use tailback_base::{BitRate, Duration, Kind, Model, Settings, Size, Stream};
+use tailback_queue::entry::Marks;
+use tailback_queue::registry;
 use tailback_queue::testing::TestPacket;
+use tailback_queue::{BuildContext, QueueDiscipline};
 
-fn place() -> Place {
-    Place {
+fn place() -> BuildContext {
+    BuildContext {
         stream: Stream::new(1, "declarations"),
         rate: BitRate(10_000_000),
+        delay: Duration::ZERO,
     }
 }
 
@@ -39,10 +41,10 @@ fn names_are_unique_and_spelled_alike() {
                 .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == join)
     };
     let mut names = HashSet::new();
-    for model in MODELS {
+    for model in registry::models() {
         assert!(names.insert(model.name), "{} is declared twice", model.name);
         assert!(spelled(model.name, '-'), "{}", model.name);
-        assert!(std::ptr::eq(registry::find(model.name).unwrap(), *model));
+        assert!(std::ptr::eq(registry::find(model.name).unwrap(), model));
         let mut inner = HashSet::new();
         for p in model.params {
             assert!(inner.insert(p.name), "{}.{} is declared twice", model.name, p.name);
@@ -68,7 +70,7 @@ fn names_are_unique_and_spelled_alike() {
 
 #[test]
 fn every_word_is_there() {
-    for model in MODELS {
+    for model in registry::models() {
         assert_eq!(model.family, "queue", "{}", model.name);
         for (what, text) in [
             ("title", model.title),
@@ -92,7 +94,7 @@ fn every_word_is_there() {
 
 #[test]
 fn every_default_is_a_value_of_its_own_kind() {
-    for model in MODELS {
+    for model in registry::models() {
         for p in model.params {
             if let Some(Err(e)) = p.default_value() {
                 panic!("{}.{} = {}: {e}", model.name, p.name, p.default);
@@ -103,7 +105,7 @@ fn every_default_is_a_value_of_its_own_kind() {
 
 #[test]
 fn every_model_has_a_buffer_of_at_least_one() {
-    for model in MODELS {
+    for model in registry::models() {
         let buffer = model
             .param("buffer")
             .unwrap_or_else(|| panic!("{} has no buffer", model.name));
@@ -121,7 +123,7 @@ fn every_model_has_a_buffer_of_at_least_one() {
 
 #[test]
 fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
-    for model in MODELS {
+    for model in registry::models() {
         let built = registry::build::<TestPacket>(&defaults(model), place());
         let queue = built.unwrap_or_else(|e| panic!("{}: {e}", model.name));
         let names = |probes: &'static [tailback_base::ProbeDef]| probes.iter().map(|p| p.name).collect::<Vec<_>>();
@@ -132,7 +134,7 @@ fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
 
 #[test]
 fn only_plain_drop_tail_is_fused() {
-    for model in MODELS {
+    for model in registry::models() {
         let fused = registry::fused_limit(&defaults(model));
         assert_eq!(fused.is_some(), model.name == "droptail", "{}", model.name);
     }
@@ -151,12 +153,29 @@ fn only_plain_drop_tail_is_fused() {
 
 #[test]
 fn what_is_missing_is_refused_by_name() {
-    for model in MODELS {
+    for model in registry::models() {
         if let Some(p) = Settings::defaults(model).missing() {
             let refusal = registry::build::<TestPacket>(&Settings::defaults(model), place())
                 .err()
                 .unwrap();
             assert!(refusal.problem.contains(p.name), "{refusal}");
+        }
+    }
+}
+
+#[test]
+fn facts_agree_with_declarations() {
+    for model in registry::models() {
+        let facts = registry::facts(model.name).unwrap();
+        let declares_ecn = model.param("ecn").is_some();
+        assert_eq!(declares_ecn, facts.marks == Marks::WithEcn, "{}", model.name);
+        if let Some(unlimited) = facts.unlimited {
+            assert!(registry::find(unlimited.leaves).is_some(), "{}", model.name);
+            assert!(
+                unlimited.unless.is_none_or(|p| model.param(p).is_some()),
+                "{}",
+                model.name
+            );
         }
     }
 }

@@ -12,7 +12,8 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, Settings, Stream, Time};
-use tailback_queue::registry::{self, Place};
+use tailback_queue::BuildContext;
+use tailback_queue::registry;
 use tailback_queue::testing::{Log, Queue, TestPacket};
 use tailback_queue::{Line, Service};
 
@@ -225,11 +226,12 @@ fn build(s: &Set) -> Queue {
         .with("delta", &format!("{}B", s.delta))
         .with("charge_dropped", &s.charge.to_string())
         .with("tie", if s.lowest { "lowest" } else { "fifo" });
-    let place = Place {
+    let context = BuildContext {
         stream: Stream::new(1, "test"),
         rate: BitRate(s.rate),
+        delay: Duration::ZERO,
     };
-    registry::build(&settings, place).unwrap()
+    registry::build(&settings, context).unwrap()
 }
 
 /// Run both on the same arrivals; gives how many packets were dropped and how many overtook an earlier arrival.

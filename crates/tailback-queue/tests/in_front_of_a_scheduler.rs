@@ -4,12 +4,14 @@
 //! through [`QueueView`] is the claim; that the admission's draw is uniform over both queues, that its books balance
 //! whoever drops, and that RED stands before it unchanged, are the tests.
 
-use tailback_base::{BitRate, Packet, Settings, Size, Stream, Time};
+use tailback_base::{BitRate, Duration, Packet, Settings, Size, Stream, Time};
+use tailback_queue::BuildContext;
 use tailback_queue::admission::{Admission, Admitted, Decision, Handle, QueueView, Waiting};
+use tailback_queue::aqm::red;
+use tailback_queue::fifo::random_drop::RandomDrop;
 use tailback_queue::fifo::{Fifo, Ring};
-use tailback_queue::random_drop::RandomDrop;
 use tailback_queue::testing::{Bench, TestPacket};
-use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service, capacity, red, registry};
+use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service, capacity};
 
 /// Two queues served in turn, flow by parity, one limit for both; the longer one loses its head at overflow.
 struct Pair {
@@ -215,16 +217,18 @@ fn red_before_several_queues_decides_as_red_over_one() {
 #[test]
 fn admissions_stack_as_prefilters() {
     // A comparison before RED over a FIFO: the outer one evicts from the inner queue, and both books know.
-    let place = registry::Place {
+    let settings = Settings::defaults(&red::MODEL);
+    let context = BuildContext {
         stream: Stream::new(1, "red"),
         rate: BitRate(1_000_000),
+        delay: Duration::ZERO,
     };
-    let red = red::build::<TestPacket>(&Settings::defaults(&red::MODEL), place).unwrap();
+    let red = red::admission(&settings, context).unwrap();
     let compare = Compare {
         stream: Stream::new(3, "compare"),
         inside: 0,
     };
-    let mut b = Bench::new(Admitted::new(compare, red).with_probes(red::MODEL.probes));
+    let mut b = Bench::new(Admitted::new(compare, Fifo::from_settings(&settings, red)).with_probes(red::MODEL.probes));
     for id in 0..1000 {
         b.arrive(TestPacket::new(id, (id % 5) as u32, 500));
         if id % 4 == 0 {

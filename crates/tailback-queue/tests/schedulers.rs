@@ -2,11 +2,16 @@
 //! server.
 
 use std::collections::VecDeque;
-use tailback_base::{BitRate, Duration, FlowId, Settings, Stream, Time};
-use tailback_queue::multiqueue::models::SCHEDULERS;
-use tailback_queue::registry::{self, Place};
+use tailback_base::{BitRate, Duration, FlowId, Model, Settings, Stream, Time};
+use tailback_queue::BuildContext;
+use tailback_queue::registry;
 use tailback_queue::testing::{ClosedLoop, Log, Queue, TestPacket};
 use tailback_queue::{DropReason, Line, OnWire, Service};
+
+/// The disciplines named after their schedulers.
+fn schedulers() -> impl Iterator<Item = &'static Model> {
+    registry::models().filter(|m| m.param("policy").is_some())
+}
 
 /// A byte takes 80 ns.
 const RATE: BitRate = BitRate(100_000_000);
@@ -14,11 +19,12 @@ const RATE: BitRate = BitRate(100_000_000);
 fn build(model: &str, set: &[(&str, &str)]) -> Queue {
     let settings = Settings::defaults(registry::find(model).unwrap()).with("buffer", "unlimited");
     let settings = set.iter().fold(settings, |s, (name, value)| s.with(name, value));
-    let place = Place {
+    let context = BuildContext {
         stream: Stream::new(1, "test"),
         rate: RATE,
+        delay: Duration::ZERO,
     };
-    registry::build(&settings, place).unwrap()
+    registry::build(&settings, context).unwrap()
 }
 
 /// A packet that arrived, with the times of its transmission.
@@ -105,7 +111,7 @@ fn flows(sent: &[Sent]) -> Vec<u32> {
 
 #[test]
 fn equal_weights_take_turns() {
-    for model in SCHEDULERS {
+    for model in schedulers() {
         // Seven: the share is no binary fraction.
         for weight in [1.0, 0.3, 142.857] {
             let sent = run(build(model.name, &[]), &backlog(&[weight; 7], 50, |_| 1500));
@@ -118,7 +124,7 @@ fn equal_weights_take_turns() {
 #[test]
 fn a_heavy_flow_alternates_with_light_ones_or_sends_in_runs() {
     let weights: Vec<f64> = (0..11).map(|i| if i == 0 { 10.0 } else { 1.0 }).collect();
-    for model in SCHEDULERS {
+    for model in schedulers() {
         let mut arrivals = backlog(&weights, 10, |_| 1000);
         // The heavy flow stays backlogged as long as the others.
         arrivals.extend((0..90).map(|i| {
@@ -157,7 +163,7 @@ fn shares_follow_the_weights_and_do_not_drift() {
     let weights = [1.0, 95.0 / 49.0, 0.35, 5.0];
     let mut stream = Stream::new(3, "sizes");
     let sizes: Vec<u32> = (0..200_000).map(|_| 40 + stream.below(1461) as u32).collect();
-    for model in SCHEDULERS.iter().map(|m| m.name).chain(["fq"]) {
+    for model in schedulers().map(|m| m.name).chain(["fq"]) {
         let arrivals = backlog(&weights, 50_000, |id| sizes[id as usize]);
         let mut bytes = [0.0; 4];
         // While all four are backlogged: until the heaviest has sent its last packet.
@@ -181,7 +187,7 @@ fn shares_follow_the_weights_and_do_not_drift() {
 fn the_unit_of_weights_does_not_matter() {
     let mut stream = Stream::new(4, "sizes");
     let sizes: Vec<u32> = (0..240_000).map(|_| 100 * (1 + stream.below(15)) as u32).collect();
-    for model in SCHEDULERS.iter().map(|m| m.name).chain(["fq"]) {
+    for model in schedulers().map(|m| m.name).chain(["fq"]) {
         let order = |unit: f64| {
             let weights = [1.0, 2.0, 0.35, 5.0].map(|w| w * unit);
             flows(&run(

@@ -3,9 +3,9 @@
 use super::network::{Direction, Network, QueueChoice};
 use crate::run::Hooks;
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
+use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Stream};
-use tailback_queue::registry;
+use tailback_queue::{BuildContext, registry};
 
 /// Put both directions of every link into the network.
 pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> Result<(), Refusal> {
@@ -30,10 +30,10 @@ pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> R
                 }
             });
             let queue = match (hooks.queues.get(&name), registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make(place(d.rate, seed, &name))),
+                (Some(make), _) => QueueChoice::Discipline(make(context(d, seed, &name))),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
-                _ => QueueChoice::Discipline(registry::build(&d.queue, place(d.rate, seed, &name))?),
+                _ => QueueChoice::Discipline(registry::build(&d.queue, context(d, seed, &name))?),
             };
             let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
             Ok(Direction {
@@ -52,7 +52,10 @@ pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> R
 }
 
 /// What a discipline may know of the port it is built for.
-fn place(rate: BitRate, seed: u64, port: &str) -> registry::Place {
-    let stream = Stream::new(seed, &format!("link.{port}.queue"));
-    registry::Place { stream, rate }
+fn context(d: &DirectionSpec, seed: u64, port: &str) -> BuildContext {
+    BuildContext {
+        stream: Stream::new(seed, &format!("link.{port}.queue")),
+        rate: d.rate,
+        delay: d.delay,
+    }
 }

@@ -5,36 +5,13 @@
 use crate::spec::LinkSpec;
 use tailback_base::Size;
 use tailback_base::model::Settings;
+use tailback_queue::entry::{Queues, Unlimited};
+use tailback_queue::registry::facts;
 
 use super::routes::Hop;
 
-/// Disciplines that set a congestion bit by themselves; others do when they are told to, by `ecn`.
-const MARKING: &[&str] = &["decsel", "fqbit"];
-/// Disciplines with one queue, served in order of arrival.
-const ONE_QUEUE: &[&str] = &[
-    "droptail",
-    "random-drop",
-    "front-drop",
-    "red",
-    "blue",
-    "codel",
-    "decsel",
-];
-
-/// Disciplines whose rule acts when the buffer runs short, and what is left of each if it never does.
-const NEEDS_LIMIT: &[(&str, &str)] = &[
-    ("random-drop", "droptail"),
-    ("front-drop", "droptail"),
-    ("blue", "droptail"),
-    ("tdrr", "drr"),
-    ("qsdrr", "drr"),
-    ("dtdrr", "drr"),
-    ("dsdrr", "drr"),
-    ("fqbit", "fq"),
-];
-
 fn marks(queue: &Settings) -> bool {
-    MARKING.contains(&queue.model.name) || (queue.model.param("ecn").is_some() && queue.flag("ecn"))
+    facts(queue.model.name).is_some_and(|f| f.marks(queue))
 }
 
 /// A warning about flows of this transport over these hops.
@@ -52,7 +29,8 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<S
         ),
         "packet-pair" => {
             let slowest = way().min_by_key(|d| d.rate)?;
-            ONE_QUEUE.contains(&slowest.queue.model.name).then(|| {
+            let one = facts(slowest.queue.model.name).is_some_and(|f| f.queues == Queues::One);
+            one.then(|| {
                 format!(
                     "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it will \
                      take the rate of the line for its own; use fq",
@@ -82,18 +60,13 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
 /// error, since a sweep may end at an unlimited buffer, and ports that only ACKs cross are built so on purpose.
 pub fn endless(queue: &Settings) -> Option<String> {
     let name = queue.model.name;
-    let (_, left) = NEEDS_LIMIT.iter().find(|(n, _)| *n == name)?;
-    if queue.size("buffer") != Size::Unlimited || (name == "blue" && !queue.is_none("level")) {
+    let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
+    if queue.size("buffer") != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
         return None;
     }
-    let rule = if name == "fqbit" {
-        "marks who holds more than a share of the buffer, and an unlimited one has no shares"
-    } else {
-        "acts when its buffer runs short, and an unlimited one never does"
-    };
     Some(format!(
-        "{name} {rule}: it is plain {left} here; give it a buffer, such as \
-         buffer = \"{}\", or say {left}",
+        "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
+         buffer = \"{}\", or say {leaves}",
         queue.model.param("buffer").map_or("100 packets", |p| p.default)
     ))
 }

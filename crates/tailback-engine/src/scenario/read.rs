@@ -16,8 +16,8 @@ use crate::library::Library;
 use crate::spec::{DirectionSpec, LinkSpec, Spec};
 use tailback_base::model::nearest;
 use tailback_base::{BitRate, Duration, Stream, Time};
-use tailback_queue::registry;
 use tailback_queue::testing::TestPacket;
+use tailback_queue::{BuildContext, registry};
 
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
@@ -328,8 +328,10 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     } else {
         s.time("reverse_delay")
     };
-    let buildable = can_build(r, &queue, rate);
-    let reverse_buildable = reverse_queue.as_ref().is_none_or(|q| can_build(r, q, reverse_rate));
+    let buildable = can_build(r, &queue, rate, delay);
+    let reverse_buildable = reverse_queue
+        .as_ref()
+        .is_none_or(|q| can_build(r, q, reverse_rate, reverse_delay));
     if !(buildable && reverse_buildable) {
         return None;
     }
@@ -356,12 +358,13 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
 }
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.
-fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate) -> bool {
-    let place = registry::Place {
+fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> bool {
+    let context = BuildContext {
         stream: Stream::new(0, "check"),
         rate,
+        delay,
     };
-    match registry::build::<TestPacket>(&queue.settings, place) {
+    match registry::build::<TestPacket>(&queue.settings, context) {
         Ok(_) => true,
         Err(e) => {
             r.complain(

@@ -75,10 +75,10 @@ every = "10ms"
 #[test]
 fn no_model_s_probe_is_hidden() {
     let ends = tailback_transport::registry::MODELS.iter();
-    let queues = tailback_queue::registry::MODELS.iter();
+    let queues = tailback_queue::registry::models();
     let all = ends
         .map(|m| (*m, &FLOW_PROBES[..]))
-        .chain(queues.map(|m| (*m, &LINK_PROBES[..])));
+        .chain(queues.map(|m| (m, &LINK_PROBES[..])));
     for (model, general) in all {
         let names: Vec<&str> = general.iter().chain(model.probes).map(|p| p.name).collect();
         for (i, name) in names.iter().enumerate() {

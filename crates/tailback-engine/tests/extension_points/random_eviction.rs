@@ -7,12 +7,12 @@ use crate::common::*;
 use tailback_base::{Packet, Size, Stream, Time};
 use tailback_engine::build::network::Network;
 use tailback_queue::admission::{Admission, Admitted, Decision, Waiting};
-use tailback_queue::multiqueue::Port;
-use tailback_queue::multiqueue::drr::Drr;
-use tailback_queue::multiqueue::length_index::Tie;
-use tailback_queue::multiqueue::longest::Longest;
-use tailback_queue::multiqueue::per_flow::PerFlow;
-use tailback_queue::multiqueue::store::Unit;
+use tailback_queue::pieces::classify::per_flow::PerFlow;
+use tailback_queue::pieces::drop::longest::Longest;
+use tailback_queue::pieces::index::length_index::Tie;
+use tailback_queue::pieces::port::Port;
+use tailback_queue::pieces::schedule::drr::Drr;
+use tailback_queue::pieces::store::Unit;
 use tailback_queue::{Backlog, DropReason, Line, Out};
 
 /// Evicts at random; keeps, for each flow, how many it evicted, and how many packets it let in that are still there.

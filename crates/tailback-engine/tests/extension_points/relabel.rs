@@ -8,7 +8,8 @@ use tailback_base::{BitRate, Duration, KeyField, Packet, Settings, Stream, Time}
 use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::{AppInput, Application, Net};
-use tailback_queue::registry::{self, Place};
+use tailback_queue::BuildContext;
+use tailback_queue::registry;
 use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 
 /// Two queues; the one for packets with this label always goes first.
@@ -117,11 +118,12 @@ fn a_hash_of_the_label_sees_it() {
             Settings::defaults(registry::find("drr").expect("drr")),
             |s, (name, text)| s.with(name, text),
         );
-        let place = Place {
+        let context = BuildContext {
             stream: Stream::new(1, "drr"),
             rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
         };
-        registry::build::<SimPacket>(&settings, place).unwrap_or_else(|e| panic!("{e}"))
+        registry::build::<SimPacket>(&settings, context).unwrap_or_else(|e| panic!("{e}"))
     };
     let sizes = |key| arrivals(drr(key)).iter().map(|a| a.1).collect::<Vec<u32>>();
     assert_eq!(

@@ -1,0 +1,321 @@
+//! CoDel: bound the standing delay, by dropping at the head when packets leave.
+//!
+//! A queue that drains within a round trip is good; one that stands is only delay. CoDel measures what each packet
+//! itself has waited (its sojourn time). When that has stayed above `target` for a whole `interval`, a packet is
+//! dropped at the head, and the next drops follow at `interval / sqrt(count)`, which raises the drop rate linearly,
+//! until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this control law.
+//! Action: a drop (sojourn), or with `ecn` a mark, one a control step; a full buffer drops the arriving packet.
+//!
+//! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section 5.2.7.
+//!
+//! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the time
+//! of the next action; `count`, actions in this dropping state; `last_count`, the count with which it was entered.
+//!
+//! Choices. Returning to the dropping state within 16 intervals resumes near the old rate (count minus its value at
+//! entry). The queue counts as good while at most one `mtu` of bytes is left behind the packet. The square root is
+//! exact (RFC and paper; Linux approximates it). A packet marked by a control step is not marked by `ce_threshold`
+//! again.
+//!
+//! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
+
+use crate::build_context::BuildContext;
+use crate::discipline::{
+    Backlog, DropReason, Line, MarkReason, Out, Place as At, ProbeId, QueueDiscipline, Service, signal,
+};
+use crate::entry::{Entry, Facts, Marks};
+use crate::fifo::Ring;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Time};
+
+pub static MODEL: Model = Model {
+    name: "codel",
+    family: "queue",
+    title: "CoDel (controlled delay)",
+    summary: "Drops at the head when packets have waited too long for too long. Measure: the sojourn time at dequeue. \
+              Function: after an interval above target, actions at interval / sqrt(count). Action: drop (sojourn), or \
+              with ecn mark capable packets; a full buffer drops the arriving packet (overflow).",
+    source: "Nichols and Jacobson 2012; RFC 8289 section 5",
+    params: &[
+        Param::new(
+            "buffer",
+            Kind::Size,
+            "1000 packets",
+            "How much may wait, in packets or bytes.",
+            "Linux codel, ns-3",
+        ),
+        Param::new(
+            "target",
+            Kind::Time { min: 0.0, max: 100.0 },
+            "5ms",
+            "Standing delay that is acceptable.",
+            "RFC 8289 section 4.4",
+        ),
+        Param::new(
+            "interval",
+            Kind::Time { min: 1e-6, max: 1000.0 },
+            "100ms",
+            "How long the delay must stay above target: the order of the longest usual round trip.",
+            "RFC 8289 section 4.3",
+        ),
+        Param::new(
+            "mtu",
+            Kind::Bytes { min: 0, max: 1_000_000 },
+            "1500B",
+            "With no more than this left in the queue, nothing is dropped.",
+            "RFC 8289 section 5.4",
+        ),
+        Param::new(
+            "ecn",
+            Kind::Bool,
+            "false",
+            "Mark capable packets instead of dropping them.",
+            "RFC 3168; RFC 8289",
+        ),
+        Param::new(
+            "ce_threshold",
+            Kind::Time { min: 0.0, max: 100.0 },
+            "none",
+            "Mark every capable packet that has waited longer than this, whatever ecn says.",
+            "RFC 8290 section 5.2.7",
+        ),
+    ],
+    probes: &[
+        ProbeDef {
+            name: "count",
+            unit: "",
+            doc: "Actions since the dropping state was entered",
+            per: "",
+        },
+        ProbeDef {
+            name: "dropping",
+            unit: "",
+            doc: "1 in the dropping state, else 0",
+            per: "",
+        },
+        ProbeDef {
+            name: "sojourn",
+            unit: "s",
+            doc: "What the last packet that left had waited",
+            per: "",
+        },
+    ],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build,
+        facts: Facts {
+            marks: Marks::WithEcn,
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Codel::new(s.size("buffer"), Config::from_settings(s)?)))
+}
+
+/// Where CoDel takes packets from: the ring of `codel`, or one flow's queue of a fair scheduler.
+pub trait Source<P> {
+    /// Take the head. It leaves the backlog.
+    fn pop(&mut self) -> Option<P>;
+    /// Bytes that wait now.
+    fn bytes(&self) -> u64;
+}
+
+impl<P: Packet> Source<P> for Ring<P> {
+    fn pop(&mut self) -> Option<P> {
+        Ring::pop(self)
+    }
+    fn bytes(&self) -> u64 {
+        self.backlog().bytes
+    }
+}
+
+/// CoDel's parameters.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub target: Duration,
+    pub interval: Duration,
+    /// Bytes.
+    pub mtu: u64,
+    pub ecn: bool,
+    pub ce_threshold: Option<Duration>,
+}
+
+impl Config {
+    /// Read the settings of a model that declares CoDel's parameters.
+    pub fn from_settings(settings: &Settings) -> Result<Config, Refusal> {
+        let (target, interval) = (settings.time("target"), settings.time("interval"));
+        if target > interval {
+            return Err(Refusal::new(
+                format!("target ({target}) is above interval ({interval})"),
+                "give an interval of a round trip and a target of 5 to 10 % of it",
+            ));
+        }
+        Ok(Config {
+            target,
+            interval,
+            mtu: settings.count("mtu"),
+            ecn: settings.flag("ecn"),
+            ce_threshold: (!settings.is_none("ce_threshold")).then(|| settings.time("ce_threshold")),
+        })
+    }
+}
+
+/// The state machine, apart from any queue.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    /// When the delay will have been above target for an interval; none while it is below.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    count: u64,
+    last_count: u64,
+    /// What the last judged packet had waited.
+    sojourn: Duration,
+}
+
+impl Control {
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    pub fn is_dropping(&self) -> bool {
+        self.dropping
+    }
+
+    pub fn sojourn(&self) -> Duration {
+        self.sojourn
+    }
+
+    /// Whether the delay has been above target for an interval, now that `p` was taken from `queue`.
+    fn judge<P: Packet>(&mut self, c: &Config, p: Option<&P>, queue: &dyn Source<P>, now: Time) -> bool {
+        self.sojourn = p.map_or(Duration::ZERO, |p| now.since(p.stamp()));
+        if p.is_none() || self.sojourn < c.target || queue.bytes() <= c.mtu {
+            self.first_above = None;
+            return false;
+        }
+        now >= *self.first_above.get_or_insert(now + c.interval)
+    }
+
+    /// The control law: the action after the one at `t`.
+    fn after(&self, c: &Config, t: Time) -> Time {
+        t + Duration::from_seconds(c.interval.seconds() / libm::sqrt(self.count.max(1) as f64))
+    }
+
+    /// Take the next packet that is to be sent, dropping and marking on the way.
+    pub fn dequeue<P: Packet>(
+        &mut self,
+        c: &Config,
+        queue: &mut dyn Source<P>,
+        now: Time,
+        out: &mut dyn Out<P>,
+    ) -> Option<P> {
+        let mut p = queue.pop();
+        let mut bad = self.judge(c, p.as_ref(), queue, now);
+        let mut marked = false;
+        if self.dropping {
+            self.dropping = bad;
+            while self.dropping && now >= self.drop_next {
+                let Some(mut victim) = p.take() else { break };
+                self.count += 1;
+                if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
+                    // A mark is the action of this step, and the packet is delivered.
+                    self.drop_next = self.after(c, self.drop_next);
+                    p = Some(victim);
+                    marked = true;
+                    break;
+                }
+                out.dropped(victim, At::Dequeued, DropReason::Sojourn);
+                p = queue.pop();
+                bad = self.judge(c, p.as_ref(), queue, now);
+                if bad {
+                    self.drop_next = self.after(c, self.drop_next);
+                }
+                self.dropping = bad;
+            }
+        } else if let Some(mut victim) = p.take_if(|_| bad) {
+            if signal(&mut victim, c.ecn, MarkReason::Sojourn, out) {
+                p = Some(victim);
+                marked = true;
+            } else {
+                out.dropped(victim, At::Dequeued, DropReason::Sojourn);
+                p = queue.pop();
+                self.judge(c, p.as_ref(), queue, now);
+            }
+            self.dropping = true;
+            // Shortly after the last dropping state, resume near its rate; a drop_next in the future is recent too.
+            let recent = now.since(self.drop_next).0 < c.interval.0.saturating_mul(16);
+            let gained = self.count.saturating_sub(self.last_count);
+            self.count = if gained > 1 && recent { gained } else { 1 };
+            self.drop_next = self.after(c, now);
+            self.last_count = self.count;
+        }
+        if p.is_none() {
+            self.dropping = false;
+        }
+        let waited_longer = |p: &P| c.ce_threshold.is_some_and(|limit| now.since(p.stamp()) > limit);
+        if let Some(p) = p.as_mut().filter(|p| !marked && waited_longer(p)) {
+            signal(p, true, MarkReason::Step, out);
+        }
+        p
+    }
+}
+
+/// One queue under CoDel.
+#[derive(Debug)]
+pub struct Codel<P> {
+    ring: Ring<P>,
+    config: Config,
+    control: Control,
+}
+
+impl<P: Packet> Codel<P> {
+    pub fn new(buffer: Size, config: Config) -> Codel<P> {
+        Codel {
+            ring: Ring::new(buffer),
+            config,
+            control: Control::default(),
+        }
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Codel<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        if self.ring.fits(p.bytes()) {
+            self.ring.push(p, line.now);
+        } else {
+            out.dropped(p, At::Arriving, DropReason::Overflow);
+        }
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        match self.control.dequeue(&self.config, &mut self.ring, line.now, out) {
+            Some(p) => Service::Send(p),
+            None => Service::Empty,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
+        match probe.0 {
+            0 => self.control.count as f64,
+            1 => f64::from(u8::from(self.control.dropping)),
+            2 => self.control.sojourn.seconds(),
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! Active queue management: disciplines that signal before the buffer is full. One file an algorithm.
+
+pub mod average;
+pub mod blue;
+pub mod codel;
+pub mod red;

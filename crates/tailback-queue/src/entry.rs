@@ -1,0 +1,107 @@
+//! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
+
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Packet, Settings, Size};
+
+/// Makes the discipline these settings describe; the refusal says which parameters contradict each other.
+pub type Build<P> = fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>;
+
+/// One discipline a scenario can name.
+pub struct Entry<P> {
+    pub model: &'static Model,
+    pub build: Build<P>,
+    pub facts: Facts,
+}
+
+/// What the rest of the program may know of a discipline without knowing the discipline.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    pub queues: Queues,
+    pub marks: Marks,
+    /// What is left of it where nothing bounds its buffer, if its rule needs a bound.
+    pub unlimited: Option<Unlimited>,
+    /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which a simulator may replace by
+    /// arithmetic.
+    pub fused: Option<fn(&Settings) -> Option<Size>>,
+}
+
+/// How many queues share the line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Queues {
+    /// One, served in order of arrival.
+    One,
+    Several,
+}
+
+/// Whether packets are marked instead of dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Marks {
+    Never,
+    /// With the parameter `ecn`.
+    WithEcn,
+    Always,
+}
+
+/// A rule that acts only where a buffer runs short.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlimited {
+    /// The discipline that is left without a limit.
+    pub leaves: &'static str,
+    /// Why, as the end of a sentence that begins with the name.
+    pub why: &'static str,
+    /// The parameter with which the rule acts without a limit as well.
+    pub unless: Option<&'static str>,
+}
+
+impl Unlimited {
+    /// The rule acts when the buffer runs short.
+    pub const fn leaves(leaves: &'static str) -> Unlimited {
+        Unlimited {
+            leaves,
+            why: "acts when its buffer runs short, and an unlimited one never does",
+            unless: None,
+        }
+    }
+}
+
+impl Facts {
+    /// One queue, no marks, and a rule that needs no limit.
+    pub const ONE_QUEUE: Facts = Facts {
+        queues: Queues::One,
+        marks: Marks::Never,
+        unlimited: None,
+        fused: None,
+    };
+
+    /// The same with several queues.
+    pub const SEVERAL_QUEUES: Facts = Facts {
+        queues: Queues::Several,
+        ..Facts::ONE_QUEUE
+    };
+
+    /// Whether packets are marked under these settings.
+    pub fn marks(&self, settings: &Settings) -> bool {
+        match self.marks {
+            Marks::Never => false,
+            Marks::WithEcn => settings.flag("ecn"),
+            Marks::Always => true,
+        }
+    }
+}
+
+impl<P: Packet> Entry<P> {
+    /// Build the discipline these settings, of this entry's model, describe.
+    ///
+    /// # Errors
+    /// A parameter without a value, or parameters that contradict each other.
+    pub fn build(&self, settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        if let Some(missing) = settings.missing() {
+            let name = self.model.name;
+            let remedy = format!("give {}", missing.kind.allowed());
+            return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
+        }
+        (self.build)(settings, context)
+    }
+}

@@ -1,0 +1,9 @@
+//! Fair shares of the line: scheduler and drop policy put together. One file a discipline.
+
+pub mod drr;
+pub mod fq;
+pub mod fqbit;
+pub mod scfq;
+pub mod wdrr;
+pub mod wf2q;
+pub mod wf2q_plus;

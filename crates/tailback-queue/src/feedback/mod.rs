@@ -1,0 +1,3 @@
+//! Queues that tell senders more than a loss does.
+
+pub mod decsel;

@@ -1,0 +1,154 @@
+//! Drop-tail: what fits is stored, what does not fit is refused.
+//!
+//! The queue of folklore and of RFC 2309; packets leave in the order they came. It measures the backlog, and its only
+//! action is the refusal of the arriving packet. It keeps the queue full under greedy TCP, refuses bursts in a row (so
+//! that flows lose together and synchronise), and leaves a late flow outside (lock-out); every other discipline is judged
+//! against it. In bytes a small packet may fit after a large one was refused.
+//!
+//! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not come here at all (the fact
+//! `fused` of its entry).
+
+use crate::admission::{Admission, Decision, Waiting};
+use crate::build_context::BuildContext;
+use crate::discipline::{DropReason, Line, Out, QueueDiscipline};
+use crate::entry::{Entry, Facts};
+use crate::fifo::host::Fifo;
+use crate::params::COUNT_IN_SERVICE;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
+
+pub static MODEL: Model = Model {
+    name: "droptail",
+    family: "queue",
+    title: "Drop-tail",
+    summary: "A FIFO that refuses what does not fit. Measure: the backlog. Function: full or not. Action: the arriving \
+              packet is dropped (overflow); it never marks.",
+    source: "Folklore; RFC 2309 section 2; default buffer of ns-2's DropTail",
+    params: &[
+        Param::new(
+            "buffer",
+            Kind::Size,
+            "50 packets",
+            "How much may wait, in packets or bytes.",
+            "ns-2 default",
+        ),
+        COUNT_IN_SERVICE,
+    ],
+    probes: &[],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build,
+        facts: Facts {
+            fused: Some(fused_limit),
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn fused_limit(settings: &Settings) -> Option<Size> {
+    (!settings.flag("count_in_service")).then(|| settings.size("buffer"))
+}
+
+fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Fifo::from_settings(s, DropTail)))
+}
+
+/// Let in what fits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DropTail;
+
+impl<P: Packet> Admission<P> for DropTail {
+    #[inline]
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
+        if queue.fits(p.bytes()) {
+            Decision::Store
+        } else {
+            Decision::Drop(DropReason::Overflow)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::{Backlog, OnWire, Place};
+    use crate::fifo::ring::KEEP;
+    use crate::testing::{Bench, TestPacket};
+    use tailback_base::{FlowId, Time};
+
+    fn droptail(buffer: Size) -> Bench<Fifo<TestPacket, DropTail>> {
+        Bench::new(Fifo::new(buffer, DropTail))
+    }
+
+    #[test]
+    fn a_burst_fills_line_and_buffer_and_loses_its_tail() {
+        let mut b = droptail(Size::Packets(5));
+        b.arrive(TestPacket::new(0, 0, 1000));
+        assert_eq!(b.serve(), Some(0), "the first goes into service");
+        for id in 1..12 {
+            b.arrive(TestPacket::new(id, 0, 1000));
+        }
+        assert_eq!(
+            b.log.drops(DropReason::Overflow),
+            (6..12).collect::<Vec<_>>(),
+            "consecutive"
+        );
+        assert_eq!(b.drain(), [1, 2, 3, 4, 5]);
+        assert!(b.log.dropped.iter().all(|d| d.1 == Place::Arriving));
+    }
+
+    #[test]
+    fn in_bytes_a_small_packet_fits_after_a_large_one_was_refused() {
+        let mut b = droptail(Size::Bytes(2500));
+        for (id, bytes) in [(0, 1500), (1, 1500), (2, 1000), (3, 1)] {
+            b.arrive(TestPacket::new(id, 0, bytes));
+        }
+        assert_eq!(b.log.drops(DropReason::Overflow), [1, 3]);
+        assert_eq!(
+            b.backlog(),
+            Backlog {
+                packets: 2,
+                bytes: 2500
+            }
+        );
+        assert_eq!(b.drain(), [0, 2]);
+        assert_eq!(b.backlog(), Backlog::default());
+    }
+
+    #[test]
+    fn unlimited_takes_everything_and_gives_its_memory_back() {
+        let mut b = droptail(Size::Unlimited);
+        for id in 0..100_000 {
+            b.arrive(TestPacket::new(id, 0, 1000));
+        }
+        assert!(b.log.dropped.is_empty());
+        assert_eq!(b.drain().len(), 100_000);
+        assert!(
+            b.queue.ring.packets.capacity() <= 2 * KEEP,
+            "{}",
+            b.queue.ring.packets.capacity()
+        );
+    }
+
+    #[test]
+    fn the_packet_on_the_wire_counts_only_when_asked() {
+        let wire = OnWire {
+            until: Time(8_000_000),
+            flow: FlowId(0),
+            pair: 0,
+            bytes: 1000,
+        };
+        for (count, held) in [(false, 2), (true, 1)] {
+            let mut b = Bench::new(Fifo::new(Size::Packets(2), DropTail).counting_in_service(count));
+            b.busy = Some(wire);
+            for id in 0..3 {
+                b.arrive(TestPacket::new(id, 0, 1000));
+            }
+            assert_eq!(b.backlog().packets, held);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Drop front on full: the oldest packet makes room for the newest.
+//!
+//! When the buffer is full, the packet at the head is dropped and the newcomer stored. The same number of packets is
+//! lost as with drop-tail, but the receiver sees the gap one buffer's drain earlier, since the loss is at the end of
+//! the queue that leaves next; TCP reacts a full queueing delay sooner. Measure: the backlog. Function: full or not.
+//! Action: the head is dropped (overflow); it never marks.
+//!
+//! From: Lakshman, Neidhardt, Ott 1996, "The drop from front strategy in TCP and in TCP over ATM"; RFC 2309 section 2.
+//!
+//! State: the packets. The packet on the wire is never a victim: it has left the buffer. In bytes several heads may go
+//! for one newcomer; a packet larger than the whole buffer is refused and leaves the queue as it was.
+//!
+//! Cost: one more pop an overflow.
+
+use crate::admission::{Admission, Decision, Waiting};
+use crate::build_context::BuildContext;
+use crate::capacity;
+use crate::discipline::QueueDiscipline;
+use crate::discipline::{DropReason, Line, Out};
+use crate::entry::{Entry, Facts, Unlimited};
+use crate::fifo::host::Fifo;
+use tailback_base::Settings;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param};
+
+pub static MODEL: Model = Model {
+    name: "front-drop",
+    family: "queue",
+    title: "Drop front on full",
+    summary: "A FIFO that, when full, drops its head for the newcomer, so that senders learn of the loss a buffer's \
+              drain earlier. Measure: the backlog. Function: full or not. Action: the head is dropped (overflow); it \
+              never marks.",
+    source: "Lakshman, Neidhardt, Ott 1996; RFC 2309 section 2",
+    params: &[Param::new(
+        "buffer",
+        Kind::Size,
+        "100 packets",
+        "How much may wait, in packets or bytes.",
+        "tailback",
+    )],
+    probes: &[],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build,
+        facts: Facts {
+            unlimited: Some(Unlimited::leaves("droptail")),
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Fifo::from_settings(s, FrontDrop)))
+}
+
+/// Drop the oldest until the newcomer fits.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FrontDrop;
+
+impl<P: Packet> Admission<P> for FrontDrop {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
+        if !capacity::fits_alone(queue.limit(), p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        while !capacity::fits(queue.limit(), queue.backlog(), p.bytes()) {
+            match queue.oldest() {
+                Some(head) if queue.evict(head, DropReason::Overflow) => {}
+                _ => return Decision::Drop(DropReason::Overflow),
+            }
+        }
+        Decision::Store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Place;
+    use crate::fifo::{DropTail, Fifo};
+    use crate::testing::{Bench, TestPacket};
+    use tailback_base::{Duration, Size};
+
+    #[test]
+    fn the_head_makes_room_and_the_packet_in_service_is_safe() {
+        let mut b = Bench::new(Fifo::new(Size::Packets(2), FrontDrop));
+        b.arrive(TestPacket::new(0, 0, 500));
+        assert_eq!(b.serve(), Some(0));
+        for id in 1..5 {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+        assert_eq!(b.log.drops(DropReason::Overflow), [1, 2]);
+        assert!(b.log.dropped.iter().all(|d| d.1 == Place::Queued));
+        assert_eq!(b.drain(), [3, 4]);
+    }
+
+    #[test]
+    fn in_bytes_several_heads_go_but_not_for_what_never_fits() {
+        let mut b = Bench::new(Fifo::new(Size::Bytes(1000), FrontDrop));
+        for id in 0..10 {
+            b.arrive(TestPacket::new(id, 0, 100));
+        }
+        b.arrive(TestPacket::new(10, 0, 250));
+        assert_eq!(b.log.drops(DropReason::Overflow), [0, 1, 2]);
+        b.arrive(TestPacket::new(11, 0, 1001));
+        assert_eq!(b.log.drops(DropReason::Overflow), [0, 1, 2, 11]);
+        assert_eq!(b.backlog().packets, 8);
+    }
+
+    /// The instant the receiver first misses a packet, for an overload of two arrivals a service.
+    fn gap_seen(serve: &mut dyn FnMut(u64, Vec<TestPacket>) -> Option<u64>) -> u64 {
+        let (mut id, mut expect) = (0, 0);
+        for slot in 0.. {
+            let arrivals = (0..2).map(|_| {
+                id += 1;
+                TestPacket::new(id - 1, 0, 500)
+            });
+            if serve(slot, arrivals.collect()) != Some(expect) {
+                return slot;
+            }
+            expect += 1;
+        }
+        unreachable!()
+    }
+
+    #[test]
+    fn the_gap_is_seen_one_full_buffer_earlier_than_with_drop_tail() {
+        fn run<A: Admission<TestPacket>>(a: A) -> u64 {
+            let mut b = Bench::new(Fifo::new(Size::Packets(20), a));
+            gap_seen(&mut |_, arrivals| {
+                arrivals.into_iter().for_each(|p| b.arrive(p));
+                b.pass(Duration::from_millis(4));
+                b.serve()
+            })
+        }
+        let (tail, front) = (run(DropTail), run(FrontDrop));
+        assert!((19..=20).contains(&(tail - front)), "tail {tail}, front {front}");
+    }
+}

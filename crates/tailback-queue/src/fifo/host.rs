@@ -1,0 +1,130 @@
+//! A first-in-first-out queue under an admission.
+//!
+//! [`Fifo<P, A>`] is the [`Ring`] under an [`Admission`]: with [`DropTail`](super::droptail::DropTail) it is `droptail`,
+//! with [`Red`](crate::aqm::red::Red) it is `red`. The packet on the wire is not part of the buffer, because a router
+//! (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service` chooses the other
+//! convention.
+
+use crate::admission::{Admission, Decision, Handle, QueueView, Waiting};
+use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::fifo::ring::Ring;
+use crate::params::COUNT_IN_SERVICE;
+use tailback_base::{Packet, ProbeDef, Settings, Size, Stream, Time};
+
+/// A FIFO under an admission.
+#[derive(Debug)]
+pub struct Fifo<P, A> {
+    pub(crate) ring: Ring<P>,
+    pub admission: A,
+    count_in_service: bool,
+    gone: Vec<(P, DropReason)>,
+}
+
+impl<P: Packet, A: Admission<P>> Fifo<P, A> {
+    /// `buffer` bounds what waits.
+    pub fn new(buffer: Size, admission: A) -> Fifo<P, A> {
+        Fifo {
+            ring: Ring::new(buffer),
+            admission,
+            count_in_service: false,
+            gone: vec![],
+        }
+    }
+
+    /// The FIFO these settings describe, by their `buffer` and, if they have it, `count_in_service`.
+    pub fn from_settings(s: &Settings, admission: A) -> Fifo<P, A> {
+        let counted = s.model.param(COUNT_IN_SERVICE.name).is_some() && s.flag(COUNT_IN_SERVICE.name);
+        Fifo::new(s.size("buffer"), admission).counting_in_service(counted)
+    }
+
+    /// Count the packet on the wire as part of the backlog the admission sees, and of the buffer.
+    pub fn counting_in_service(mut self, yes: bool) -> Fifo<P, A> {
+        self.count_in_service = yes;
+        self
+    }
+
+    fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        let rest = self.ring.backlog();
+        for (p, why) in self.gone.drain(..) {
+            self.admission.left(&p, rest, line);
+            out.dropped(p, Place::Queued, why);
+        }
+    }
+}
+
+impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
+    fn enqueue(&mut self, mut p: P, line: &Line, out: &mut dyn Out<P>) {
+        let mut waiting = Waiting::new(&mut self.ring, &mut self.gone, line).counting_in_service(self.count_in_service);
+        let decision = self.admission.admit(&mut p, &mut waiting, line, out);
+        if !self.gone.is_empty() {
+            self.report_evicted(line, out);
+        }
+        match decision {
+            Decision::Store if self.ring.fits(p.bytes()) => self.ring.push(p, line.now),
+            Decision::Store => {
+                // The admission let in what does not fit: the buffer is the last word.
+                self.admission.left(&p, self.ring.backlog(), line);
+                out.dropped(p, Place::Arriving, DropReason::Overflow);
+            }
+            Decision::Drop(why) => out.dropped(p, Place::Arriving, why),
+        }
+    }
+
+    fn dequeue(&mut self, line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
+        match self.ring.pop() {
+            Some(p) => {
+                self.admission.left(&p, self.ring.backlog(), line);
+                Service::Send(p)
+            }
+            None => {
+                self.admission.idle(line);
+                Service::Empty
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.admission.next_timer()
+    }
+
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        let mut waiting = Waiting::new(&mut self.ring, &mut self.gone, line).counting_in_service(self.count_in_service);
+        self.admission.on_timer(&mut waiting, line, out);
+        self.report_evicted(line, out);
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        self.admission.probes()
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        self.admission.read(probe, index)
+    }
+}
+
+impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
+    fn stored(&self) -> Backlog {
+        self.ring.backlog()
+    }
+    fn limit(&self) -> Size {
+        self.ring.limit()
+    }
+    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        self.ring.draw(stream)
+    }
+    fn oldest(&self) -> Option<Handle> {
+        self.ring.oldest()
+    }
+    fn get(&self, at: Handle) -> Option<&P> {
+        self.ring.get(at.0 as usize)
+    }
+    fn remove(&mut self, at: Handle, line: &Line) -> Option<P> {
+        let p = self.ring.remove(at.0 as usize)?;
+        self.admission.left(&p, self.ring.backlog(), line);
+        Some(p)
+    }
+}

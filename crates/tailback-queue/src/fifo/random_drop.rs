@@ -1,0 +1,170 @@
+//! Random drop on full: who overflows a buffer is drawn, not the one who comes last.
+//!
+//! Drop-tail punishes whoever arrives at a full buffer, which may lock a flow out. Random drop stores the newcomer and
+//! then evicts packets drawn uniformly from all that wait, the newcomer among them, until the buffer is within its
+//! limit. A flow loses in proportion to its share of the buffer; which flows are hurt no longer depends on timing.
+//! Measure: the backlog. Function: full or not. Action: a drawn packet is dropped (overflow); it never marks.
+//!
+//! From: Hashem 1989 (MIT/LCS/TR-465), Mankin 1990; described in Braden et al., RFC 2309 section 2.
+//!
+//! State: the packets and a random stream. The order of the survivors is unchanged. In bytes several victims may be
+//! needed. Departure from the sentence "append, then evict": a packet larger than the whole buffer is refused at once,
+//! since evicting for it could only empty the buffer in vain.
+//!
+//! Cost: one draw an overflow, and moving up to half the backlog (the ring closes the gap).
+
+use crate::admission::{Admission, Decision, Waiting};
+use crate::build_context::BuildContext;
+use crate::capacity;
+use crate::discipline::QueueDiscipline;
+use crate::discipline::{DropReason, Line, Out};
+use crate::entry::{Entry, Facts, Unlimited};
+use crate::fifo::host::Fifo;
+use tailback_base::Settings;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param, Stream};
+
+pub static MODEL: Model = Model {
+    name: "random-drop",
+    family: "queue",
+    title: "Random drop on full",
+    summary: "A FIFO that, when full, evicts a packet drawn from all that wait, the newcomer among them. Measure: the \
+              backlog. Function: full or not. Action: the drawn packet is dropped (overflow); it never marks.",
+    source: "Mankin 1990; RFC 2309 section 2",
+    params: &[Param::new(
+        "buffer",
+        Kind::Size,
+        "100 packets",
+        "How much may wait, in packets or bytes.",
+        "tailback",
+    )],
+    probes: &[],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build,
+        facts: Facts {
+            unlimited: Some(Unlimited::leaves("droptail")),
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Fifo::from_settings(s, RandomDrop::new(context.stream))))
+}
+
+/// Evict drawn packets until the newcomer fits, or is drawn itself.
+#[derive(Clone, Debug)]
+pub struct RandomDrop {
+    stream: Stream,
+}
+
+impl RandomDrop {
+    pub fn new(stream: Stream) -> RandomDrop {
+        RandomDrop { stream }
+    }
+}
+
+impl<P: Packet> Admission<P> for RandomDrop {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
+        if !capacity::fits_alone(queue.limit(), p.bytes()) {
+            return Decision::Drop(DropReason::Overflow);
+        }
+        while !capacity::fits(queue.limit(), queue.backlog(), p.bytes()) {
+            // The newcomer is one of the candidates; the others are drawn by the queue, which alone can name them.
+            let candidates = queue.backlog().packets + 1;
+            if self.stream.below(candidates) == 0 {
+                return Decision::Drop(DropReason::Overflow);
+            }
+            match queue.draw(&mut self.stream) {
+                Some(victim) if queue.evict(victim, DropReason::Overflow) => {}
+                _ => return Decision::Drop(DropReason::Overflow),
+            }
+        }
+        Decision::Store
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::Place;
+    use crate::fifo::Fifo;
+    use crate::testing::{Bench, TestPacket};
+    use tailback_base::Size;
+
+    fn random_drop(buffer: Size) -> Bench<Fifo<TestPacket, RandomDrop>> {
+        Bench::new(Fifo::new(buffer, RandomDrop::new(Stream::new(1, "test"))))
+    }
+
+    #[test]
+    fn flows_lose_in_proportion_to_their_shares_of_the_buffer() {
+        // 30 packets of flow 0 and 70 of flow 1 wait; flow 2 brings one more. Repeated on fresh buffers.
+        let runs = 20_000;
+        let mut lost = [0.0_f64; 3];
+        let mut b = random_drop(Size::Packets(100));
+        for _ in 0..runs {
+            for id in 0..101 {
+                b.arrive(TestPacket::new(
+                    id,
+                    if id < 30 {
+                        0
+                    } else if id < 100 {
+                        1
+                    } else {
+                        2
+                    },
+                    500,
+                ));
+            }
+            b.drain();
+        }
+        for (p, _, _) in &b.log.dropped {
+            lost[p.flow as usize] += 1.0;
+        }
+        let n = f64::from(runs);
+        let expected = [n * 30.0 / 101.0, n * 70.0 / 101.0, n / 101.0];
+        let chi2: f64 = lost.iter().zip(expected).map(|(o, e)| (o - e) * (o - e) / e).sum();
+        assert!(
+            chi2 < 9.21,
+            "chi-square {chi2} is beyond the 1 % point of 2 degrees of freedom: {lost:?}"
+        );
+    }
+
+    #[test]
+    fn survivors_keep_their_order() {
+        let mut b = random_drop(Size::Packets(10));
+        for id in 0..1000 {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+        let left = b.drain();
+        assert_eq!(left.len(), 10);
+        assert!(left.is_sorted());
+        assert_eq!(b.log.drops(DropReason::Overflow).len(), 990);
+    }
+
+    #[test]
+    fn in_bytes_a_large_newcomer_may_need_several_victims() {
+        let mut b = random_drop(Size::Bytes(1000));
+        for id in 0..10 {
+            b.arrive(TestPacket::new(id, 0, 100));
+        }
+        b.arrive(TestPacket::new(10, 0, 500));
+        let evicted = b.log.dropped.iter().filter(|d| d.1 == Place::Queued).count();
+        let refused = b.log.dropped.iter().any(|d| d.1 == Place::Arriving);
+        assert!(evicted == 5 || (refused && evicted < 5), "{:?}", b.log.dropped);
+        assert!(b.backlog().bytes <= 1000);
+    }
+
+    #[test]
+    fn what_never_fits_hurts_nobody() {
+        let mut b = random_drop(Size::Bytes(1000));
+        b.arrive(TestPacket::new(0, 0, 1000));
+        b.arrive(TestPacket::new(1, 0, 1001));
+        assert_eq!((b.log.drops(DropReason::Overflow), b.drain()), (vec![1], vec![0]));
+    }
+}

@@ -1,0 +1,114 @@
+//! The store of every single queue: packets in order of arrival, their bytes, and a limit.
+//!
+//! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep what one second
+//! needed. A packet costs one push, one pop and two additions.
+
+use crate::admission::{Handle, QueueView};
+use crate::capacity;
+use crate::discipline::{Backlog, Line};
+use std::collections::VecDeque;
+use tailback_base::{Packet, Size, Stream, Time};
+
+/// Packets in order of arrival, with their bytes and a limit.
+#[derive(Debug)]
+pub struct Ring<P> {
+    pub(super) packets: VecDeque<P>,
+    bytes: u64,
+    limit: Size,
+}
+
+/// A ring this small is not worth shrinking.
+pub(super) const KEEP: usize = 64;
+
+impl<P: Packet> Ring<P> {
+    pub fn new(limit: Size) -> Ring<P> {
+        Ring {
+            packets: VecDeque::new(),
+            bytes: 0,
+            limit,
+        }
+    }
+
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: self.packets.len() as u64,
+            bytes: self.bytes,
+        }
+    }
+
+    #[inline]
+    pub fn limit(&self) -> Size {
+        self.limit
+    }
+
+    /// Whether a packet of this size fits.
+    #[inline]
+    pub fn fits(&self, bytes: u32) -> bool {
+        capacity::fits(self.limit, self.backlog(), bytes)
+    }
+
+    /// Append, stamped with the time of acceptance. The caller has asked [`Ring::fits`].
+    #[inline]
+    pub fn push(&mut self, mut p: P, now: Time) {
+        p.set_stamp(now);
+        self.bytes += u64::from(p.bytes());
+        self.packets.push_back(p);
+    }
+
+    /// Take the head.
+    #[inline]
+    pub fn pop(&mut self) -> Option<P> {
+        let p = self.packets.pop_front()?;
+        self.bytes -= u64::from(p.bytes());
+        self.shrink();
+        Some(p)
+    }
+
+    /// The packet at `index`, 0 being the head.
+    pub fn get(&self, index: usize) -> Option<&P> {
+        self.packets.get(index)
+    }
+
+    /// Take the packet at `index` out; the others keep their order. Costs up to half the backlog in moves.
+    pub fn remove(&mut self, index: usize) -> Option<P> {
+        let p = self.packets.remove(index)?;
+        self.bytes -= u64::from(p.bytes());
+        self.shrink();
+        Some(p)
+    }
+
+    /// Halve the memory when an eighth of it is used: at least 3/8 of it have been popped since it was last moved, so
+    /// the moves cost a constant per packet.
+    #[inline]
+    fn shrink(&mut self) {
+        let capacity = self.packets.capacity();
+        if capacity > KEEP && self.packets.len() < capacity / 8 {
+            self.packets.shrink_to(capacity / 2);
+        }
+    }
+}
+
+impl<P: Packet> QueueView<P> for Ring<P> {
+    fn stored(&self) -> Backlog {
+        self.backlog()
+    }
+    fn limit(&self) -> Size {
+        self.limit
+    }
+    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        match self.packets.len() as u64 {
+            0 => None,
+            n => Some(Handle(stream.below(n))),
+        }
+    }
+    fn oldest(&self) -> Option<Handle> {
+        (!self.packets.is_empty()).then_some(Handle(0))
+    }
+    fn get(&self, at: Handle) -> Option<&P> {
+        self.packets.get(at.0 as usize)
+    }
+    fn remove(&mut self, at: Handle, _line: &Line) -> Option<P> {
+        Ring::remove(self, at.0 as usize)
+    }
+}

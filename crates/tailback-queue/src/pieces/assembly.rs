@@ -1,0 +1,239 @@
+//! Ports put together from their pieces, as a scenario's settings describe them.
+//!
+//! Any policy runs above any scheduler. Plain DRR below any policy, and each scheduler of a discipline of its own, are
+//! compiled into their ports; what is chosen by name is boxed. The mapper is boxed everywhere.
+
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use crate::pieces::by_name::{QueueCount, mappers, policies, schedulers};
+use crate::pieces::classify::Classifier;
+use crate::pieces::classify::per_flow::PerFlow;
+use crate::pieces::drop::DropPolicy;
+use crate::pieces::port::Port;
+use crate::pieces::schedule::Scheduler;
+use crate::pieces::schedule::drr::{self, Drr};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, Settings, Stream};
+
+/// The port of a discipline that is named after its drop policy: below it the scheduler the settings name.
+///
+/// # Errors
+/// `mapper` and `queues` that do not fit together; those of the policy.
+pub fn over_drr<P, D>(
+    settings: &Settings,
+    context: BuildContext,
+    policy: impl FnOnce(Stream) -> Result<D, Refusal>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>
+where
+    P: Packet + 'static,
+    D: DropPolicy<P> + 'static,
+{
+    let mut stream = context.stream;
+    let classifier = classifier(settings, &mut stream)?;
+    let policy = policy(stream)?;
+    let name = settings.text("scheduler");
+    if name == "drr" {
+        return Ok(port(settings, classifier, Drr::new(drr::quantum(settings)), policy));
+    }
+    let row = schedulers().into_iter().find(|s| s.name == name);
+    let scheduler = (row.ok_or_else(|| unknown("scheduler", name))?.build)(settings);
+    Ok(port(settings, classifier, scheduler, policy))
+}
+
+fn port<P, S, D>(
+    settings: &Settings,
+    classifier: Box<dyn Classifier<P>>,
+    scheduler: S,
+    policy: D,
+) -> Box<dyn QueueDiscipline<P>>
+where
+    P: Packet + 'static,
+    S: Scheduler<P> + 'static,
+    D: DropPolicy<P> + 'static,
+{
+    // A policy that never evicts has no such parameter: it never has a victim to choose.
+    let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
+    let port = Port::new(settings.size("buffer"), classifier, scheduler, policy);
+    Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
+}
+
+/// The port of a discipline that is named after its scheduler: a queue a flow, and the policy the settings name, with
+/// its own defaults.
+///
+/// # Errors
+/// Those of the policy.
+pub fn under<P, S>(
+    settings: &Settings,
+    context: BuildContext,
+    scheduler: S,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>
+where
+    P: Packet + 'static,
+    S: Scheduler<P> + 'static,
+{
+    let (name, buffer) = (settings.text("policy"), settings.size("buffer"));
+    let row = policies().into_iter().find(|p| p.model.name == name);
+    let row = row.ok_or_else(|| unknown("policy", name))?;
+    let own = Settings::defaults(row.model).with("buffer", &buffer.to_string());
+    let policy = (row.build)(&own, context.stream)?;
+    let port = Port::new(buffer, PerFlow::new(), scheduler, policy);
+    Ok(Box::new(port.declaring(settings.model.probes)))
+}
+
+fn unknown(what: &str, name: &str) -> Refusal {
+    Refusal::new(format!("there is no {what} \"{name}\""), "see `tailback describe`")
+}
+
+/// The classifier the settings name. Only one that hashes draws from the stream.
+fn classifier<P: Packet + 'static>(
+    settings: &Settings,
+    stream: &mut Stream,
+) -> Result<Box<dyn Classifier<P>>, Refusal> {
+    let name = settings.text("mapper");
+    let rows = mappers::<P>();
+    for other in rows.iter().filter(|m| m.name != name) {
+        if let Some(own) = other.own.iter().find(|own| settings.is_given(own)) {
+            return Err(Refusal::new(
+                format!(
+                    "{own} belongs to mapper \"{}\", and the mapper is \"{name}\"",
+                    other.name
+                ),
+                format!("leave {own} out, or set mapper = \"{}\"", other.name),
+            ));
+        }
+    }
+    let row = rows
+        .iter()
+        .find(|m| m.name == name)
+        .ok_or_else(|| unknown("mapper", name))?;
+    if row.queues != QueueCount::Hashed && settings.is_given("hash_key") {
+        return Err(Refusal::new(
+            format!("mapper \"{name}\" hashes nothing, so hash_key cannot be given"),
+            "leave hash_key out, or set mapper = \"hash\" or \"bloom\"",
+        ));
+    }
+    match (row.queues, settings.is_none("queues")) {
+        (QueueCount::ByFlow, true) => (row.build)(settings, 0, stream),
+        (QueueCount::ByFlow, false) => Err(Refusal::new(
+            format!("mapper \"{name}\" makes a queue for each flow, so queues cannot be given"),
+            "leave queues out, or set mapper = \"even\" or \"hash\"",
+        )),
+        (QueueCount::Given | QueueCount::Hashed, true) => Err(Refusal::new(
+            format!("mapper \"{name}\" needs to know how many queues there are"),
+            "set queues, such as queues = 16",
+        )),
+        (QueueCount::Given | QueueCount::Hashed, false) => {
+            let queues = u32::try_from(settings.count("queues")).unwrap_or(u32::MAX);
+            (row.build)(settings, queues, stream)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry;
+    use crate::testing::{Bench, TestPacket};
+    use tailback_base::{BitRate, Duration, Model, Stream};
+
+    /// The disciplines named after their policies.
+    fn several() -> impl Iterator<Item = &'static Model> {
+        registry::models().filter(|m| m.param("mapper").is_some())
+    }
+
+    type Built = Result<Box<dyn QueueDiscipline<TestPacket>>, Refusal>;
+
+    fn try_build(model: &'static Model, set: &[(&str, &str)]) -> Built {
+        let settings = set
+            .iter()
+            .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text));
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        registry::build(&settings, context)
+    }
+
+    #[test]
+    fn every_model_builds_with_every_mapper_tie_and_unit_and_reads_its_probes() {
+        for model in several() {
+            for mapper in [
+                &[("mapper", "per_flow")][..],
+                &[("mapper", "even"), ("queues", "2")],
+                &[("mapper", "hash"), ("queues", "2")],
+                &[("mapper", "bloom"), ("queues", "2")],
+            ] {
+                let evicts = model.param("tie").is_some();
+                for tie in ["fifo", "ring", "lowest", "random"] {
+                    if !evicts && tie != "fifo" {
+                        continue;
+                    }
+                    for buffer in ["4 packets", "4000B", "unlimited"] {
+                        let mut set = [mapper, &[("buffer", buffer)]].concat();
+                        if evicts {
+                            set.push(("tie", tie));
+                        }
+                        let mut b = Bench::new(try_build(model, &set).unwrap());
+                        for id in 0..20 {
+                            b.arrive(TestPacket::new(id, id as u32 % 3, 1000));
+                        }
+                        match (b.backlog().packets, buffer) {
+                            (20, "unlimited") | (4, _) => {}
+                            // A policy that only refuses may leave the buffer partly empty.
+                            (n, _) => assert!(!evicts && (1..4).contains(&n), "{} {n}", model.name),
+                        }
+                        for probe in model.probes {
+                            let x = b.probe(probe.name, 0);
+                            let hashed = matches!(mapper[0].1, "hash" | "bloom");
+                            let absent = probe.name == "victim" && buffer == "unlimited"
+                                || probe.name == "queue_flow" && mapper[0].1 != "per_flow"
+                                || probe.per == "queue" && hashed
+                                || probe.name == "flow_ratio"
+                                || probe.name == "queue_flows"
+                                || probe.name == "moves" && mapper[0].1 != "bloom";
+                            assert!(absent || x >= 0.0, "{} {} {x}", model.name, probe.name);
+                        }
+                        b.drain();
+                        assert_eq!(b.backlog().packets, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_bloom_mapper_cannot_be_is_refused() {
+        for (set, word) in [
+            (&[("mapper", "bloom"), ("queues", "20"), ("groups", "10")][..], "groups"),
+            (&[("mapper", "bloom"), ("queues", "20"), ("settle", "200ms")], "settle"),
+            (&[("mapper", "hash"), ("queues", "20"), ("balance", "pb")], "balance"),
+            (&[("mapper", "bloom")], "queues"),
+            (&[("mapper", "bloom"), ("queues", "20"), ("repick", "true")], "repick"),
+            (
+                &[("mapper", "bloom"), ("queues", "1000000"), ("filter_bits", "1000000")],
+                "filters",
+            ),
+            (&[("hash_key", "source")], "hash_key"),
+            (
+                &[("mapper", "even"), ("queues", "20"), ("hash_key", "source")],
+                "hash_key",
+            ),
+        ] {
+            for model in several() {
+                let e = try_build(model, set).err().unwrap();
+                assert!(e.problem.contains(word), "{e}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_mapper_and_queues_that_do_not_fit_are_refused_with_a_remedy() {
+        for model in several() {
+            let e = try_build(model, &[("mapper", "hash")]).err().unwrap();
+            assert!(e.remedy.contains("queues ="), "{e}");
+            let e = try_build(model, &[("queues", "10")]).err().unwrap();
+            assert!(e.remedy.contains("even"), "{e}");
+        }
+    }
+}

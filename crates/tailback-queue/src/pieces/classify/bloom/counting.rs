@@ -1,0 +1,191 @@
+//! How evenly flows spread over queues, counted without a packet.
+//!
+//! The same hashes, filters and table as in the mapper, applied to flows with random addresses: how even the static
+//! distribution is, what straight hashing gives, and how the one drifts towards the other while flows come and go and no
+//! group is moved. Each flow is seen once, so that each is counted unless the filter misses it.
+//!
+//! Source: `spec/multi-queue-buffers.md` 5.4, E5.T2, E5.4, E5.6; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5.
+
+use super::filters::{Filters, Shape};
+use super::table::Table;
+use crate::pieces::classify::hash::Hashed;
+use tailback_base::{KeyField, Stream};
+
+/// How flows find their queues.
+#[derive(Clone, Copy, Debug)]
+pub enum Spread {
+    /// A hash of the address.
+    Hash,
+    /// Groups counted by filters, then distributed.
+    Groups(Shape),
+    /// Groups counted without error.
+    Perfect { groups: u32 },
+}
+
+/// A way from address to queue, and how many flows each queue has.
+struct Ways {
+    filters: Option<Filters>,
+    table: Option<Table>,
+    hash: Hashed,
+    flows: Vec<u32>,
+}
+
+impl Ways {
+    fn new(spread: Spread, queues: u32, addresses: &[u64], seed: &mut Stream) -> Ways {
+        let mut ways = Ways {
+            filters: None,
+            table: None,
+            hash: Hashed::new(KeyField::Destination, queues, seed.bits()),
+            flows: vec![0; queues.max(1) as usize],
+        };
+        let shape = match spread {
+            Spread::Hash => None,
+            Spread::Groups(shape) => Some(shape),
+            Spread::Perfect { groups } => Some(Shape {
+                counter_bits: 32,
+                ..Shape::for_flows(groups, 1)
+            }),
+        };
+        if let Some(shape) = shape {
+            let mut filters = Filters::new(shape, seed.bits(), seed.bits());
+            for a in addresses {
+                let g = filters.group(*a);
+                if matches!(spread, Spread::Perfect { .. }) || filters.insert(g, *a) {
+                    filters.count(g);
+                }
+            }
+            let mut table = Table::new(shape.groups, queues, false);
+            table.distribute(filters.counts());
+            (ways.filters, ways.table) = (Some(filters), Some(table));
+        }
+        for a in addresses {
+            let q = ways.queue(*a);
+            ways.flows[q] += 1;
+        }
+        ways
+    }
+
+    fn queue(&self, address: u64) -> usize {
+        match (&self.filters, &self.table) {
+            (Some(f), Some(t)) => t.queue(f.group(address)) as usize,
+            _ => self.hash.queue(address) as usize,
+        }
+    }
+
+    fn ratio(&self) -> f64 {
+        let least = self.flows.iter().min().copied().unwrap_or(0);
+        let most = self.flows.iter().max().copied().unwrap_or(0);
+        f64::from(most) / f64::from(least)
+    }
+}
+
+/// Flows of the fullest queue over flows of the emptiest, for `flows` random addresses.
+pub fn ratio(flows: u32, queues: u32, spread: Spread, stream: &mut Stream) -> f64 {
+    Ways::new(spread, queues, &addresses(flows, stream), stream).ratio()
+}
+
+/// Flows of each queue.
+pub fn occupancy(flows: u32, queues: u32, spread: Spread, stream: &mut Stream) -> Vec<u32> {
+    Ways::new(spread, queues, &addresses(flows, stream), stream).flows
+}
+
+fn addresses(n: u32, stream: &mut Stream) -> Vec<u64> {
+    (0..n).map(|_| stream.bits()).collect()
+}
+
+/// A ratio over time.
+#[derive(Clone, Debug, Default)]
+pub struct Drift {
+    /// Sampled every step, from time 0.
+    pub samples: Vec<f64>,
+    /// Mean over time, and extremes, at every change.
+    pub mean: f64,
+    pub max: f64,
+    pub min: f64,
+}
+
+/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as distributed at the
+/// start. Times in seconds.
+pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, step: f64, stream: &mut Stream) -> Drift {
+    let mut at = addresses(flows, stream);
+    let mut ways = Ways::new(spread, queues, &at, stream);
+    let (mut now, mut area, mut ratio) = (0.0, 0.0, ways.ratio());
+    let mut drift = Drift {
+        max: ratio,
+        min: ratio,
+        ..Drift::default()
+    };
+    while now < length {
+        let next = (now + stream.exponential(hold / f64::from(flows))).min(length);
+        while (drift.samples.len() as f64) * step <= next {
+            drift.samples.push(ratio);
+        }
+        area += ratio * (next - now);
+        now = next;
+        let flow = stream.below(u64::from(flows)) as usize;
+        let (old, new) = (at[flow], stream.bits());
+        at[flow] = new;
+        let (from, to) = (ways.queue(old), ways.queue(new));
+        ways.flows[from] -= 1;
+        ways.flows[to] += 1;
+        ratio = ways.ratio();
+        if now < length {
+            drift.max = drift.max.max(ratio);
+            drift.min = drift.min.min(ratio);
+        }
+    }
+    drift.mean = area / length;
+    drift
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1024 flows hashed on 64 queues: mean 16, sd about 4.
+    #[test]
+    fn hashing_is_binomial() {
+        let mut s = Stream::new(1, "counting");
+        let all: Vec<f64> = (0..50)
+            .flat_map(|_| occupancy(1024, 64, Spread::Hash, &mut s))
+            .map(f64::from)
+            .collect();
+        let n = all.len() as f64;
+        let mean = all.iter().sum::<f64>() / n;
+        let sd = (all.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n).sqrt();
+        assert_eq!(mean, 16.0);
+        let expected = (1024.0_f64 * (1.0 / 64.0) * (63.0 / 64.0)).sqrt();
+        assert!((sd - expected).abs() < 0.15, "{sd}, not {expected}");
+    }
+
+    #[test]
+    fn perfectly_counted_groups_come_out_even() {
+        let mut s = Stream::new(2, "counting");
+        for (n, queues) in [(1000, 20), (10_000, 200)] {
+            let x = ratio(n, queues, Spread::Perfect { groups: 10 * queues }, &mut s);
+            assert!((1.0..1.07).contains(&x), "{x}");
+        }
+        assert_eq!(ratio(10, 20, Spread::Hash, &mut s), f64::INFINITY);
+        assert_eq!(ratio(10, 1, Spread::Hash, &mut s), 1.0);
+    }
+
+    #[test]
+    fn without_moves_groups_drift_to_hashing() {
+        let mut s = Stream::new(3, "counting");
+        let mut run = |spread| drift(1000, 20, spread, 2.0, 20.0, 0.1, &mut s);
+        let groups = run(Spread::Groups(Shape::for_flows(200, 5)));
+        let hash = run(Spread::Hash);
+        assert_eq!(groups.samples.len(), 201);
+        assert_eq!(groups.samples[0], groups.min);
+        assert!(groups.samples[0] < 1.15 && hash.samples[0] > 1.2);
+        let late = |d: &Drift| d.samples[100..].iter().sum::<f64>() / 101.0;
+        assert!(
+            (late(&groups) / late(&hash) - 1.0).abs() < 0.25,
+            "{} {}",
+            late(&groups),
+            late(&hash)
+        );
+        let mean = groups.samples.iter().sum::<f64>() / 201.0;
+        assert!((groups.mean / mean - 1.0).abs() < 0.05 && groups.max >= late(&groups));
+    }
+}

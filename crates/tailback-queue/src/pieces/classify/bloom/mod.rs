@@ -1,0 +1,264 @@
+//! Bloom-filter groups: flows spread over queues almost as evenly as with a table of flows, for a byte or two a flow.
+//!
+//! A flow's key is hashed to one of G groups, and a table gives each group its queue: two levels, so that a whole group can
+//! change its queue. Hashing straight onto K queues leaves some twice as full as others; here the flows of each group are
+//! counted without naming them ([`filters`]), and groups are moved so that the queues come out even ([`table`]).
+//!
+//! ```text
+//! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; one packet more stored
+//! departure  one packet less; the last of its group: DB may move the group
+//! period     forget all flows; learning begins
+//! settle     flows of the queues = counts of their groups; learning ends; PB may move groups of which nothing is stored
+//! ```
+//!
+//! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet that
+//! arrives counts as stored from the start: otherwise the eviction made for it could free its own group to move while it
+//! goes to the old queue. Counted on arrival, whether it is dropped later or not; a refused packet moves nothing.
+//!
+//! At the start the flows that the driver announces are learned without traffic and distributed once; the first clearing
+//! comes one period later. Flows that join later are found by their packets alone.
+//!
+//! Departure: groups whose packets are all gone are found by looking at all groups when PB runs, not kept in lists.
+//!
+//! State: filters and counters, the table, the packets stored of each group; and, for the measures, the true flows of each
+//! group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its group moves; every `period`
+//! O(G).
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `spec/multi-queue-buffers.md` 2.14, A29 to A33, A53, A55.
+
+pub mod counting;
+pub mod filters;
+pub mod params;
+pub mod table;
+
+use crate::pieces::classify::Classifier;
+use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
+use crate::pieces::store::QueueId;
+use filters::{Filters, Shape};
+use table::{Rules, Table};
+use tailback_base::{Duration, KeyField, Packet, ProbeDef, Stream, Time};
+
+/// How often groups changed their queue.
+pub const MOVES: ProbeDef = ProbeDef {
+    name: "moves",
+    unit: "groups",
+    doc: "Groups moved to another queue so far.",
+    per: "",
+};
+
+/// What a Bloom mapper is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    pub key: KeyField,
+    pub queues: u32,
+    pub shape: Shape,
+    pub rules: Rules,
+    /// Count new flows outside learning as well (A30).
+    pub live: bool,
+    pub period: Duration,
+    /// Learning takes so long; less than the period.
+    pub settle: Duration,
+}
+
+/// The mapper.
+#[derive(Debug)]
+pub struct Bloom {
+    config: Config,
+    filters: Filters,
+    table: Table,
+    /// Stored packets of each group, an arriving one included.
+    stored: Vec<u32>,
+    /// Counts of the period before, for `Rules::previous`.
+    before: Vec<u32>,
+    started: bool,
+    learning: bool,
+    cleared: Time,
+    truth: Vec<u32>,
+    occupancy: Occupancy,
+    moves: u64,
+}
+
+impl Bloom {
+    /// Seeds are drawn from the stream.
+    pub fn new(config: Config, stream: &mut Stream) -> Bloom {
+        let filters = Filters::new(config.shape, stream.bits(), stream.bits());
+        let groups = filters.shape().groups;
+        Bloom {
+            table: Table::new(groups, config.queues, config.rules.exact),
+            filters,
+            stored: vec![0; groups as usize],
+            before: Vec::new(),
+            started: false,
+            learning: false,
+            cleared: Time::ZERO,
+            truth: vec![0; groups as usize],
+            occupancy: Occupancy::new(config.queues),
+            moves: 0,
+            config,
+        }
+    }
+
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// Groups moved so far.
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// Distribute what was announced, once.
+    fn start(&mut self) {
+        if !self.started {
+            self.started = true;
+            self.table.distribute(self.filters.counts());
+            let truth = self.truth.iter().enumerate();
+            self.occupancy
+                .recount(truth.map(|(g, n)| (self.table.queue(g as u32), *n)));
+        }
+    }
+
+    fn group<P: Packet>(&self, p: &P) -> (u32, u64) {
+        let key = p.key(self.config.key);
+        (self.filters.group(key), key)
+    }
+
+    fn settle(&mut self) {
+        let Bloom {
+            config,
+            filters,
+            table,
+            stored,
+            before,
+            truth,
+            occupancy,
+            moves,
+            ..
+        } = self;
+        if config.rules.periodic {
+            let counts = if config.rules.previous {
+                &before[..]
+            } else {
+                filters.counts()
+            };
+            table.learn(counts);
+            table.balance(
+                counts,
+                &|g| stored[g as usize] == 0,
+                &config.rules,
+                &mut |g, from, to| {
+                    *moves += 1;
+                    occupancy.transfer(from, to, truth[g as usize]);
+                },
+            );
+        }
+        if !config.rules.periodic || config.rules.previous {
+            table.learn(filters.counts());
+        }
+    }
+}
+
+impl<P: Packet> Classifier<P> for Bloom {
+    fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
+        self.start();
+        let (group, key) = self.group(p);
+        if self.filters.insert(group, key) && (self.learning || self.config.live) {
+            // Learning ends with all counts taken over at once.
+            let counted = self.filters.count(group);
+            if counted && !self.learning {
+                self.table.count_one(group);
+            }
+        }
+        self.stored[group as usize] += 1;
+        self.table.queue(group)
+    }
+
+    fn queues(&self) -> Option<u32> {
+        Some(self.config.queues)
+    }
+
+    fn refused(&mut self, p: &P, _q: QueueId, _now: Time) {
+        let (group, _) = self.group(p);
+        self.stored[group as usize] -= 1;
+    }
+
+    fn left(&mut self, p: &P, _q: QueueId, _now: Time) {
+        let (group, _) = self.group(p);
+        let stored = &mut self.stored[group as usize];
+        *stored -= 1;
+        if *stored > 0 || self.learning || !self.config.rules.at_dequeue {
+            return;
+        }
+        let from = self.table.queue(group);
+        let flows = self.filters.counts()[group as usize];
+        if let Some(to) = self.table.at_dequeue(group, flows, &self.config.rules) {
+            self.moves += 1;
+            self.occupancy.transfer(from, to, self.truth[group as usize]);
+        }
+    }
+
+    fn flow_joined(&mut self, p: &P, _now: Time) {
+        let (group, key) = self.group(p);
+        self.truth[group as usize] += 1;
+        if self.started {
+            self.occupancy.join(self.table.queue(group), 1);
+        } else if self.filters.insert(group, key) {
+            self.filters.count(group);
+        }
+    }
+
+    fn flow_left(&mut self, p: &P, _now: Time) {
+        let (group, _) = self.group(p);
+        if self.truth[group as usize] == 0 {
+            return;
+        }
+        self.truth[group as usize] -= 1;
+        if self.started {
+            self.occupancy.leave(self.table.queue(group), 1);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(
+            self.cleared
+                + if self.learning {
+                    self.config.settle
+                } else {
+                    self.config.period
+                },
+        )
+    }
+
+    fn on_timer(&mut self, now: Time) {
+        self.start();
+        if self.learning {
+            self.learning = false;
+            self.settle();
+        } else {
+            self.learning = true;
+            self.cleared = now;
+            if self.config.rules.previous {
+                self.before.clear();
+                self.before.extend_from_slice(self.filters.counts());
+            }
+            self.filters.clear();
+        }
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[FLOW_RATIO, QUEUE_FLOWS, MOVES] }
+    }
+
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        match probe {
+            0 if self.started => self.occupancy.ratio(),
+            1 if self.started => self.occupancy.flows(index).map_or(f64::NAN, f64::from),
+            2 => self.moves as f64,
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

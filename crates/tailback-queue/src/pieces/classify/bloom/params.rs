@@ -1,0 +1,220 @@
+//! The parameters of mapper "bloom", and the mapper they describe.
+
+use super::filters::Shape;
+use super::table::Rules;
+use super::{Bloom, Config};
+use tailback_base::quantity::Refusal;
+use tailback_base::{KeyField, Kind, Param, Settings, Stream};
+
+pub const GROUPS: Param = Param::new(
+    "groups",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "none",
+    "How many groups the flows are hashed to; ten for each queue unless given.",
+    "thesis chapter 5: G/K = 5, 10, 20",
+);
+
+pub const GROUP_FLOWS: Param = Param::new(
+    "group_flows",
+    Kind::Count { min: 1, max: 100_000 },
+    "5",
+    "Flows expected in a group, which size its filter and its counter.",
+    "thesis chapter 5",
+);
+
+pub const FILTER_BITS: Param = Param::new(
+    "filter_bits",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "none",
+    "Bits of a group's Bloom filter; ten for each expected flow unless given.",
+    "thesis chapter 5: 50 for 5 flows",
+);
+
+pub const HASH_FUNCTIONS: Param = Param::new(
+    "hash_functions",
+    Kind::Count { min: 1, max: 64 },
+    "none",
+    "Bits a flow sets in its filter; nearest to ln 2 times bits over expected flows unless given.",
+    "the number that misses fewest flows",
+);
+
+pub const COUNTER_BITS: Param = Param::new(
+    "counter_bits",
+    Kind::Count { min: 1, max: 32 },
+    "none",
+    "Bits of a group's counter of flows, which saturates; enough for three times the expected flows unless given.",
+    "thesis chapter 5: 4 for 5 flows",
+);
+
+pub const FILTER_PERIOD: Param = Param::new(
+    "filter_period",
+    Kind::Time { min: 1e-4, max: 1e4 },
+    "200ms",
+    "Time between clearings of all filters.",
+    "thesis chapter 5",
+);
+
+pub const SETTLE: Param = Param::new(
+    "settle",
+    Kind::Time { min: 1e-6, max: 1e4 },
+    "50ms",
+    "How long flows are counted after each clearing; no group moves meanwhile.",
+    "thesis chapter 5",
+);
+
+pub const BALANCE: Param = Param::new(
+    "balance",
+    Kind::Choice(&["none", "pb", "db", "both"]),
+    "db",
+    "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), both.",
+    "thesis chapter 5",
+);
+
+pub const BALANCE_THRESHOLD: Param = Param::new(
+    "balance_threshold",
+    Kind::Choice(&["ceil", "exact"]),
+    "ceil",
+    "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
+    "tailback: the thesis has the quotient; rounded up, DB comes out as published",
+);
+
+pub const LIVE_COUNTS: Param = Param::new(
+    "live_counts",
+    Kind::Bool,
+    "false",
+    "Count new flows between learning phases as well.",
+    "tailback: false is the rule read literally",
+);
+
+pub const REPICK: Param = Param::new(
+    "repick",
+    Kind::Bool,
+    "false",
+    "PB looks for the queue with fewest flows after every move, not once for each queue that gives.",
+    "tailback: false is the rule read literally",
+);
+
+pub const NO_WORSE: Param = Param::new(
+    "no_worse",
+    Kind::Bool,
+    "false",
+    "Move a group only where it leaves fewer flows than its queue has now.",
+    "tailback",
+);
+
+pub const LARGEST_FIRST: Param = Param::new(
+    "largest_first",
+    Kind::Bool,
+    "false",
+    "PB moves a queue's groups with most flows first.",
+    "tailback",
+);
+
+pub const PB_COUNTS: Param = Param::new(
+    "pb_counts",
+    Kind::Choice(&["fresh", "previous"]),
+    "fresh",
+    "Whether PB goes by the counts just learned or by those of the period before.",
+    "thesis chapter 5; with the counts before, its averages come nearer",
+);
+
+/// What the filters of a mapper may take: far above any of the thesis, below what a machine misses.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// All of them but the first three of every mapper.
+pub const OWN: [&str; 14] = [
+    GROUPS.name,
+    GROUP_FLOWS.name,
+    FILTER_BITS.name,
+    HASH_FUNCTIONS.name,
+    COUNTER_BITS.name,
+    FILTER_PERIOD.name,
+    SETTLE.name,
+    BALANCE.name,
+    BALANCE_THRESHOLD.name,
+    LIVE_COUNTS.name,
+    REPICK.name,
+    NO_WORSE.name,
+    LARGEST_FIRST.name,
+    PB_COUNTS.name,
+];
+
+/// The mapper these settings describe.
+///
+/// # Errors
+/// Learning that takes the whole period; fewer groups than queues; filters that take more than [`MOST_BYTES`]; what only
+/// PB looks at, without PB.
+pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
+    let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
+        true => otherwise,
+        false => u32::try_from(settings.count(p.name)).unwrap_or(u32::MAX),
+    };
+    let groups = number(&GROUPS, queues.saturating_mul(10));
+    if groups < queues {
+        return Err(Refusal::new(
+            format!("{groups} groups cannot fill {queues} queues"),
+            "give several groups for each queue, such as ten",
+        ));
+    }
+    let (period, settle) = (settings.time("filter_period"), settings.time("settle"));
+    if settle >= period {
+        return Err(Refusal::new(
+            format!("settle takes {settle} of every filter_period of {period}, so no group would ever move"),
+            "make settle shorter than filter_period",
+        ));
+    }
+    let flows = settings.count("group_flows") as u32;
+    let typical = Shape::for_flows(groups, flows);
+    let bits = number(&FILTER_BITS, typical.bits);
+    let shape = Shape {
+        groups,
+        bits,
+        hashes: number(&HASH_FUNCTIONS, Shape::hashes_for(bits, flows)),
+        counter_bits: number(&COUNTER_BITS, typical.counter_bits),
+    };
+    let bytes = u64::from(groups) * u64::from(bits).div_ceil(64) * 8;
+    if bytes > MOST_BYTES {
+        return Err(Refusal::new(
+            format!(
+                "the filters of {groups} groups, {bits} bits each, would take {} MB",
+                bytes >> 20
+            ),
+            format!(
+                "lower groups, filter_bits or group_flows; {} MB is the most",
+                MOST_BYTES >> 20
+            ),
+        ));
+    }
+    let balance = settings.text("balance");
+    if !matches!(balance, "pb" | "both") {
+        let only_pb = [REPICK.name, LARGEST_FIRST.name, PB_COUNTS.name];
+        if let Some(name) = only_pb.iter().find(|name| settings.is_given(name)) {
+            return Err(Refusal::new(
+                format!("{name} is about PB, and balance = \"{balance}\" does without it"),
+                format!("leave {name} out, or set balance = \"pb\" or \"both\""),
+            ));
+        }
+    }
+    let rules = Rules {
+        periodic: matches!(balance, "pb" | "both"),
+        at_dequeue: matches!(balance, "db" | "both"),
+        exact: settings.text("balance_threshold") == "exact",
+        repick: settings.flag("repick"),
+        no_worse: settings.flag("no_worse"),
+        largest_first: settings.flag("largest_first"),
+        previous: settings.text("pb_counts") == "previous",
+    };
+    let config = Config {
+        key,
+        queues,
+        shape,
+        rules,
+        live: settings.flag("live_counts"),
+        period,
+        settle,
+    };
+    Ok(Bloom::new(config, stream))
+}

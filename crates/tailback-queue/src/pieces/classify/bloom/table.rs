@@ -1,0 +1,404 @@
+//! Which queue each group has, and how groups are moved to even out the flows.
+//!
+//! *Static distribution*: groups in descending order of their flows, each to the queue with fewest. *Periodic balancing*
+//! (PB): queues with more flows than the threshold give groups to the queue with fewest, until either is at the threshold.
+//! *Balancing at dequeue* (DB): the group whose last packet has left a queue above the threshold goes to the queue with
+//! fewest. Only groups without stored packets move; the caller says which those are.
+//!
+//! All counts here are what the filters counted, kept between learning phases and changed by moves alone.
+//!
+//! Departure: among queues with equally few flows the one with fewest groups is taken (the thesis does not say), so that
+//! groups in which nothing was counted do not all meet in one queue.
+//!
+//! State: the queue of each group; for each queue its flows and groups, in a heap, fewest first. A move costs O(log K), a
+//! distribution O(G log GK), a PB O(G + K log K).
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `spec/multi-queue-buffers.md` 2.14, A32, A33, A53, A55.
+
+use crate::pieces::index::length_index::Tie;
+use crate::pieces::index::rate_heap::RateHeap;
+use crate::pieces::schedule::ServiceOrder;
+use crate::pieces::store::QueueId;
+use tailback_base::Stream;
+
+/// How groups are moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Rules {
+    /// Balancing at each settling of the counts.
+    pub periodic: bool,
+    /// Balancing when a group's last packet leaves.
+    pub at_dequeue: bool,
+    /// The threshold is flows / queues rounded up, or that quotient itself.
+    pub exact: bool,
+    /// PB looks for the queue with fewest flows after every move, not once for each queue that gives.
+    pub repick: bool,
+    /// A move must leave the queue it goes to with fewer flows than the one it comes from has.
+    pub no_worse: bool,
+    /// PB moves the groups with most flows first, not in their order.
+    pub largest_first: bool,
+    /// PB goes by the counts of the period before.
+    pub previous: bool,
+}
+
+/// The queue of each group.
+#[derive(Debug)]
+pub struct Table {
+    map: Vec<QueueId>,
+    flows: Vec<u64>,
+    groups: Vec<u32>,
+    /// Queues, that with fewest flows at the top.
+    fewest: RateHeap,
+    total: u64,
+    threshold: f64,
+    exact: bool,
+}
+
+struct NoOrder;
+
+impl ServiceOrder for NoOrder {}
+
+impl Table {
+    /// Groups dealt out in turn, nothing counted.
+    pub fn new(groups: u32, queues: u32, exact: bool) -> Table {
+        let queues = queues.max(1);
+        let mut table = Table {
+            map: (0..groups).map(|g| g % queues).collect(),
+            flows: vec![0; queues as usize],
+            groups: vec![0; queues as usize],
+            fewest: RateHeap::new(Tie::Lowest, Stream::new(0, "")),
+            total: 0,
+            threshold: 0.0,
+            exact,
+        };
+        for g in 0..groups {
+            table.groups[(g % queues) as usize] += 1;
+        }
+        (0..queues).for_each(|q| table.place(q));
+        table
+    }
+
+    pub fn queue(&self, group: u32) -> QueueId {
+        self.map[group as usize]
+    }
+
+    pub fn queues(&self) -> u32 {
+        self.flows.len() as u32
+    }
+
+    /// Counted flows of a queue.
+    pub fn flows(&self, q: QueueId) -> u64 {
+        self.flows[q as usize]
+    }
+
+    /// Above this a queue gives groups away.
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// The queue with fewest flows.
+    pub fn fewest(&mut self) -> QueueId {
+        self.fewest.highest(&NoOrder).unwrap_or(0)
+    }
+
+    fn place(&mut self, q: QueueId) {
+        let (flows, groups) = (self.flows[q as usize], self.groups[q as usize]);
+        // Flows decide, groups break ties; exact up to 2^53.
+        let key = flows as f64 * (self.map.len() + 1) as f64 + f64::from(groups);
+        self.fewest.set(q, -key);
+    }
+
+    fn above(&self, q: QueueId) -> bool {
+        self.flows[q as usize] as f64 > self.threshold
+    }
+
+    fn set_threshold(&mut self) {
+        let quotient = self.total as f64 / self.flows.len() as f64;
+        self.threshold = if self.exact { quotient } else { libm::ceil(quotient) };
+    }
+
+    /// Take over new counts of the groups, which stay where they are.
+    pub fn learn(&mut self, counts: &[u32]) {
+        self.flows.fill(0);
+        self.total = 0;
+        for (q, n) in self.map.iter().zip(counts) {
+            self.flows[*q as usize] += u64::from(*n);
+            self.total += u64::from(*n);
+        }
+        (0..self.queues()).for_each(|q| self.place(q));
+        self.set_threshold();
+    }
+
+    /// One flow more in a group.
+    pub fn count_one(&mut self, group: u32) {
+        let q = self.map[group as usize];
+        self.flows[q as usize] += 1;
+        self.total += 1;
+        self.place(q);
+        self.set_threshold();
+    }
+
+    /// Give every group its queue: those with most flows first, each to the queue with fewest.
+    pub fn distribute(&mut self, counts: &[u32]) {
+        let mut order: Vec<u32> = (0..self.map.len() as u32).collect();
+        order.sort_by_key(|g| std::cmp::Reverse(counts[*g as usize]));
+        self.flows.fill(0);
+        self.groups.fill(0);
+        (0..self.queues()).for_each(|q| self.place(q));
+        for g in order {
+            let q = self.fewest();
+            self.map[g as usize] = q;
+            self.flows[q as usize] += u64::from(counts[g as usize]);
+            self.groups[q as usize] += 1;
+            self.place(q);
+        }
+        self.total = counts.iter().map(|n| u64::from(*n)).sum();
+        self.set_threshold();
+    }
+
+    fn transfer(&mut self, group: u32, to: QueueId, flows: u32) {
+        let from = std::mem::replace(&mut self.map[group as usize], to);
+        self.flows[from as usize] -= u64::from(flows);
+        self.flows[to as usize] += u64::from(flows);
+        self.groups[from as usize] -= 1;
+        self.groups[to as usize] += 1;
+        self.place(from);
+        self.place(to);
+    }
+
+    fn worse(&self, rules: &Rules, from: QueueId, to: QueueId, flows: u32) -> bool {
+        rules.no_worse && self.flows[to as usize] + u64::from(flows) >= self.flows[from as usize]
+    }
+
+    /// DB: a group, of which nothing is stored any more, leaves a queue above the threshold. Where it went.
+    pub fn at_dequeue(&mut self, group: u32, flows: u32, rules: &Rules) -> Option<QueueId> {
+        let from = self.queue(group);
+        if !self.above(from) {
+            return None;
+        }
+        let to = self.fewest();
+        if to == from || self.worse(rules, from, to, flows) {
+            return None;
+        }
+        self.transfer(group, to, flows);
+        Some(to)
+    }
+
+    /// PB: move idle groups, each move told with the group and the queues it leaves and goes to.
+    pub fn balance(
+        &mut self,
+        counts: &[u32],
+        idle: &dyn Fn(u32) -> bool,
+        rules: &Rules,
+        told: &mut dyn FnMut(u32, QueueId, QueueId),
+    ) {
+        let mut givers: Vec<QueueId> = (0..self.queues()).filter(|q| self.above(*q)).collect();
+        if givers.is_empty() {
+            return;
+        }
+        givers.sort_by_key(|q| std::cmp::Reverse(self.flows[*q as usize]));
+        let mut of_queue: Vec<Vec<u32>> = vec![Vec::new(); self.flows.len()];
+        for (g, q) in self.map.iter().enumerate() {
+            if self.above(*q) && idle(g as u32) {
+                of_queue[*q as usize].push(g as u32);
+            }
+        }
+        for from in givers {
+            if !self.above(from) {
+                break;
+            }
+            let mut groups = std::mem::take(&mut of_queue[from as usize]);
+            if rules.largest_first {
+                groups.sort_by_key(|g| std::cmp::Reverse(counts[*g as usize]));
+            }
+            let mut to = self.fewest();
+            for g in groups {
+                if rules.repick {
+                    to = self.fewest();
+                }
+                if to == from || !self.above(from) || self.flows[to as usize] as f64 >= self.threshold {
+                    break;
+                }
+                let flows = counts[g as usize];
+                if !self.worse(rules, from, to, flows) {
+                    self.transfer(g, to, flows);
+                    told(g, from, to);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn lengths(t: &Table) -> Vec<u64> {
+        (0..t.queues()).map(|q| t.flows(q)).collect()
+    }
+
+    fn balance(t: &mut Table, counts: &[u32], idle: &[u32], rules: &Rules) -> Vec<(u32, u32, u32)> {
+        let mut moves = vec![];
+        t.balance(counts, &|g| idle.contains(&g), rules, &mut |g, from, to| {
+            moves.push((g, from, to))
+        });
+        moves
+    }
+
+    #[test]
+    fn the_largest_groups_come_first() {
+        let counts = [1, 5, 2, 4, 3, 3];
+        let mut t = Table::new(6, 3, false);
+        t.distribute(&counts);
+        // 5 | 4 | 3, then 3 to the third, 2 to the second, 1 to the first.
+        assert_eq!(lengths(&t), [6, 6, 6]);
+        assert_eq!((0..6).map(|g| t.queue(g)).collect::<Vec<_>>(), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(t.threshold(), 6.0);
+    }
+
+    #[test]
+    fn groups_without_flows_are_spread() {
+        let mut t = Table::new(9, 3, false);
+        t.distribute(&[0; 9]);
+        let of: Vec<u32> = (0..9).map(|g| t.queue(g)).collect();
+        assert_eq!([0, 1, 2].map(|q| of.iter().filter(|x| **x == q).count()), [3, 3, 3]);
+    }
+
+    #[test]
+    fn the_threshold_is_the_quotient_rounded_up_or_not() {
+        let mut t = Table::new(4, 3, false);
+        t.learn(&[2, 2, 2, 1]);
+        assert_eq!((lengths(&t), t.threshold()), (vec![3, 2, 2], 3.0));
+        t.exact = true;
+        t.count_one(0);
+        assert_eq!((lengths(&t), t.threshold()), (vec![4, 2, 2], 8.0 / 3.0));
+    }
+
+    #[test]
+    fn at_dequeue_a_group_goes_to_the_queue_with_fewest() {
+        let counts = [3, 1, 0, 2];
+        let mut t = Table::new(4, 3, false);
+        t.learn(&counts);
+        // Groups 0 and 3 share queue 0: 5, 1, 0; threshold 2.
+        assert_eq!(t.at_dequeue(1, 1, &Rules::default()), None, "not above the threshold");
+        assert_eq!(t.at_dequeue(3, 2, &Rules::default()), Some(2));
+        assert_eq!(lengths(&t), [3, 1, 2]);
+        let careful = Rules {
+            no_worse: true,
+            ..Rules::default()
+        };
+        assert_eq!(
+            t.at_dequeue(0, 3, &careful),
+            None,
+            "1 + 3 is not below 3: it would only move the crowd"
+        );
+        assert_eq!(
+            t.at_dequeue(0, 3, &Rules::default()),
+            Some(1),
+            "the thesis asks nothing"
+        );
+        assert_eq!(lengths(&t), [0, 4, 2]);
+    }
+
+    #[test]
+    fn periodic_balancing_fills_one_queue_for_each_that_gives() {
+        // Queue 0: groups 0, 3, 6 with 4 flows each; queue 1: 1 flow; queue 2: none. Threshold ceil(13/3) = 5.
+        let counts = [4, 1, 0, 4, 0, 0, 4, 0, 0];
+        let all: Vec<u32> = (0..9).collect();
+        let fresh = || {
+            let mut t = Table::new(9, 3, false);
+            t.learn(&counts);
+            t
+        };
+        let mut t = fresh();
+        let moves = balance(&mut t, &counts, &all, &Rules::default());
+        assert_eq!(
+            moves,
+            [(0, 0, 2), (3, 0, 2)],
+            "the target may end above the threshold (A32)"
+        );
+        assert_eq!(lengths(&t), [4, 1, 8]);
+        let mut t = fresh();
+        let repick = Rules {
+            repick: true,
+            ..Rules::default()
+        };
+        assert_eq!(balance(&mut t, &counts, &all, &repick), [(0, 0, 2), (3, 0, 1)]);
+        assert_eq!(lengths(&t), [4, 5, 4]);
+        assert_eq!(
+            balance(&mut fresh(), &counts, &[6], &repick),
+            [(6, 0, 2)],
+            "only idle groups"
+        );
+        let mut t = Table::new(9, 3, false);
+        t.learn(&[1, 1, 1, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(balance(&mut t, &[1; 9], &all, &Rules::default()), [], "nobody is above");
+    }
+
+    #[test]
+    fn largest_first_moves_fewer() {
+        let counts = [1, 0, 1, 0, 6, 0];
+        let all: Vec<u32> = (0..6).collect();
+        let rules = Rules {
+            largest_first: true,
+            ..Rules::default()
+        };
+        let mut t = Table::new(6, 2, false);
+        t.learn(&counts);
+        assert_eq!(balance(&mut t, &counts, &all, &rules), [(4, 0, 1)]);
+        let mut t = Table::new(6, 2, false);
+        t.learn(&counts);
+        assert_eq!(balance(&mut t, &counts, &all, &Rules::default()).len(), 3);
+    }
+
+    proptest! {
+        /// Whatever is moved: the books balance, queues below the threshold never give, and with `no_worse` the largest
+        /// queue never grows.
+        #[test]
+        fn moves_keep_the_books(
+            counts in prop::collection::vec(0u32..9, 4..60),
+            queues in 1u32..9,
+            choice in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+            leaves in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+        ) {
+            let (exact, repick, no_worse, largest_first) = choice;
+            let rules = Rules { exact, repick, no_worse, largest_first, ..Rules::default() };
+            let n = counts.len() as u32;
+            let mut t = Table::new(n, queues, exact);
+            t.learn(&counts);
+            let total: u64 = counts.iter().map(|c| u64::from(*c)).sum();
+            let most = |t: &Table| (0..t.queues()).map(|q| t.flows(q)).max();
+            for at in leaves {
+                let g = at.index(counts.len()) as u32;
+                let (before, from, held) = (most(&t), t.queue(g), t.flows(t.queue(g)));
+                if let Some(to) = t.at_dequeue(g, counts[g as usize], &rules) {
+                    prop_assert!(held as f64 > t.threshold() && from != to && t.queue(g) == to);
+                }
+                prop_assert!(!no_worse || most(&t) <= before);
+            }
+            let before = most(&t);
+            balance(&mut t, &counts, &(0..n).collect::<Vec<_>>(), &rules);
+            prop_assert!(!no_worse || most(&t) <= before);
+            let mut again = Table::new(n, queues, exact);
+            again.map = t.map.clone();
+            again.learn(&counts);
+            prop_assert_eq!(lengths(&t), lengths(&again));
+            prop_assert_eq!(lengths(&t).iter().sum::<u64>(), total);
+            let fewest = t.fewest();
+            prop_assert_eq!(t.flows(fewest), *lengths(&t).iter().min().unwrap());
+        }
+
+        /// The static distribution leaves no queue above the mean by more than the largest group.
+        #[test]
+        fn a_distribution_is_as_even_as_its_groups_allow(
+            counts in prop::collection::vec(0u32..9, 4..60), queues in 1u32..9,
+        ) {
+            let mut t = Table::new(counts.len() as u32, queues, true);
+            t.distribute(&counts);
+            let largest = *counts.iter().max().unwrap();
+            for q in 0..queues {
+                prop_assert!(t.flows(q) as f64 <= t.threshold() + f64::from(largest));
+            }
+        }
+    }
+}

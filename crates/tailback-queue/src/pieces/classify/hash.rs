@@ -1,0 +1,127 @@
+//! Queues by hash: no table, at the price of flows that meet.
+//!
+//! A fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). Costs no memory and
+//! finds its queue at once, but with n flows on K queues some queues get several and some none, until n/K is large.
+//! The hash is SplitMix64's finalizer over key and seed, reduced by multiplication, our own so that results never change
+//! with a library; the seed comes from the discipline's random stream, so replications hash differently.
+//!
+//! State: the seed, and for the measures the flows of each queue. A packet costs four multiplications.
+//!
+//! Source: `spec/multi-queue-buffers.md` 2.13 (the destination alone in the thesis, the 5-tuple for real packets; not
+//! ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+
+use crate::pieces::classify::Classifier;
+use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};
+use crate::pieces::store::QueueId;
+use tailback_base::{KeyField, Packet, ProbeDef, Time};
+
+/// A seeded uniform hash of a key onto K queues.
+#[derive(Clone, Copy, Debug)]
+pub struct Hashed {
+    key: KeyField,
+    queues: u32,
+    seed: u64,
+}
+
+impl Hashed {
+    /// `queues` is K; 0 counts as 1.
+    pub fn new(key: KeyField, queues: u32, seed: u64) -> Hashed {
+        Hashed {
+            key,
+            queues: queues.max(1),
+            seed,
+        }
+    }
+
+    /// The queue of a key.
+    pub fn queue(&self, key: u64) -> QueueId {
+        let h = mix(mix(key) ^ self.seed);
+        ((u128::from(h) * u128::from(self.queues)) >> 64) as u32
+    }
+}
+
+/// Each bit of the result depends on every bit of `x`; a bijection.
+pub fn mix(x: u64) -> u64 {
+    let z = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+/// The mapper: a hash, and how many flows it has sent where.
+#[derive(Clone, Debug)]
+pub struct ByHash {
+    hash: Hashed,
+    occupancy: Occupancy,
+}
+
+impl ByHash {
+    pub fn new(hash: Hashed) -> ByHash {
+        ByHash {
+            hash,
+            occupancy: Occupancy::new(hash.queues),
+        }
+    }
+
+    fn queue<P: Packet>(&self, p: &P) -> QueueId {
+        self.hash.queue(p.key(self.hash.key))
+    }
+}
+
+impl<P: Packet> Classifier<P> for ByHash {
+    fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
+        self.queue(p)
+    }
+
+    fn queues(&self) -> Option<u32> {
+        Some(self.hash.queues)
+    }
+
+    fn flow_joined(&mut self, p: &P, _now: Time) {
+        self.occupancy.join(self.queue(p), 1);
+    }
+
+    fn flow_left(&mut self, p: &P, _now: Time) {
+        self.occupancy.leave(self.queue(p), 1);
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[FLOW_RATIO, QUEUE_FLOWS] }
+    }
+
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        match probe {
+            0 => self.occupancy.ratio(),
+            _ => self.occupancy.flows(index).map_or(f64::NAN, f64::from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_spread_evenly_and_differently_for_each_seed() {
+        let a = Hashed::new(KeyField::Destination, 100, 1);
+        let b = Hashed::new(KeyField::Destination, 100, 2);
+        let mut count = [0.0_f64; 100];
+        let mut same = 0;
+        for key in 0..100_000 {
+            count[a.queue(key) as usize] += 1.0;
+            same += u32::from(a.queue(key) == b.queue(key));
+        }
+        let chi2: f64 = count.iter().map(|n| (n - 1000.0) * (n - 1000.0) / 1000.0).sum();
+        // 99 degrees of freedom: the 0.1 % points.
+        assert!((60.0..149.0).contains(&chi2), "{chi2}");
+        assert!((850..1150).contains(&same), "two seeds agree on one key in K: {same}");
+    }
+
+    #[test]
+    fn every_result_is_a_queue() {
+        for queues in [0, 1, 7, u32::MAX] {
+            let h = Hashed::new(KeyField::Tuple, queues, 3);
+            assert!((0..1000).all(|key| h.queue(key) < queues.max(1)));
+        }
+    }
+}

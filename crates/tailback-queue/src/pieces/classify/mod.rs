@@ -1,0 +1,75 @@
+//! Which packets share a queue: the classifiers of a port, a file each.
+
+pub mod bloom;
+pub mod conversations;
+pub mod hash;
+pub mod keys;
+pub mod occupancy;
+pub mod per_flow;
+
+use crate::pieces::store::QueueId;
+use tailback_base::{Packet, ProbeDef, Time};
+
+/// Maps packets to queues (2.13, 2.14).
+pub trait Classifier<P: Packet> {
+    /// The queue of an arriving packet. Numbers are dense from 0: the port keeps a queue for every number up to the
+    /// largest ever named. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.
+    fn queue_of(&mut self, p: &P, now: Time) -> QueueId;
+    /// How many queues there are, when that is known beforehand.
+    fn queues(&self) -> Option<u32> {
+        None
+    }
+    /// A flow whose packets look like this one may send from now on; see `QueueDiscipline::flow_joined`.
+    fn flow_joined(&mut self, _p: &P, _now: Time) {}
+    /// It sends no more, or its packets look different from now on.
+    fn flow_left(&mut self, _p: &P, _now: Time) {}
+    /// The packet was dropped on arrival.
+    fn refused(&mut self, _p: &P, _q: QueueId, _now: Time) {}
+    /// The packet left queue `q`, served or evicted.
+    fn left(&mut self, _p: &P, _q: QueueId, _now: Time) {}
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _now: Time) {}
+    /// The classifier's own probes; [`Classifier::read`] takes their place in this list.
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A boxed classifier is a classifier, so that the mapper of a port can be chosen at run time.
+impl<P: Packet> Classifier<P> for Box<dyn Classifier<P>> {
+    fn queue_of(&mut self, p: &P, now: Time) -> QueueId {
+        (**self).queue_of(p, now)
+    }
+    fn queues(&self) -> Option<u32> {
+        (**self).queues()
+    }
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        (**self).flow_joined(p, now)
+    }
+    fn flow_left(&mut self, p: &P, now: Time) {
+        (**self).flow_left(p, now)
+    }
+    fn refused(&mut self, p: &P, q: QueueId, now: Time) {
+        (**self).refused(p, q, now)
+    }
+    fn left(&mut self, p: &P, q: QueueId, now: Time) {
+        (**self).left(p, q, now)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, now: Time) {
+        (**self).on_timer(now)
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}

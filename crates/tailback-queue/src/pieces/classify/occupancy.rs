@@ -1,0 +1,108 @@
+//! How many flows each queue really has: what an observer of the whole network knows, and a router does not.
+//!
+//! A driver tells a discipline which flows cross it ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined));
+//! mappers that spread flows over a fixed number of queues count them here, for the measure "fullest over emptiest queue".
+//! No decision uses these numbers, but for the start-up of the Bloom mapper.
+//!
+//! State: a count for each queue and the ratio. A change costs O(K).
+
+use crate::pieces::store::QueueId;
+use tailback_base::ProbeDef;
+
+/// The measure of evenness.
+pub const FLOW_RATIO: ProbeDef = ProbeDef {
+    name: "flow_ratio",
+    unit: "1",
+    doc: "Flows of the fullest queue over flows of the emptiest, as they are and not as they are counted.",
+    per: "",
+};
+/// Flows by queue.
+pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
+    name: "queue_flows",
+    unit: "flows",
+    doc: "Flows that belong to a queue, as they are and not as they are counted.",
+    per: "queue",
+};
+
+/// Flows of each queue.
+#[derive(Clone, Debug)]
+pub struct Occupancy {
+    flows: Vec<u32>,
+    ratio: f64,
+}
+
+impl Occupancy {
+    pub fn new(queues: u32) -> Occupancy {
+        Occupancy {
+            flows: vec![0; queues.max(1) as usize],
+            ratio: f64::NAN,
+        }
+    }
+
+    /// The flows of a queue, when there is such a queue.
+    pub fn flows(&self, q: QueueId) -> Option<u32> {
+        self.flows.get(q as usize).copied()
+    }
+
+    /// Fullest over emptiest queue: infinite when one is empty, not a number when all are.
+    pub fn ratio(&self) -> f64 {
+        self.ratio
+    }
+
+    pub fn join(&mut self, q: QueueId, n: u32) {
+        self.flows[q as usize] += n;
+        self.weigh();
+    }
+
+    pub fn leave(&mut self, q: QueueId, n: u32) {
+        self.flows[q as usize] = self.flows[q as usize].saturating_sub(n);
+        self.weigh();
+    }
+
+    pub fn transfer(&mut self, from: QueueId, to: QueueId, n: u32) {
+        if n > 0 {
+            self.flows[from as usize] = self.flows[from as usize].saturating_sub(n);
+            self.join(to, n);
+        }
+    }
+
+    /// Replace all counts by those of the groups, each in its queue.
+    pub fn recount(&mut self, groups: impl Iterator<Item = (QueueId, u32)>) {
+        self.flows.fill(0);
+        for (q, n) in groups {
+            self.flows[q as usize] += n;
+        }
+        self.weigh();
+    }
+
+    fn weigh(&mut self) {
+        let (mut least, mut most) = (u32::MAX, 0);
+        for n in &self.flows {
+            least = least.min(*n);
+            most = most.max(*n);
+        }
+        self.ratio = f64::from(most) / f64::from(least);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ratio_of_the_fullest_to_the_emptiest() {
+        let mut o = Occupancy::new(3);
+        assert!(o.ratio().is_nan());
+        o.join(0, 4);
+        assert_eq!(o.ratio(), f64::INFINITY);
+        o.join(1, 1);
+        o.join(2, 2);
+        assert_eq!(o.ratio(), 4.0);
+        o.transfer(0, 1, 2);
+        assert_eq!((o.ratio(), o.flows(1), o.flows(3)), (1.5, Some(3), None));
+        o.leave(1, 1);
+        assert_eq!(o.ratio(), 1.0);
+        o.recount([(0, 5), (1, 1), (0, 1), (2, 1)].into_iter());
+        assert_eq!(o.ratio(), 6.0);
+    }
+}

@@ -1,0 +1,299 @@
+//! Discard state (DSDRR): a queue that has reached its dynamic threshold is closed until it has been served empty.
+//!
+//! A threshold alone spreads losses over all long queues, so that all flows slow down together. Closing makes refusal
+//! sticky, as QSDRR makes its victim: one queue after another gives up its arrivals for a while, the others fill the line.
+//! A limit on how many queues are closed at once keeps the line from running dry; it grows by `step` in each period in
+//! which the buffer overflowed, and otherwise comes down to one more than are closed.
+//!
+//! ```text
+//! closed?                                                    refuse
+//! does not fit                                               refuse (overflow); close, unless the queue is empty
+//! length >= alpha * free, fewer closed than the limit        close, refuse (an empty queue is never closed)
+//! otherwise                                                  accept, over the threshold or not
+//! served empty                                               open
+//! each period   overflowed: limit + step; else if closed < limit: closed + 1; at most maximum * K, at least 1
+//! ```
+//!
+//! Readings where the thesis is silent: an overflow closes whatever the limit says (A9); an empty queue is never closed,
+//! since nothing would open it (A10); the limit stays when as many are closed as it allows (A11); only lack of space is an
+//! overflow (A12). K is the number of queues configured, or, with a queue for each flow, of those seen so far; until the
+//! first period ends the limit is the initial share of it.
+//!
+//! State: a bit for each queue, how many are set, the limit, whether this period has overflowed. A packet costs O(1).
+//! Every closing and opening is told through the probe `closed`, so that each interval can be measured.
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR; its flow chart is lost);
+//! `spec/multi-queue-buffers.md` 2.8, which rebuilds it from the prose.
+
+use crate::discipline::DropReason;
+use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::params::BUFFER;
+use crate::pieces::store::{PerQueue, QueueId};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+
+/// Whether a queue is closed, told on every change.
+pub const CLOSED: ProbeDef = ProbeDef {
+    name: "closed",
+    unit: "1",
+    doc: "1 while the queue refuses everything, 0 otherwise.",
+    per: "queue",
+};
+/// How many queues are closed.
+pub const CLOSED_QUEUES: ProbeDef = ProbeDef {
+    name: "closed_queues",
+    unit: "queues",
+    doc: "Queues that are closed.",
+    per: "",
+};
+/// The limit, told on every change.
+pub const CLOSED_LIMIT: ProbeDef = ProbeDef {
+    name: "closed_limit",
+    unit: "queues",
+    doc: "How many queues may be closed by their length; not a number before the first packet, or without a limit.",
+    per: "",
+};
+
+const CLOSED_AT: usize = 0;
+const QUEUES_AT: usize = 1;
+const LIMIT_AT: usize = 2;
+
+pub const ALPHA: Param = Param::new(
+    "alpha",
+    ALPHA_RANGE,
+    "0.1",
+    "The threshold as a multiple of the free space.",
+    "thesis chapter 6",
+);
+
+pub const LIMITED: Param = Param::new(
+    "limited",
+    Kind::Bool,
+    "true",
+    "Bound how many queues are closed by their length.",
+    "thesis chapter 6: without a bound goodput is poor",
+);
+
+pub const LIMIT_INITIAL: Param = Param::new(
+    "limit_initial",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.1",
+    "The bound at first, as a share of all queues; at least one queue.",
+    "thesis chapter 6",
+);
+
+pub const LIMIT_MAXIMUM: Param = Param::new(
+    "limit_maximum",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.5",
+    "The largest bound, as a share of all queues, rounded down; at least one queue.",
+    "thesis chapter 6",
+);
+
+pub const LIMIT_STEP: Param = Param::new(
+    "limit_step",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "2",
+    "By how many queues the bound grows after a period with an overflow.",
+    "thesis chapter 6",
+);
+
+pub const PERIOD: Param = Param::new(
+    "period",
+    Kind::Time { min: 1e-3, max: 1e4 },
+    "1s",
+    "Time between changes of the bound.",
+    "thesis chapter 6",
+);
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "dsdrr",
+    family: "policy",
+    title: "Discard state",
+    summary: "A queue that reaches its threshold is closed until it has been served empty.",
+    source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
+    params: &[BUFFER, ALPHA, LIMITED, LIMIT_INITIAL, LIMIT_MAXIMUM, LIMIT_STEP, PERIOD],
+    probes: &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
+};
+
+/// The policy these settings describe; those of a discipline that declares its parameters will do.
+pub fn build(s: &Settings, _stream: Stream) -> Result<Discard, Refusal> {
+    Ok(Discard::new(s.real("alpha"), Limit::from_settings(s)))
+}
+
+/// How many queues may be closed by their length.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// Shares of all queues.
+    pub initial: f64,
+    pub maximum: f64,
+    pub step: u32,
+    pub period: Duration,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Limit {
+            initial: 0.1,
+            maximum: 0.5,
+            step: 2,
+            period: Duration::from_millis(1000),
+        }
+    }
+}
+
+impl Limit {
+    /// The one these settings ask for, if any.
+    pub fn from_settings(s: &Settings) -> Option<Limit> {
+        s.flag("limited").then(|| Limit {
+            initial: s.real("limit_initial"),
+            maximum: s.real("limit_maximum"),
+            step: s.count("limit_step") as u32,
+            period: s.time("period"),
+        })
+    }
+
+    fn top(&self, queues: u32) -> u32 {
+        ((self.maximum * f64::from(queues)).floor() as u32).max(1)
+    }
+
+    fn at_first(&self, queues: u32) -> u32 {
+        ((self.initial * f64::from(queues)).round() as u32).clamp(1, self.top(queues))
+    }
+}
+
+/// Close queues that have reached their threshold.
+#[derive(Clone, Debug)]
+pub struct Discard {
+    alpha: f64,
+    limit: Option<Limit>,
+    closed: PerQueue<bool>,
+    n_closed: u32,
+    /// The present bound; `None` before the end of the first period, when it is the initial one.
+    bound: Option<u32>,
+    /// The number of queues when last seen.
+    queues: u32,
+    overflowed: bool,
+    tick: Time,
+}
+
+impl Discard {
+    /// `alpha` above 0; without a limit any number of queues may be closed.
+    pub fn new(alpha: f64, limit: Option<Limit>) -> Discard {
+        Discard {
+            alpha,
+            limit,
+            closed: PerQueue::default(),
+            n_closed: 0,
+            bound: None,
+            queues: 0,
+            overflowed: false,
+            tick: limit.map_or(Time::NEVER, |l| Time::ZERO + l.period),
+        }
+    }
+
+    pub fn is_closed(&self, q: QueueId) -> bool {
+        self.closed.get(q)
+    }
+
+    pub fn n_closed(&self) -> u32 {
+        self.n_closed
+    }
+
+    /// How many queues may be closed by their length, when there is a limit.
+    pub fn bound(&self) -> Option<u32> {
+        let limit = self.limit?;
+        Some(self.bound.unwrap_or_else(|| limit.at_first(self.queues)))
+    }
+
+    fn set<P: Packet>(&mut self, q: QueueId, closed: bool, scene: &mut Scene<P>) {
+        *self.closed.at(q) = closed;
+        self.n_closed = if closed { self.n_closed + 1 } else { self.n_closed - 1 };
+        scene.note(CLOSED_AT, q, f64::from(u8::from(closed)));
+        scene.note(QUEUES_AT, 0, f64::from(self.n_closed));
+    }
+
+    fn open_if_empty<P: Packet>(&mut self, q: QueueId, scene: &mut Scene<P>) {
+        if self.closed.get(q) && scene.store.packets(q) == 0 {
+            self.set(q, false, scene);
+        }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for Discard {
+    fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
+        self.queues = scene.queues;
+        if self.closed.get(q) {
+            return Some(DropReason::Refused);
+        }
+        let busy = scene.store.packets(q) > 0;
+        if !scene.store.fits(scene.store.cost(p)) {
+            self.overflowed = true;
+            if busy {
+                self.set(q, true, scene);
+            }
+            return Some(DropReason::Overflow);
+        }
+        if busy && self.bound().is_none_or(|b| self.n_closed < b) && reached(self.alpha, q, scene) {
+            self.set(q, true, scene);
+            return Some(DropReason::Refused);
+        }
+        None
+    }
+
+    fn victim(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<QueueId> {
+        None
+    }
+
+    fn evicts(&self) -> bool {
+        false
+    }
+
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.open_if_empty(q, scene);
+    }
+
+    /// Only an admission in front of the port evicts; a queue it empties would otherwise stay closed for good.
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.open_if_empty(q, scene);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.limit.map(|_| self.tick)
+    }
+
+    fn on_timer(&mut self, scene: &mut Scene<P>) {
+        let Some(limit) = self.limit else { return };
+        self.tick = scene.line.now + limit.period;
+        self.queues = scene.queues;
+        let (old, top) = (self.bound().unwrap_or(1), limit.top(self.queues));
+        let new = match std::mem::take(&mut self.overflowed) {
+            true => old.saturating_add(limit.step).min(top),
+            false if self.n_closed < old => (self.n_closed + 1).min(top),
+            false => old,
+        };
+        self.bound = Some(new);
+        if new != old {
+            scene.note(LIMIT_AT, 0, f64::from(new));
+        }
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT] }
+    }
+
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        match probe {
+            CLOSED_AT if index < self.queues => f64::from(u8::from(self.closed.get(index))),
+            QUEUES_AT => f64::from(self.n_closed),
+            LIMIT_AT if self.queues > 0 => self.bound().map_or(f64::NAN, f64::from),
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "discard_tests.rs"]
+mod tests;

@@ -1,0 +1,236 @@
+//! DSDRR: closing, opening, and the limit.
+
+use super::*;
+use crate::buffers::dsdrr::MODEL;
+use crate::discipline::{ProbeId, QueueDiscipline};
+use crate::pieces::classify::per_flow::Even;
+use crate::pieces::port::Port;
+use crate::pieces::schedule::drr::Drr;
+use crate::testing::{Bench, TestPacket};
+use proptest::prelude::*;
+use tailback_base::Size;
+
+type Closing = Bench<Port<TestPacket, Even, Drr, Discard>>;
+
+fn bench(buffer: u64, queues: u32, alpha: f64, limit: Option<Limit>) -> Closing {
+    let policy = Discard::new(alpha, limit);
+    let port = Port::new(Size::Packets(buffer), Even::new(queues), Drr::new(1500), policy);
+    Bench::new(port.declaring(MODEL.probes))
+}
+
+/// `n` packets of a flow; how many were stored.
+fn arrive(b: &mut Closing, flow: u32, n: u32) -> u64 {
+    let before = b.backlog().packets;
+    for _ in 0..n {
+        b.arrive(TestPacket::new(0, flow, 1000));
+    }
+    b.backlog().packets - before
+}
+
+fn closed(b: &Closing) -> Vec<u32> {
+    let n = b.queue.store().queues();
+    (0..n).filter(|q| b.queue.policy().is_closed(*q)).collect()
+}
+
+fn bound(b: &Closing) -> u32 {
+    b.queue.policy().bound().unwrap()
+}
+
+fn seconds(b: &mut Closing, s: u64) {
+    b.pass(Duration::from_millis(1000 * s));
+}
+
+#[test]
+fn a_queue_closes_at_its_threshold_and_opens_when_it_has_been_served_empty() {
+    let mut b = bench(100, 20, 0.1, Some(Limit::default()));
+    assert_eq!(arrive(&mut b, 0, 10), 10, "9 < 0.1 * 91");
+    assert_eq!(closed(&b), []);
+    assert_eq!(arrive(&mut b, 0, 1), 0, "10 >= 0.1 * 90");
+    assert_eq!(closed(&b), [0]);
+    for _ in 0..9 {
+        b.serve();
+    }
+    assert_eq!(
+        arrive(&mut b, 0, 1),
+        0,
+        "far below the threshold, but not empty: still closed"
+    );
+    b.serve();
+    assert_eq!(closed(&b), []);
+    assert_eq!(arrive(&mut b, 0, 1), 1);
+    let told: Vec<(ProbeId, u32, f64)> = b.log.notes.clone();
+    let id = |name: &str| ProbeId(MODEL.probes.iter().position(|p| p.name == name).unwrap() as u16);
+    assert_eq!(
+        told,
+        [
+            (id("closed"), 0, 1.0),
+            (id("closed_queues"), 0, 1.0),
+            (id("closed"), 0, 0.0),
+            (id("closed_queues"), 0, 0.0)
+        ]
+    );
+    assert!(b.log.dropped.iter().all(|d| d.2 == DropReason::Refused));
+}
+
+#[test]
+fn at_the_limit_long_queues_are_accepted() {
+    let mut b = bench(1000, 20, 0.01, Some(Limit::default()));
+    assert_eq!(bound(&b), 1, "nothing seen yet");
+    for flow in 0..3 {
+        arrive(&mut b, flow, 20);
+    }
+    assert_eq!((bound(&b), closed(&b)), (2, vec![0, 1]), "a tenth of 20");
+    assert_eq!(b.queue.store().packets(2), 20);
+    assert_eq!(b.probe("closed_limit", 0), 2.0);
+    assert_eq!(b.probe("closed", 1), 1.0);
+    assert_eq!(b.probe("closed", 2), 0.0);
+    assert!(b.probe("closed", 20).is_nan());
+}
+
+#[test]
+fn without_a_limit_all_close() {
+    let mut b = bench(1000, 20, 0.01, None);
+    for flow in 0..15 {
+        arrive(&mut b, flow, 20);
+    }
+    assert_eq!(closed(&b).len(), 15);
+    assert_eq!((b.queue.next_timer(), b.queue.policy().bound()), (None, None));
+    assert!(b.probe("closed_limit", 0).is_nan());
+}
+
+#[test]
+fn an_overflow_closes_past_the_limit_but_never_an_empty_queue() {
+    let mut b = bench(4, 5, 100.0, Some(Limit::default()));
+    for flow in 0..4 {
+        arrive(&mut b, flow, 1);
+    }
+    for flow in 0..5 {
+        arrive(&mut b, flow, 1);
+    }
+    assert_eq!((bound(&b), closed(&b)), (1, vec![0, 1, 2, 3]), "4 was empty");
+    assert!(b.log.dropped.iter().all(|d| d.2 == DropReason::Overflow));
+    b.serve();
+    assert_eq!(arrive(&mut b, 4, 1), 1, "and may still send");
+}
+
+#[test]
+fn the_limit_follows_the_overflows() {
+    let mut b = bench(10, 20, 100.0, Some(Limit::default()));
+    arrive(&mut b, 0, 10);
+    // Nothing of flow 1 is ever stored, so its queue is not closed.
+    let overflow = |b: &mut Closing| assert_eq!(arrive(b, 1, 1), 0);
+    overflow(&mut b);
+    for expected in [4, 6, 8, 10, 10] {
+        seconds(&mut b, 1);
+        assert_eq!(
+            bound(&b),
+            expected,
+            "two more after each period with an overflow, up to half"
+        );
+        overflow(&mut b);
+    }
+    seconds(&mut b, 1);
+    assert_eq!((bound(&b), closed(&b)), (10, vec![]));
+    seconds(&mut b, 1);
+    assert_eq!(bound(&b), 1, "no overflow, none closed: one more than are closed");
+    assert_eq!(b.log.notes.last().unwrap().2, 1.0);
+}
+
+#[test]
+fn without_overflow_the_limit_comes_down_to_one_more_than_are_closed_and_then_stays() {
+    let mut b = bench(
+        1000,
+        20,
+        0.01,
+        Some(Limit {
+            initial: 0.3,
+            ..Limit::default()
+        }),
+    );
+    for flow in 0..3 {
+        arrive(&mut b, flow, 20);
+    }
+    assert_eq!((bound(&b), closed(&b).len()), (6, 3));
+    seconds(&mut b, 1);
+    assert_eq!(bound(&b), 4);
+    arrive(&mut b, 3, 20);
+    seconds(&mut b, 1);
+    assert_eq!(
+        (bound(&b), closed(&b).len()),
+        (4, 4),
+        "as many closed as allowed: it stays (A11)"
+    );
+    b.drain();
+    seconds(&mut b, 1);
+    assert_eq!(bound(&b), 1);
+}
+
+#[test]
+fn one_queue_two_queues_five_queues() {
+    for (queues, top) in [(1, 1), (2, 1), (5, 2)] {
+        let mut b = bench(2, queues, 1e4, Some(Limit::default()));
+        arrive(&mut b, 0, 3);
+        assert_eq!(bound(&b), 1, "K = {queues}");
+        for _ in 0..3 {
+            seconds(&mut b, 1);
+            b.drain();
+            arrive(&mut b, 0, 3);
+        }
+        assert_eq!(bound(&b), top, "K = {queues}");
+        seconds(&mut b, 2);
+        b.drain();
+        seconds(&mut b, 1);
+        assert_eq!(bound(&b), 1, "K = {queues}: never below 1");
+    }
+}
+
+#[test]
+fn shares_of_the_thesis_runs() {
+    let at = |initial: f64, queues: u32| {
+        Limit {
+            initial,
+            ..Limit::default()
+        }
+        .at_first(queues)
+    };
+    assert_eq!(
+        [at(0.1, 100), at(0.01, 100), at(0.5, 100), at(0.0, 100)],
+        [10, 1, 50, 1]
+    );
+    assert_eq!(at(0.9, 100), 50, "not above the maximum");
+    assert_eq!([1, 2, 5, 15, 25].map(|k| at(0.1, k)), [1, 1, 1, 2, 3]);
+}
+
+proptest! {
+    /// Whatever comes: a closed queue holds packets, refuses everything, and the count is right.
+    #[test]
+    fn an_empty_queue_is_never_closed(
+        steps in prop::collection::vec((0u8..8, 0u32..6, 40u32..1500), 1..400),
+        alpha in 0.01f64..3.0,
+        buffer in 1u64..30,
+        bytes in any::<bool>(),
+        limited in any::<bool>(),
+    ) {
+        let size = if bytes { Size::Bytes(1000 * buffer) } else { Size::Packets(buffer) };
+        let policy = Discard::new(alpha, limited.then(Limit::default));
+        let mut b = Bench::new(Port::new(size, Even::new(6), Drr::new(500), policy).declaring(MODEL.probes));
+        for (op, flow, bytes) in steps {
+            match op {
+                0 => b.pass(Duration::from_millis(300)),
+                1..=3 => drop(b.take()),
+                _ => {
+                    let before = b.backlog();
+                    b.arrive(TestPacket::new(0, flow, bytes));
+                    prop_assert!(b.backlog().packets >= before.packets, "it never evicts");
+                }
+            }
+            let (store, policy) = (b.queue.store(), b.queue.policy());
+            let closed = (0..store.queues()).filter(|q| policy.is_closed(*q)).collect::<Vec<_>>();
+            prop_assert_eq!(closed.len() as u32, policy.n_closed());
+            for q in closed {
+                prop_assert!(store.packets(q) > 0, "queue {} is closed and empty", q);
+            }
+            prop_assert!(policy.bound().is_none_or(|b| (1..=3).contains(&b)));
+        }
+    }
+}

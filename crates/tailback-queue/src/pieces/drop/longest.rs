@@ -1,0 +1,73 @@
+//! Longest-queue drop: when the buffer is full, the longest queue gives up its front packet.
+//!
+//! Whoever holds most of the shared buffer pays for it, so a flow that keeps its queue short loses nothing, however
+//! aggressive the others are, and no queue needs a threshold. With [`Drr`](crate::pieces::schedule::drr::Drr) this is plain DRR, the
+//! discipline the other multi-queue policies improve on. Its weakness is synchrony: with equal queues every overflow takes
+//! one packet of each, so all flows halve together.
+//!
+//! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one question: O(1) in packets, O(log n) in
+//! bytes.
+//!
+//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
+//! M. Shreedhar and G. Varghese 1995 (DRR); `spec/multi-queue-buffers.md` 2.4. The front packet goes, not the last.
+
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
+use crate::pieces::params::BUFFER;
+use crate::pieces::store::{QueueId, Unit};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Packet, Settings, Stream};
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "longest",
+    family: "policy",
+    title: "Longest-queue drop",
+    summary: "When the buffer is full, the longest queue loses its front packet.",
+    source: "McKenney 1990",
+    params: &[BUFFER, TIE],
+    probes: &[],
+};
+
+/// The policy these settings describe; those of a discipline that declares its parameters will do.
+pub fn build(s: &Settings, stream: Stream) -> Result<Longest, Refusal> {
+    Ok(Longest::new(
+        Unit::of(s.size("buffer")),
+        Tie::named(s.text("tie"))?,
+        stream,
+    ))
+}
+
+/// Drop from the longest queue.
+#[derive(Debug)]
+pub struct Longest {
+    index: LengthIndex,
+}
+
+impl Longest {
+    /// For a buffer that counts in `unit`. The stream is drawn from for `Tie::Random` only.
+    pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Longest {
+        Longest {
+            index: LengthIndex::new(unit, tie, stream),
+        }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for Longest {
+    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        self.index.longest(scene.order)
+    }
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+}
+
+#[cfg(test)]
+#[path = "longest_tests.rs"]
+mod tests;

@@ -1,0 +1,114 @@
+//! Who loses when the buffer is full: the drop policies of a port, a file each.
+
+pub mod discard;
+pub mod longest;
+pub mod most_held;
+pub mod share_mark;
+pub mod sticky;
+pub mod threshold;
+pub mod throughput;
+
+use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId};
+use crate::pieces::schedule::ServiceOrder;
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Packet, ProbeDef, Time};
+
+/// Decides who loses a packet (2.4 to 2.8).
+pub trait DropPolicy<P: Packet> {
+    /// Refuse an arriving packet, and why. Asked with the state before it is stored.
+    fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
+        None
+    }
+    /// The queue that gives up its front packet (or its last, see [`DropPolicy::takes_last`]) for a packet of queue
+    /// `newcomer`; `None` refuses the newcomer instead, as does a queue that is empty. Asked again until the newcomer fits.
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId>;
+    /// Whether a victim loses the packet at its end, instead of the one at its front.
+    fn takes_last(&self) -> bool {
+        false
+    }
+    /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it is
+    /// ECN-capable.
+    fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
+        None
+    }
+    /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `victim` is `None`.
+    fn evicts(&self) -> bool {
+        true
+    }
+    fn after_append(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) {}
+    fn after_service(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) {}
+    fn after_evict(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) {}
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _scene: &mut Scene<P>) {}
+    /// The policy's own probes; [`DropPolicy::read`] and [`Scene::note`] take their place in this list.
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// What a drop policy sees and may say during a hook.
+pub struct Scene<'a, P> {
+    pub store: &'a Store<P>,
+    pub line: &'a Line,
+    /// How many queues there are: those the classifier is made for, or, when it makes them as flows come, those so far.
+    pub queues: u32,
+    /// The scheduler's ring, for ties broken in service order.
+    pub order: &'a dyn ServiceOrder,
+    pub(in crate::pieces) out: &'a mut dyn Out<P>,
+    /// For each of the policy's probes, its id in the discipline's declaration.
+    pub(in crate::pieces) ids: &'a [Option<ProbeId>],
+}
+
+impl<P> Scene<'_, P> {
+    /// Tell the new value of the policy's probe number `probe`. Nothing happens when the model does not declare it.
+    pub fn note(&mut self, probe: usize, index: u32, value: f64) {
+        if let Some(Some(id)) = self.ids.get(probe) {
+            self.out.note(*id, index, value);
+        }
+    }
+}
+
+/// A boxed drop policy is a drop policy.
+impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
+    fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
+        (**self).refuse(q, p, scene)
+    }
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        (**self).victim(newcomer, scene)
+    }
+    fn takes_last(&self) -> bool {
+        (**self).takes_last()
+    }
+    fn mark(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<MarkReason> {
+        (**self).mark(q, p, scene)
+    }
+    fn evicts(&self) -> bool {
+        (**self).evicts()
+    }
+    fn after_append(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_append(q, p, scene)
+    }
+    fn after_service(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_service(q, p, scene)
+    }
+    fn after_evict(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {
+        (**self).after_evict(q, p, scene)
+    }
+    fn next_timer(&self) -> Option<Time> {
+        (**self).next_timer()
+    }
+    fn on_timer(&mut self, scene: &mut Scene<P>) {
+        (**self).on_timer(scene)
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}

@@ -1,0 +1,53 @@
+//! Fair queueing's drop rule: when the buffer is full, whoever holds most of it loses the packet that came last.
+//!
+//! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
+//! its newest packet, which is the newcomer; of other ties loses who has held so much longest, or with `tie = "lowest"`
+//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does. Taking
+//! the last packet means that the finish tag of the conversation can be put back as if the packet had never come (see
+//! [`fair`](crate::pieces::schedule::fair_queueing)).
+//!
+//! State: the [`LengthIndex`]. A packet costs O(log n).
+//!
+//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; `spec/keshav-fq-packet-pair.md` 2.3 and 7.6 (ties).
+
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::index::length_index::{LengthIndex, Tie};
+use crate::pieces::store::{QueueId, Unit};
+use tailback_base::{Packet, Stream};
+
+/// Drop the last packet of the queue that holds most.
+#[derive(Debug)]
+pub struct MostHeld {
+    index: LengthIndex,
+}
+
+impl MostHeld {
+    /// For a buffer that counts in `unit`; `tie` is one of those that draw nothing.
+    pub fn new(unit: Unit, tie: Tie) -> MostHeld {
+        MostHeld {
+            index: LengthIndex::new(unit, tie, Stream::new(0, "")),
+        }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for MostHeld {
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        let most = self.index.longest(scene.order)?;
+        match scene.store.length(newcomer) == scene.store.length(most) {
+            true => Some(newcomer),
+            false => Some(most),
+        }
+    }
+    fn takes_last(&self) -> bool {
+        true
+    }
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+}

@@ -1,0 +1,105 @@
+//! Queue-state drop (QSDRR): the victim stays the victim until it has become the shortest queue.
+//!
+//! Longest-queue drop makes all flows of equal queues lose at every overflow, so that they halve together and the line
+//! runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps losing until
+//! it is shorter than every other that is not empty; only then is another chosen. With n equal queues and n packets to shed
+//! the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
+//!
+//! * The question "is it the shortest?" is put when room is needed, before the eviction. A tie with another queue keeps
+//!   the victim (A6): only the strict reading gives the published number of victims.
+//! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is chosen
+//!   again. The victim outlives the times without overflow; there is no timer.
+//!
+//! State: the [`LengthIndex`] and `sticky`, a queue or none, at first none. A packet costs one change of the index, an
+//! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe `victim`.
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR); `spec/multi-queue-buffers.md` 2.6 and 3.2.
+
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
+use crate::pieces::params::BUFFER;
+use crate::pieces::store::{QueueId, Unit};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
+
+/// The sticky victim, told on every change.
+pub const VICTIM: ProbeDef = ProbeDef {
+    name: "victim",
+    unit: "queue",
+    doc: "The queue that loses when the buffer is full.",
+    per: "",
+};
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "qsdrr",
+    family: "policy",
+    title: "Queue-state drop",
+    summary: "When the buffer is full, the longest queue loses front packets until it is the shortest.",
+    source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
+    params: &[BUFFER, TIE],
+    probes: &[VICTIM],
+};
+
+/// The policy these settings describe; those of a discipline that declares its parameters will do.
+pub fn build(s: &Settings, stream: Stream) -> Result<Sticky, Refusal> {
+    Ok(Sticky::new(
+        Unit::of(s.size("buffer")),
+        Tie::named(s.text("tie"))?,
+        stream,
+    ))
+}
+
+/// Drop from one queue until it is the shortest.
+#[derive(Debug)]
+pub struct Sticky {
+    index: LengthIndex,
+    sticky: Option<QueueId>,
+}
+
+impl Sticky {
+    /// For a buffer that counts in `unit`. The stream is drawn from for `Tie::Random` only.
+    pub fn new(unit: Unit, tie: Tie, stream: Stream) -> Sticky {
+        Sticky {
+            index: LengthIndex::new(unit, tie, stream),
+            sticky: None,
+        }
+    }
+
+    /// The present victim.
+    pub fn sticky(&self) -> Option<QueueId> {
+        self.sticky
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for Sticky {
+    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+        if self.sticky.is_none_or(|q| self.index.strictly_shortest(q)) {
+            let chosen = self.index.longest(scene.order);
+            if chosen != self.sticky {
+                self.sticky = chosen;
+                scene.note(0, 0, chosen.map_or(f64::NAN, f64::from));
+            }
+        }
+        self.sticky
+    }
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.index.set(q, scene.store.length(q));
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[VICTIM] }
+    }
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        self.sticky.map_or(f64::NAN, f64::from)
+    }
+}
+
+#[cfg(test)]
+#[path = "sticky_tests.rs"]
+mod tests;

@@ -1,0 +1,87 @@
+//! Dynamic threshold (DTDRR): no queue may be longer than alpha times the space that is left.
+//!
+//! Refusing at the door needs no search for a victim, no index and no state, and writes nothing to memory in vain. The
+//! threshold moves with the load: a lone queue may take alpha / (1 + alpha) of the buffer, and with s queues that are
+//! always backlogged the free space settles at f = b / (1 + alpha s), each of them at alpha f. What is left free is the
+//! price of the rule; it lets a queue that was idle store something at once.
+//!
+//! A packet is refused when it does not fit (overflow), or when its queue, without it, is at least as long as
+//! alpha * (cap - used) (refused): `>=`, not `>` (A8). Queue, cap and used are in the unit of the buffer.
+//!
+//! State: none. A packet costs one comparison; nothing is ever evicted.
+//!
+//! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
+//! Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR);
+//! `spec/multi-queue-buffers.md` 2.7.
+
+use crate::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::params::BUFFER;
+use crate::pieces::store::QueueId;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param, Settings, Stream};
+
+pub const ALPHA: Param = Param::new(
+    "alpha",
+    ALPHA_RANGE,
+    "2",
+    "The threshold as a multiple of the free space.",
+    "thesis chapter 6",
+);
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "dtdrr",
+    family: "policy",
+    title: "Dynamic threshold",
+    summary: "What arrives at a queue longer than alpha times the free space is refused.",
+    source: "Choudhury and Hahne 1998",
+    params: &[BUFFER, ALPHA],
+    probes: &[],
+};
+
+/// The policy these settings describe; those of a discipline that declares its parameters will do.
+pub fn build(s: &Settings, _stream: Stream) -> Result<Threshold, Refusal> {
+    Ok(Threshold::new(s.real("alpha")))
+}
+
+/// What alpha may be; one that is 0 would accept nothing.
+pub(super) const ALPHA_RANGE: Kind = Kind::Real { min: 1e-4, max: 1e4 };
+
+/// Whether `q` has reached alpha times the free space.
+pub(super) fn reached<P: Packet>(alpha: f64, q: QueueId, scene: &Scene<P>) -> bool {
+    let length = scene.store.length(q).unwrap_or(0);
+    length as f64 >= alpha * scene.store.free() as f64
+}
+
+/// Refuse what arrives at a queue that has reached its share of the free space.
+#[derive(Clone, Copy, Debug)]
+pub struct Threshold {
+    alpha: f64,
+}
+
+impl Threshold {
+    /// `alpha` above 0.
+    pub fn new(alpha: f64) -> Threshold {
+        Threshold { alpha }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for Threshold {
+    fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
+        if !scene.store.fits(scene.store.cost(p)) {
+            return Some(DropReason::Overflow);
+        }
+        reached(self.alpha, q, scene).then_some(DropReason::Refused)
+    }
+    fn victim(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<QueueId> {
+        None
+    }
+    fn evicts(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+#[path = "threshold_tests.rs"]
+mod tests;

@@ -1,0 +1,7 @@
+//! The longest, the shortest or the fastest of many queues, found without a search; rates to order them by.
+
+pub mod bit_tree;
+pub mod length_index;
+pub mod rate_estimate;
+pub mod rate_heap;
+pub mod tag_heap;

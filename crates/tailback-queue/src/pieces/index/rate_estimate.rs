@@ -1,0 +1,236 @@
+//! How fast a queue has been: three estimates for TDRR, since the thesis does not say what it averages.
+//!
+//! | estimator | a sample | when | rate |
+//! |---|---|---|---|
+//! | [`PerService`] | 8 bytes / gap since the queue's previous service | each service | (1 - w) rate + w sample |
+//! | [`PerArrival`] | the same with arrivals | each packet stored | the same |
+//! | [`Clocked`] | 8 bytes | each service | sum of 8 bytes exp(-(t - t_i) / theta) / theta |
+//!
+//! No gap is shorter than the packet's time on the line, so no sample exceeds the line. The first packet of a queue only sets
+//! its clock. The first two keep their value while a queue is idle; the third forgets at the pace of theta, of all queues
+//! alike, so that only the queue just served changes its place in the order.
+//!
+//! State: for each queue a rate in bit/s and a time; [`Clocked`]: ln(rate) + t / theta, dimensionless. Departure: the
+//! specification keeps that value itself, which has to be scaled down in all queues before it exceeds what a number holds;
+//! its logarithm never does, and orders the same. A packet costs a division, or an exponential and a logarithm.
+//!
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `spec/multi-queue-buffers.md` 2.5, A1. A packet of zero
+//! bytes, or two at one instant on an infinitely fast line, would divide by zero: they change no estimate.
+
+use crate::discipline::Line;
+use crate::pieces::store::{PerQueue, QueueId};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Kind, Param, Settings, Time};
+
+pub const ESTIMATOR: Param = Param::new(
+    "estimator",
+    Kind::Choice(&["per_service", "per_arrival", "clocked"]),
+    "per_service",
+    "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time constant.",
+    "the thesis does not define the sample",
+);
+
+pub const WEIGHT: Param = Param::new(
+    "weight",
+    Kind::Real { min: 1e-9, max: 1.0 },
+    "0.03125",
+    "The share of each new sample in a queue's rate estimate; not for \"clocked\".",
+    "1/32, thesis chapter 3",
+);
+
+pub const THETA: Param = Param::new(
+    "theta",
+    Kind::Time { min: 1e-6, max: 1e4 },
+    "100ms",
+    "The time constant of estimator \"clocked\".",
+    "tailback: some 32 packets of a fair share in the thesis's base case",
+);
+
+/// The estimate that a scenario chooses, with its parameter.
+#[derive(Clone, Copy, Debug)]
+pub enum Estimator {
+    /// Weight of a sample.
+    PerService(f64),
+    PerArrival(f64),
+    /// The time constant.
+    Clocked(Duration),
+}
+
+impl Estimator {
+    /// The one these settings describe.
+    ///
+    /// # Errors
+    /// A parameter of another estimator than the one chosen.
+    pub fn from_settings(s: &Settings) -> Result<Estimator, Refusal> {
+        let name = s.text(ESTIMATOR.name);
+        let idle = if name == "clocked" { WEIGHT.name } else { THETA.name };
+        if s.is_given(idle) {
+            return Err(Refusal::new(
+                format!("estimator \"{name}\" has no {idle}"),
+                format!("leave {idle} out, or choose another estimator"),
+            ));
+        }
+        match name {
+            "per_service" => Ok(Estimator::PerService(s.real(WEIGHT.name))),
+            "per_arrival" => Ok(Estimator::PerArrival(s.real(WEIGHT.name))),
+            "clocked" => Ok(Estimator::Clocked(s.time(THETA.name))),
+            _ => Err(Refusal::new(
+                format!("there is no estimator \"{name}\""),
+                format!("give {}", ESTIMATOR.kind.allowed()),
+            )),
+        }
+    }
+}
+
+/// How a queue's rate is estimated. A hook that changes the queue's key gives it.
+pub trait RateEstimate {
+    /// A packet was stored.
+    fn appended(&mut self, _q: QueueId, _bytes: u32, _line: &Line) -> Option<f64> {
+        None
+    }
+    /// A packet was sent.
+    fn served(&mut self, _q: QueueId, _bytes: u32, _line: &Line) -> Option<f64> {
+        None
+    }
+    /// What orders the queues.
+    fn key(&self, q: QueueId) -> f64;
+    /// The rate for people, bit/s.
+    fn rate(&self, q: QueueId) -> f64 {
+        self.key(q)
+    }
+}
+
+/// The mean of bits over the gap between packets.
+#[derive(Clone, Debug)]
+struct Gaps {
+    weight: f64,
+    queue: PerQueue<Last>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    rate: f64,
+    at: Option<Time>,
+}
+
+impl Gaps {
+    fn new(weight: f64) -> Gaps {
+        Gaps {
+            weight: if weight.is_nan() { 0.0 } else { weight.clamp(0.0, 1.0) },
+            queue: PerQueue::default(),
+        }
+    }
+
+    fn packet(&mut self, q: QueueId, bytes: u32, line: &Line) -> Option<f64> {
+        let queue = self.queue.at(q);
+        let last = queue.at.replace(line.now)?;
+        let bits = 8.0 * f64::from(bytes);
+        // In numbers, not through Line::time_of: a gap of less than a nanosecond is still a gap.
+        let gap = line.now.since(last).seconds().max(bits / line.rate.bits_per_second());
+        let sample = bits / gap;
+        if !sample.is_finite() {
+            return None;
+        }
+        queue.rate = (1.0 - self.weight) * queue.rate + self.weight * sample;
+        Some(queue.rate)
+    }
+}
+
+/// The mean of bits over the gap, at each service.
+#[derive(Clone, Debug)]
+pub struct PerService(Gaps);
+
+impl PerService {
+    /// `weight` is w, the share of a new sample, clipped to 0..=1.
+    pub fn new(weight: f64) -> PerService {
+        PerService(Gaps::new(weight))
+    }
+}
+
+impl RateEstimate for PerService {
+    fn served(&mut self, q: QueueId, bytes: u32, line: &Line) -> Option<f64> {
+        self.0.packet(q, bytes, line)
+    }
+    fn key(&self, q: QueueId) -> f64 {
+        self.0.queue.get(q).rate
+    }
+}
+
+/// The mean of bits over the gap, at each arrival.
+#[derive(Clone, Debug)]
+pub struct PerArrival(Gaps);
+
+impl PerArrival {
+    /// `weight` is w, the share of a new sample, clipped to 0..=1.
+    pub fn new(weight: f64) -> PerArrival {
+        PerArrival(Gaps::new(weight))
+    }
+}
+
+impl RateEstimate for PerArrival {
+    fn appended(&mut self, q: QueueId, bytes: u32, line: &Line) -> Option<f64> {
+        self.0.packet(q, bytes, line)
+    }
+    fn key(&self, q: QueueId) -> f64 {
+        self.0.queue.get(q).rate
+    }
+}
+
+/// Services of late, each counting less the longer ago it was.
+#[derive(Clone, Debug)]
+pub struct Clocked {
+    theta: f64,
+    /// ln(rate) + t / theta, which does not change while nothing is served.
+    queue: PerQueue<Level>,
+    now: Time,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Level(f64);
+
+impl Default for Level {
+    fn default() -> Self {
+        Level(f64::NEG_INFINITY)
+    }
+}
+
+impl Clocked {
+    /// `theta` is the time constant, at least a nanosecond.
+    pub fn new(theta: Duration) -> Clocked {
+        Clocked {
+            theta: theta.max(Duration(1)).seconds(),
+            queue: PerQueue::default(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn age(&self) -> f64 {
+        self.now.seconds() / self.theta
+    }
+}
+
+impl RateEstimate for Clocked {
+    fn appended(&mut self, _q: QueueId, _bytes: u32, line: &Line) -> Option<f64> {
+        self.now = line.now;
+        None
+    }
+
+    fn served(&mut self, q: QueueId, bytes: u32, line: &Line) -> Option<f64> {
+        self.now = line.now;
+        let rate = self.rate(q) + 8.0 * f64::from(bytes) / self.theta;
+        let level = libm::log(rate) + self.age();
+        if !level.is_finite() {
+            return None;
+        }
+        self.queue.at(q).0 = level;
+        Some(level)
+    }
+
+    fn key(&self, q: QueueId) -> f64 {
+        self.queue.get(q).0
+    }
+
+    fn rate(&self, q: QueueId) -> f64 {
+        libm::exp(self.queue.get(q).0 - self.age())
+    }
+}

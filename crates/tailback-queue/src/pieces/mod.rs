@@ -1,0 +1,30 @@
+//! Several queues behind one line and in one buffer.
+//!
+//! A port is put together from three pieces that know nothing of each other: a classifier (which packets share a queue), a
+//! scheduler (whose turn it is) and a drop policy (who loses when the buffer is full). [`port::Port`] is the frame that
+//! calls them. `Port<P, PerFlow, Drr, Sticky>` is QSDRR; any other combination runs as well.
+//!
+//! | file | what |
+//! |---|---|
+//! | [`port`] | the frame |
+//! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
+//! | [`classify`] | a queue a flow, a queue a conversation, hashing, Bloom-filter groups |
+//! | [`schedule`] | deficit round robin, fair queueing and its kin |
+//! | [`drop`] | policies that evict, policies that refuse, and fair queueing's mark |
+//! | [`index`] | the longest, the shortest, the fastest of many queues at once |
+//! | [`by_name`] | the pieces a scenario can name, a row each |
+//! | [`assembly`] | how a scenario's settings become a port |
+//! | [`params`] | parameters and probes that several disciplines declare |
+//!
+//! To add a piece: one file, and a row in [`by_name`].
+
+pub mod arena;
+pub mod assembly;
+pub mod by_name;
+pub mod classify;
+pub mod drop;
+pub mod index;
+pub mod params;
+pub mod port;
+pub mod schedule;
+pub mod store;

@@ -1,0 +1,100 @@
+//! Parameters and probes that disciplines of several queues share.
+
+use crate::pieces::classify::per_flow::QUEUE_FLOW;
+use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
+use tailback_base::{Kind, Param, ProbeDef};
+
+/// The parameters of a port: the model's own, those of the mapper, and what comes last.
+macro_rules! port_params {
+    ($($own:expr),* ; $($last:expr),* $(,)?) => {{
+        use $crate::pieces::classify::bloom::params as bloom;
+        use $crate::pieces::by_name::{MAPPER, SCHEDULER};
+        use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
+        &[
+            BUFFER,
+            SCHEDULER,
+            $($own,)*
+            MAPPER,
+            QUEUES,
+            HASH_KEY,
+            bloom::GROUPS,
+            bloom::GROUP_FLOWS,
+            bloom::FILTER_BITS,
+            bloom::HASH_FUNCTIONS,
+            bloom::COUNTER_BITS,
+            bloom::FILTER_PERIOD,
+            bloom::SETTLE,
+            bloom::BALANCE,
+            bloom::BALANCE_THRESHOLD,
+            bloom::LIVE_COUNTS,
+            bloom::REPICK,
+            bloom::NO_WORSE,
+            bloom::LARGEST_FIRST,
+            bloom::PB_COUNTS,
+            $($last,)*
+        ]
+    }};
+}
+
+/// The probes of a port: those of every port and mapper, and the model's own.
+macro_rules! port_probes {
+    ($($own:expr),* $(,)?) => {{
+        use $crate::pieces::classify::{bloom, occupancy, per_flow};
+        use $crate::pieces::port;
+        &[
+            port::BACKLOGGED,
+            port::QUEUE_PACKETS,
+            port::QUEUE_BYTES,
+            port::EVICTED_BYTES,
+            port::EVICTED_SHARE,
+            per_flow::QUEUE_FLOW,
+            occupancy::FLOW_RATIO,
+            occupancy::QUEUE_FLOWS,
+            bloom::MOVES,
+            $($own,)*
+        ]
+    }};
+}
+pub(crate) use {port_params, port_probes};
+
+pub const BUFFER: Param = Param::new(
+    "buffer",
+    Kind::Size,
+    "1000 packets",
+    "How much may wait in all queues together.",
+    "tailback",
+);
+
+pub const QUEUES: Param = Param::new(
+    "queues",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "none",
+    "How many queues there are, for every mapper but \"per_flow\".",
+    "",
+);
+
+pub const HASH_KEY: Param = Param::new(
+    "hash_key",
+    Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
+    "destination",
+    "What mappers \"hash\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or the destination label.",
+    "thesis chapter 5: the destination alone",
+);
+
+pub const COUNT_NEWCOMER: Param = Param::new(
+    "count_newcomer",
+    Kind::Bool,
+    "false",
+    "Store the newcomer before the victim is chosen, so that its own queue is judged with it.",
+    "false is the rule read literally; ns-2's DRR counts it",
+);
+
+/// What every port with a queue a flow can show.
+pub const PORT_PROBES: [ProbeDef; 6] = [
+    BACKLOGGED,
+    QUEUE_PACKETS,
+    QUEUE_BYTES,
+    EVICTED_BYTES,
+    EVICTED_SHARE,
+    QUEUE_FLOW,
+];

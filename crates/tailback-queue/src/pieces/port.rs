@@ -1,0 +1,472 @@
+//! The port: several queues behind one line and in one buffer, served by a scheduler.
+//!
+//! One queue treats everybody alike: an aggressive flow fills it, and a drop hits whoever comes. With several queues the
+//! scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that deserves
+//! them. This file is the frame common to all such disciplines; what differs is in three pieces ([`Classifier`],
+//! [`Scheduler`], [`DropPolicy`]) that it calls at fixed points:
+//!
+//! ```text
+//! enqueue   too large for the empty buffer? drop    queue_of   refuse?   while full: victim, evict   append
+//!           Scheduler::appended, activate   DropPolicy::after_append   DropPolicy::mark
+//! dequeue   Scheduler::next   take the front   Scheduler::served   DropPolicy::after_service   Classifier::left
+//! evict     Scheduler::evicting   take the front   Scheduler::deactivate or head_changed   DropPolicy::after_evict
+//!           Classifier::left
+//! ```
+//!
+//! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than it
+//! would at the tail. (A policy may say that it takes the last one instead, as fair queueing does.) In a buffer of bytes several may go for one newcomer, and the policy is asked for each. The victim
+//! is chosen before the newcomer is stored; with `count_newcomer` it is stored first and judged with the others, and may
+//! be the one that goes (then it was dropped on arrival).
+//!
+//! Source: `spec/multi-queue-buffers.md` 2.1; A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: evicting the last
+//! packet of the queue that has the turn moves the turn on and clears what it was given, where ns-2 leaves its "credit
+//! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the victim
+//! is reported as dropped on arrival, so that drops of stored packets are exactly the memory written in vain.
+//!
+//! State: the [`Store`]; `accepted` and `evicted`, bytes written to memory and bytes of those dropped again. A packet
+//! costs O(1) here; what the pieces cost, they say.
+
+use crate::admission::{Handle, QueueView, earlier};
+use crate::capacity;
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
+use crate::pieces::classify::Classifier;
+use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::schedule::Scheduler;
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
+
+/// How many queues hold packets.
+pub const BACKLOGGED: ProbeDef = ProbeDef {
+    name: "backlogged",
+    unit: "queues",
+    doc: "Queues that hold packets.",
+    per: "",
+};
+/// The length of a queue, in packets whatever the buffer counts.
+pub const QUEUE_PACKETS: ProbeDef = ProbeDef {
+    name: "queue_packets",
+    unit: "packets",
+    doc: "Packets in a queue.",
+    per: "queue",
+};
+/// The length of a queue in bytes.
+pub const QUEUE_BYTES: ProbeDef = ProbeDef {
+    name: "queue_length_bytes",
+    unit: "B",
+    doc: "Bytes in a queue.",
+    per: "queue",
+};
+/// Bytes written to memory and never sent.
+pub const EVICTED_BYTES: ProbeDef = ProbeDef {
+    name: "evicted_bytes",
+    unit: "B",
+    doc: "Bytes of stored packets that were dropped: written to memory and never sent.",
+    per: "",
+};
+/// The share of memory bandwidth that is wasted (2.1).
+pub const EVICTED_SHARE: ProbeDef = ProbeDef {
+    name: "evicted_share",
+    unit: "1",
+    doc: "Evicted bytes as a share of all bytes stored.",
+    per: "",
+};
+
+/// Where the value of a declared probe comes from.
+#[derive(Clone, Copy, Debug)]
+enum Reading {
+    Backlogged,
+    QueuePackets,
+    QueueBytes,
+    EvictedBytes,
+    EvictedShare,
+    Classifier(usize),
+    Scheduler(usize),
+    Policy(usize),
+    Unknown,
+}
+
+/// A port of several queues, as a discipline.
+pub struct Port<P, C, S, D> {
+    store: Store<P>,
+    classifier: C,
+    scheduler: S,
+    policy: D,
+    count_newcomer: bool,
+    count_in_service: bool,
+    /// The queues the classifier is made for.
+    configured: u32,
+    accepted: u64,
+    evicted: u64,
+    probes: &'static [ProbeDef],
+    readings: Vec<Reading>,
+    /// For each probe of the policy, its id in `probes`.
+    ids: Vec<Option<ProbeId>>,
+}
+
+/// The scene of a hook, from the fields it does not change.
+macro_rules! scene {
+    ($port:ident, $line:expr, $out:expr) => {
+        &mut Scene {
+            store: &$port.store,
+            line: $line,
+            queues: $port.configured.max($port.store.queues()),
+            order: &$port.scheduler,
+            out: $out,
+            ids: &$port.ids,
+        }
+    };
+}
+
+impl<P, C, S, D> Port<P, C, S, D>
+where
+    P: Packet,
+    C: Classifier<P>,
+    S: Scheduler<P>,
+    D: DropPolicy<P>,
+{
+    /// An empty port. `buffer` bounds what waits in all queues together; an unlimited one never asks the policy.
+    pub fn new(buffer: Size, classifier: C, scheduler: S, policy: D) -> Self {
+        Port {
+            store: Store::new(buffer),
+            configured: classifier.queues().unwrap_or(0),
+            classifier,
+            scheduler,
+            policy,
+            count_newcomer: false,
+            count_in_service: false,
+            accepted: 0,
+            evicted: 0,
+            probes: &[],
+            readings: Vec::new(),
+            ids: Vec::new(),
+        }
+    }
+
+    /// Store the newcomer first and choose the victim with it counted (ns-2's way; A7).
+    pub fn counting_newcomer(mut self, yes: bool) -> Self {
+        self.count_newcomer = yes;
+        self
+    }
+
+    /// Count the packet on the wire as part of the buffer.
+    pub fn counting_in_service(mut self, yes: bool) -> Self {
+        self.count_in_service = yes;
+        self
+    }
+
+    /// Whether a packet of this cost fits beside what is stored and what counts.
+    fn fits_now(&self, cost: u64, line: &Line) -> bool {
+        match line.busy.filter(|_| self.count_in_service) {
+            None => self.store.fits(cost),
+            Some(wire) => self.store.fits(cost + capacity::cost(self.store.size(), wire.bytes)),
+        }
+    }
+
+    /// Offer these probes: any of the frame's and of the pieces', in any order, found by name.
+    pub fn declaring(mut self, probes: &'static [ProbeDef]) -> Self {
+        let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
+        let find = |name: &str| match name {
+            _ if name == BACKLOGGED.name => Reading::Backlogged,
+            _ if name == QUEUE_PACKETS.name => Reading::QueuePackets,
+            _ if name == QUEUE_BYTES.name => Reading::QueueBytes,
+            _ if name == EVICTED_BYTES.name => Reading::EvictedBytes,
+            _ if name == EVICTED_SHARE.name => Reading::EvictedShare,
+            _ => within(self.policy.probes(), name)
+                .map(Reading::Policy)
+                .or_else(|| within(self.scheduler.probes(), name).map(Reading::Scheduler))
+                .or_else(|| within(self.classifier.probes(), name).map(Reading::Classifier))
+                .unwrap_or(Reading::Unknown),
+        };
+        let readings = probes.iter().map(|d| find(d.name)).collect();
+        let id = |d: &ProbeDef| within(probes, d.name).map(|i| ProbeId(i as u16));
+        let ids = self.policy.probes().iter().map(id).collect();
+        (self.probes, self.readings, self.ids) = (probes, readings, ids);
+        self
+    }
+
+    pub fn store(&self) -> &Store<P> {
+        &self.store
+    }
+
+    pub fn classifier(&self) -> &C {
+        &self.classifier
+    }
+
+    /// For tests that take a port apart.
+    #[cfg(test)]
+    pub(super) fn classifier_mut(&mut self) -> &mut C {
+        &mut self.classifier
+    }
+
+    pub fn scheduler(&self) -> &S {
+        &self.scheduler
+    }
+
+    pub fn policy(&self) -> &D {
+        &self.policy
+    }
+
+    /// Take a stored packet out, unsent, and tell everyone but the world.
+    fn take_out(&mut self, slot: u32, line: &Line, out: &mut dyn Out<P>) -> Option<(QueueId, P)> {
+        let q = self.store.queue_of(slot)?;
+        let was_head = self.store.head(q) == Some(slot);
+        self.scheduler.evicting(q, slot, &self.store, line);
+        let (q, p) = self.store.remove(slot)?;
+        if self.store.packets(q) == 0 {
+            self.scheduler.deactivate(q, &self.store, line);
+        } else if was_head {
+            self.scheduler.head_changed(q, &self.store, line);
+        }
+        self.policy.after_evict(q, &p, scene!(self, line, out));
+        Some((q, p))
+    }
+
+    /// Evict one packet for a newcomer of queue `q`, which is already stored in `newcomer` if it counts. Gives the slot
+    /// that was emptied, or `None` when the policy has no victim.
+    pub(super) fn evict_one(
+        &mut self,
+        q: QueueId,
+        newcomer: Option<u32>,
+        line: &Line,
+        out: &mut dyn Out<P>,
+    ) -> Option<u32> {
+        let victim = self.policy.victim(q, scene!(self, line, out))?;
+        let slot = match self.policy.takes_last() {
+            false => self.store.head(victim)?,
+            true => self.store.tail(victim)?,
+        };
+        let (v, x) = self.take_out(slot, line, out)?;
+        if newcomer == Some(slot) {
+            self.refuse(x, v, DropReason::Overflow, line, out);
+        } else {
+            self.evicted += u64::from(x.bytes());
+            self.classifier.left(&x, v, line.now);
+            out.dropped(x, Place::Queued, DropReason::Overflow);
+        }
+        Some(slot)
+    }
+
+    fn refuse(&mut self, p: P, q: QueueId, why: DropReason, line: &Line, out: &mut dyn Out<P>) {
+        self.classifier.refused(&p, q, line.now);
+        out.dropped(p, Place::Arriving, why);
+    }
+
+    /// Store a packet and tell the pieces. `None` when no index was left and it was dropped.
+    fn append(&mut self, q: QueueId, p: P, line: &Line, out: &mut dyn Out<P>) -> Option<u32> {
+        let slot = match self.store.append(q, p, line.now) {
+            Ok(slot) => slot,
+            Err(p) => {
+                self.refuse(p, q, DropReason::Overflow, line, out);
+                return None;
+            }
+        };
+        self.scheduler.appended(q, slot, &self.store, line);
+        if self.store.packets(q) == 1 {
+            self.scheduler.activate(q, &self.store, line);
+        }
+        if let Some(p) = self.store.packet(slot) {
+            self.policy.after_append(q, p, scene!(self, line, out));
+        }
+        Some(slot)
+    }
+}
+
+impl<P, C, S, D> Port<P, C, S, D>
+where
+    P: Packet,
+    C: Classifier<P>,
+    S: Scheduler<P>,
+    D: DropPolicy<P>,
+{
+    /// Mark the newcomer if the policy says so.
+    #[inline]
+    fn mark(&mut self, q: QueueId, slot: u32, line: &Line, out: &mut dyn Out<P>) {
+        let why = match self.store.packet(slot) {
+            Some(p) => self.policy.mark(q, p, scene!(self, line, out)),
+            None => None,
+        };
+        if let (Some(why), Some(p)) = (why, self.store.packet_mut(slot)) {
+            signal(p, true, why, out);
+        }
+    }
+}
+
+impl<P, C, S, D> QueueDiscipline<P> for Port<P, C, S, D>
+where
+    P: Packet,
+    C: Classifier<P>,
+    S: Scheduler<P>,
+    D: DropPolicy<P>,
+{
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        let (cost, bytes) = (self.store.cost(&p), u64::from(p.bytes()));
+        if cost > self.store.limit() {
+            out.dropped(p, Place::Arriving, DropReason::Overflow);
+            return;
+        }
+        let q = self.classifier.queue_of(&p, line.now);
+        if let Some(why) = self.policy.refuse(q, &p, scene!(self, line, out)) {
+            self.refuse(p, q, why, line, out);
+            return;
+        }
+        if self.count_newcomer {
+            let Some(slot) = self.append(q, p, line, out) else {
+                return;
+            };
+            while !self.fits_now(0, line) {
+                match self.evict_one(q, Some(slot), line, out) {
+                    Some(emptied) if emptied == slot => return,
+                    Some(_) => {}
+                    None => {
+                        if let Some((q, p)) = self.take_out(slot, line, out) {
+                            self.refuse(p, q, DropReason::Overflow, line, out);
+                        }
+                        return;
+                    }
+                }
+            }
+            self.accepted += bytes;
+            self.mark(q, slot, line, out);
+        } else {
+            while !self.fits_now(cost, line) {
+                if self.evict_one(q, None, line, out).is_none() {
+                    self.refuse(p, q, DropReason::Overflow, line, out);
+                    return;
+                }
+            }
+            if let Some(slot) = self.append(q, p, line, out) {
+                self.accepted += bytes;
+                self.mark(q, slot, line, out);
+            }
+        }
+    }
+
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.classifier.flow_joined(p, now);
+        self.configured = self.classifier.queues().unwrap_or(0);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.classifier.flow_left(p, now);
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        let head = self.scheduler.next(&self.store, line).and_then(|q| self.store.head(q));
+        let Some((q, p)) = head.and_then(|slot| self.store.remove(slot)) else {
+            return Service::Empty;
+        };
+        self.scheduler.served(q, &self.store, line);
+        self.policy.after_service(q, &p, scene!(self, line, out));
+        self.classifier.left(&p, q, line.now);
+        Service::Send(p)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        earlier(self.classifier.next_timer(), self.policy.next_timer())
+    }
+
+    fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
+        let due = |t: Option<Time>| t.is_some_and(|t| t <= line.now);
+        if due(self.classifier.next_timer()) {
+            self.classifier.on_timer(line.now);
+        }
+        if due(self.policy.next_timer()) {
+            self.policy.on_timer(scene!(self, line, out));
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.store.backlog()
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        self.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        let per_queue = |x: f64| if index < self.store.queues() { x } else { f64::NAN };
+        match self
+            .readings
+            .get(usize::from(probe.0))
+            .copied()
+            .unwrap_or(Reading::Unknown)
+        {
+            Reading::Backlogged => f64::from(self.store.backlogged()),
+            Reading::QueuePackets => per_queue(f64::from(self.store.packets(index))),
+            Reading::QueueBytes => per_queue(self.store.bytes(index) as f64),
+            Reading::EvictedBytes => self.evicted as f64,
+            Reading::EvictedShare if self.accepted == 0 => 0.0,
+            Reading::EvictedShare => self.evicted as f64 / self.accepted as f64,
+            Reading::Classifier(i) => self.classifier.read(i, index),
+            Reading::Scheduler(i) => self.scheduler.read(i, index),
+            Reading::Policy(i) => self.policy.read(i, index),
+            Reading::Unknown => f64::NAN,
+        }
+    }
+}
+
+/// So that an admission can stand in front of a port: it draws from, and evicts from, all queues alike.
+impl<P, C, S, D> QueueView<P> for Port<P, C, S, D>
+where
+    P: Packet,
+    C: Classifier<P>,
+    S: Scheduler<P>,
+    D: DropPolicy<P>,
+{
+    fn stored(&self) -> Backlog {
+        self.store.backlog()
+    }
+
+    fn limit(&self) -> Size {
+        self.store.size()
+    }
+
+    fn fits(&self, bytes: u32) -> bool {
+        let cost = match self.store.size() {
+            Size::Bytes(_) => u64::from(bytes),
+            Size::Packets(_) | Size::Unlimited => 1,
+        };
+        if self.policy.evicts() {
+            cost <= self.store.limit()
+        } else {
+            self.store.fits(cost)
+        }
+    }
+
+    /// One draw over all stored packets; O(1) after the first time.
+    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        match self.store.backlog().packets {
+            0 => None,
+            n => self
+                .store
+                .nth(stream.below(n) as u32)
+                .map(|slot| Handle(u64::from(slot))),
+        }
+    }
+
+    fn get(&self, at: Handle) -> Option<&P> {
+        self.store.packet(u32::try_from(at.0).ok()?)
+    }
+
+    /// What an admission evicts is memory written in vain as well.
+    fn remove(&mut self, at: Handle, line: &Line) -> Option<P> {
+        let (q, p) = self.take_out(u32::try_from(at.0).ok()?, line, &mut Silent)?;
+        self.evicted += u64::from(p.bytes());
+        self.classifier.left(&p, q, line.now);
+        Some(p)
+    }
+}
+
+/// An `Out` for calls that have nobody to report to.
+struct Silent;
+
+impl<P> Out<P> for Silent {
+    fn dropped(&mut self, _p: P, _place: Place, _why: DropReason) {}
+    fn marked(&mut self, _p: &P, _why: MarkReason) {}
+    fn request(&mut self, _about: &P, _r: Request) {}
+    fn note(&mut self, _probe: ProbeId, _index: u32, _value: f64) {}
+}
+
+#[cfg(test)]
+#[path = "port_tests.rs"]
+mod tests;

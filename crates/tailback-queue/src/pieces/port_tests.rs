@@ -1,0 +1,362 @@
+//! The frame: hooks in their order, the view for admissions, and conservation with pieces of every kind.
+
+use super::*;
+use crate::admission::{Admission, Admitted, Decision, Waiting};
+use crate::pieces::classify::per_flow::{Even, PerFlow};
+use crate::pieces::drop::longest::Longest;
+use crate::pieces::drop::sticky::{self, Sticky};
+use crate::pieces::drop::throughput::Throughput;
+use crate::pieces::index::length_index::Tie;
+use crate::pieces::index::rate_estimate::PerService;
+use crate::pieces::schedule::ServiceOrder;
+use crate::pieces::schedule::drr::Drr;
+use crate::pieces::store::Unit;
+use crate::testing::{Bench, TestPacket};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::rc::Rc;
+use tailback_base::Duration;
+
+/// Pieces that write down what the frame calls: a classifier by flow, a scheduler that serves the lowest queue, a policy
+/// that refuses flow 9, has queue 0 as its victim as long as there is one, and notes on each timer.
+#[derive(Clone, Default)]
+struct Told(Rc<RefCell<Vec<String>>>);
+
+impl Told {
+    fn say(&self, what: String) {
+        self.0.borrow_mut().push(what);
+    }
+    fn take(&self) -> String {
+        self.0.take().join(" ")
+    }
+}
+
+impl Classifier<TestPacket> for Told {
+    fn queue_of(&mut self, p: &TestPacket, _: Time) -> QueueId {
+        p.flow
+    }
+    fn refused(&mut self, p: &TestPacket, q: QueueId, _: Time) {
+        self.say(format!("c.refused({},{q})", p.id));
+    }
+    fn left(&mut self, p: &TestPacket, q: QueueId, _: Time) {
+        self.say(format!("c.left({},{q})", p.id));
+    }
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time(30))
+    }
+    fn on_timer(&mut self, now: Time) {
+        self.say(format!("c.timer({})", now.0));
+    }
+}
+
+impl ServiceOrder for Told {}
+
+impl Scheduler<TestPacket> for Told {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<TestPacket>, _: &Line) {
+        self.say(format!("s.appended({q},{})", store.packet(slot).unwrap().id));
+    }
+    fn activate(&mut self, q: QueueId, _: &Store<TestPacket>, _: &Line) {
+        self.say(format!("s.activate({q})"));
+    }
+    fn next(&mut self, store: &Store<TestPacket>, _: &Line) -> Option<QueueId> {
+        (0..store.queues()).find(|q| store.packets(*q) > 0)
+    }
+    fn deactivate(&mut self, q: QueueId, _: &Store<TestPacket>, _: &Line) {
+        self.say(format!("s.deactivate({q})"));
+    }
+    fn head_changed(&mut self, q: QueueId, _: &Store<TestPacket>, _: &Line) {
+        self.say(format!("s.head_changed({q})"));
+    }
+}
+
+impl DropPolicy<TestPacket> for Told {
+    fn refuse(&mut self, _: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) -> Option<DropReason> {
+        (p.flow == 9).then_some(DropReason::Refused)
+    }
+    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<QueueId> {
+        self.say(format!("p.victim({newcomer})"));
+        (scene.store.packets(0) > 0).then_some(0)
+    }
+    fn after_append(&mut self, q: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) {
+        self.say(format!("p.append({q},{})", p.id));
+    }
+    fn after_service(&mut self, q: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) {
+        self.say(format!("p.service({q},{})", p.id));
+    }
+    fn after_evict(&mut self, q: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) {
+        self.say(format!("p.evict({q},{})", p.id));
+    }
+    fn next_timer(&self) -> Option<Time> {
+        Some(Time(20))
+    }
+    fn on_timer(&mut self, scene: &mut Scene<TestPacket>) {
+        self.say(format!("p.timer({})", scene.line.now.0));
+        scene.note(0, 5, 7.0);
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[sticky::VICTIM] }
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        f64::from(index) + probe as f64
+    }
+}
+
+fn told(packets: u64, count_newcomer: bool) -> (Told, Bench<Port<TestPacket, Told, Told, Told>>) {
+    let told = Told::default();
+    let port = Port::new(Size::Packets(packets), told.clone(), told.clone(), told.clone());
+    let port = port
+        .counting_newcomer(count_newcomer)
+        .declaring(const { &[EVICTED_SHARE, sticky::VICTIM] });
+    (told, Bench::new(port))
+}
+
+fn packet(id: u64, flow: u32) -> TestPacket {
+    TestPacket::new(id, flow, 1000)
+}
+
+#[test]
+fn hooks_come_in_their_order() {
+    let (told, mut b) = told(2, false);
+    b.arrive(packet(0, 0));
+    assert_eq!(told.take(), "s.appended(0,0) s.activate(0) p.append(0,0)");
+    b.arrive(packet(1, 0));
+    assert_eq!(told.take(), "s.appended(0,1) p.append(0,1)");
+    b.arrive(packet(2, 1));
+    let evicted = "p.victim(1) s.head_changed(0) p.evict(0,0) c.left(0,0) ";
+    assert_eq!(
+        told.take(),
+        evicted.to_string() + "s.appended(1,2) s.activate(1) p.append(1,2)"
+    );
+    b.arrive(packet(3, 1));
+    let evicted = "p.victim(1) s.deactivate(0) p.evict(0,1) c.left(1,0) ";
+    assert_eq!(told.take(), evicted.to_string() + "s.appended(1,3) p.append(1,3)");
+    b.arrive(packet(4, 2));
+    assert_eq!(
+        told.take(),
+        "p.victim(2) c.refused(4,2)",
+        "no victim: the newcomer goes"
+    );
+    b.arrive(packet(5, 9));
+    assert_eq!(told.take(), "c.refused(5,9)");
+    assert_eq!(b.serve(), Some(2));
+    assert_eq!(told.take(), "p.service(1,2) c.left(2,1)");
+    assert_eq!(b.serve(), Some(3));
+    assert_eq!(told.take(), "s.deactivate(1) p.service(1,3) c.left(3,1)");
+    assert_eq!(b.serve(), None);
+    assert_eq!(told.take(), "");
+    let why: Vec<_> = b
+        .log
+        .dropped
+        .iter()
+        .map(|(p, place, why)| (p.id, *place, *why))
+        .collect();
+    let (queued, arriving) = (Place::Queued, Place::Arriving);
+    let (overflow, refused) = (DropReason::Overflow, DropReason::Refused);
+    assert_eq!(
+        why,
+        [
+            (0, queued, overflow),
+            (1, queued, overflow),
+            (4, arriving, overflow),
+            (5, arriving, refused)
+        ]
+    );
+}
+
+#[test]
+fn a_counted_newcomer_is_stored_first_and_taken_back_without_a_victim() {
+    let (told, mut b) = told(1, true);
+    b.arrive(packet(0, 1));
+    told.take();
+    b.arrive(packet(1, 2));
+    let taken_back = "p.victim(2) s.deactivate(2) p.evict(2,1) c.refused(1,2)";
+    assert_eq!(
+        told.take(),
+        "s.appended(2,1) s.activate(2) p.append(2,1) ".to_string() + taken_back
+    );
+    b.arrive(packet(2, 0));
+    let victim_itself = "p.victim(0) s.deactivate(0) p.evict(0,2) c.refused(2,0)";
+    assert_eq!(
+        told.take(),
+        "s.appended(0,2) s.activate(0) p.append(0,2) ".to_string() + victim_itself
+    );
+    assert!(b.log.dropped.iter().all(|d| d.1 == Place::Arriving));
+    assert_eq!(b.drain(), [0]);
+}
+
+#[test]
+fn timers_run_when_due_and_notes_carry_the_declared_id() {
+    let (told, mut b) = told(1, false);
+    assert_eq!(b.queue.next_timer(), Some(Time(20)));
+    b.now = Time(20);
+    b.queue.on_timer(&b.line(), &mut b.log);
+    assert_eq!(told.take(), "p.timer(20)");
+    b.now = Time(31);
+    b.queue.on_timer(&b.line(), &mut b.log);
+    assert_eq!(told.take(), "c.timer(31) p.timer(31)");
+    assert_eq!(b.log.notes, [(ProbeId(1), 5, 7.0), (ProbeId(1), 5, 7.0)]);
+    assert_eq!((b.probe("victim", 3), b.probe("evicted_share", 0)), (3.0, 0.0));
+    assert!(b.queue.read(ProbeId(2), 0).is_nan());
+}
+
+type Drrs<C, D> = Port<TestPacket, C, Drr, D>;
+
+fn longest(buffer: Size) -> Drrs<PerFlow, Longest> {
+    let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
+    Port::new(buffer, PerFlow::new(), Drr::new(1500), policy).declaring(const { &[EVICTED_BYTES] })
+}
+
+#[test]
+fn an_admission_draws_from_all_queues_alike_and_evicts_from_the_middle() {
+    let mut b = Bench::new(longest(Size::Packets(100)));
+    for id in 0..10 {
+        b.arrive(packet(id, u32::from(id >= 8)));
+    }
+    let mut stream = Stream::new(3, "test");
+    let mut hits = [0_i32; 10];
+    for _ in 0..10_000 {
+        let at = b.queue.draw(&mut stream).unwrap();
+        hits[b.queue.get(at).unwrap().id as usize] += 1;
+    }
+    assert!(
+        hits.iter().all(|n| (n - 1000).abs() < 130),
+        "each packet alike, whatever its queue: {hits:?}"
+    );
+    // Take out one that is neither first nor last, then the first, then a whole queue.
+    for id in [3, 0, 8, 9] {
+        let at = loop {
+            let at = b.queue.draw(&mut stream).unwrap();
+            if b.queue.get(at).unwrap().id == id {
+                break at;
+            }
+        };
+        assert_eq!(b.queue.remove(at, &b.line()).unwrap().id, id);
+        assert!(b.queue.get(at).is_none() && b.queue.remove(at, &b.line()).is_none());
+    }
+    assert_eq!(b.probe("evicted_bytes", 0), 4000.0);
+    assert_eq!(b.queue.store().backlogged(), 1);
+    assert_eq!(b.drain(), [1, 2, 4, 5, 6, 7]);
+    assert!(b.queue.draw(&mut stream).is_none());
+    assert!(b.queue.get(Handle(u64::MAX)).is_none());
+}
+
+#[test]
+fn a_port_that_evicts_takes_whatever_fits_the_empty_buffer() {
+    let mut b = Bench::new(longest(Size::Packets(1)));
+    b.arrive(packet(0, 0));
+    assert!(QueueView::fits(&b.queue, 9000));
+    let byte = longest(Size::Bytes(5000));
+    assert!(QueueView::fits(&byte, 5000) && !QueueView::fits(&byte, 5001));
+    assert_eq!(
+        (byte.limit(), longest(Size::Unlimited).limit()),
+        (Size::Bytes(5000), Size::Unlimited)
+    );
+}
+
+/// Lets everything in and evicts a drawn packet before every third.
+struct Thief(Stream, u32);
+
+impl Admission<TestPacket> for Thief {
+    fn admit(
+        &mut self,
+        _: &mut TestPacket,
+        queue: &mut Waiting<'_, TestPacket>,
+        _: &Line,
+        _: &mut dyn Out<TestPacket>,
+    ) -> Decision {
+        self.1 += 1;
+        if let Some(at) = queue.draw(&mut self.0).filter(|_| self.1 % 3 == 1) {
+            assert!(queue.evict(at, DropReason::Match));
+        }
+        Decision::Store
+    }
+}
+
+fn conserve(
+    queue: impl QueueDiscipline<TestPacket>,
+    limit: Size,
+    steps: &[(u8, u32, u32)],
+) -> Result<(), TestCaseError> {
+    let mut b = Bench::new(queue);
+    let (mut arrived, mut came, mut sent) = (0, 0, vec![]);
+    let mut newest = [0; 16];
+    for (op, flow, bytes) in steps {
+        b.pass(Duration(u64::from(*bytes) * 1000));
+        if *op == 0 {
+            sent.extend(b.take());
+        } else {
+            b.arrive(TestPacket::new(arrived, *flow, *bytes));
+            arrived += 1;
+            came += u64::from(*bytes);
+        }
+        let held = b.backlog();
+        prop_assert_eq!(arrived, sent.len() as u64 + b.log.dropped.len() as u64 + held.packets);
+        let bytes = |p: &TestPacket| u64::from(p.bytes);
+        let gone = sent.iter().map(bytes).sum::<u64>() + b.log.dropped.iter().map(|d| bytes(&d.0)).sum::<u64>();
+        prop_assert_eq!(came, gone + held.bytes);
+        match limit {
+            Size::Packets(n) => prop_assert!(held.packets <= n),
+            Size::Bytes(n) => prop_assert!(held.bytes <= n),
+            Size::Unlimited => prop_assert!(b.log.dropped.iter().all(|d| d.2 == DropReason::Match)),
+        }
+    }
+    while let Some(p) = b.take() {
+        sent.push(p);
+    }
+    prop_assert_eq!(b.backlog(), Backlog::default());
+    let mut seen: Vec<u64> = sent
+        .iter()
+        .map(|p| p.id)
+        .chain(b.log.dropped.iter().map(|d| d.0.id))
+        .collect();
+    seen.sort();
+    prop_assert_eq!(seen, (0..arrived).collect::<Vec<_>>(), "each packet leaves once");
+    for p in sent {
+        prop_assert!(newest[p.flow as usize] <= p.id, "a flow keeps its order");
+        newest[p.flow as usize] = p.id;
+    }
+    Ok(())
+}
+
+proptest! {
+    /// Packets of any size, zero and larger than the buffer included, on every policy, unit and tie, with the newcomer
+    /// counted or not, and behind an admission that evicts from anywhere.
+    #[test]
+    fn each_packet_leaves_once_and_the_buffer_is_never_exceeded(
+        steps in prop::collection::vec((0u8..3, 0u32..6, prop_oneof![Just(0u32), 1u32..1500, Just(6000)]), 1..200),
+        tie in 0usize..4,
+        count in any::<bool>(),
+        size in 0usize..5,
+    ) {
+        let tie = [Tie::Fifo, Tie::Ring, Tie::Lowest, Tie::Random][tie];
+        let limit = [Size::Packets(1), Size::Packets(7), Size::Bytes(1), Size::Bytes(5000), Size::Unlimited][size];
+        let unit = Store::<TestPacket>::new(limit).unit();
+        let stream = || Stream::new(1, "test");
+        let drr = || Drr::new(700);
+        let longest = || Port::new(limit, PerFlow::new(), drr(), Longest::new(unit, tie, stream())).counting_newcomer(count);
+        let sticky = || Port::new(limit, Even::new(2), drr(), Sticky::new(unit, tie, stream())).counting_newcomer(count);
+        let rate = || Throughput::new(PerService::new(0.25), tie, stream());
+        let throughput = || Port::new(limit, PerFlow::new(), drr(), rate()).counting_newcomer(count);
+        conserve(longest(), limit, &steps)?;
+        conserve(sticky(), limit, &steps)?;
+        conserve(throughput(), limit, &steps)?;
+        conserve(Admitted::new(Thief(stream(), 0), longest()), limit, &steps)?;
+        conserve(Admitted::new(Thief(stream(), 0), sticky()), limit, &steps)?;
+        conserve(Admitted::new(Thief(stream(), 0), throughput()), limit, &steps)?;
+    }
+}
+
+#[test]
+fn ten_thousand_queues_take_little_memory_and_time() {
+    // A queue is 24 bytes here, 16 in the ring and 12 in the index, whatever it once held.
+    let mut b = Bench::new(longest(Size::Packets(1000)));
+    for id in 0..300_000 {
+        b.arrive(packet(id, (id * 7919 % 10_000) as u32));
+        if id % 3 == 0 {
+            b.serve();
+        }
+    }
+    assert_eq!(b.queue.store().queues(), 10_000);
+    assert_eq!(b.backlog().packets, 1000);
+    assert_eq!(b.drain().len(), 1000);
+}

@@ -1,0 +1,231 @@
+//! Deficit round robin: the queues take turns, in bytes.
+//!
+//! Non-empty queues stand in a ring. A queue whose turn it is gets a quantum of credit, sends packets while its credit
+//! covers the packet at its front, keeps the rest for its next turn, and the turn moves on. A queue that empties loses its
+//! credit: nobody saves up while away. With a quantum of at least the largest packet each turn sends something, so a packet
+//! costs O(1); a smaller quantum is as fair in the long run and costs the turns in which nothing is sent.
+//!
+//! ```text
+//! 0 <= credit < largest packet          after each turn that ends with packets left
+//! |sent_a - sent_b| <= quantum + 2 largest packets   while both stay backlogged, with equal quanta
+//! ```
+//!
+//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue of the least weight seen so far
+//! gets `quantum`, the others as much more as their weights say. It shares the line by weight in the long run, but in large
+//! steps: a queue that has just used its quantum waits for the sum of all others.
+//!
+//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it was already
+//! given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so that the
+//! ratios of quanta are those of the weights.
+//!
+//! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995;
+//! `spec/multi-queue-buffers.md` 2.3. Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
+//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. Weighted DRR:
+//! 2.10; weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
+
+use crate::pieces::arena::NONE;
+use crate::pieces::schedule::{Scheduler, ServiceOrder};
+
+use crate::discipline::Line;
+use crate::pieces::store::{PerQueue, QueueId, Store};
+use tailback_base::{Kind, Packet, Param, Settings};
+
+/// Said once for the models served by DRR.
+pub const QUANTUM: Param = Param::new(
+    "quantum",
+    Kind::Bytes {
+        min: 64,
+        max: 1_000_000_000,
+    },
+    "1500B",
+    "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
+    "the largest packet; ns-2's default is 250 B",
+);
+
+/// The quantum of these settings, bytes.
+pub fn quantum(s: &Settings) -> u32 {
+    u32::try_from(s.count(QUANTUM.name)).unwrap_or(u32::MAX)
+}
+
+/// How much credit a turn brings.
+pub trait Quanta {
+    /// A byte of credit, as a power of two.
+    const BYTE: u32;
+    /// A packet of this weight was stored in the queue.
+    fn learn(&mut self, _q: QueueId, _weight: f64) {}
+    /// What a turn brings the queue, in units of credit.
+    fn of(&self, q: QueueId) -> u64;
+}
+
+/// The same for every queue, bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Equal(u64);
+
+impl Quanta for Equal {
+    const BYTE: u32 = 0;
+    fn of(&self, _q: QueueId) -> u64 {
+        self.0
+    }
+}
+
+/// In proportion to the weights of the packets.
+#[derive(Clone, Debug)]
+pub struct ByWeight {
+    /// Of the least weight, bytes.
+    quantum: u32,
+    /// 0 for a queue not seen yet.
+    weight: PerQueue<f64>,
+    least: f64,
+}
+
+impl Quanta for ByWeight {
+    const BYTE: u32 = 20;
+
+    fn learn(&mut self, q: QueueId, weight: f64) {
+        *self.weight.at(q) = weight;
+        self.least = self.least.min(weight);
+    }
+
+    fn of(&self, q: QueueId) -> u64 {
+        let ratio = self.weight.get(q) / self.least;
+        libm::round(f64::from(self.quantum) * ratio * f64::from(1 << Self::BYTE)) as u64
+    }
+}
+
+/// The ring of non-empty queues.
+#[derive(Clone, Debug)]
+pub struct Drr<Q = Equal> {
+    quanta: Q,
+    ring: PerQueue<Member>,
+    turn: u32,
+    /// The queue that has the turn has had its quantum for it.
+    given: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    prev: u32,
+    /// `NONE` when the queue is not in the ring.
+    next: u32,
+    credit: u64,
+}
+
+impl Default for Member {
+    fn default() -> Self {
+        Member {
+            prev: NONE,
+            next: NONE,
+            credit: 0,
+        }
+    }
+}
+
+impl Drr {
+    /// Equal quanta, in bytes; 0 counts as 1.
+    pub fn new(quantum: u32) -> Drr {
+        Drr::with(Equal(u64::from(quantum.max(1))))
+    }
+}
+
+impl Drr<ByWeight> {
+    /// Quanta by weight; `quantum`, in bytes, is that of the least weight; 0 counts as 1.
+    pub fn weighted(quantum: u32) -> Drr<ByWeight> {
+        Drr::with(ByWeight {
+            quantum: quantum.max(1),
+            weight: PerQueue::default(),
+            least: f64::INFINITY,
+        })
+    }
+}
+
+impl<Q: Quanta> Drr<Q> {
+    fn with(quanta: Q) -> Drr<Q> {
+        Drr {
+            quanta,
+            ring: PerQueue::default(),
+            turn: NONE,
+            given: false,
+        }
+    }
+
+    /// What the queue may still send, bytes.
+    pub fn credit(&self, q: QueueId) -> u64 {
+        self.ring.get(q).credit >> Q::BYTE
+    }
+
+    fn pass_turn(&mut self) {
+        self.turn = self.ring.get(self.turn).next;
+        self.given = false;
+    }
+}
+
+impl<Q> ServiceOrder for Drr<Q> {
+    fn turn(&self) -> Option<QueueId> {
+        (self.turn != NONE).then_some(self.turn)
+    }
+
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        Some(self.ring.get(q).next).filter(|q| *q != NONE)
+    }
+}
+
+impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        if let Some(p) = store.packet(slot).filter(|_| Q::BYTE > 0) {
+            self.quanta.learn(q, p.weight());
+        }
+    }
+
+    /// Last in the current round: just before the queue that has the turn.
+    fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        if self.ring.get(q).next != NONE {
+            return;
+        }
+        let (prev, next) = match self.turn {
+            NONE => {
+                self.turn = q;
+                self.given = false;
+                (q, q)
+            }
+            turn => (self.ring.get(turn).prev, turn),
+        };
+        *self.ring.at(q) = Member { prev, next, credit: 0 };
+        self.ring.at(prev).next = q;
+        self.ring.at(next).prev = q;
+    }
+
+    fn next(&mut self, store: &Store<P>, _line: &Line) -> Option<QueueId> {
+        loop {
+            let q = self.turn()?;
+            let quantum = if self.given { 0 } else { self.quanta.of(q) };
+            self.given = true;
+            let member = self.ring.at(q);
+            member.credit = member.credit.saturating_add(quantum);
+            let bytes = u64::from(store.head_bytes(q)) << Q::BYTE;
+            if bytes <= member.credit {
+                member.credit -= bytes;
+                return Some(q);
+            }
+            self.pass_turn();
+        }
+    }
+
+    /// Leaves the ring and forgets its credit; a turn it had moves on.
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        let Member { prev, next, .. } = self.ring.get(q);
+        if next == NONE {
+            return;
+        }
+        self.ring.at(prev).next = next;
+        self.ring.at(next).prev = prev;
+        *self.ring.at(q) = Member::default();
+        if self.turn == q {
+            self.turn = if next == q { NONE } else { next };
+            self.given = false;
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "drr_tests.rs"]
+mod tests;

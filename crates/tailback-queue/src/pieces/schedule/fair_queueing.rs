@@ -1,0 +1,158 @@
+//! Fair queueing (FQ): packets leave in the order in which a server that sends all conversations at once would be done
+//! with them.
+//!
+//! Imagine the line sending one byte of each backlogged conversation in turn ([`FluidClock`]). A packet of p bytes gets
+//!
+//! ```text
+//! start tag   S = max(E of its conversation, V)      finish tag   E = S + p
+//! send key    B = p + max(E before, V - delta)       the smallest key goes next, ties by arrival, without pre-emption
+//! ```
+//!
+//! A conversation that sends little finds an empty queue and waits for about one packet of the others, however much they
+//! send; one that sends much only fills its own queue. `delta` lets a conversation that was idle go a little earlier,
+//! without giving it more of the line. With weights, p becomes p / w.
+//!
+//! When the buffer is full the packet that came last of the conversation that holds most is dropped
+//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is put back, as if the packet had never come (Keshav 1991), unless
+//! `charge_dropped` lets dropped packets count (Demers, Keshav and Shenker 1989), which starves a source that keeps sending
+//! into a full buffer.
+//!
+//! State: the fluid clock; for each stored packet its key, the E before it and its place in the order of arrival; a heap of
+//! the queues by the key of their first packet. Keys grow along a queue, so its first packet has its smallest. A packet
+//! costs O(log n). The arithmetic, and what it does about ties and drift, is in [`virtual_time`](crate::pieces::schedule::virtual_time).
+//!
+//! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989;
+//! S. Keshav's Berkeley thesis, 1991, chapter 6; `spec/keshav-fq-packet-pair.md` 2.3. A packet that an admission in front
+//! takes from the middle of a queue stays charged.
+
+use crate::discipline::Line;
+use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
+use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Packet, ProbeDef};
+
+/// How long the imagined server has worked, in turns of a byte.
+pub const VIRTUAL_TIME: ProbeDef = ProbeDef {
+    name: "virtual_time",
+    unit: "B",
+    doc: "Bytes each backlogged conversation of weight 1 has been served in the imagined system, at the last arrival.",
+    per: "",
+};
+
+/// Serve by finish tags of the imagined server.
+#[derive(Clone, Debug)]
+pub struct Fair {
+    clock: FluidClock,
+    delta: Tag,
+    charge_dropped: bool,
+    /// By slot.
+    packets: Vec<Tags>,
+    /// By send key and arrival of the first packet.
+    heads: TagHeap<(i128, u64)>,
+    arrivals: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tags {
+    key: Tag,
+    /// E of the conversation before this packet.
+    before: Tag,
+    arrival: u64,
+}
+
+impl Fair {
+    /// `delta` in bytes.
+    pub fn new(delta: u64, charge_dropped: bool) -> Fair {
+        Fair {
+            clock: FluidClock::default(),
+            delta: Tag::of_bytes(delta),
+            charge_dropped,
+            packets: Vec::new(),
+            heads: TagHeap::default(),
+            arrivals: 0,
+        }
+    }
+
+    pub fn clock(&self) -> &FluidClock {
+        &self.clock
+    }
+
+    fn advance(&mut self, line: &Line) {
+        self.clock.advance(line.now, line.rate);
+        if let Some(reading) = self.clock.rebase() {
+            for t in &mut self.packets {
+                (t.key, t.before) = (t.key.minus(reading), t.before.minus(reading));
+            }
+            self.heads.map(|(key, arrival)| (key - reading.grid(), arrival));
+        }
+    }
+
+    fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
+        match store.head(q).and_then(|slot| self.packets.get(slot as usize)) {
+            Some(t) => self.heads.set(q, (t.key.grid(), t.arrival)),
+            None => {
+                self.heads.remove(q);
+            }
+        }
+    }
+}
+
+impl ServiceOrder for Fair {}
+
+impl<P: Packet> Scheduler<P> for Fair {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        self.advance(line);
+        let Some(p) = store.packet(slot) else { return };
+        self.clock.weigh(q, p.weight());
+        let size = Tag::of(p.bytes(), self.clock.weight(q));
+        let (v, before) = (self.clock.v(), self.clock.finish(q));
+        self.clock.set_finish(q, before.max(v).plus(size));
+        if self.packets.len() <= slot as usize {
+            self.packets.resize(slot as usize + 1, Tags::default());
+        }
+        self.packets[slot as usize] = Tags {
+            key: before.max(v.minus(self.delta)).plus(size),
+            before,
+            arrival: self.arrivals,
+        };
+        self.arrivals += 1;
+    }
+
+    fn activate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Option<QueueId> {
+        self.heads.min().map(|(_, q)| q)
+    }
+
+    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.heads.remove(q);
+    }
+
+    fn evicting(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        if !self.charge_dropped && store.tail(q) == Some(slot) {
+            self.advance(line);
+            if let Some(t) = self.packets.get(slot as usize) {
+                self.clock.set_finish(q, t.before);
+            }
+        }
+    }
+
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn probes(&self) -> &'static [ProbeDef] {
+        const { &[VIRTUAL_TIME] }
+    }
+
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        self.clock.v().bytes()
+    }
+}

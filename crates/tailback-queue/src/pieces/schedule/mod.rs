@@ -1,0 +1,126 @@
+//! Whose turn it is on the line: the schedulers of a port, a file each, and the arithmetic they share.
+
+pub mod drr;
+pub mod fair_queueing;
+pub mod scfq;
+pub mod virtual_time;
+pub mod wf2q;
+pub mod wf2q_plus;
+
+use crate::discipline::Line;
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Packet, ProbeDef};
+
+/// The order in which queues will have their turns, for schedulers that have a ring.
+pub trait ServiceOrder {
+    /// The queue whose turn it is.
+    fn turn(&self) -> Option<QueueId> {
+        None
+    }
+    /// The queue that follows `q` in the ring.
+    fn after(&self, _q: QueueId) -> Option<QueueId> {
+        None
+    }
+    /// The first queue in service order, from the turn on, that is meant. O(queues in the ring).
+    fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
+        let start = self.turn()?;
+        let mut q = start;
+        loop {
+            if meant(q) {
+                return Some(q);
+            }
+            q = self.after(q)?;
+            if q == start {
+                return None;
+            }
+        }
+    }
+}
+
+/// Chooses whose packet is sent next (2.3, 2.10 to 2.12).
+pub trait Scheduler<P: Packet>: ServiceOrder {
+    /// A packet was stored, in this slot, at the end of `q`. Comes before [`Scheduler::activate`].
+    fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
+    /// `q` holds its first packet.
+    fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
+    /// The queue whose front packet is sent now; `None` when nothing is stored. The frame takes the packet and calls
+    /// [`Scheduler::served`].
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId>;
+    /// The front packet of `q`, chosen by [`Scheduler::next`], is gone.
+    fn served(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        if store.packets(q) == 0 {
+            self.deactivate(q, store, line);
+        }
+    }
+    /// `q` lost its last packet (by eviction, unless [`Scheduler::served`] says so).
+    fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
+    /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows if
+    /// it is the only one or at the front.
+    fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
+    /// The front packet of `q` was evicted and another is now at the front.
+    fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
+    fn probes(&self) -> &'static [ProbeDef] {
+        &[]
+    }
+    fn read(&self, _probe: usize, _index: u32) -> f64 {
+        f64::NAN
+    }
+}
+
+/// A boxed scheduler is a scheduler.
+impl<P: Packet> ServiceOrder for Box<dyn Scheduler<P>> {
+    fn turn(&self) -> Option<QueueId> {
+        (**self).turn()
+    }
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        (**self).after(q)
+    }
+    fn first_that(&self, meant: &mut dyn FnMut(QueueId) -> bool) -> Option<QueueId> {
+        (**self).first_that(meant)
+    }
+}
+
+impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        (**self).appended(q, slot, store, line)
+    }
+    fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).activate(q, store, line)
+    }
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+        (**self).next(store, line)
+    }
+    fn served(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).served(q, store, line)
+    }
+    fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).deactivate(q, store, line)
+    }
+    fn evicting(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        (**self).evicting(q, slot, store, line)
+    }
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).head_changed(q, store, line)
+    }
+    fn probes(&self) -> &'static [ProbeDef] {
+        (**self).probes()
+    }
+    fn read(&self, probe: usize, index: u32) -> f64 {
+        (**self).read(probe, index)
+    }
+}
+
+/// Queues that take turns in this order, for tests.
+#[cfg(test)]
+pub(crate) struct Ring(pub(crate) Vec<QueueId>);
+
+#[cfg(test)]
+impl ServiceOrder for Ring {
+    fn turn(&self) -> Option<QueueId> {
+        self.0.first().copied()
+    }
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        let i = self.0.iter().position(|x| *x == q)?;
+        Some(self.0[(i + 1) % self.0.len()])
+    }
+}

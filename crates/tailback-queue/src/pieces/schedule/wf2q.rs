@@ -1,0 +1,116 @@
+//! WF2Q: as WF2Q+, with the exact clock of the fluid server.
+//!
+//! Tags are given to each packet on arrival by the fluid server that WF2Q+ only approximates ([`FluidClock`]): S = max(F of
+//! the flow's packet before, V), F = S + bytes / weight. Of the first packets whose service the fluid server has begun (S at
+//! most V now) the one goes next that it would finish first. It is there to check WF2Q+ with, and to see what the exact
+//! clock costs: when n flows leave the fluid server between two events, the next packet pays O(n).
+//!
+//! ```text
+//! a packet never starts before the fluid server starts it
+//! and never ends later than the fluid server ends it, plus the time of a largest packet
+//! ```
+//!
+//! State: the fluid clock; S and F of each stored packet; two heaps, of flows that are due by F and of others by S. Of equal
+//! tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
+//!
+//! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996;
+//! `spec/multi-queue-buffers.md` 2.12. An evicted packet stays in the account of the fluid server.
+
+use crate::pieces::schedule::{Scheduler, ServiceOrder};
+
+use crate::discipline::Line;
+use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::Packet;
+
+/// Serve those whom the fluid server serves, by its finish tags.
+#[derive(Clone, Debug, Default)]
+pub struct Wf2q {
+    clock: FluidClock,
+    /// Start and finish by slot.
+    packets: Vec<(Tag, Tag)>,
+    due: TagHeap<i128>,
+    waiting: TagHeap<i128>,
+}
+
+impl Wf2q {
+    pub fn new() -> Wf2q {
+        Wf2q::default()
+    }
+
+    fn advance(&mut self, line: &Line) {
+        self.clock.advance(line.now, line.rate);
+        if let Some(reading) = self.clock.rebase() {
+            for (start, finish) in &mut self.packets {
+                (*start, *finish) = (start.minus(reading), finish.minus(reading));
+            }
+            self.due.map(|key| key - reading.grid());
+            self.waiting.map(|key| key - reading.grid());
+        }
+    }
+
+    /// The tags of the first packet of a queue.
+    fn head<P: Packet>(&self, q: QueueId, store: &Store<P>) -> Option<(Tag, Tag)> {
+        self.packets.get(store.head(q)? as usize).copied()
+    }
+
+    /// Whether a flow is due is asked when the next packet is chosen.
+    fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
+        self.due.remove(q);
+        match self.head(q, store) {
+            Some((start, _)) => self.waiting.set(q, start.grid()),
+            None => {
+                self.waiting.remove(q);
+            }
+        }
+    }
+}
+
+impl ServiceOrder for Wf2q {}
+
+impl<P: Packet> Scheduler<P> for Wf2q {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        self.advance(line);
+        let Some(p) = store.packet(slot) else { return };
+        self.clock.weigh(q, p.weight());
+        let start = self.clock.finish(q).max(self.clock.v());
+        let finish = start.plus(Tag::of(p.bytes(), self.clock.weight(q)));
+        self.clock.set_finish(q, finish);
+        if self.packets.len() <= slot as usize {
+            self.packets.resize(slot as usize + 1, Default::default());
+        }
+        self.packets[slot as usize] = (start, finish);
+    }
+
+    fn activate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+        self.advance(line);
+        while let Some((start, q)) = self.waiting.min() {
+            if start > self.clock.v().grid() {
+                break;
+            }
+            self.waiting.remove(q);
+            if let Some((_, finish)) = self.head(q, store) {
+                self.due.set(q, finish.grid());
+            }
+        }
+        // The last resort is for a rounding, and for a line that was faster than the clock knew.
+        self.due.min().or_else(|| self.waiting.min()).map(|(_, q)| q)
+    }
+
+    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn deactivate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+}

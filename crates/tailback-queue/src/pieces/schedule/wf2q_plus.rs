@@ -1,0 +1,195 @@
+//! WF2Q+: of the packets whose service would have begun by now, the one that would be done first.
+//!
+//! Fair queueing by finish tags alone lets a heavy flow run ahead: with weight 10 beside ten flows of weight 1 it sends ten
+//! packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, whose start tag S has been reached
+//! by the clock V; among them the smallest finish tag F goes first. No flow is then more than about a packet ahead of, or
+//! behind, its share.
+//!
+//! ```text
+//! tags of a flow's first packet:           F = S + bytes / weight
+//! a flow's queue gets its first packet:    S = max(F, clock)
+//! next:      if nobody is due, V = the smallest S;   smallest F of those with S <= V;   V = V + bytes / sum of weights
+//! another packet comes to the front after a service:   S = F
+//! ```
+//!
+//! V advances with the packet on the line (`clock`), never beyond its end: as fast as if all flows were always backlogged,
+//! where the fluid server speeds up when some are not; the jump to the smallest S makes up for it. When the line has fallen
+//! idle with nothing queued, all tags start from zero again.
+//!
+//! State: V; for each flow S, F, weight and busy period; two heaps, of flows that are due by F and of others by S. Tags are
+//! exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first that came to this port first. A packet
+//! costs O(log n).
+//!
+//! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+);
+//! `spec/multi-queue-buffers.md` 2.12. The spec scales all tags by the sum of weights; unscaled they need no change when
+//! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's F goes back to S, for nothing was sent.
+
+use crate::pieces::schedule::{Scheduler, ServiceOrder};
+
+use crate::discipline::Line;
+use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
+use crate::pieces::store::{PerQueue, QueueId, Store};
+use tailback_base::{Packet, Time};
+
+/// Serve those who are due by finish tag.
+#[derive(Clone, Debug, Default)]
+pub struct Wf2qPlus {
+    /// Where the clock will be when the packet on the line is sent.
+    v: Tag,
+    /// Where it was when its transmission began, and when that was.
+    v_before: Tag,
+    since: Time,
+    flows: PerQueue<Flow>,
+    /// Of the flows seen so far.
+    total: WeightSum,
+    due: TagHeap<i128>,
+    waiting: TagHeap<i128>,
+    busy_period: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    start: Tag,
+    finish: Tag,
+    /// `None` before the first packet.
+    weight: Option<Weight>,
+    /// What it was made from.
+    given: f64,
+    busy_period: u64,
+}
+
+impl Wf2qPlus {
+    pub fn new() -> Wf2qPlus {
+        Wf2qPlus::default()
+    }
+
+    /// The start and finish tag of the flow's first packet.
+    pub fn tags(&self, q: QueueId) -> (Tag, Tag) {
+        let f = self.flows.get(q);
+        (f.start, f.finish)
+    }
+
+    /// The clock at the end of the packet on the line.
+    pub fn v(&self) -> Tag {
+        self.v
+    }
+
+    fn clock(&self, line: &Line) -> Tag {
+        match line.busy {
+            Some(_) => {
+                let worked = Tag::of_work(line.rate, line.now.since(self.since));
+                let turns = worked.scaled(Weight::ONE, self.total.weight());
+                self.v_before.plus(turns).min(self.v)
+            }
+            None => self.v,
+        }
+    }
+
+    fn learn(&mut self, q: QueueId, given: f64) {
+        let flow = self.flows.at(q);
+        if flow.given.to_bits() == given.to_bits() {
+            return;
+        }
+        let (was, is) = (flow.weight, Weight::of(given));
+        (flow.weight, flow.given) = (Some(is), given);
+        self.total.add(is);
+        if let Some(was) = was {
+            self.total.sub(was);
+        }
+    }
+
+    /// Give the flow's first packet this start tag, and a place among those who are due or not.
+    fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
+        let flow = self.flows.at(q);
+        let finish = start.plus(Tag::of(store.head_bytes(q), flow.weight.unwrap_or_default()));
+        (flow.start, flow.finish) = (start, finish);
+        if start.grid() <= self.v.grid() {
+            self.waiting.remove(q);
+            self.due.set(q, finish.grid());
+        } else {
+            self.due.remove(q);
+            self.waiting.set(q, start.grid());
+        }
+    }
+
+    fn leave(&mut self, q: QueueId) {
+        self.due.remove(q);
+        self.waiting.remove(q);
+    }
+
+    /// A clock that has come far is set back, with all tags.
+    fn rebase(&mut self) {
+        if let Some(reading) = self.v.far() {
+            self.v = self.v.minus(reading);
+            self.v_before = self.v_before.minus(reading);
+            self.flows.each(|f| {
+                f.start = f.start.minus(reading);
+                f.finish = f.finish.minus(reading);
+            });
+            self.due.map(|key| key - reading.grid());
+            self.waiting.map(|key| key - reading.grid());
+        }
+    }
+}
+
+impl ServiceOrder for Wf2qPlus {}
+
+impl<P: Packet> Scheduler<P> for Wf2qPlus {
+    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, _line: &Line) {
+        if let Some(p) = store.packet(slot) {
+            self.learn(q, p.weight());
+        }
+    }
+
+    fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        if line.busy.is_none() && store.backlog().packets == 1 {
+            (self.v, self.v_before) = (Tag::ZERO, Tag::ZERO);
+            self.busy_period += 1;
+        }
+        let clock = self.clock(line);
+        let flow = self.flows.at(q);
+        let last = match flow.busy_period == self.busy_period {
+            true => flow.finish,
+            false => Tag::ZERO,
+        };
+        flow.busy_period = self.busy_period;
+        self.line_up(q, last.max(clock), store);
+    }
+
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+        if self.due.is_empty() {
+            let (_, q) = self.waiting.min()?;
+            self.v = self.v.max(self.flows.get(q).start);
+        }
+        self.rebase();
+        while let Some((start, q)) = self.waiting.min() {
+            if start > self.v.grid() {
+                break;
+            }
+            self.waiting.remove(q);
+            self.due.set(q, self.flows.get(q).finish.grid());
+        }
+        let (_, q) = self.due.min()?;
+        (self.v_before, self.since) = (self.v, line.now);
+        self.v = self.v.plus(Tag::of(store.head_bytes(q), self.total.weight()));
+        Some(q)
+    }
+
+    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        match store.packets(q) {
+            0 => self.leave(q),
+            _ => self.line_up(q, self.flows.get(q).finish, store),
+        }
+    }
+
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.leave(q);
+        let flow = self.flows.at(q);
+        flow.finish = flow.start;
+    }
+
+    fn head_changed(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, self.flows.get(q).start, store);
+    }
+}

@@ -1,0 +1,239 @@
+//! What a port holds: its queues, their packets, and how much of the buffer they take.
+//!
+//! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all look at, and none of them may
+//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what
+//! the spec calls cost(p), len(q), used and cap are [`Store::cost`], [`Store::length`], [`Store::used`] and
+//! [`Store::limit`], always in that unit (A4: the longest queue is the longest in packets in a buffer of packets, and in
+//! bytes in a buffer of bytes).
+//!
+//! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes a queue; the totals. Queues
+//! come into being when the classifier first names them. Everything is O(1).
+//!
+//! Source: `spec/multi-queue-buffers.md` 2.1 (Port, Queue).
+
+use crate::discipline::Backlog;
+use crate::pieces::arena::{Arena, List, NONE};
+use tailback_base::{Packet, Size, Time};
+
+/// The number of a queue at a port, dense from 0.
+pub type QueueId = u32;
+
+/// What the buffer counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    Packets,
+    Bytes,
+}
+
+impl Unit {
+    /// What a buffer of this size counts; an unlimited one counts packets.
+    pub fn of(size: Size) -> Unit {
+        match size {
+            Size::Bytes(_) => Unit::Bytes,
+            Size::Packets(_) | Size::Unlimited => Unit::Packets,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Queue {
+    list: List,
+    bytes: u64,
+}
+
+/// The queues of a port and what they hold.
+#[derive(Debug)]
+pub struct Store<P> {
+    arena: Arena<P>,
+    queues: Vec<Queue>,
+    unit: Unit,
+    limit: u64,
+    bytes: u64,
+    backlogged: u32,
+}
+
+impl<P: Packet> Store<P> {
+    /// An empty store. An unlimited buffer counts packets.
+    pub fn new(size: Size) -> Store<P> {
+        let (unit, limit) = match size {
+            Size::Packets(n) => (Unit::Packets, n),
+            Size::Bytes(n) => (Unit::Bytes, n),
+            Size::Unlimited => (Unit::Packets, u64::MAX),
+        };
+        Store {
+            arena: Arena::default(),
+            queues: Vec::new(),
+            unit,
+            limit,
+            bytes: 0,
+            backlogged: 0,
+        }
+    }
+
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The buffer's size, in its unit.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The buffer's size as it was declared.
+    pub fn size(&self) -> Size {
+        match self.unit {
+            Unit::Packets if self.limit == u64::MAX => Size::Unlimited,
+            Unit::Packets => Size::Packets(self.limit),
+            Unit::Bytes => Size::Bytes(self.limit),
+        }
+    }
+
+    /// What is stored, in the buffer's unit.
+    pub fn used(&self) -> u64 {
+        match self.unit {
+            Unit::Packets => u64::from(self.arena.stored()),
+            Unit::Bytes => self.bytes,
+        }
+    }
+
+    /// What a packet takes, in the buffer's unit.
+    pub fn cost(&self, p: &P) -> u64 {
+        match self.unit {
+            Unit::Packets => 1,
+            Unit::Bytes => u64::from(p.bytes()),
+        }
+    }
+
+    /// What may still be stored, in the buffer's unit.
+    pub fn free(&self) -> u64 {
+        self.limit.saturating_sub(self.used())
+    }
+
+    /// Whether a packet of this cost fits beside what is stored.
+    pub fn fits(&self, cost: u64) -> bool {
+        self.arena.has_room() && self.used().saturating_add(cost) <= self.limit
+    }
+
+    pub fn backlog(&self) -> Backlog {
+        Backlog {
+            packets: u64::from(self.arena.stored()),
+            bytes: self.bytes,
+        }
+    }
+
+    /// How many queues there are so far, empty ones included.
+    pub fn queues(&self) -> u32 {
+        self.queues.len() as u32
+    }
+
+    /// How many queues hold packets.
+    pub fn backlogged(&self) -> u32 {
+        self.backlogged
+    }
+
+    /// Packets in a queue; 0 for a queue that does not exist.
+    pub fn packets(&self, q: QueueId) -> u32 {
+        self.queues.get(q as usize).map_or(0, |x| x.list.len)
+    }
+
+    /// Bytes in a queue.
+    pub fn bytes(&self, q: QueueId) -> u64 {
+        self.queues.get(q as usize).map_or(0, |x| x.bytes)
+    }
+
+    /// The length of a queue in the buffer's unit; `None` when it is empty.
+    pub fn length(&self, q: QueueId) -> Option<u64> {
+        let queue = self.queues.get(q as usize).filter(|x| x.list.len > 0)?;
+        Some(match self.unit {
+            Unit::Packets => u64::from(queue.list.len),
+            Unit::Bytes => queue.bytes,
+        })
+    }
+
+    /// The slot of the packet at the front of a queue.
+    pub fn head(&self, q: QueueId) -> Option<u32> {
+        self.queues.get(q as usize).map(|x| x.list.head).filter(|s| *s != NONE)
+    }
+
+    /// The slot of the packet at the end of a queue.
+    pub fn tail(&self, q: QueueId) -> Option<u32> {
+        self.queues.get(q as usize).map(|x| x.list.tail).filter(|s| *s != NONE)
+    }
+
+    /// The bytes of the packet at the front of a queue; 0 when it is empty.
+    pub fn head_bytes(&self, q: QueueId) -> u32 {
+        self.head(q).and_then(|s| self.arena.packet(s)).map_or(0, P::bytes)
+    }
+
+    /// The packet in a slot.
+    pub fn packet(&self, slot: u32) -> Option<&P> {
+        self.arena.packet(slot)
+    }
+
+    /// The packet in a slot, for marking.
+    pub(super) fn packet_mut(&mut self, slot: u32) -> Option<&mut P> {
+        self.arena.packet_mut(slot)
+    }
+
+    /// The queue of the packet in a slot.
+    pub fn queue_of(&self, slot: u32) -> Option<QueueId> {
+        self.arena.queue(slot)
+    }
+
+    /// The slot of the `k`-th stored packet, in no particular but a reproducible order.
+    pub(super) fn nth(&self, k: u32) -> Option<u32> {
+        self.arena.nth(k)
+    }
+
+    /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Gives its slot, or the packet
+    /// back when not even an index is left for it.
+    pub(super) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
+        if self.queues.len() <= q as usize {
+            self.queues.resize(q as usize + 1, Queue::default());
+        }
+        p.set_stamp(now);
+        let bytes = u64::from(p.bytes());
+        let queue = &mut self.queues[q as usize];
+        let slot = queue.list.push(&mut self.arena, p, q)?;
+        queue.bytes += bytes;
+        self.bytes += bytes;
+        self.backlogged += u32::from(queue.list.len == 1);
+        Ok(slot)
+    }
+
+    /// Take the packet out of a slot, wherever in its queue it stands.
+    pub(super) fn remove(&mut self, slot: u32) -> Option<(QueueId, P)> {
+        let q = self.arena.queue(slot)?;
+        let queue = &mut self.queues[q as usize];
+        let p = queue.list.remove(&mut self.arena, slot)?;
+        let bytes = u64::from(p.bytes());
+        queue.bytes -= bytes;
+        self.bytes -= bytes;
+        self.backlogged -= u32::from(queue.list.len == 0);
+        Some((q, p))
+    }
+}
+
+/// A value for each queue, grown as queues appear; a queue not seen yet has the default.
+#[derive(Clone, Debug, Default)]
+pub struct PerQueue<T>(Vec<T>);
+
+impl<T: Copy + Default> PerQueue<T> {
+    #[inline]
+    pub fn get(&self, q: QueueId) -> T {
+        self.0.get(q as usize).copied().unwrap_or_default()
+    }
+
+    #[inline]
+    pub fn at(&mut self, q: QueueId) -> &mut T {
+        if self.0.len() <= q as usize {
+            self.0.resize(q as usize + 1, T::default());
+        }
+        &mut self.0[q as usize]
+    }
+
+    /// Change the value of every queue seen.
+    pub fn each(&mut self, f: impl FnMut(&mut T)) {
+        self.0.iter_mut().for_each(f);
+    }
+}
