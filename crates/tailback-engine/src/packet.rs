@@ -74,6 +74,7 @@ pub struct Extra {
     other_seq: u64,
     sack: SackBlocks,
     timestamps: Option<(Time, Time)>,
+    window: Option<u32>,
     request: Option<Request>,
 }
 
@@ -125,11 +126,12 @@ impl WirePacket {
         } else {
             (s.ack, s.seq)
         };
-        let extra = if other > 1 || !s.sack.is_empty() || s.timestamps.is_some() {
+        let extra = if other > 1 || !s.sack.is_empty() || s.timestamps.is_some() || s.window.is_some() {
             extras.add(Extra {
                 other_seq: other,
                 sack: s.sack.clone(),
                 timestamps: s.timestamps,
+                window: s.window,
                 request: None,
             })
         } else {
@@ -203,6 +205,7 @@ impl WirePacket {
             bytes: self.size(),
             sack: extra.map(|e| e.sack.clone()).unwrap_or_default(),
             timestamps: extra.and_then(|e| e.timestamps),
+            window: extra.and_then(|e| e.window),
         }
     }
 
@@ -238,6 +241,13 @@ impl WirePacket {
     #[inline]
     pub fn is_control(&self) -> bool {
         (self.stamp_hop_header >> 8) as u8 & CONTROL != 0
+    }
+
+    /// Whether its loss or mark counts for its flow: anything but a pure ACK or a control packet.
+    pub fn is_counted(&self) -> bool {
+        let flags = self.flags();
+        let pure_ack = flags.has(Flags::ACK) && !flags.has(Flags::SYN) && !flags.has(Flags::FIN) && self.payload() == 0;
+        !pure_ack && !self.is_control()
     }
 
     /// When it was first put on its first link.
@@ -366,12 +376,14 @@ mod tests {
             bytes: 1500,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         };
         assert_eq!(round_trip(&data), data);
         let both = Segment {
             ack: 99,
             flags: Flags::ACK,
             timestamps: Some((Time(1), Time(2))),
+            window: Some(70_000),
             ..data.clone()
         };
         assert_eq!(round_trip(&both), both);

@@ -137,7 +137,7 @@ pub enum Instants {
 /// What to record, and how often.
 #[derive(Clone, Debug)]
 pub struct RecordSpec {
-    /// `link.NAME`, `link.NAME.reverse` or `flows.NAME` (every flow of the group).
+    /// `link.NAME` or `flows.NAME` (every flow of the group), each also with `.reverse`.
     pub what: Target,
     /// Probe names of that thing, such as `queue`, `average`, `cwnd`.
     pub probes: Vec<String>,
@@ -146,8 +146,15 @@ pub struct RecordSpec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    Link { name: String, reverse: bool },
-    Flows { group: String },
+    Link {
+        name: String,
+        reverse: bool,
+    },
+    /// Data from the sources, or, with `reverse`, from the destinations.
+    Flows {
+        group: String,
+        reverse: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

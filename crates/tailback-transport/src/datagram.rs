@@ -73,6 +73,7 @@ impl Endpoint for DatagramSender {
             bytes: payload + self.header,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         })
     }
 

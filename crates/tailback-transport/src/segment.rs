@@ -53,6 +53,9 @@ pub struct Segment {
     pub sack: SackBlocks,
     /// RFC 7323: (value, echo reply).
     pub timestamps: Option<(Time, Time)>,
+    /// How many bytes beyond `ack` the other side may send; absent where that is a constant of the connection, as it is
+    /// for most senders here.
+    pub window: Option<u32>,
 }
 
 impl Segment {

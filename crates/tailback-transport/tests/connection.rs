@@ -17,6 +17,7 @@ fn ack(n: u64) -> Segment {
         bytes: 40,
         sack: SackBlocks::new(),
         timestamps: None,
+        window: None,
     }
 }
 

@@ -65,6 +65,7 @@ impl Talk {
             bytes: 40,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         };
         self.source.on_segment(&s, Time::from_seconds(t), &mut self.heard);
         self.sends()
@@ -141,6 +142,7 @@ fn the_sink_answers_every_packet_and_keeps_what_is_out_of_order() {
             bytes: 1000,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         };
         sink.on_segment(&s, Time::ZERO, &mut up);
         let Transmit::Segment(a) = sink.poll_transmit(Time::ZERO) else {

@@ -57,6 +57,7 @@ fn segment() -> impl Strategy<Value = Segment> {
             bytes: 40,
             sack: blocks.into_iter().collect::<SackBlocks>(),
             timestamps: stamps.map(|(v, e)| (Time(u64::from(v)), Time(e))),
+            window: None,
         },
     )
 }
@@ -115,7 +116,7 @@ proptest! {
         drain(&mut sender, now, &mut highest);
         sender.on_segment(&Segment {
             seq: 0, payload: 0, ack: 1, flags: Flags::SYN.with(Flags::ACK).with(Flags::ECE), ecn: Ecn::NotEct, bytes: 40,
-            sack: SackBlocks::new(), timestamps: Some((now, now)),
+            sack: SackBlocks::new(), timestamps: Some((now, now)), window: None,
         }, now, &mut ());
         drain(&mut sender, now, &mut highest);
         for s in steps {
@@ -125,7 +126,7 @@ proptest! {
                     let ack = highest.saturating_sub(back * 1000).max(1);
                     let flags = if echo { Flags::ACK.with(Flags::ECE) } else { Flags::ACK };
                     let sack = blocks.iter().map(|(from, n)| (ack + from * 1000, ack + (from + n) * 1000)).collect();
-                    let s = Segment { seq: 1, payload: 0, ack, flags, ecn: Ecn::NotEct, bytes: 40, sack, timestamps: Some((now, now)) };
+                    let s = Segment { seq: 1, payload: 0, ack, flags, ecn: Ecn::NotEct, bytes: 40, sack, timestamps: Some((now, now)), window: None };
                     sender.on_segment(&s, now, &mut ());
                 }
                 Step::ToReceiver(s) => receiver.on_segment(&s, now, &mut ()),

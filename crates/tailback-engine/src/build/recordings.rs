@@ -5,6 +5,7 @@ use crate::measure::recorder::{Recorder, Series, Source};
 use crate::port::Queue;
 use crate::sim::flow::Carrier;
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
+use crate::traffic::application::Side;
 use tailback_base::Duration;
 use tailback_base::quantity::Refusal;
 
@@ -31,13 +32,13 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
             Sampling::OnChange => {
                 for i in added {
                     match r.series[i as usize].source {
-                        Source::Sender { flow, .. } | Source::Goodput(flow) => {
+                        Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
                             built.sim.flows[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
                         }
                         Source::Queue(p)
                         | Source::QueueBytes(p)
-                        | Source::Delivered(p)
+                        | Source::PortDelivered(p)
                         | Source::Discipline { port: p, .. }
                         | Source::Pushed { port: p, .. } => {
                             built.sim.ports[p as usize].watched = true;
@@ -85,7 +86,7 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
             match probe {
                 "queue" => add(what, "packets", Source::Queue(port)),
                 "queue_bytes" => add(what, "bytes", Source::QueueBytes(port)),
-                "delivered_bytes" => add(what, "bytes", Source::Delivered(port)),
+                "delivered_bytes" => add(what, "bytes", Source::PortDelivered(port)),
                 _ => {
                     let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else {
                         return Err(unknown());
@@ -110,26 +111,29 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
                 }
             }
         }
-        Target::Flows { group } => {
+        Target::Flows { group, reverse } => {
+            let (side, suffix) = if *reverse {
+                (Side::Destination, ".reverse")
+            } else {
+                (Side::Source, "")
+            };
             for (id, f) in built.sim.flows.iter().enumerate() {
                 if built.group_names[f.group as usize] != *group {
                     continue;
                 }
-                let what = format!("flows.{group}.{}", f.index);
+                let what = format!("flows.{group}.{}{suffix}", f.index);
                 let flow = id as u32;
                 if probe == "goodput" {
-                    add(what, "bytes", Source::Goodput(flow));
+                    add(what, "bytes", Source::Delivered { flow, by: side });
                     continue;
                 }
                 let Carrier::Connection(ends) = &f.carrier else {
                     return Err(unknown());
                 };
-                let i = ends[0]
-                    .probes()
-                    .iter()
-                    .position(|p| p.name == probe)
-                    .ok_or_else(unknown)?;
-                add(what, ends[0].probes()[i].unit, Source::Sender { flow, probe: i as u16 });
+                let probes = ends[side as usize].probes();
+                let i = probes.iter().position(|p| p.name == probe).ok_or_else(unknown)?;
+                let (probe, unit) = (i as u16, probes[i].unit);
+                add(what, unit, Source::Endpoint { flow, side, probe });
             }
         }
     }

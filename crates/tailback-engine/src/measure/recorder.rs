@@ -3,6 +3,7 @@
 //! Nothing here is touched in a run that records nothing. A series is sampled at a step, or takes a point whenever the
 //! value differs from the last one after an event that may have changed it; several changes inside one event show as one.
 
+use crate::traffic::application::Side;
 use tailback_base::Time;
 use tailback_queue::{DropReason, MarkReason, Place};
 
@@ -13,7 +14,7 @@ pub enum Source {
     Queue(u32),
     QueueBytes(u32),
     /// Bytes the port has delivered since the start of statistics.
-    Delivered(u32),
+    PortDelivered(u32),
     /// A probe of the port's discipline.
     Discipline {
         port: u32,
@@ -25,13 +26,17 @@ pub enum Source {
         port: u32,
         probe: u16,
     },
-    /// A probe of a flow's sender.
-    Sender {
+    /// A probe of the endpoint at one side of a flow.
+    Endpoint {
         flow: u32,
+        side: Side,
         probe: u16,
     },
-    /// New payload a flow has delivered, bytes.
-    Goodput(u32),
+    /// New payload that one side of a flow has got across, bytes.
+    Delivered {
+        flow: u32,
+        by: Side,
+    },
 }
 
 /// One time series.

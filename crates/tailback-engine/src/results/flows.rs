@@ -1,7 +1,7 @@
 //! The table `flows`: one row a flow.
 
 use super::column::{Column, table};
-use super::summary::{quantiles, rtt_mean, wire_ratio};
+use super::summary::{quantiles, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Flow, Snapshot};
 use crate::traffic::bursts::BurstStats;
@@ -148,6 +148,40 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "goodput while a burst is under way: data of the ended bursts, whole packets, over the sum of their times",
         |r| r.active(),
     ),
+    Column::real(
+        "reverse_goodput_bps",
+        "bit/s",
+        "payload delivered in order from the destination to the source, if it sends any",
+        |r| r.reverse().map_or(f64::NAN, |b| b.delivered as f64 * 8.0 / r.seconds),
+    ),
+    Column::real("reverse_delay_mean_s", "s", "one-way delay of these data", |r| {
+        r.reverse()
+            .map_or(f64::NAN, |b| ratio(b.delay_sum, b.delay_count as f64))
+    }),
+    Column::count(
+        "reverse_sent_packets",
+        "packets",
+        "packets of these data sent, retransmissions included",
+        |r| r.reverse().map_or(0, |b| b.sender.sent_packets),
+    ),
+    Column::count(
+        "reverse_received_packets",
+        "packets",
+        "of these, packets that reached the source",
+        |r| r.reverse().map_or(0, |b| b.received_packets),
+    ),
+    Column::count(
+        "reverse_dropped_packets",
+        "packets",
+        "of these, packets lost on the way",
+        |r| r.reverse().map_or(0, |b| b.dropped),
+    ),
+    Column::count(
+        "reverse_marked_packets",
+        "packets",
+        "CE marks set on them on the way",
+        |r| r.reverse().map_or(0, |b| b.marked),
+    ),
 ];
 
 impl FlowRow {
@@ -158,7 +192,7 @@ impl FlowRow {
             start_s: f.opened.seconds(),
             seconds: reading.seconds(),
             counted: reading.counted(i, f),
-            delay: quantiles(Some(&f.stats.delay)),
+            delay: quantiles(Some(&f.stats.forward.delay)),
             bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
         }
     }
@@ -178,6 +212,11 @@ impl FlowRow {
     /// Goodput while a burst is under way, whole packets; NaN for a flow that ended none.
     pub(super) fn active(&self) -> f64 {
         self.bursts.active_bps() * wire_ratio(&self.counted)
+    }
+
+    /// What the destination sent to the source, if anything.
+    fn reverse(&self) -> Option<&Snapshot> {
+        self.counted.reverse.as_deref()
     }
 
     fn sampled(&self, value: f64) -> f64 {

@@ -133,7 +133,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     };
     let mut rows: Vec<GroupRow> = (0..reading.groups()).map(empty).collect();
     for (i, f) in reading.declared() {
-        let delay = &f.stats.delay;
+        let delay = &f.stats.forward.delay;
         // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
         let sum = if delay.count() > 0 {
             delay.mean() * delay.count() as f64

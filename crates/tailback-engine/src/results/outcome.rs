@@ -87,7 +87,10 @@ impl Reading<'_> {
     /// What a flow counted in the measured time.
     pub fn counted(&self, i: usize, f: &Flow) -> Snapshot {
         let total = f.snapshot(self.frame.to);
-        self.sim.baseline.get(i).map_or(total, |b| since(&total, b))
+        match self.sim.baseline.get(i) {
+            Some(b) => since(&total, b),
+            None => total,
+        }
     }
 
     /// The ports that are reported, with their names.

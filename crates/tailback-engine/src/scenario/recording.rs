@@ -81,19 +81,21 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
             })
         }
         (true, false) => {
-            let group = s.text("flows");
+            let text = s.text("flows");
+            let (group, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
             if known.whole && !known.groups.iter().any(|g| g.name == group) {
                 let (near, remedy) = among(group, known.groups.iter().map(|g| g.name.as_str()), "groups of flows");
                 let problem = format!("there are no flows \"{}\"", super::error::shorten(group, 60));
                 r.complain(
                     Problem::new("value", at(node, "flows"), &filled.key("flows"), problem, remedy)
-                        .value(group)
+                        .value(text)
                         .nearest(near.as_deref()),
                 );
                 return None;
             }
             Some(Target::Flows {
                 group: group.to_string(),
+                reverse,
             })
         }
         (neither, _) => {
@@ -159,7 +161,7 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
             });
             (&LINK_PROBES, queue, 1)
         }
-        Target::Flows { group } => {
+        Target::Flows { group, .. } => {
             let group = known.groups.iter().find(|g| g.name == *group);
             (
                 &FLOW_PROBES,

@@ -200,7 +200,8 @@ pub static RECORD: Model = Model {
     source: "",
     params: &[
         Param::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", ""),
-        Param::new("flows", Kind::Text, "none", "The group of flows.", ""),
+        Param::new("flows", Kind::Text, "none",
+            "The group of flows: `NAME`, or `NAME.reverse` for what the destinations send back.", ""),
         Param::new("probes", Kind::List(&Kind::Text), "",
             "The names of the quantities, such as `queue` or `cwnd`.", ""),
         Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),

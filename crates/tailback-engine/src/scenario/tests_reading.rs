@@ -176,7 +176,13 @@ fn the_rich_one() {
         (s.flows[1].sizes.count("bytes"), s.flows[1].access.is_none()),
         (200, true)
     );
-    assert_eq!(s.record[0].what, Target::Flows { group: "long".into() });
+    assert_eq!(
+        s.record[0].what,
+        Target::Flows {
+            group: "long".into(),
+            reverse: false
+        }
+    );
     assert_eq!(
         s.record[1].what,
         Target::Link {

@@ -31,9 +31,11 @@ impl Sim {
                 ..
             } = what
             {
-                // Flows a scenario declared keep their slot and their row in the results.
+                // Flows a scenario declared keep their slot and their row in the results. Of others, an end that still
+                // has something to send, or to answer (TIME-WAIT), keeps the connection.
                 if self.apps[app as usize].own_flow != Some(flow)
-                    && matches!(self.flows[flow.0 as usize].carrier, Carrier::Connection(_))
+                    && let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier
+                    && ends.iter().all(|e| e.is_closed())
                 {
                     self.retire(flow);
                 }

@@ -60,8 +60,8 @@ impl Sim {
             }
             return;
         }
-        if !p.is_backward() && p.payload() > 0 {
-            let s = &mut flow.stats;
+        if p.payload() > 0 {
+            let s = flow.stats.of(&p);
             s.received_packets += 1;
             s.received_wire_bytes += u64::from(p.size());
             s.received_payload_bytes += u64::from(p.payload());
@@ -69,7 +69,7 @@ impl Sim {
             if p.flags().has(Flags::RETRANSMISSION) {
                 s.repeats += 1;
             }
-            if let Some(meter) = &mut s.settling {
+            if let (Some(meter), false) = (&mut flow.stats.settling, p.is_backward()) {
                 meter.deliver(now, p.size());
             }
         }

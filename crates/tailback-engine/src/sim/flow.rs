@@ -2,8 +2,8 @@
 
 use crate::measure::convergence::{Settled, Settling, UNMEASURED};
 use crate::measure::histogram::Histogram;
-use crate::packet::Keys;
-use crate::traffic::application::Ends;
+use crate::packet::{Keys, WirePacket};
+use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::SenderReport;
@@ -60,26 +60,61 @@ pub struct Flow {
 #[derive(Default, Debug, Clone)]
 #[repr(C)]
 pub struct FlowStats {
-    /// Data packets that reached the destination, retransmissions included.
-    pub received_packets: u64,
-    pub received_wire_bytes: u64,
-    pub received_payload_bytes: u64,
-    /// One-way delay of the data packets that reached the destination.
-    pub delay: Histogram,
-    pub dropped: u64,
-    pub marked: u64,
+    /// Data from the source to the destination.
+    pub forward: DataStats,
+    /// Data from the destination to the source; most connections carry none, and nothing is kept for those.
+    pub reverse: Option<Box<DataStats>>,
     /// Datagrams sent.
     pub datagrams: u64,
-    /// Data packets that reached the destination and were retransmissions.
-    pub repeats: u64,
     /// Bursts that ended, of a source that sends such.
     pub bursts: Option<Box<BurstStats>>,
     /// How soon the flow gets the rate reserved for it, if the scenario asks.
     pub settling: Option<Box<Settling>>,
 }
 
+/// What became of the data that go one way.
+#[derive(Default, Debug, Clone)]
+#[repr(C)]
+pub struct DataStats {
+    /// Data packets that arrived, retransmissions included.
+    pub received_packets: u64,
+    pub received_wire_bytes: u64,
+    pub received_payload_bytes: u64,
+    /// One-way delay of the data packets that arrived.
+    pub delay: Histogram,
+    /// Lost on the way, and marked: everything but pure ACKs and control packets.
+    pub dropped: u64,
+    pub marked: u64,
+    /// Data packets that arrived and were retransmissions.
+    pub repeats: u64,
+}
+
+impl FlowStats {
+    /// The counters of the direction of a packet.
+    #[inline]
+    pub fn of(&mut self, p: &WirePacket) -> &mut DataStats {
+        if p.is_backward() {
+            self.reverse.get_or_insert_default()
+        } else {
+            &mut self.forward
+        }
+    }
+
+    /// Forget what is not a difference of totals, at the start of statistics.
+    pub fn restart(&mut self, now: Time) {
+        self.forward.delay.clear();
+        if let Some(r) = &mut self.reverse {
+            r.delay.clear();
+        }
+        self.bursts = None;
+        if let Some(meter) = &mut self.settling {
+            meter.restart(now);
+        }
+    }
+}
+
 /// The totals of a flow at one instant; differences give rates over an interval.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     pub sender: SenderReport,
     /// New payload delivered in order, bytes.
@@ -95,6 +130,8 @@ pub struct Snapshot {
     pub delay_count: u64,
     /// Of the interval that ends at the snapshot.
     pub settled: Settled,
+    /// The same of the data from the destination to the source, if there have been any.
+    pub reverse: Option<Box<Snapshot>>,
 }
 
 impl Flow {
@@ -103,30 +140,61 @@ impl Flow {
         self.in_flight == 0 && matches!(self.carrier, Carrier::Closed)
     }
 
+    /// New payload from this side that has reached the other, bytes.
+    pub fn delivered(&self, from: Side) -> u64 {
+        match (&self.carrier, from) {
+            (Carrier::Connection([_, destination]), Side::Source) => destination.received_bytes(),
+            (Carrier::Connection([source, _]), Side::Destination) => source.received_bytes(),
+            (_, Side::Source) => self.stats.forward.received_payload_bytes,
+            (_, Side::Destination) => self.stats.reverse.as_ref().map_or(0, |r| r.received_payload_bytes),
+        }
+    }
+
     pub fn snapshot(&self, now: Time) -> Snapshot {
-        let (sender, delivered) = match &self.carrier {
-            Carrier::Connection([source, destination]) => (source.report(now), destination.received_bytes()),
-            _ => (SenderReport::default(), self.stats.received_payload_bytes),
-        };
-        let d = &self.stats.delay;
+        let s = &self.stats;
+        let mut total = Snapshot::of(&s.forward);
+        total.datagrams = s.datagrams;
+        if let Carrier::Connection([source, destination]) = &self.carrier {
+            total.sender = source.report(now);
+            total.delivered = destination.received_bytes();
+            let answers = destination.report(now);
+            if s.reverse.is_some() || answers.sent_packets > 0 {
+                let mut back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
+                back.sender = answers;
+                back.delivered = source.received_bytes();
+                total.reverse = Some(Box::new(back));
+            }
+        }
+        total
+    }
+}
+
+impl Snapshot {
+    fn of(s: &DataStats) -> Snapshot {
         Snapshot {
-            sender,
-            delivered,
-            received_packets: self.stats.received_packets,
-            repeats: self.stats.repeats,
-            received_wire_bytes: self.stats.received_wire_bytes,
-            received_payload_bytes: self.stats.received_payload_bytes,
-            datagrams: self.stats.datagrams,
-            dropped: self.stats.dropped,
-            marked: self.stats.marked,
-            delay_count: d.count(),
-            settled: UNMEASURED,
-            delay_sum: if d.count() == 0 {
+            delivered: s.received_payload_bytes,
+            received_packets: s.received_packets,
+            repeats: s.repeats,
+            received_wire_bytes: s.received_wire_bytes,
+            received_payload_bytes: s.received_payload_bytes,
+            dropped: s.dropped,
+            marked: s.marked,
+            delay_count: s.delay.count(),
+            delay_sum: if s.delay.count() == 0 {
                 0.0
             } else {
-                d.mean() * d.count() as f64
+                s.delay.mean() * s.delay.count() as f64
             },
+            settled: UNMEASURED,
+            ..Snapshot::default()
         }
+    }
+
+    /// What a flow starts statistics with: delays are counted afresh from here on.
+    pub fn without_delays(mut self) -> Snapshot {
+        (self.delay_count, self.delay_sum) = (0, 0.0);
+        self.reverse = self.reverse.map(|r| Box::new(r.without_delays()));
+        self
     }
 }
 
@@ -172,5 +240,11 @@ pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
         delay_sum: a.delay_sum - b.delay_sum,
         delay_count: a.delay_count - b.delay_count,
         settled: a.settled,
+        reverse: a.reverse.as_deref().map(|x| {
+            Box::new(match &b.reverse {
+                Some(y) => since(x, y),
+                None => x.clone(),
+            })
+        }),
     }
 }

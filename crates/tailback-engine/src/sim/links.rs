@@ -41,8 +41,8 @@ impl Outlet<'_> {
         self.stats.count_drop(place, why, p.size());
         let f = &mut self.flows[p.flow_id().0 as usize];
         f.in_flight -= 1;
-        if !p.is_backward() {
-            f.stats.dropped += 1;
+        if p.is_counted() {
+            f.stats.of(p).dropped += 1;
         }
         if f.is_reusable() {
             self.free_flows.push(p.flow_id().0);
@@ -53,8 +53,8 @@ impl Outlet<'_> {
 
     pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
         self.stats.count_mark(why, p.size());
-        if !p.is_backward() {
-            self.flows[p.flow_id().0 as usize].stats.marked += 1;
+        if p.is_counted() {
+            self.flows[p.flow_id().0 as usize].stats.of(p).marked += 1;
         }
         self.log(p, Fate::Marked(why));
     }

@@ -13,17 +13,17 @@ impl Sim {
         match source {
             Source::Queue(p) => self.ports[p as usize].waiting(now).0 as f64,
             Source::QueueBytes(p) => self.ports[p as usize].waiting(now).1 as f64,
-            Source::Delivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
+            Source::PortDelivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
             Source::Discipline { port, probe, index } => match &self.ports[port as usize].queue {
                 Queue::Explicit(e) => e.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,
             },
             Source::Pushed { .. } => f64::NAN,
-            Source::Sender { flow, probe } => match &self.flows[flow as usize].carrier {
-                Carrier::Connection(ends) => ends[0].read(usize::from(probe)),
+            Source::Endpoint { flow, side, probe } => match &self.flows[flow as usize].carrier {
+                Carrier::Connection(ends) => ends[side as usize].read(usize::from(probe)),
                 _ => f64::NAN,
             },
-            Source::Goodput(f) => self.flows[f as usize].snapshot(now).delivered as f64,
+            Source::Delivered { flow, by } => self.flows[flow as usize].delivered(by) as f64,
         }
     }
 
@@ -82,15 +82,9 @@ impl Sim {
                 for p in &mut self.ports {
                     p.restart_statistics(now);
                 }
-                self.baseline = self.flows.iter().map(|f| f.snapshot(now)).collect();
-                for (f, b) in self.flows.iter_mut().zip(&mut self.baseline) {
-                    f.stats.delay.clear();
-                    f.stats.bursts = None;
-                    if let Some(meter) = &mut f.stats.settling {
-                        meter.restart(now);
-                    }
-                    b.delay_count = 0;
-                    b.delay_sum = 0.0;
+                self.baseline = self.flows.iter().map(|f| f.snapshot(now).without_delays()).collect();
+                for f in &mut self.flows {
+                    f.stats.restart(now);
                 }
                 self.intervals.clear();
                 self.intervals.push((now, self.baseline.clone()));

@@ -3,6 +3,7 @@
 //!
 //! | file | what a user writes |
 //! |---|---|
+//! | `both_directions` | a transport with data in both directions of a connection, closed from both ends |
 //! | `dequeue_marker` | a discipline that drops and marks when a packet leaves; the same one driven by a plain loop |
 //! | `gate` | a discipline that says "not before t", and one with a timer that it puts off |
 //! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
@@ -16,6 +17,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod both_directions;
 mod dequeue_marker;
 mod gate;
 mod host_marker;

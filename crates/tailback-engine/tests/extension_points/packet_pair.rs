@@ -90,6 +90,7 @@ fn segment(seq: u64, bytes: u32) -> Segment {
         bytes,
         sack: Default::default(),
         timestamps: None,
+        window: None,
     }
 }
 

@@ -109,6 +109,7 @@ fn plain(seq: u64, bytes: u32) -> Segment {
         bytes,
         sack: Default::default(),
         timestamps: None,
+        window: None,
     }
 }
 

@@ -73,6 +73,7 @@ impl Endpoint for Sink {
             bytes: self.ack,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         });
     }
 

@@ -139,6 +139,7 @@ impl SenderState {
             bytes: payload + self.cfg.header,
             sack: SackBlocks::new(),
             timestamps: None,
+            window: None,
         }
     }
 }

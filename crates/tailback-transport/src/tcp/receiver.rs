@@ -194,6 +194,7 @@ impl Receiver {
             bytes: self.cfg.wire(0, sack.len(), timestamps.is_some()),
             sack,
             timestamps,
+            window: None,
         }
     }
 }

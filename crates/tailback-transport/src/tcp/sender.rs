@@ -499,6 +499,7 @@ mod tests {
                         bytes: 40,
                         sack,
                         timestamps,
+                        window: None,
                     },
                     t,
                     &mut (),

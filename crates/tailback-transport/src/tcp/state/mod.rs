@@ -449,6 +449,7 @@ impl ControlBlock {
             bytes,
             sack: SackBlocks::new(),
             timestamps,
+            window: None,
         }
     }
 
@@ -518,6 +519,7 @@ impl ControlBlock {
             bytes: self.cfg.wire(p.len, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps,
+            window: None,
         }
     }
 }
