@@ -143,7 +143,8 @@ impl Out {
         self.in_call()?;
         let p = packet.borrow();
         self.own(&p)?;
-        self.actions.push(Action::Request(p.content, Request { kind, value }));
+        self.actions
+            .push(Action::Request(p.content, Request::Other { kind, value }));
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 pub mod datagram;
 pub mod endpoint;
 pub mod keshav;
+mod limit;
 pub mod path;
 
 pub mod registry;
@@ -13,4 +14,5 @@ pub mod segment;
 pub mod tcp;
 
 pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+pub use limit::Limit;
 pub use segment::{Flags, SackBlocks, Segment};

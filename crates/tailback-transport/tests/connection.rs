@@ -4,6 +4,7 @@ mod common;
 
 use common::{Fate, Heard, PAYLOAD, Path, config, lose, number, pass};
 use tailback_base::{Duration, Ecn, Time};
+use tailback_transport::tcp::congestion::EchoRule;
 use tailback_transport::{Amount, AppEvent, Endpoint, Flags, SackBlocks, Segment, Transmit};
 
 /// An ACK out of nowhere.
@@ -199,7 +200,7 @@ fn what_is_out_of_order_or_fills_a_gap_is_acknowledged_at_once() {
         ("variant", "sack"),
         ("ecn", "off"),
     ]);
-    let mut r = tailback_transport::tcp::Receiver::new(cfg);
+    let mut r = tailback_transport::tcp::Receiver::new(cfg, EchoRule::Rfc3168);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
         match r.poll_transmit(Time::ZERO) {
@@ -226,7 +227,7 @@ fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
         ("sack_blocks", "3"),
         ("option_bytes", "sack8"),
     ]);
-    let mut r = tailback_transport::tcp::Receiver::new(cfg);
+    let mut r = tailback_transport::tcp::Receiver::new(cfg, EchoRule::Rfc3168);
     let mut give = |n: u64| {
         r.on_segment(&data(n), Time::ZERO, &mut ());
         match r.poll_transmit(Time::ZERO) {

@@ -8,8 +8,8 @@ use crate::traffic::application::{AppInput, Side};
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
 
-/// Bytes of a control packet on the wire (an ICMP message).
-const CONTROL_BYTES: u32 = 56;
+/// Bytes of a control packet on the wire: two headers of 20 bytes, as a segment without data.
+const CONTROL_BYTES: u32 = 40;
 
 /// Collects an endpoint's news.
 struct Listener<'a> {

@@ -1,7 +1,7 @@
 //! A discipline that sends a control packet back to a source that reacts (source quench, explicit requests).
 //!
 //! Shows: `Out::request`; an endpoint of a user's own with `on_request`; a datagram application that hears
-//! `AppInput::Request`. The control packet is a packet of 56 bytes: it takes the links back to the source, with their
+//! `AppInput::Request`. The control packet is a packet of 40 bytes: it takes the links back to the source, with their
 //! transmission and propagation times.
 
 use crate::common::*;
@@ -26,7 +26,7 @@ impl QueueDiscipline<SimPacket> for Quench {
         }
         out.request(
             &p,
-            Request {
+            Request::Other {
                 kind: 4,
                 value: p.sequence() as f64,
             },
@@ -137,9 +137,9 @@ fn chain(limit: usize, transport: Transport) -> (Network, FlowHandle, LinkId) {
     (net, flow, slow)
 }
 
-/// 1000 B take 8 ms on ab and 4 ms on bc; 56 B take 448 us and 224 us on the way back.
+/// 1000 B take 8 ms on ab and 4 ms on bc; 40 B take 320 us and 160 us on the way back.
 const THERE: Duration = Duration(8_000_000 + 3_000_000 + 4_000_000 + 7_000_000);
-const BACK: Duration = Duration(224_000 + 7_000_000 + 448_000 + 3_000_000);
+const BACK: Duration = Duration(160_000 + 7_000_000 + 320_000 + 3_000_000);
 
 fn finish(net: Network, slow: LinkId) -> (Built, u64) {
     let mut built = build(net);
@@ -165,9 +165,12 @@ fn a_request_reaches_the_endpoint_after_the_way_back() {
     let (sent, asked) = (sent.borrow(), asked.borrow());
     // One on the line for 80 ms and one in the queue: the third packet, sent at 120 ms, is the first to be dropped.
     assert_eq!(sent[..3], [100, 110, 120].map(at));
-    assert_eq!(asked[0], (at(120) + THERE + BACK, Request { kind: 4, value: 3.0 }));
+    assert_eq!(
+        asked[0],
+        (at(120) + THERE + BACK, Request::Other { kind: 4, value: 3.0 })
+    );
     assert_eq!(asked.len() as u64, dropped, "one request for each drop");
-    // It was on its way for 32.672 ms, in which packets at 130, 140 and 150 ms left. The gap that runs when it comes
+    // It was on its way for 32.48 ms, in which packets at 130, 140 and 150 ms left. The gap that runs when it comes
     // is kept, the next is doubled.
     assert_eq!(sent[3..7], [130, 140, 150, 160].map(at));
     assert!(sent[7] >= at(180));
@@ -188,7 +191,7 @@ fn a_datagram_application_hears_the_request_and_its_value() {
     for (i, (heard_at, what)) in requests.iter().enumerate() {
         assert_eq!(*heard_at, sent[i] + THERE + BACK);
         assert!(
-            matches!(what, AppInput::Request { request, .. } if *request == Request { kind: 4, value: 2.0 + i as f64 })
+            matches!(what, AppInput::Request { request, .. } if *request == Request::Other { kind: 4, value: 2.0 + i as f64 })
         );
     }
 }
@@ -214,7 +217,10 @@ fn several_requests_at_one_instant_arrive_in_order() {
         .borrow()
         .iter()
         .filter_map(|(_, e)| match e {
-            AppInput::Request { request, .. } => Some(request.value),
+            AppInput::Request {
+                request: Request::Other { value, .. },
+                ..
+            } => Some(*value),
             _ => None,
         })
         .collect();
@@ -238,7 +244,7 @@ impl QueueDiscipline<SimPacket> for Deferred {
         for p in self.waiting.drain(..) {
             out.request(
                 &p,
-                Request {
+                Request::Other {
                     kind: 0,
                     value: p.sequence() as f64,
                 },

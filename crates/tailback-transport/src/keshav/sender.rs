@@ -4,6 +4,7 @@
 
 use super::state::{Ack, SenderState};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
 use tailback_base::{Duration, ProbeDef, Time};
 
@@ -24,21 +25,11 @@ pub trait FlowControl {
     fn read(&self, state: &SenderState, probe: &str) -> f64;
 }
 
-/// What holds the source back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Limit {
-    NotStarted,
-    Network,
-    WindowCap,
-    Application,
-}
-
 /// The sending end.
 pub struct Sender<C> {
     state: SenderState,
     control: C,
-    limit: Limit,
-    limit_since: Time,
+    limit: LimitClock,
     /// Events the application must hear although no packet arrived: wake up at once.
     wake: Time,
     connected_told: bool,
@@ -53,8 +44,7 @@ impl<C: FlowControl> Sender<C> {
         Sender {
             state,
             control,
-            limit: Limit::NotStarted,
-            limit_since: Time::ZERO,
+            limit: LimitClock::new(),
             wake: Time::NEVER,
             connected_told: false,
             told: None,
@@ -96,19 +86,7 @@ impl<C: FlowControl> Sender<C> {
         } else {
             Limit::Network
         };
-        if limit != self.limit {
-            charge(&mut self.state.report, self.limit, now.since(self.limit_since));
-            (self.limit, self.limit_since) = (limit, now);
-        }
-    }
-}
-
-fn charge(r: &mut SenderReport, limit: Limit, time: Duration) {
-    match limit {
-        Limit::NotStarted => {}
-        Limit::Network => r.limited_by_network += time,
-        Limit::WindowCap => r.limited_by_window_cap += time,
-        Limit::Application => r.limited_by_application += time,
+        self.limit.note(limit, now, &mut self.state.report);
     }
 }
 
@@ -153,7 +131,7 @@ impl<C: FlowControl> Endpoint for Sender<C> {
     fn poll_transmit(&mut self, now: Time) -> Transmit {
         let t = self.control.next(&mut self.state, now);
         match t {
-            Transmit::Segment(_) if self.limit != Limit::NotStarted => {}
+            Transmit::Segment(_) if self.limit.has_started() => {}
             _ => self.note_limit(now),
         }
         t
@@ -178,9 +156,7 @@ impl<C: FlowControl> Endpoint for Sender<C> {
     }
 
     fn report(&self, now: Time) -> SenderReport {
-        let mut r = self.state.report;
-        charge(&mut r, self.limit, now.since(self.limit_since));
-        r
+        self.limit.report(self.state.report, now)
     }
 
     fn probes(&self) -> &'static [ProbeDef] {

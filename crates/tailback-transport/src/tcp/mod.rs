@@ -8,7 +8,7 @@
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice), and the
 //!   scoreboard of what SACK has reported;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
-//! * `params`, `config`, `profiles`: every parameter once, as data, and named sets of their values.
+//! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
 //! Not modelled: FIN (an application's `close` ends the connection when all is acknowledged), data from receiver to
 //! sender, urgent data, checksums, a receive buffer that fills (the advertised window is constant, so there are no window
@@ -16,6 +16,7 @@
 
 pub mod config;
 pub mod congestion;
+mod handshake;
 pub mod params;
 pub mod profiles;
 mod state;
@@ -23,6 +24,7 @@ mod state;
 mod reassembly;
 pub mod receiver;
 mod recovery;
+mod resolve;
 
 pub mod sender;
 #[cfg(test)]
@@ -40,7 +42,9 @@ use tailback_base::{Duration, Stream};
 
 /// Both ends of a connection. A clock phase that is not given is 0: nothing here is random.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
-    (Sender::new(cfg.clone()), Receiver::new(cfg.clone()))
+    let sender = Sender::new(cfg.clone(), cfg.build_controller());
+    let receiver = Receiver::new(cfg.clone(), sender.echo());
+    (sender, receiver)
 }
 
 /// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: the phase of a ticking clock.

@@ -3,7 +3,7 @@
 //! The defaults are those of the profile `rfc`. Schema, `tailback describe tcp`, the reference page and the error
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
-use super::congestion::NAMES;
+use super::congestion::list::NAMES;
 use tailback_base::model::{Kind, Model, Param, ProbeDef};
 
 const TIME: Kind = Kind::Time { min: 1e-6, max: 3600.0 };
@@ -127,6 +127,8 @@ static PARAMS: &[Param] = &[
         "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35"),
     Param::new("cwr_on_retransmissions", Kind::Bool, "false",
         "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.", "off: RFC 3168 section 6.1.2; on: ns-2.35"),
+    Param::new("cwr_after", Kind::Choice(&["any_reduction", "echo"]), "any_reduction",
+        "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN echoes.", "any_reduction: RFC 3168 section 6.1.2"),
     Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "0.5",
         "What an ECN echo leaves of the window.", "0.5: RFC 3168 section 6.1.2; 0.8: RFC 8511"),
 

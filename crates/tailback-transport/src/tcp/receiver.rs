@@ -13,7 +13,9 @@
 //! the configuration (no buffer is modelled), so that an ACK carries none. A segment in order costs a few compares;
 //! nothing is allocated while nothing is missing.
 
-use super::config::{Config, EcnMode, Variant};
+use super::config::{Config, EcnMode};
+use super::congestion::EchoRule;
+use super::handshake;
 use super::reassembly::Reassembly;
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::segment::{Flags, SackBlocks, Segment};
@@ -45,8 +47,11 @@ pub struct Receiver {
     syn_due: bool,
     connected: bool,
     ecn: bool,
-    /// RFC 3168: echo until the sender says CWR.
+    rule: EchoRule,
+    /// RFC 3168: echo until the sender says CWR. With every ACK: the last segment was marked.
     echo: bool,
+    /// The ACK of what came before the marks began or ended, to be sent first.
+    earlier: Option<Box<Segment>>,
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
@@ -55,7 +60,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    pub fn new(cfg: Arc<Config>) -> Receiver {
+    /// A receiver that echoes congestion marks by this rule, which is the sender's controller's.
+    pub fn new(cfg: Arc<Config>, rule: EchoRule) -> Receiver {
         // Without a SYN both ends agree beforehand.
         let (next, ecn) = if cfg.syn {
             (0, false)
@@ -70,7 +76,9 @@ impl Receiver {
             duplicate: None,
             syn_due: false,
             connected: !cfg.syn,
+            rule,
             echo: false,
+            earlier: None,
             ts_recent: None,
             last_ack: next,
             delivered: 0,
@@ -84,8 +92,7 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, s: &Segment, up: &mut dyn AppEvents) {
-        // RFC 3168 section 6.1.1: an ECN-setup SYN has both ECE and CWR.
-        self.ecn = self.cfg.ecn != EcnMode::Off && s.flags.has(Flags::ECE) && s.flags.has(Flags::CWR);
+        self.ecn = self.cfg.ecn != EcnMode::Off && handshake::asks_for_ecn(s.flags);
         self.next = self.next.max(1);
         self.syn_due = true;
         self.due = Due::Now;
@@ -98,13 +105,19 @@ impl Receiver {
         }
     }
 
-    /// RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again.
-    fn on_ecn(&mut self, s: &Segment) {
-        if s.flags.has(Flags::CWR) {
-            self.echo = false;
-        }
-        if s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho {
-            self.echo = true;
+    fn on_ecn(&mut self, s: &Segment, now: Time) {
+        let marked = s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho;
+        match self.rule {
+            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again.
+            EchoRule::Rfc3168 => self.echo = marked || (self.echo && !s.flags.has(Flags::CWR)),
+            EchoRule::EveryAck if marked == self.echo => {}
+            // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old mark.
+            EchoRule::EveryAck => {
+                if self.due != Due::Nothing {
+                    self.earlier = Some(Box::new(self.acknowledgement(now)));
+                }
+                self.echo = marked;
+            }
         }
     }
 
@@ -163,20 +176,16 @@ impl Receiver {
         let mut sack = SackBlocks::new();
         let syn = std::mem::take(&mut self.syn_due);
         if syn {
-            flags = flags.with(Flags::SYN);
-            if self.ecn {
-                // RFC 3168 section 6.1.1: the ECN-setup SYN-ACK has ECE only.
-                flags = flags.with(Flags::ECE);
-            }
+            flags = handshake::syn_ack_flags(self.ecn);
         } else {
             if self.ecn && self.echo {
                 flags = flags.with(Flags::ECE);
             }
-            if self.cfg.variant == Variant::Sack || self.duplicate.is_some() {
+            if self.cfg.sack || self.duplicate.is_some() {
                 if let Some(block) = self.duplicate.take() {
                     sack.push(block);
                 }
-                if self.cfg.variant == Variant::Sack && !self.held.is_empty() {
+                if self.cfg.sack && !self.held.is_empty() {
                     let most = self.cfg.sack_blocks.min(if self.cfg.timestamps { 3 } else { 4 }) as usize;
                     self.held.blocks(most.saturating_sub(sack.len()), &mut sack);
                 }
@@ -214,12 +223,14 @@ impl Endpoint for Receiver {
         if !self.connected || s.payload == 0 || s.seq == 0 {
             return;
         }
-        self.on_ecn(s);
+        self.on_ecn(s, now);
         self.on_data(s, now, up);
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {
-        if self.due == Due::Now {
+        if let Some(s) = self.earlier.take() {
+            Transmit::Segment(*s)
+        } else if self.due == Due::Now {
             Transmit::Segment(self.acknowledgement(now))
         } else {
             Transmit::Idle

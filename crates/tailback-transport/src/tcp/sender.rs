@@ -1,12 +1,5 @@
-//! The sending end: it opens the connection, sends what the window and recovery allow, and reports upwards.
-//!
-//! ```text
-//!             write            SYN+ACK                 closed and all acknowledged
-//!    Idle ------------> Syn ------------> Open ----------------------------------> Closed
-//!      \                 ^ \ timer                                                  ^
-//!       \                 \_/  ----------- too many SYNs --------------------------/
-//!        `---- write, `syn` off -------> Open
-//! ```
+//! The sending end: it opens the connection, sends what the window and recovery allow, and reports upwards. The states it
+//! goes through are drawn in `handshake`.
 //!
 //! The sender is three parts: [`ControlBlock`] (sequence space, timer, ECN window), [`Recovery`] (what is lost, what goes next)
 //! and the congestion controller inside the block (how much). This file is the connection around them and the
@@ -15,44 +8,24 @@
 //!
 //! What limits the sender (network, window cap, application) is noted when it changes, at the end of a burst.
 
-use super::config::{Config, EcnMode};
+use super::config::Config;
+use super::congestion::{CongestionControl, EchoRule, Phase};
+use super::handshake::State;
 use super::params::PROBES;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, FIRST};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
 use std::sync::Arc;
-use tailback_base::{Duration, ProbeDef, Time};
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    /// Nothing was written yet.
-    Idle,
-    /// A SYN is out, or due.
-    Syn {
-        tries: u32,
-        due: bool,
-    },
-    Open,
-    Closed,
-}
-
-/// What holds the sender back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Limit {
-    NotStarted,
-    Network,
-    WindowCap,
-    Application,
-}
+use tailback_base::{Duration, ProbeDef, Request, Time};
 
 /// The sending end of a one-way connection.
 pub struct Sender {
     block: ControlBlock,
     recovery: Recovery,
     state: State,
-    limit: Limit,
-    limit_since: Time,
+    limit: LimitClock,
     /// Events the application must hear although no segment arrived: wake up at once.
     wake: Option<Time>,
     connected_told: bool,
@@ -66,13 +39,17 @@ pub struct Sender {
 }
 
 impl Sender {
-    pub fn new(cfg: Arc<Config>) -> Sender {
+    /// A sender under this controller.
+    ///
+    /// # Panics
+    /// If the configuration names no recovery algorithm, which resolving it has checked.
+    pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> Sender {
+        let recovery = Recovery::new(&cfg.variant, &cfg.sack_form).expect("the variant was checked");
         Sender {
-            recovery: Recovery::new(&cfg),
-            block: ControlBlock::new(cfg),
+            recovery,
+            block: ControlBlock::new(cfg, control),
             state: State::Idle,
-            limit: Limit::NotStarted,
-            limit_since: Time::ZERO,
+            limit: LimitClock::new(),
             wake: None,
             connected_told: false,
             told: None,
@@ -85,26 +62,31 @@ impl Sender {
     /// Where the ticks of this sender's clock lie, see `clock_phase`.
     #[must_use]
     pub fn with_clock_phase(mut self, phase: Duration) -> Sender {
-        self.block.rto.set_phase(phase);
+        self.block.set_clock_phase(phase);
         self
+    }
+
+    /// How the receiver is to echo congestion marks.
+    pub fn echo(&self) -> EchoRule {
+        self.block.control().echo()
     }
 
     /// Congestion window, bytes, without fast-recovery inflation.
     pub fn cwnd(&self) -> f64 {
-        self.block.cc.cwnd()
+        self.block.control().cwnd()
     }
 
     /// Slow-start threshold, bytes.
     pub fn ssthresh(&self) -> f64 {
-        self.block.cc.ssthresh()
+        self.block.control().ssthresh()
     }
 
     /// Outstanding, bytes.
     pub fn outstanding(&self) -> u64 {
-        self.block.max_sent - self.block.una
+        self.block.outstanding()
     }
 
-    /// ACKs ignored because they fit nothing (edge case 1).
+    /// ACKs ignored because they acknowledge what was never sent, or less than before.
     pub fn ignored_acks(&self) -> u64 {
         self.ignored
     }
@@ -116,18 +98,13 @@ impl Sender {
 
     fn open(&mut self, now: Time) {
         if self.state == State::Idle {
-            self.limit_since = now;
-            if self.block.cfg.syn {
+            if self.block.cfg().syn {
                 self.state = State::Syn { tries: 0, due: true };
             } else {
                 self.state = State::Open;
                 self.wake = Some(now);
             }
         }
-    }
-
-    fn all_acknowledged(&self) -> bool {
-        self.block.una >= self.block.end
     }
 
     /// Tell the application what has come about.
@@ -140,10 +117,11 @@ impl Sender {
             self.connected_told = true;
             up.event(AppEvent::Connected);
         }
-        if self.all_acknowledged() {
-            if self.told != Some(self.block.end) {
-                self.told = Some(self.block.end);
-                self.block.empty_since = now;
+        if self.block.all_acknowledged() {
+            let end = self.block.end();
+            if self.told != Some(end) {
+                self.told = Some(end);
+                self.block.note_empty(now);
                 up.event(AppEvent::AllAcknowledged);
             }
             if self.closing {
@@ -154,140 +132,102 @@ impl Sender {
 
     fn finish(&mut self, up: &mut dyn AppEvents) {
         self.state = State::Closed;
-        self.block.deadline = Time::NEVER;
+        self.block.stop_timer();
         up.event(AppEvent::Closed);
     }
 
     /// The SYN's answer.
     fn on_syn_ack(&mut self, s: &Segment, now: Time) {
         let State::Syn { tries, .. } = self.state else { return };
-        if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.block.max_sent != FIRST {
+        if !s.flags.has(Flags::ACK) || s.ack != FIRST || self.block.max_sent() != FIRST {
             self.ignored += 1;
             return;
         }
-        // RFC 3168 section 6.1.1: ECN is agreed on by a SYN-ACK with ECE and without CWR.
-        let ecn_setup = s.flags.has(Flags::ECE) && !s.flags.has(Flags::CWR);
-        self.block.ecn = self.block.cfg.ecn != EcnMode::Off && ecn_setup;
-        let echoed = self.take_timestamps(s);
-        self.block.advance(FIRST, echoed, false, now);
-        self.block.established(tries > 1);
-        self.block.after_timeout = false;
-        self.block.timer_after_ack(now);
-        self.block.refresh();
+        self.block.established(s, tries > 1, now);
         self.state = State::Open;
-    }
-
-    /// Remember the other side's time stamp; the echo of ours, if any.
-    fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
-        let (value, echo) = s.timestamps.filter(|_| self.block.cfg.timestamps)?;
-        self.block.ts_echo = value;
-        Some(echo)
+        // Nothing new is judged, so the controller hears nothing: a window of data starts here.
+        self.allow_burst();
     }
 
     fn on_ack(&mut self, s: &Segment, now: Time) {
         let c = &mut self.block;
-        if s.ack > c.max_sent || s.ack < c.una || (s.ack == c.una && s.ack == c.max_sent) {
-            self.ignored += u64::from(s.ack != c.una);
+        let una = c.una();
+        if s.ack > c.max_sent() || s.ack < una || (s.ack == una && s.ack == c.max_sent()) {
+            self.ignored += u64::from(s.ack != una);
             return;
         }
-        let echo = c.ecn && s.flags.has(Flags::ECE);
+        let echo = c.echoes(s);
         if echo && !self.recovery.in_recovery() {
             c.on_echo(s.ack, now);
         }
-        if s.ack > c.una {
-            let echoed = self.take_timestamps(s);
-            let c = &mut self.block;
+        let rate = c.delivered(s.ack, &s.sack, now);
+        let (a, judged) = if s.ack > una {
+            let echoed = c.take_timestamps(s);
             let a = c.advance(s.ack, echoed, echo, now);
-            self.recovery.on_ack(c, &a, &s.sack);
-            if c.una >= c.recover {
-                c.after_timeout = false;
-            }
+            let judged = self.recovery.on_ack(c, &a, &s.sack);
+            (a, judged)
         } else {
-            let classic = s.payload == 0 && !s.flags.has(Flags::SYN);
-            self.recovery.on_duplicate(
-                c,
-                &Duplicate {
-                    now,
-                    sack: &s.sack,
-                    classic,
-                },
-            );
-        }
+            let duplicate = Duplicate {
+                now,
+                sack: &s.sack,
+                classic: s.payload == 0 && !s.flags.has(Flags::SYN),
+            };
+            (c.repeated(echo, now), self.recovery.on_duplicate(c, &duplicate))
+        };
+        c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
         self.allow_burst();
     }
 
     /// A new event: so many segments may answer it.
+    #[inline]
     fn allow_burst(&mut self) {
-        self.block.refresh();
-        let cfg = &self.block.cfg;
-        self.block.burst = if self.recovery.in_recovery() {
+        let cfg = self.block.cfg();
+        let burst = if self.recovery.in_recovery() {
             cfg.recovery_burst.min(cfg.max_burst)
         } else {
             cfg.max_burst
         };
+        self.block.allow(burst);
     }
 
     fn on_expiry(&mut self, now: Time, up: &mut dyn AppEvents) {
         match self.state {
             State::Syn { tries, .. } => {
-                let retries = self.block.cfg.syn_retries;
+                let retries = self.block.cfg().syn_retries;
                 if retries > 0 && tries > retries {
                     self.finish(up);
                     return;
                 }
-                self.block.rto.back_off(&self.block.cfg);
-                if self.block.cfg.syn_loss_lowers_ssthresh {
-                    self.block.syn_lost(now);
-                }
-                self.block.report.timeouts += 1;
-                self.block.deadline = Time::NEVER;
+                self.block.syn_timed_out(now);
                 self.state = State::Syn { tries, due: true };
             }
             State::Open => {
-                self.block.held = false;
-                if self.block.una < self.block.max_sent {
+                self.block.release();
+                if self.block.outstanding() > 0 {
                     self.recovery.on_timeout(&mut self.block, now);
                 } else {
-                    self.block.deadline = Time::NEVER;
+                    self.block.stop_timer();
                 }
                 self.allow_burst();
             }
-            State::Idle | State::Closed => self.block.deadline = Time::NEVER,
+            State::Idle | State::Closed => self.block.stop_timer(),
         }
     }
 
     /// What holds the sender back, now that it sends no more.
     fn note_limit(&mut self, now: Time) {
-        let c = &self.block;
+        let c = &mut self.block;
         let limit = if self.state != State::Open {
             Limit::Network
-        } else if c.nxt >= c.end {
+        } else if c.nxt() >= c.end() {
+            c.application_limited();
             Limit::Application
-        } else if c.capped {
+        } else if c.is_capped() {
             Limit::WindowCap
         } else {
             Limit::Network
         };
-        if limit == Limit::Application
-            && let Some(rate) = &mut self.block.rate
-        {
-            rate.application_limited(self.block.nxt - self.block.una);
-        }
-        if limit != self.limit {
-            let since = self.limit_since;
-            charge(&mut self.block.report, self.limit, now.since(since));
-            self.limit_since = now;
-            self.limit = limit;
-        }
-    }
-}
-
-fn charge(r: &mut SenderReport, limit: Limit, time: Duration) {
-    match limit {
-        Limit::NotStarted => {}
-        Limit::Network => r.limited_by_network += time,
-        Limit::WindowCap => r.limited_by_window_cap += time,
-        Limit::Application => r.limited_by_application += time,
+        self.limit.note(limit, now, c.report());
     }
 }
 
@@ -296,29 +236,28 @@ impl Endpoint for Sender {
         if self.closing || self.state == State::Closed {
             return;
         }
-        self.block.end = match n {
-            Amount::Bytes(n) => self.block.end.saturating_add(n),
-            Amount::Unlimited => u64::MAX,
-        };
+        match n {
+            Amount::Bytes(n) => self.block.write(n),
+            Amount::Unlimited => self.block.write_without_end(),
+        }
         self.open(now);
         self.allow_burst();
     }
 
     fn close(&mut self, now: Time) {
         self.closing = true;
-        if self.block.end == u64::MAX {
-            // Data without end stop here; what is outstanding is still recovered.
-            self.block.end = self.block.max_sent.max(FIRST);
+        if self.block.end() == u64::MAX {
+            self.block.give_up_unsent();
         }
         match self.state {
             State::Idle => self.state = State::Closed,
-            State::Open if self.all_acknowledged() => self.wake = Some(now),
+            State::Open if self.block.all_acknowledged() => self.wake = Some(now),
             _ => {}
         }
     }
 
     fn abort(&mut self, now: Time) {
-        self.block.end = self.block.max_sent.max(FIRST);
+        self.block.give_up_unsent();
         self.close(now);
     }
 
@@ -337,7 +276,7 @@ impl Endpoint for Sender {
                 }
             }
         }
-        if self.all_acknowledged() || !self.connected_told {
+        if self.block.all_acknowledged() || !self.connected_told {
             self.report_up(now, up);
         }
     }
@@ -356,12 +295,10 @@ impl Endpoint for Sender {
             _ => return Transmit::Idle,
         }
         let c = &mut self.block;
-        if c.held {
+        if c.is_held() {
             return Transmit::Idle;
         }
-        if c.nxt == c.una && c.una == c.max_sent && c.nxt < c.end {
-            c.after_idle(now);
-        }
+        c.before_sending(now);
         if now < self.pace_at {
             return Transmit::NotBefore(self.pace_at);
         }
@@ -370,17 +307,18 @@ impl Endpoint for Sender {
             return Transmit::Idle;
         };
         let s = c.emit(piece, now);
-        if c.pace < f64::INFINITY {
-            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace.max(1.0));
+        if c.pace() < f64::INFINITY {
+            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
         }
-        if self.limit == Limit::NotStarted {
+        if !self.limit.has_started() {
             self.note_limit(now);
         }
         Transmit::Segment(s)
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let t = self.wake.map_or(self.block.deadline, |w| w.min(self.block.deadline));
+        let t = self.block.deadline().min(self.recovery.deadline());
+        let t = self.wake.map_or(t, |w| w.min(t));
         (t != Time::NEVER).then_some(t)
     }
 
@@ -388,19 +326,28 @@ impl Endpoint for Sender {
         if self.wake.is_some_and(|w| now >= w) {
             self.report_up(now, up);
         }
-        if now >= self.block.deadline {
+        if now >= self.recovery.deadline() {
+            self.recovery.on_timer(&mut self.block, now);
+            self.allow_burst();
+        }
+        if now >= self.block.deadline() {
             self.on_expiry(now, up);
         }
     }
 
+    fn on_request(&mut self, r: Request, now: Time) {
+        if self.state == State::Open && !self.recovery.in_recovery() {
+            self.block.on_request(r, now);
+            self.allow_burst();
+        }
+    }
+
     fn srtt(&self) -> Option<Duration> {
-        self.block.rto.srtt()
+        self.block.rto().srtt()
     }
 
     fn report(&self, now: Time) -> SenderReport {
-        let mut r = self.block.report;
-        charge(&mut r, self.limit, now.since(self.limit_since));
-        r
+        self.limit.report(self.block.report_so_far(), now)
     }
 
     fn probes(&self) -> &'static [ProbeDef] {
@@ -408,20 +355,21 @@ impl Endpoint for Sender {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        let (c, segment) = (&self.block, self.block.cfg.segment());
+        let (c, rto, cfg) = (&self.block, self.block.rto(), self.block.cfg());
         match probe {
             // While the SYN is out it is all that may be.
             0 if matches!(self.state, State::Idle | State::Syn { .. }) => 1.0,
-            0 => c.cc.cwnd() / segment,
-            1 => c.cc.ssthresh() / segment,
-            2 => c.rto.srtt().map_or(f64::NAN, Duration::seconds),
-            3 => c.rto.rttvar(&c.cfg),
-            4 => c.rto.timeout(&c.cfg).seconds(),
-            5 => f64::from(c.rto.backoff()),
+            0 => self.cwnd() / cfg.segment(),
+            1 => self.ssthresh() / cfg.segment(),
+            2 => rto.srtt().map_or(f64::NAN, Duration::seconds),
+            3 => rto.rttvar(cfg),
+            4 => rto.timeout(cfg).seconds(),
+            5 => f64::from(rto.backoff()),
             6 => self.outstanding() as f64,
-            7 => f64::from(c.dup),
+            7 => f64::from(c.duplicates()),
             8 if self.recovery.in_recovery() => 1.0,
-            8 => f64::from(u8::from(c.after_timeout)) * 2.0,
+            8 if c.phase() == Phase::Loss => 2.0,
+            8 => 0.0,
             _ => f64::NAN,
         }
     }
@@ -432,83 +380,5 @@ impl Endpoint for Sender {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::congestion::{Acked, Congested, CongestionControl, RateSample};
-    use super::*;
-    use crate::segment::SackBlocks;
-    use crate::tcp::testing::config;
-    use std::sync::Mutex;
-    use tailback_base::Ecn;
-
-    /// What a model-based controller does: paces at a rate of its own and looks at samples.
-    struct Paced(Arc<Mutex<Vec<RateSample>>>);
-
-    impl CongestionControl for Paced {
-        fn cwnd(&self) -> f64 {
-            20_000.0
-        }
-        fn ssthresh(&self) -> f64 {
-            f64::INFINITY
-        }
-        fn set_cwnd(&mut self, _: f64) {}
-        fn ack(&mut self, _: &Acked) {}
-        fn loss(&mut self, _: &Congested) {}
-        fn ecn(&mut self, _: &Congested) {}
-        fn timeout(&mut self, _: &Congested) {}
-        fn wants_rate(&self) -> bool {
-            true
-        }
-        fn rate(&mut self, s: &RateSample) {
-            self.0.lock().unwrap().push(*s);
-        }
-        fn pacing_rate(&self) -> Option<f64> {
-            Some(1_000_000.0)
-        }
-    }
-
-    /// A controller of another kind needs nothing but its own file: pacing holds segments apart, samples arrive.
-    #[test]
-    fn a_controller_may_pace_and_see_rates() {
-        let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
-        let mut s = Sender::new(Arc::new(cfg));
-        let samples = Arc::new(Mutex::new(Vec::new()));
-        s.block.adopt(Box::new(Paced(samples.clone())));
-        s.write(Amount::Unlimited, Time::ZERO);
-        let (mut now, mut acks) = (Time::ZERO, Vec::new());
-        for _ in 0..50 {
-            match s.poll_transmit(now) {
-                Transmit::Segment(d) => acks.push((now + Duration::from_millis(10), d.end())),
-                Transmit::NotBefore(t) => {
-                    // 1000 B at 1 MB/s.
-                    assert_eq!(t, now + Duration::from_millis(1));
-                    now = t;
-                }
-                Transmit::Idle => panic!("the window is wide enough"),
-            }
-            if let Some((t, ack)) = acks.first().copied().filter(|(t, _)| *t <= now) {
-                acks.remove(0);
-                let flags = Flags::ACK;
-                let (sack, timestamps) = (SackBlocks::new(), None);
-                s.on_segment(
-                    &Segment {
-                        seq: 1,
-                        payload: 0,
-                        ack,
-                        flags,
-                        ecn: Ecn::NotEct,
-                        bytes: 40,
-                        sack,
-                        timestamps,
-                        window: None,
-                    },
-                    t,
-                    &mut (),
-                );
-            }
-        }
-        let last = *samples.lock().unwrap().last().unwrap();
-        let rate = last.delivered as f64 / last.interval.seconds();
-        assert!((rate - 960_000.0).abs() < 1.0, "{rate} payload bytes a second");
-        assert_eq!(last.rtt, Some(Duration::from_millis(10)));
-    }
-}
+#[path = "tests_sender.rs"]
+mod tests;

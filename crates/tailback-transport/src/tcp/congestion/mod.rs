@@ -1,105 +1,205 @@
 //! Congestion control: how much may be outstanding, and how fast it may leave.
 //!
-//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. What happened
-//! goes in (ACKs, losses, ECN echoes, timeouts, rate samples), window and pacing rate come out. A controller knows
-//! neither sequence numbers nor timers, so that CUBIC or BBR is one new file here and one row in [`CONTROLLERS`].
+//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes in
+//! as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window and
+//! pacing rate come out. A controller knows neither sequence numbers nor timers, so that CUBIC or BBR is one new file
+//! here, with its parameters, and one row in [`list`].
 //!
-//! Windows are real numbers of bytes. The sender rounds down to whole segments by sending only what fits.
+//! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded window
+//! shows it. The sender rounds down to whole segments by sending only what fits.
 
-pub mod delivery_rate;
+pub mod list;
 pub mod reno;
 
-use super::config::Config;
-use tailback_base::{Duration, Time};
+use crate::limit::Limit;
+use tailback_base::{BitRate, Duration, Model, Settings, Time};
 
-/// An ACK of new data outside fast recovery.
-#[derive(Clone, Copy, Debug)]
-pub struct Acked {
-    pub now: Time,
-    /// Newly acknowledged, bytes.
-    pub bytes: u64,
-    /// Outstanding before this ACK, bytes.
-    pub flight: u64,
-    /// Whether the window was what held the sender back, so that growth means something (RFC 7661).
-    pub window_limited: bool,
-    /// Slow start after a timeout, where byte counting is held to one segment (RFC 3465 section 2.3).
-    pub after_timeout: bool,
-    /// Whether this ACK echoed congestion (DCTCP counts these; the classic controllers do not see them).
-    pub ecn_echo: bool,
-    pub srtt: Option<Duration>,
+/// What loss recovery is doing, as the ACK at hand found it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    Open,
+    /// Fast recovery; also the ACK that ends it, unless the profile lets that one grow the window (`grow_on_exit`).
+    Recovery,
+    /// Slow start after a timeout, until what was outstanding then is acknowledged.
+    Loss,
 }
 
-/// A sign of congestion.
+/// An ACK, new or duplicate, after recovery has judged it. Amounts are bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Congested {
+pub struct AckEvent<'a> {
     pub now: Time,
-    /// Outstanding, without what limited transmit sent, bytes (RFC 5681 section 3.2).
+    /// Newly acknowledged by the ACK number; 0 for a duplicate.
+    pub acked: u64,
+    /// Newly reported by SACK.
+    pub sacked: u64,
+    /// Newly judged lost.
+    pub lost: u64,
+    /// Outstanding before this ACK.
     pub flight: u64,
-    /// A timeout of a segment that had timed out before: the threshold stays (RFC 5681 section 3.1).
-    pub again: bool,
+    /// In the network after it, as recovery estimates it (RFC 6675 `pipe`).
+    pub pipe: u64,
+    /// The round trip this ACK measured.
+    pub rtt: Option<Duration>,
+    pub srtt: Option<Duration>,
+    /// The ACK carries ECE. Under [`EchoRule::EveryAck`] all it acknowledges was marked.
+    pub ecn_echo: bool,
+    pub phase: Phase,
+    /// Whether the window was full before this ACK, so that growth means something (RFC 7661).
+    pub window_limited: bool,
+    pub limit: Limit,
+    /// All that was outstanding when the present round trip began is acknowledged: another round begins.
+    pub round_ended: bool,
+    /// For controllers that [want rates](CongestionControl::wants_rate).
+    pub rate: Option<&'a RateSample>,
+}
+
+/// Signs of congestion.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Congestion {
+    /// A segment was found lost without a timeout: once an episode.
+    Loss,
+    /// An ECN echo that may be acted on: once a window (RFC 3168 section 6.1.2).
+    Ecn,
+    /// A router asks for less: once a window, never during recovery. `level` counts from 0; `keep` is the share of the
+    /// window that the router's rule leaves.
+    Request { level: u32, keep: f64 },
+    /// The retransmission timer expired. `again`: for a segment that had timed out before, so that the threshold stays
+    /// (RFC 5681 section 3.1).
+    Timeout { again: bool },
+    /// The SYN was lost, where the profile counts that as a loss at a window of one segment.
+    LostSyn,
+}
+
+/// A sign of congestion, and when.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CongestionEvent {
+    pub now: Time,
+    /// Outstanding, without what limited transmit sent (RFC 5681 section 3.2), bytes.
+    pub flight: u64,
+    pub what: Congestion,
+}
+
+/// Why the window is set without a sign of congestion.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Reset {
+    /// Tahoe starts every repair with a window of one segment.
+    Tahoe,
+    /// Fast recovery ended. With `at_most` the window is no more than the threshold and so many bytes (RFC 6582 section
+    /// 3.2 step 3, option 1); without, it stays where the reduction put it.
+    RecoveryEnd { at_most: Option<f64> },
+    /// The connection rested: no more than the initial window (RFC 5681 section 4.1).
+    Idle,
+    /// The connection rested, and goes on as if it were new, with the threshold.
+    Restart,
+    /// The handshake lost a SYN: one segment (RFC 5681 section 3.1).
+    LostSyn,
+}
+
+/// How the receiver echoes congestion marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum EchoRule {
+    /// From a mark until the sender answers with CWR (RFC 3168 section 6.1.3).
+    #[default]
+    Rfc3168,
+    /// Each ACK says whether what it acknowledges was marked; where that changes, an ACK goes out at once (RFC 8257
+    /// section 3.2).
+    EveryAck,
 }
 
 /// One delivery-rate sample (draft-cheng-iccrg-delivery-rate-estimation), for model-based controllers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RateSample {
-    pub now: Time,
     /// Delivered over the interval, bytes.
     pub delivered: u64,
+    /// Judged lost over the interval, bytes.
+    pub lost: u64,
     pub interval: Duration,
+    /// Of the segment the sample is from; none if it was sent more than once.
     pub rtt: Option<Duration>,
     pub application_limited: bool,
-    /// Outstanding after the ACK, bytes.
-    pub flight: u64,
 }
 
 /// A congestion controller of one connection.
 pub trait CongestionControl: Send {
+    /// An ACK arrived; called once for each, after recovery has judged it and before anything is sent.
+    fn on_ack(&mut self, a: &AckEvent);
+    fn on_congestion(&mut self, e: &CongestionEvent);
+    fn window_reset(&mut self, why: Reset);
+    /// The last reduction was a mistake (RFC 4015): what it took comes back.
+    fn undo(&mut self) {}
+    /// How marks are to be echoed; asked once, when the connection is made.
+    fn echo(&self) -> EchoRule {
+        EchoRule::Rfc3168
+    }
+    /// Whether delivery-rate samples are worth taking; asked once, when the connection is made.
+    fn wants_rate(&self) -> bool {
+        false
+    }
     /// Congestion window, bytes.
     fn cwnd(&self) -> f64;
     /// Slow-start threshold, bytes; infinite when there is none.
     fn ssthresh(&self) -> f64;
-    /// Recovery or connection management says what the window is now: Tahoe's collapse, the end of recovery, idle
-    /// restart. The threshold stays.
-    fn set_cwnd(&mut self, bytes: f64);
-    /// New data were acknowledged outside fast recovery.
-    fn ack(&mut self, a: &Acked);
-    /// A segment was found lost without a timeout: reduce once. Both window and threshold are set.
-    fn loss(&mut self, e: &Congested);
-    /// A congestion echo that may be acted on: at most once a window.
-    fn ecn(&mut self, e: &Congested);
-    /// The retransmission timer expired with data outstanding.
-    fn timeout(&mut self, e: &Congested);
-    /// Whether delivery-rate samples are worth taking.
-    fn wants_rate(&self) -> bool {
-        false
-    }
-    fn rate(&mut self, _s: &RateSample) {}
-    /// Bytes per second to pace at; `None` sends as the window allows.
-    fn pacing_rate(&self) -> Option<f64> {
+    /// The rate to pace at; `None` sends as the window allows.
+    fn pacing(&self) -> Option<BitRate> {
         None
     }
-}
-
-/// One row of the table of controllers.
-pub struct Controller {
-    pub name: &'static str,
-    pub build: fn(&Config) -> Box<dyn CongestionControl>,
-}
-
-/// Every controller a scenario can name.
-pub static CONTROLLERS: &[Controller] = &[Controller {
-    name: "reno",
-    build: reno::build,
-}];
-
-/// The same names, for the declaration of the parameter `congestion`.
-pub const NAMES: &[&str] = &["reno"];
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_names_declared_are_the_controllers_there_are() {
-        let rows: Vec<&str> = super::CONTROLLERS.iter().map(|c| c.name).collect();
-        assert_eq!(rows, super::NAMES);
+    /// The present value of the i-th probe of the controller's model.
+    fn read(&self, _probe: usize) -> f64 {
+        f64::NAN
     }
+}
+
+/// What a loss halves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Halve {
+    /// The bytes outstanding (RFC 5681 equation 4).
+    Flight,
+    /// The congestion window up to the cap (ns-2).
+    Cwnd,
+}
+
+/// When the window grows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Growth {
+    /// On ACKs that arrive while the window holds the sender back (RFC 7661).
+    WhenUsed,
+    /// On each ACK (ns-2).
+    Always,
+}
+
+/// What a timeout leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AfterTimeout {
+    /// One segment, slow start, and everything outstanding is sent again (RFC 5681 section 3.1).
+    SlowStart,
+    /// Half the window, and only the missing segment is sent again.
+    Halve,
+}
+
+/// What the parameters of `tcp` say of the window, for any controller. Windows are bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WindowRules {
+    /// Payload of a full segment.
+    pub segment: f64,
+    pub initial_window: f64,
+    /// Infinite when unlimited.
+    pub initial_ssthresh: f64,
+    /// Infinite without a cap.
+    pub cap: f64,
+    /// Segments; 0 counts ACKs.
+    pub byte_counting: u32,
+    pub growth: Growth,
+    pub halve: Halve,
+    /// The threshold is rounded down to whole segments.
+    pub whole_ssthresh: bool,
+    pub after_timeout: AfterTimeout,
+    /// What an ECN echo leaves of the window.
+    pub ecn_decrease: f64,
+}
+
+/// A controller a scenario can name: its declaration, and how one is made from its own parameters.
+#[derive(Debug)]
+pub struct Controller {
+    pub model: &'static Model,
+    pub build: fn(&Settings, &WindowRules) -> Box<dyn CongestionControl>,
 }

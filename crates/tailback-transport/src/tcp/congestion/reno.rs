@@ -1,87 +1,171 @@
 //! The classic controller: slow start, congestion avoidance, halving (RFC 5681).
 //!
 //! Tahoe, Reno, NewReno and SACK share it; they differ in recovery. The window doubles each round trip until the
-//! threshold, then grows by one segment a round trip, and a loss leaves half of it.
+//! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
+//! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
 //!
 //! State: `cwnd`, `ssthresh` in bytes. Departures, all parameters: what is halved (the bytes outstanding, or the window
 //! as ns-2 does), a threshold in whole segments beside a window with a fraction (ns-2), byte counting (RFC 3465),
 //! growth while the window is not the limit (ns-2), the factor of an ECN echo (RFC 8511).
 //! An ACK costs a compare and in avoidance one division.
 
-use super::{Acked, Congested, CongestionControl};
-use crate::tcp::config::{Config, Halve};
-use crate::tcp::state::real;
+use super::{
+    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules,
+};
+use tailback_base::{Model, Settings};
+
+pub static MODEL: Model = Model {
+    name: "reno",
+    family: "congestion",
+    title: "Slow start, congestion avoidance and halving",
+    summary: "The classic controller of Tahoe, Reno, NewReno and SACK senders: the window doubles each round trip up to \
+              the slow-start threshold, then grows by one segment a round trip; a loss leaves half of it.",
+    source: "RFC 5681 section 3",
+    params: &[],
+    probes: &[],
+};
 
 /// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
 const LEAST_SSTHRESH: f64 = 2.0;
 /// RFC 5681 section 3.1: "the loss window, LW, equals 1 full-sized segment".
 const LOSS_WINDOW: f64 = 1.0;
 
-#[derive(Clone, Debug)]
 pub struct Reno {
     /// Bytes.
     cwnd: f64,
     /// Bytes.
     ssthresh: f64,
-    /// Bytes of a full segment.
-    segment: f64,
-    /// Bytes, infinite without a cap.
-    cap: f64,
-    ecn_decrease: f64,
-    byte_counting: u32,
-    halve: Halve,
-    whole_ssthresh: bool,
-    grow_when_unused: bool,
-    timeout_halves: bool,
+    /// Both before the last reduction.
+    before: (f64, f64),
+    rules: WindowRules,
 }
 
-pub fn build(c: &Config) -> Box<dyn CongestionControl> {
+pub fn build(_own: &Settings, rules: &WindowRules) -> Box<dyn CongestionControl> {
+    let windows = (rules.initial_window, rules.initial_ssthresh);
     Box::new(Reno {
-        cwnd: c.initial_window,
-        ssthresh: c.initial_ssthresh,
-        segment: c.segment(),
-        cap: c.window_cap,
-        ecn_decrease: c.ecn_decrease,
-        byte_counting: c.byte_counting,
-        halve: c.halve,
-        whole_ssthresh: c.whole_ssthresh,
-        grow_when_unused: c.grow_when_unused,
-        timeout_halves: c.timeout_halves,
+        cwnd: windows.0,
+        ssthresh: windows.1,
+        before: windows,
+        rules: *rules,
     })
 }
 
-impl Reno {
-    /// The window a reduction starts from.
-    fn before(&self, e: &Congested) -> f64 {
-        match self.halve {
-            Halve::Flight => e.flight as f64,
-            Halve::Cwnd => self.cwnd.min(self.cap),
-        }
-    }
+/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+#[inline]
+fn real(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
 
+impl Reno {
     fn set_ssthresh(&mut self, bytes: f64) {
-        let whole = if self.whole_ssthresh {
-            libm::floor(bytes / self.segment) * self.segment
+        let segment = self.rules.segment;
+        let whole = if self.rules.whole_ssthresh {
+            libm::floor(bytes / segment) * segment
         } else {
             bytes
         };
-        self.ssthresh = whole.max(LEAST_SSTHRESH * self.segment);
+        self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
     }
 
-    /// Half of it in both, as a fast retransmit leaves it.
-    fn halve(&mut self, e: &Congested) {
-        let half = self.before(e) / 2.0;
+    /// Half of the window in both, as a fast retransmit leaves it.
+    fn halve(&mut self, flight: u64) {
+        let half = match self.rules.halve {
+            Halve::Flight => flight as f64,
+            Halve::Cwnd => self.cwnd.min(self.rules.cap),
+        } / 2.0;
         self.set_ssthresh(half);
         // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
-        self.cwnd = if self.whole_ssthresh {
-            half.max(self.segment)
+        self.cwnd = if self.rules.whole_ssthresh {
+            half.max(self.rules.segment)
         } else {
             self.ssthresh
         };
     }
+
+    fn timeout(&mut self, flight: u64, again: bool) {
+        if !again {
+            self.halve(flight);
+        }
+        self.cwnd = match self.rules.after_timeout {
+            AfterTimeout::Halve => self.ssthresh,
+            AfterTimeout::SlowStart => LOSS_WINDOW * self.rules.segment,
+        };
+    }
+
+    fn echo(&mut self, flight: u64) {
+        let before = match self.rules.halve {
+            Halve::Flight => self.cwnd.min(flight as f64),
+            Halve::Cwnd => self.cwnd.min(self.rules.cap),
+        };
+        let left = before * self.rules.ecn_decrease;
+        self.set_ssthresh(left);
+        // RFC 3168 section 6.1.2: the window is never below one segment.
+        self.cwnd = left.max(self.rules.segment);
+    }
 }
 
 impl CongestionControl for Reno {
+    fn on_ack(&mut self, a: &AckEvent) {
+        let always = self.rules.growth == Growth::Always;
+        // RFC 3168 section 6.1.2 with RFC 5681: an ACK that reports congestion does not open the window.
+        if a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always) {
+            return;
+        }
+        let (segment, bytes) = (self.rules.segment, real(a.acked));
+        if self.cwnd < self.ssthresh {
+            // RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
+            self.cwnd += match self.rules.byte_counting {
+                0 if always => segment,
+                0 => bytes.min(segment),
+                _ if a.phase == Phase::Loss => bytes.min(segment),
+                l => bytes.min(f64::from(l) * segment),
+            };
+        } else if self.rules.byte_counting > 0 {
+            self.cwnd += segment * bytes.min(self.cwnd) / self.cwnd;
+        } else {
+            // RFC 5681 equation 3: "cwnd += SMSS*SMSS/cwnd".
+            self.cwnd += segment * segment / self.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.before = (self.cwnd, self.ssthresh);
+        match e.what {
+            Congestion::Loss => self.halve(e.flight),
+            Congestion::Ecn => self.echo(e.flight),
+            Congestion::Request { keep, .. } => {
+                self.cwnd = (self.cwnd * keep).max(LEAST_SSTHRESH * self.rules.segment);
+                self.ssthresh = self.cwnd;
+            }
+            Congestion::Timeout { again } => self.timeout(e.flight, again),
+            Congestion::LostSyn => {
+                self.cwnd = self.rules.segment;
+                self.timeout(e.flight, false);
+            }
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        let window = match why {
+            Reset::Tahoe | Reset::LostSyn => self.rules.segment,
+            Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
+            // The window has been where it belongs since the loss.
+            Reset::RecoveryEnd { at_most: None } => return,
+            Reset::Idle => self.cwnd.min(self.rules.initial_window),
+            Reset::Restart => {
+                self.ssthresh = self.rules.initial_ssthresh;
+                self.rules.initial_window
+            }
+        };
+        self.cwnd = window.max(LOSS_WINDOW * self.rules.segment);
+    }
+
+    /// RFC 4015 section 3.2 in its fullest form: both are what they were, unless they have grown since.
+    fn undo(&mut self) {
+        self.cwnd = self.cwnd.max(self.before.0);
+        self.ssthresh = self.ssthresh.max(self.before.1);
+    }
+
     #[inline]
     fn cwnd(&self) -> f64 {
         self.cwnd
@@ -90,99 +174,59 @@ impl CongestionControl for Reno {
     fn ssthresh(&self) -> f64 {
         self.ssthresh
     }
-
-    fn set_cwnd(&mut self, bytes: f64) {
-        self.cwnd = bytes.max(LOSS_WINDOW * self.segment);
-    }
-
-    fn ack(&mut self, a: &Acked) {
-        // RFC 3168 section 6.1.2 with RFC 5681: an ACK that reports congestion does not open the window.
-        if a.ecn_echo || !(a.window_limited || self.grow_when_unused) {
-            return;
-        }
-        let (segment, bytes) = (self.segment, real(a.bytes));
-        if self.cwnd < self.ssthresh {
-            // RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
-            self.cwnd += match self.byte_counting {
-                0 if self.grow_when_unused => segment,
-                0 => bytes.min(segment),
-                _ if a.after_timeout => bytes.min(segment),
-                l => bytes.min(f64::from(l) * segment),
-            };
-        } else if self.byte_counting > 0 {
-            self.cwnd += segment * bytes.min(self.cwnd) / self.cwnd;
-        } else {
-            // RFC 5681 equation 3: "cwnd += SMSS*SMSS/cwnd".
-            self.cwnd += segment * segment / self.cwnd;
-        }
-    }
-
-    fn loss(&mut self, e: &Congested) {
-        self.halve(e);
-    }
-
-    fn ecn(&mut self, e: &Congested) {
-        let before = match self.halve {
-            Halve::Flight => self.cwnd.min(e.flight as f64),
-            Halve::Cwnd => self.cwnd.min(self.cap),
-        };
-        let left = before * self.ecn_decrease;
-        self.set_ssthresh(left);
-        // RFC 3168 section 6.1.2: the window is never below one segment.
-        self.cwnd = left.max(self.segment);
-    }
-
-    fn timeout(&mut self, e: &Congested) {
-        if !e.again {
-            self.halve(e);
-        }
-        self.cwnd = if self.timeout_halves {
-            self.ssthresh
-        } else {
-            LOSS_WINDOW * self.segment
-        };
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limit::Limit;
     use crate::tcp::testing::config;
     use tailback_base::Time;
 
-    fn acked(bytes: u64) -> Acked {
-        Acked {
+    fn reno(values: &[(&str, &str)]) -> Box<dyn CongestionControl> {
+        build(&Settings::defaults(&MODEL), &config(values).window)
+    }
+
+    fn acked(bytes: u64) -> AckEvent<'static> {
+        AckEvent {
             now: Time::ZERO,
-            bytes,
+            acked: bytes,
+            sacked: 0,
+            lost: 0,
             flight: 0,
-            window_limited: true,
-            after_timeout: false,
-            ecn_echo: false,
+            pipe: 0,
+            rtt: None,
             srtt: None,
+            ecn_echo: false,
+            phase: Phase::Open,
+            window_limited: true,
+            limit: Limit::Network,
+            round_ended: false,
+            rate: None,
         }
     }
 
-    fn congested(flight: u64, again: bool) -> Congested {
-        Congested {
+    fn sign(what: Congestion, flight: u64) -> CongestionEvent {
+        CongestionEvent {
             now: Time::ZERO,
             flight,
-            again,
+            what,
         }
     }
 
     #[test]
     fn slow_start_doubles_and_avoidance_adds_one_segment_a_window() {
-        let mut c = build(&config(&[
+        let mut c = reno(&[
             ("payload", "1000B"),
             ("initial_window", "2 packets"),
             ("initial_ssthresh", "8 packets"),
-        ]));
+        ]);
         for _ in 0..6 {
-            c.ack(&acked(1000));
+            c.on_ack(&acked(1000));
         }
         assert_eq!(c.cwnd(), 8000.0);
         for _ in 0..8 {
-            c.ack(&acked(1000));
+            c.on_ack(&acked(1000));
         }
         assert!((c.cwnd() - 9000.0).abs() < 60.0, "{}", c.cwnd());
     }
@@ -196,8 +240,8 @@ mod tests {
                 ("initial_ssthresh", ssthresh),
                 ("byte_counting", l),
             ];
-            let mut c = build(&config(&values));
-            c.ack(&acked(bytes));
+            let mut c = reno(&values);
+            c.on_ack(&acked(bytes));
             c.cwnd() - 10_000.0
         };
         assert_eq!(grown("0", "unlimited", 5000), 1000.0);
@@ -206,16 +250,16 @@ mod tests {
         assert_eq!(grown("2", "10 packets", 5000), 500.0);
     }
 
-    /// Edge case 9: repeated halving stops at one segment, the threshold at two.
+    /// Repeated halving stops at one segment, the threshold at two.
     #[test]
     fn halving_ends_at_one_segment_and_the_threshold_at_two() {
         for profile in ["rfc", "ns2"] {
-            let mut c = build(&config(&[("profile", profile), ("payload", "1000B")]));
+            let mut c = reno(&[("profile", profile), ("payload", "1000B")]);
             for _ in 0..20 {
                 let flight = c.cwnd() as u64;
-                c.ecn(&congested(flight, false));
+                c.on_congestion(&sign(Congestion::Ecn, flight));
                 assert!(c.cwnd() >= 1000.0 && c.ssthresh() >= 2000.0);
-                c.loss(&congested(flight, false));
+                c.on_congestion(&sign(Congestion::Loss, flight));
                 assert!(c.cwnd() >= 1000.0 && c.ssthresh() >= 2000.0);
             }
         }
@@ -223,41 +267,73 @@ mod tests {
 
     #[test]
     fn a_segment_that_times_out_again_does_not_lower_the_threshold_again() {
-        let mut c = build(&config(&[("payload", "1000B"), ("initial_window", "10 packets")]));
-        c.timeout(&congested(10_000, false));
+        let mut c = reno(&[("payload", "1000B"), ("initial_window", "10 packets")]);
+        c.on_congestion(&sign(Congestion::Timeout { again: false }, 10_000));
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 5000.0));
-        c.timeout(&congested(1000, true));
+        c.on_congestion(&sign(Congestion::Timeout { again: true }, 1000));
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 5000.0));
     }
 
     #[test]
     fn what_is_halved_is_a_choice() {
-        let mut flight = build(&config(&[("payload", "1000B"), ("initial_window", "10 packets")]));
-        flight.loss(&congested(7000, false));
+        let mut flight = reno(&[("payload", "1000B"), ("initial_window", "10 packets")]);
+        flight.on_congestion(&sign(Congestion::Loss, 7000));
         assert_eq!((flight.cwnd(), flight.ssthresh()), (3500.0, 3500.0));
-        let mut window = build(&config(&[
+        let mut window = reno(&[
             ("profile", "ns2"),
             ("payload", "1000B"),
             ("initial_window", "11 packets"),
-        ]));
-        window.loss(&congested(7000, false));
+        ]);
+        window.on_congestion(&sign(Congestion::Loss, 7000));
         assert_eq!((window.cwnd(), window.ssthresh()), (5500.0, 5000.0));
     }
 
     #[test]
     fn an_ecn_echo_leaves_the_declared_share() {
-        let mut c = build(&config(&[
+        let mut c = reno(&[
             ("payload", "1000B"),
             ("initial_window", "10 packets"),
             ("ecn_decrease", "0.8"),
-        ]));
-        c.ecn(&congested(10_000, false));
+        ]);
+        c.on_congestion(&sign(Congestion::Ecn, 10_000));
         assert_eq!(c.cwnd(), 8000.0);
         let before = c.cwnd();
-        c.ack(&Acked {
+        c.on_ack(&AckEvent {
             ecn_echo: true,
             ..acked(1000)
         });
         assert_eq!(c.cwnd(), before);
+    }
+
+    /// Levels 0 and 14 of 15: the first is gentle, the last a halving.
+    #[test]
+    fn a_request_leaves_the_share_it_names_and_at_least_two_segments() {
+        let start = [("payload", "1000B"), ("initial_window", "60 packets")];
+        for (level, keep, left) in [(0, 1.0 - 0.5 / 15.0, 58_000.0), (14, 0.5, 30_000.0), (14, 0.01, 2000.0)] {
+            let mut c = reno(&start);
+            c.on_congestion(&sign(Congestion::Request { level, keep }, 60_000));
+            assert_eq!((c.cwnd(), c.ssthresh()), (left, left));
+        }
+    }
+
+    #[test]
+    fn an_undone_reduction_gives_back_window_and_threshold() {
+        let mut c = reno(&[("payload", "1000B"), ("initial_window", "10 packets")]);
+        c.on_congestion(&sign(Congestion::Timeout { again: false }, 10_000));
+        c.on_ack(&acked(1000));
+        assert_eq!((c.cwnd(), c.ssthresh()), (2000.0, 5000.0));
+        c.undo();
+        assert_eq!((c.cwnd(), c.ssthresh()), (10_000.0, f64::INFINITY));
+    }
+
+    #[test]
+    fn in_recovery_and_on_duplicates_nothing_grows() {
+        let mut c = reno(&[("payload", "1000B"), ("initial_window", "10 packets")]);
+        c.on_ack(&acked(0));
+        c.on_ack(&AckEvent {
+            phase: Phase::Recovery,
+            ..acked(1000)
+        });
+        assert_eq!(c.cwnd(), 10_000.0);
     }
 }

@@ -13,8 +13,8 @@
 //! steady* form restarts it at each (RFC 6582 section 4).
 
 use super::reno::enter;
-use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::state::{ControlBlock, NewAck, Piece};
+use super::{Duplicate, LossRecovery, without_reports};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,63 +28,52 @@ pub enum NewRenoRecovery {
 }
 
 impl LossRecovery for NewRenoRecovery {
-    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
+    #[inline]
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         match self {
             NewRenoRecovery::Open => {
                 c.forget_duplicates();
-                c.grow(a);
                 c.timer_after_ack(a.now);
+                without_reports(c, false)
             }
-            NewRenoRecovery::Recovery { partial } if c.una < c.recover => {
-                let segment = i64::from(c.cfg.payload);
-                // RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by
-                // the Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data,
-                // then add back SMSS bytes to the congestion window."
-                let bytes = a.bytes as i64;
-                c.inflation -= bytes - if bytes >= segment { segment } else { 0 };
-                // Not below one segment: what the window itself allows has been paid for by the halving.
-                c.inflation = c.inflation.max(segment);
+            NewRenoRecovery::Recovery { partial } if c.una() < c.recover() => {
+                c.deflate(a.bytes);
+                c.lose_first();
                 c.resend_first();
-                if !c.cfg.impatient || !*partial {
+                if !c.cfg().impatient || !*partial {
                     c.restart_timer(a.now);
                 }
                 *partial = true;
+                without_reports(c, true)
             }
             NewRenoRecovery::Recovery { .. } => {
                 *self = NewRenoRecovery::Open;
-                c.inflation = 0;
+                c.end_inflation();
                 c.forget_duplicates();
-                if c.cfg.exit_to_flight {
-                    // Step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
-                    let segment = c.cfg.segment();
-                    let flight = (c.flight() as f64).max(segment) + segment;
-                    let window = c.cc.ssthresh().min(flight);
-                    c.cc.set_cwnd(window);
-                }
-                if c.cfg.grow_on_exit {
-                    c.grow(a);
-                }
+                c.end_recovery(c.cfg().exit_to_flight);
                 c.timer_after_ack(a.now);
+                without_reports(c, !c.cfg().grow_on_exit)
             }
         }
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
-        if !d.classic {
-            return;
-        }
-        c.dup += 1;
-        match self {
-            NewRenoRecovery::Recovery { .. } => c.inflation += i64::from(c.cfg.payload),
-            NewRenoRecovery::Open if c.dup < c.cfg.dupack_threshold => before_threshold(c),
-            // Step 2: "the Cumulative Acknowledgment field covers more than recover".
-            NewRenoRecovery::Open if c.dup == c.cfg.dupack_threshold && c.una > c.recover => {
-                enter(c, d.now);
-                c.recover = c.max_sent;
-                *self = NewRenoRecovery::Recovery { partial: false };
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+        if d.classic {
+            let duplicates = c.count_duplicate();
+            let threshold = c.cfg().dupack_threshold;
+            match self {
+                NewRenoRecovery::Recovery { .. } => c.inflate(1),
+                NewRenoRecovery::Open if duplicates < threshold => c.limited_transmit(),
+                // Step 2: "the Cumulative Acknowledgment field covers more than recover".
+                NewRenoRecovery::Open if duplicates == threshold && c.una() > c.recover() => {
+                    enter(c, d.now);
+                    c.remember_recover();
+                    *self = NewRenoRecovery::Recovery { partial: false };
+                }
+                NewRenoRecovery::Open => {}
             }
-            NewRenoRecovery::Open => {}
         }
+        without_reports(c, self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
@@ -97,6 +86,7 @@ impl LossRecovery for NewRenoRecovery {
         c.next_in_order()
     }
 
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self, NewRenoRecovery::Recovery { .. })
     }

@@ -12,9 +12,9 @@
 //! report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no threshold.
 //! Only duplicates with new reports are counted before recovery.
 
-use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::recovery::scoreboard::Scoreboard;
-use crate::tcp::state::{ControlBlock, NewAck, Piece, real};
+use super::scoreboard::Scoreboard;
+use super::{Duplicate, LossRecovery, without_reports};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Debug, Default)]
@@ -35,61 +35,88 @@ enum Phase {
     Deaf,
 }
 
+impl PipeRecovery {
+    fn enter(&mut self, c: &mut ControlBlock, now: Time) {
+        let outstanding = c.outstanding().div_ceil(u64::from(c.cfg().payload)) as i64;
+        self.phase = Phase::Recovery {
+            pipe: outstanding - i64::from(c.cfg().dupack_threshold),
+        };
+        c.reduce(now);
+        c.remember_recover();
+        c.restart_timer(now);
+        c.lose_first();
+        c.resend_first();
+        self.board.reset_mark(c.una());
+        self.board.set_mark(c.una() + u64::from(c.cfg().payload));
+    }
+
+    fn report(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)]) -> u64 {
+        let new = self.board.update(c.una(), c.max_sent(), sack);
+        c.note_sacked(new);
+        new
+    }
+
+    fn judge(&self, c: &ControlBlock, in_recovery: bool) -> Judged {
+        let judged = without_reports(c, in_recovery);
+        match self.phase {
+            Phase::Recovery { pipe } => Judged {
+                pipe: pipe.max(0) as u64 * u64::from(c.cfg().payload),
+                ..judged
+            },
+            Phase::Open | Phase::Deaf => judged,
+        }
+    }
+}
+
 impl LossRecovery for PipeRecovery {
-    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]) {
+    #[inline]
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
+        let in_recovery = self.in_recovery();
         match &mut self.phase {
-            Phase::Recovery { pipe } if c.una < c.recover => {
+            Phase::Recovery { pipe } if c.una() < c.recover() => {
                 *pipe -= 2;
-                self.board.update(c.una, c.max_sent, sack);
-                c.rto.end_backoff();
+                self.report(c, sack);
+                c.end_backoff();
                 c.restart_timer(a.now);
             }
             Phase::Recovery { .. } => {
                 self.phase = Phase::Open;
                 self.board.clear();
-                c.recover = 0;
+                c.forget_recover();
                 c.forget_duplicates();
+                c.end_recovery(false);
                 c.timer_after_ack(a.now);
             }
             Phase::Open | Phase::Deaf => {
                 self.phase = Phase::Open;
                 self.board.clear();
                 c.forget_duplicates();
-                c.grow(a);
                 c.timer_after_ack(a.now);
             }
         }
+        self.judge(c, in_recovery)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
         match &mut self.phase {
             Phase::Recovery { pipe } => {
                 *pipe -= 1;
-                self.board.update(c.una, c.max_sent, d.sack);
-                c.dup += 1;
+                self.report(c, d.sack);
+                c.count_duplicate();
             }
             Phase::Open => {
-                if self.board.update(c.una, c.max_sent, d.sack) == 0 {
-                    return;
-                }
-                c.dup += 1;
-                if c.dup < c.cfg.dupack_threshold {
-                    before_threshold(c);
-                } else if c.dup == c.cfg.dupack_threshold && c.una > c.recover {
-                    let outstanding = (c.max_sent - c.una).div_ceil(u64::from(c.cfg.payload)) as i64;
-                    self.phase = Phase::Recovery {
-                        pipe: outstanding - i64::from(c.cfg.dupack_threshold),
-                    };
-                    c.reduce(d.now);
-                    c.recover = c.max_sent;
-                    c.restart_timer(d.now);
-                    c.resend_first();
-                    self.board.reset_mark(c.una);
-                    self.board.set_mark(c.una + u64::from(c.cfg.payload));
+                if self.report(c, d.sack) > 0 {
+                    let duplicates = c.count_duplicate();
+                    if duplicates < c.cfg().dupack_threshold {
+                        c.limited_transmit();
+                    } else if duplicates == c.cfg().dupack_threshold && c.una() > c.recover() {
+                        self.enter(c, d.now);
+                    }
                 }
             }
             Phase::Deaf => {}
         }
+        self.judge(c, self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
@@ -98,35 +125,36 @@ impl LossRecovery for PipeRecovery {
         c.timed_out(now);
     }
 
+    #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         let Phase::Recovery { pipe } = &mut self.phase else {
             return c.next_in_order();
         };
-        let first = c.resend.take().and_then(|seq| c.piece(seq));
+        let first = c.take_resend();
         if first.is_some() {
             return first;
         }
-        let segment = f64::from(c.cfg.payload);
-        if *pipe as f64 >= libm::floor(c.cc.cwnd() / segment) || c.burst == 0 {
+        let segment = c.cfg().segment();
+        if *pipe as f64 >= libm::floor(c.cwnd() / segment) || c.burst_is_spent() {
             return None;
         }
-        let within = |p: &Piece| real(p.seq + u64::from(p.len) - c.una) <= c.limit();
-        let repair = self.board.hole(self.board.mark().max(c.una)).and_then(|(from, to)| {
-            let len = (to - from).min(u64::from(c.cfg.payload)) as u32;
-            Some(Piece { seq: from, len }).filter(within)
+        let repair = self.board.hole(self.board.mark().max(c.una())).and_then(|(from, to)| {
+            let len = (to - from).min(u64::from(c.cfg().payload)) as u32;
+            Some(Piece { seq: from, len }).filter(|p| c.is_within_limit(p))
         });
         let piece = match repair {
             Some(p) => {
-                self.board.set_mark(p.seq + u64::from(p.len));
+                self.board.set_mark(p.end());
                 p
             }
-            None => c.piece(c.nxt).filter(within)?,
+            None => c.next_within_limit()?,
         };
         *pipe += 1;
-        c.burst -= 1;
+        c.spend_burst();
         Some(piece)
     }
 
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self.phase, Phase::Recovery { .. })
     }

@@ -7,13 +7,13 @@
 //!            any new ACK: deflate          timeout: deflate, window one, go back
 //! ```
 //!
-//! The inflation is kept apart from the window (in [`ControlBlock::inflation`]): it stands for segments that have left the
+//! The inflation is kept apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have left the
 //! network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with several
 //! the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
 //! After a timeout, duplicates of what was outstanding then start nothing.
 
-use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::state::{ControlBlock, NewAck, Piece};
+use super::{Duplicate, LossRecovery, without_reports};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,37 +25,37 @@ pub enum RenoRecovery {
 
 impl LossRecovery for RenoRecovery {
     #[inline]
-    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         c.forget_duplicates();
         let ended = std::mem::take(self) == RenoRecovery::Recovery;
-        c.inflation = 0;
         // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has been there since the loss.
-        if !ended || c.cfg.grow_on_exit {
-            c.grow(a);
+        c.end_inflation();
+        if ended {
+            c.end_recovery(false);
         }
         c.timer_after_ack(a.now);
+        without_reports(c, ended && !c.cfg().grow_on_exit)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
-        if !d.classic {
-            return;
-        }
-        c.dup += 1;
-        let segment = i64::from(c.cfg.payload);
-        if c.dup < c.cfg.dupack_threshold {
-            before_threshold(c);
-        } else if c.dup == c.cfg.dupack_threshold {
-            if c.una > c.recover {
-                enter(c, d.now);
-                if c.cfg.careful {
-                    c.recover = c.max_sent;
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+        if d.classic {
+            let duplicates = c.count_duplicate();
+            if duplicates < c.cfg().dupack_threshold {
+                c.limited_transmit();
+            } else if duplicates == c.cfg().dupack_threshold {
+                if c.una() > c.recover() {
+                    enter(c, d.now);
+                    if c.cfg().careful {
+                        c.remember_recover();
+                    }
+                    *self = RenoRecovery::Recovery;
                 }
-                *self = RenoRecovery::Recovery;
+            } else if *self == RenoRecovery::Recovery {
+                // Step 4: "For each additional duplicate ACK received [...] cwnd MUST be incremented by SMSS."
+                c.inflate(1);
             }
-        } else if *self == RenoRecovery::Recovery {
-            // Step 4: "For each additional duplicate ACK received [...] cwnd MUST be incremented by SMSS."
-            c.inflation += segment;
         }
+        without_reports(c, self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
@@ -68,6 +68,7 @@ impl LossRecovery for RenoRecovery {
         c.next_in_order()
     }
 
+    #[inline]
     fn in_recovery(&self) -> bool {
         *self == RenoRecovery::Recovery
     }
@@ -76,7 +77,9 @@ impl LossRecovery for RenoRecovery {
 /// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS".
 pub(super) fn enter(c: &mut ControlBlock, now: Time) {
     c.reduce(now);
+    c.lose_first();
     c.resend_first();
-    c.inflation = i64::from(c.cfg.dupack_threshold) * i64::from(c.cfg.payload);
+    c.end_inflation();
+    c.inflate(c.cfg().dupack_threshold);
     c.restart_timer(now);
 }

@@ -12,9 +12,9 @@
 //! unreported (the rescue), so that a loss at the end of the window need not wait for the timer.
 //! The repair mark is `HighRxt`: a repair that is lost again waits for the timeout.
 
-use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::recovery::scoreboard::Scoreboard;
-use crate::tcp::state::{ControlBlock, NewAck, Piece, real};
+use super::scoreboard::Scoreboard;
+use super::{Duplicate, LossRecovery, without_reports};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece, real};
 use tailback_base::Time;
 
 #[derive(Clone, Debug, Default)]
@@ -30,67 +30,91 @@ enum Phase {
     Recovery {
         /// RFC 6675 `RescueRxt`.
         rescue: u64,
+        /// What is unreported below this has been counted as lost.
+        lost_below: u64,
     },
 }
 
 impl SackRecovery {
     fn enter(&mut self, c: &mut ControlBlock, now: Time) {
         c.reduce(now);
-        c.recover = c.max_sent;
+        c.remember_recover();
+        c.lose_first();
         c.resend_first();
         c.restart_timer(now);
         // Step 4.3: "Set HighRxt to the highest sequence number in the retransmitted segment", and RescueRxt too.
-        let end = c.piece(c.una).map_or(c.una, |p| p.seq + u64::from(p.len));
-        self.board.reset_mark(c.una);
+        let end = c.piece(c.una()).map_or(c.una(), |p| p.end());
+        self.board.reset_mark(c.una());
         self.board.set_mark(end);
-        self.phase = Phase::Recovery { rescue: end };
+        self.phase = Phase::Recovery {
+            rescue: end,
+            lost_below: end,
+        };
+    }
+
+    /// Count what the reports newly show to be lost, and what is in the network.
+    fn judge(&mut self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
+        if self.board.is_empty() {
+            return without_reports(c, in_recovery);
+        }
+        let edge = self.board.lost_below(c.cfg().dupack_threshold, c.cfg().payload);
+        if let Phase::Recovery { lost_below, .. } = &mut self.phase
+            && edge > *lost_below
+        {
+            let bytes = self.board.unreported((*lost_below).max(c.una()), edge);
+            *lost_below = edge;
+            c.note_lost(bytes, edge);
+        }
+        Judged {
+            pipe: self.board.pipe(c.una(), c.max_sent(), edge),
+            ..without_reports(c, in_recovery)
+        }
     }
 }
 
 impl LossRecovery for SackRecovery {
-    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, sack: &[(u64, u64)]) {
+    #[inline]
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
         if !sack.is_empty() || !self.board.is_empty() {
-            self.board.update(c.una, c.max_sent, sack);
+            let new = self.board.update(c.una(), c.max_sent(), sack);
+            c.note_sacked(new);
         }
-        match self.phase {
-            Phase::Recovery { .. } if c.una < c.recover => {}
-            Phase::Recovery { .. } => {
-                self.phase = Phase::Open;
-                c.forget_duplicates();
-            }
-            Phase::Open => {
-                c.forget_duplicates();
-                c.grow(a);
-            }
+        let in_recovery = self.in_recovery();
+        if !in_recovery {
+            c.forget_duplicates();
+        } else if c.una() >= c.recover() {
+            self.phase = Phase::Open;
+            c.forget_duplicates();
+            c.end_recovery(false);
         }
         c.timer_after_ack(a.now);
+        self.judge(c, in_recovery)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
         // Section 2: a duplicate is an ACK that "contains a SACK block identifying previously unacknowledged and
         // un-SACKed octets".
         let new = if d.sack.is_empty() {
             0
         } else {
-            self.board.update(c.una, c.max_sent, d.sack)
+            self.board.update(c.una(), c.max_sent(), d.sack)
         };
-        if new == 0 {
-            return;
-        }
-        c.dup += 1;
-        if self.in_recovery() {
-            return;
-        }
-        // Step (2): "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true".
-        let (threshold, segment) = (c.cfg.dupack_threshold, c.cfg.payload);
-        if c.dup >= threshold || self.board.lost_below(threshold, segment) > c.una {
-            // After a timeout no new episode before all that was outstanding then is acknowledged (section 5.1).
-            if c.una >= c.recover {
-                self.enter(c, d.now);
+        if new > 0 {
+            c.note_sacked(new);
+            let duplicates = c.count_duplicate();
+            // Step (2): "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true".
+            let (threshold, segment) = (c.cfg().dupack_threshold, c.cfg().payload);
+            if self.in_recovery() {
+            } else if duplicates >= threshold || self.board.lost_below(threshold, segment) > c.una() {
+                // After a timeout no new episode before all that was outstanding then is acknowledged (section 5.1).
+                if c.una() >= c.recover() {
+                    self.enter(c, d.now);
+                }
+            } else {
+                c.limited_transmit();
             }
-        } else {
-            before_threshold(c);
         }
+        self.judge(c, self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
@@ -100,56 +124,60 @@ impl LossRecovery for SackRecovery {
         c.timed_out(now);
     }
 
+    #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
-        let Phase::Recovery { rescue } = &mut self.phase else {
+        let Phase::Recovery { rescue, .. } = &mut self.phase else {
             // Going back after a timeout, what has been reported since need not be repeated.
-            if c.nxt < c.max_sent && !self.board.is_empty() {
-                c.nxt = self.board.skip(c.nxt);
+            if c.nxt() < c.max_sent() && !self.board.is_empty() {
+                c.skip_to(self.board.skip(c.nxt()));
             }
             return c.next_in_order();
         };
-        let first = c.resend.take().and_then(|seq| c.piece(seq));
-        if first.is_some() {
-            return first;
-        }
-        let (segment, board) = (c.cfg.payload, &mut self.board);
-        let lost_below = board.lost_below(c.cfg.dupack_threshold, segment);
-        let pipe = board.pipe(c.una, c.max_sent, lost_below);
-        // Step C: "If cwnd - pipe >= 1 SMSS".
-        if c.burst == 0 || c.cc.cwnd() - real(pipe) < f64::from(segment) {
-            return None;
-        }
-        let cut = |(from, to): (u64, u64)| Piece {
-            seq: from,
-            len: (to - from).min(u64::from(segment)) as u32,
-        };
-        let hole = board.hole(board.mark().max(c.una)).map(cut);
-        // NextSeg rules 1 to 4.
-        let piece = if let Some(p) = hole.filter(|p| p.seq < lost_below) {
-            board.set_mark(p.seq + u64::from(p.len));
-            p
-        } else if let Some(p) = c
-            .piece(c.nxt)
-            .filter(|p| real(p.seq + u64::from(p.len) - c.una) <= c.limit())
-        {
-            p
-        } else if let Some(p) = hole {
-            board.set_mark(p.seq + u64::from(p.len));
-            p
-        } else if c.una > *rescue
-            && let Some(last) = board.last_unreported(c.una, c.max_sent, segment)
-        {
-            // Rule 4: "RescueRxt MUST be set to RecoveryPoint. HighRxt MUST NOT be updated."
-            *rescue = c.recover;
-            cut(last)
-        } else {
-            return None;
-        };
-        c.burst -= 1;
-        Some(piece)
+        next_in_recovery(&mut self.board, rescue, c)
     }
 
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self.phase, Phase::Recovery { .. })
     }
+}
+
+/// What step C of RFC 6675 section 5 lets go: the first repair, then by the rules of `NextSeg`.
+fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlock) -> Option<Piece> {
+    let first = c.take_resend();
+    if first.is_some() {
+        return first;
+    }
+    let segment = c.cfg().payload;
+    let lost_below = board.lost_below(c.cfg().dupack_threshold, segment);
+    let pipe = board.pipe(c.una(), c.max_sent(), lost_below);
+    // Step C: "If cwnd - pipe >= 1 SMSS".
+    if c.burst_is_spent() || c.cwnd() - real(pipe) < f64::from(segment) {
+        return None;
+    }
+    let cut = |(from, to): (u64, u64)| Piece {
+        seq: from,
+        len: (to - from).min(u64::from(segment)) as u32,
+    };
+    let hole = board.hole(board.mark().max(c.una())).map(cut);
+    // NextSeg rules 1 to 4.
+    let piece = if let Some(p) = hole.filter(|p| p.seq < lost_below) {
+        board.set_mark(p.end());
+        p
+    } else if let Some(p) = c.next_within_limit() {
+        p
+    } else if let Some(p) = hole {
+        board.set_mark(p.end());
+        p
+    } else if c.una() > *rescue
+        && let Some(last) = board.last_unreported(c.una(), c.max_sent(), segment)
+    {
+        // Rule 4: "RescueRxt MUST be set to RecoveryPoint. HighRxt MUST NOT be updated."
+        *rescue = c.recover();
+        cut(last)
+    } else {
+        return None;
+    };
+    c.spend_burst();
+    Some(piece)
 }

@@ -59,6 +59,11 @@ impl Scoreboard {
         touching.map(|(lo, hi)| hi.min(&to) - lo.max(&from)).sum()
     }
 
+    /// Bytes of `[from, to)` that are not.
+    pub fn unreported(&self, from: u64, to: u64) -> u64 {
+        to.saturating_sub(from) - if to > from { self.covered(from, to) } else { 0 }
+    }
+
     fn advance(&mut self, una: u64) {
         let gone = self.sacked.iter().take_while(|(_, hi)| *hi <= una).count();
         let cut = self.sacked.get(gone).is_some_and(|(lo, _)| *lo < una);

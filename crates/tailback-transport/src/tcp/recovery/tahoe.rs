@@ -5,34 +5,36 @@
 //! fast retransmit needs an acknowledgement beyond everything sent before the last one (the "careful" rule of RFC 6582
 //! section 6, ns-2's `bugFix_`). There is no recovery state at all.
 
-use super::{Duplicate, LossRecovery, before_threshold};
-use crate::tcp::state::{ControlBlock, NewAck, Piece};
+use super::{Duplicate, LossRecovery, without_reports};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct TahoeRecovery;
 
 impl LossRecovery for TahoeRecovery {
-    fn on_ack(&mut self, c: &mut ControlBlock, a: &NewAck, _sack: &[(u64, u64)]) {
+    #[inline]
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         c.forget_duplicates();
-        c.grow(a);
         c.timer_after_ack(a.now);
+        without_reports(c, false)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) {
-        if !d.classic {
-            return;
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+        if d.classic {
+            let duplicates = c.count_duplicate();
+            if duplicates < c.cfg().dupack_threshold {
+                c.limited_transmit();
+            } else if duplicates == c.cfg().dupack_threshold && c.una() > c.recover() {
+                c.reduce(d.now);
+                c.collapse();
+                c.lose_first();
+                c.remember_recover();
+                c.go_back();
+                c.restart_timer(d.now);
+            }
         }
-        c.dup += 1;
-        if c.dup < c.cfg.dupack_threshold {
-            before_threshold(c);
-        } else if c.dup == c.cfg.dupack_threshold && c.una > c.recover {
-            c.reduce(d.now);
-            c.cc.set_cwnd(c.cfg.segment());
-            c.recover = c.max_sent;
-            c.go_back();
-            c.restart_timer(d.now);
-        }
+        without_reports(c, false)
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {

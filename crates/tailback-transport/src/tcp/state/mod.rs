@@ -1,525 +1,604 @@
-//! What every sender has, whatever recovers its losses: the sequence space, the retransmission timer, the round trip
-//! being timed, the ECN window, and the writing of segments.
+//! The transmission control block (RFC 9293 section 3.3.1): what every sender has, whatever recovers its losses.
 //!
-//! Loss recovery reads and changes these through named steps ([`ControlBlock::reduce`], [`ControlBlock::restart_timer`],
-//! [`ControlBlock::go_back`], ...), each one line of an RFC's reaction table. Nothing here decides that a segment was lost.
+//! Loss recovery reads it through plain questions and changes it through named steps ([`ControlBlock::reduce`],
+//! [`ControlBlock::restart_timer`], [`ControlBlock::go_back`], ...), each one line of an RFC's reaction table. Nothing
+//! here decides that a segment was lost. The parts are private to this folder:
 //!
-//! ```text
-//!        una              nxt        max_sent            end
-//!   ------|----------------|------------|-----------------|
-//!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
-//! ```
-//!
-//! Units are bytes; the SYN is unit 0 and data start at 1.
+//! * `sequence`: what is sent, acknowledged and to be repeated;
+//! * `window`: what may be outstanding;
+//! * `timers`, [`rto`]: the retransmission timer and the round trip;
+//! * `ecn`: at most one reduction a window.
 
-use crate::endpoint::SenderReport;
-use crate::segment::{Flags, SackBlocks, Segment};
+mod ecn;
 pub mod rto;
+mod sequence;
+mod timers;
+mod window;
+mod write;
 
-use crate::tcp::config::{Config, EcnMode};
-use crate::tcp::congestion::delivery_rate::RateSampler;
-use crate::tcp::congestion::{Acked, CONTROLLERS, Congested, CongestionControl};
-use rto::Rto;
+pub use sequence::{FIRST, Piece, real};
+
+use super::config::{Config, EcnMode};
+use super::congestion::{
+    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, Phase, RateSample, Reset,
+};
+use super::recovery::sent::SentList;
+use crate::endpoint::SenderReport;
+use crate::limit::Limit;
+use ecn::EcnState;
+use sequence::Sequence;
 use std::sync::Arc;
-use tailback_base::{Ecn, Time};
+use tailback_base::{Duration, Request, Time};
+use timers::Timers;
+use window::SendWindow;
 
-/// First byte of data.
-pub const FIRST: u64 = 1;
-
-/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
-#[inline]
-pub fn real(bytes: u64) -> f64 {
-    bytes as i64 as f64
-}
-
-/// A segment recovery wants sent now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Piece {
-    pub seq: u64,
-    pub len: u32,
-}
-
-/// An ACK of new data, after [`ControlBlock::advance`].
+/// An ACK, as the control block took it.
 #[derive(Clone, Copy, Debug)]
-pub struct NewAck {
+pub struct Ack {
     pub now: Time,
-    /// Newly acknowledged, bytes.
+    /// Newly acknowledged, bytes; 0 for a duplicate.
     pub bytes: u64,
     /// Outstanding before, bytes.
     pub flight: u64,
     /// The window was full before.
     pub window_limited: bool,
+    pub round_ended: bool,
+    /// The round trip it measured.
+    pub rtt: Option<Duration>,
     pub ecn_echo: bool,
 }
 
+/// What recovery made of an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Judged {
+    /// Whether the window may grow on it.
+    pub phase: Phase,
+    /// In the network now, as far as recovery knows, bytes.
+    pub pipe: u64,
+}
+
 pub struct ControlBlock {
-    pub cfg: Arc<Config>,
-    pub cc: Box<dyn CongestionControl>,
-    pub rto: Rto,
-    /// Lowest unacknowledged.
-    pub una: u64,
-    /// Next to send.
-    pub nxt: u64,
-    /// One past the highest ever sent.
-    pub max_sent: u64,
-    /// One past the last byte the application wrote; `u64::MAX` without end.
-    pub end: u64,
-    /// What was outstanding at the last timeout (and, for the careful variants, fast retransmit) ends here.
-    pub recover: u64,
-    /// Duplicate ACKs in a row.
-    pub dup: u32,
-    /// What may be outstanding, whole bytes; kept by [`ControlBlock::refresh`].
-    allowed: u64,
-    /// Cap or advertised window, not the congestion window, is what holds back.
-    pub capped: bool,
-    /// Bytes per second to pace at; infinite sends as the window allows.
-    pub pace: f64,
-    /// The smaller of window cap and advertised window, bytes.
-    limit: f64,
-    /// Fast-recovery inflation of the window, bytes; a partial ACK may take it below zero.
-    pub inflation: i64,
-    /// This segment goes out next, whatever the window says.
-    pub resend: Option<u64>,
-    /// Limited transmit may send one segment.
-    pub credit: bool,
-    /// Sent by limited transmit since the last new ACK, bytes.
-    pub beyond: u64,
-    /// Segments that may still leave in answer to this event.
-    pub burst: u32,
-    /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
-    pub deadline: Time,
-    /// The end of the segment being timed and when it was sent.
-    timed: Option<(u64, Time)>,
-    last_sent: Time,
-    /// When everything written was acknowledged; [`Time::NEVER`] while there is something to send.
-    pub empty_since: Time,
-    /// Until what was outstanding at a timeout is acknowledged.
-    pub after_timeout: bool,
-    /// The segment that timed out last.
-    timed_out: u64,
-    /// ECN was agreed on.
-    pub ecn: bool,
-    /// No echo up to here is acted on (RFC 3168: once a window).
-    ecn_recover: u64,
-    /// The last reduction for an echo covers losses below this.
-    ecn_reduced: u64,
-    cwr_pending: bool,
-    /// RFC 3168 section 6.1.2: an echo at a window of one segment; nothing is sent before the timer expires.
-    pub held: bool,
+    cfg: Arc<Config>,
+    control: Box<dyn CongestionControl>,
+    seq: Sequence,
+    window: SendWindow,
+    timers: Timers,
+    ecn: EcnState,
+    /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
+    newly_sacked: u64,
+    newly_lost: u64,
     /// For controllers that want delivery rates.
-    pub rate: Option<Box<RateSampler>>,
+    sent: Option<Box<SentList>>,
     /// RFC 7323: the value to echo back.
-    pub ts_echo: Time,
-    pub report: SenderReport,
+    ts_echo: Time,
+    report: SenderReport,
 }
 
 impl ControlBlock {
-    pub fn new(cfg: Arc<Config>) -> ControlBlock {
+    /// A new connection under this controller.
+    pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> ControlBlock {
         let start = if cfg.syn { 0 } else { FIRST };
-        let mut block = ControlBlock {
-            cc: (CONTROLLERS[cfg.congestion].build)(&cfg),
-            allowed: 0,
-            capped: false,
-            pace: f64::INFINITY,
-            limit: cfg.window_cap.min(cfg.rwnd),
-            rto: Rto::new(&cfg),
-            una: start,
-            nxt: start,
-            max_sent: start,
-            end: FIRST,
-            recover: 0,
-            dup: 0,
-            inflation: 0,
-            resend: None,
-            credit: false,
-            beyond: 0,
-            burst: u32::MAX,
-            deadline: Time::NEVER,
-            timed: None,
-            last_sent: Time::ZERO,
-            empty_since: Time::NEVER,
-            after_timeout: false,
-            timed_out: u64::MAX,
-            ecn: !cfg.syn && cfg.ecn != EcnMode::Off,
-            ecn_recover: 0,
-            ecn_reduced: 0,
-            cwr_pending: false,
-            held: false,
-            rate: None,
+        ControlBlock {
+            seq: Sequence::new(start, cfg.payload),
+            window: SendWindow::new(cfg.window.cap.min(cfg.rwnd), &*control),
+            timers: Timers::new(&cfg),
+            ecn: EcnState::new(!cfg.syn && cfg.ecn != EcnMode::Off),
+            newly_sacked: 0,
+            newly_lost: 0,
+            sent: control.wants_rate().then(Box::default),
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
+            control,
             cfg,
-        };
-        block.rate = block.cc.wants_rate().then(Box::default);
-        block.refresh();
-        block
+        }
     }
 
-    /// Another controller takes over.
-    #[cfg(test)]
-    pub fn adopt(&mut self, cc: Box<dyn CongestionControl>) {
-        self.rate = cc.wants_rate().then(Box::default);
-        self.cc = cc;
-        self.refresh();
+    // ---- questions
+
+    #[inline]
+    pub fn cfg(&self) -> &Config {
+        &self.cfg
     }
 
-    // ---- the window
+    pub fn control(&self) -> &dyn CongestionControl {
+        &*self.control
+    }
 
+    /// Lowest unacknowledged.
+    #[inline]
+    pub fn una(&self) -> u64 {
+        self.seq.una
+    }
+
+    /// Next to send.
+    #[inline]
+    pub fn nxt(&self) -> u64 {
+        self.seq.nxt
+    }
+
+    /// One past the highest ever sent.
+    #[inline]
+    pub fn max_sent(&self) -> u64 {
+        self.seq.max_sent
+    }
+
+    /// One past the last byte the application wrote; `u64::MAX` without end.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq.end
+    }
+
+    /// Where what was outstanding at the last timeout or fast retransmit ends.
+    #[inline]
+    pub fn recover(&self) -> u64 {
+        self.seq.recover
+    }
+
+    /// Sent and not acknowledged, but for what is to be sent again after a timeout.
     #[inline]
     pub fn flight(&self) -> u64 {
-        self.nxt - self.una
+        self.seq.flight()
     }
 
-    /// Cap and advertised window, bytes.
+    /// Sent and not acknowledged.
     #[inline]
-    pub fn limit(&self) -> f64 {
-        self.limit
-    }
-
-    /// Take over what the controller says: after every event that may have moved the window, so that the send rule, which
-    /// is asked more often, compares whole numbers.
-    #[inline]
-    pub fn refresh(&mut self) {
-        let window = self.cc.cwnd() + self.inflation as f64;
-        self.capped = self.limit < window;
-        // The conversion saturates: infinity is the largest number.
-        self.allowed = (if self.capped { self.limit } else { window }).max(0.0) as i64 as u64;
-        self.pace = self.cc.pacing_rate().unwrap_or(f64::INFINITY);
+    pub fn outstanding(&self) -> u64 {
+        self.seq.max_sent - self.seq.una
     }
 
     /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
-        let stop = if seq < self.max_sent { self.max_sent } else { self.end };
-        let len = stop.saturating_sub(seq).min(u64::from(self.cfg.payload)) as u32;
-        (len > 0).then_some(Piece { seq, len })
+        self.seq.piece(seq)
+    }
+
+    /// The controller's window, bytes.
+    #[inline]
+    pub fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    /// Duplicate ACKs in a row.
+    #[inline]
+    pub fn duplicates(&self) -> u32 {
+        self.window.duplicates
+    }
+
+    /// Slow start after a timeout, or not. Fast recovery is recovery's to say.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        if self.seq.after_timeout {
+            Phase::Loss
+        } else {
+            Phase::Open
+        }
+    }
+
+    #[inline]
+    pub fn rto(&self) -> &rto::Rto {
+        &self.timers.rto
+    }
+
+    pub fn report(&mut self) -> &mut SenderReport {
+        &mut self.report
+    }
+
+    pub fn report_so_far(&self) -> SenderReport {
+        self.report
+    }
+
+    // ---- the window
+
+    /// A new event: take over what the controller says, and let at most `burst` segments answer.
+    #[inline]
+    pub fn allow(&mut self, burst: u32) {
+        self.window.refresh(&*self.control);
+        self.window.burst = burst;
+    }
+
+    /// The cap or the advertised window, not the congestion window, is what holds back.
+    #[inline]
+    pub fn is_capped(&self) -> bool {
+        self.window.capped
+    }
+
+    /// Bytes per second to pace at; infinite sends as the window allows.
+    #[inline]
+    pub fn pace(&self) -> f64 {
+        self.window.pace
+    }
+
+    /// One more segment may answer this event: it is taken.
+    #[inline]
+    pub fn spend_burst(&mut self) {
+        self.window.burst -= 1;
+    }
+
+    #[inline]
+    pub fn burst_is_spent(&self) -> bool {
+        self.window.burst == 0
+    }
+
+    /// The segment at the front that recovery wants sent whatever the window says.
+    #[inline]
+    pub fn take_resend(&mut self) -> Option<Piece> {
+        self.seq.resend.take().and_then(|seq| self.seq.piece(seq))
+    }
+
+    /// The next new segment (after a timeout: the next again), if cap and advertised window let it go.
+    #[inline]
+    pub fn next_within_limit(&self) -> Option<Piece> {
+        self.piece(self.seq.nxt).filter(|p| self.is_within_limit(p))
+    }
+
+    #[inline]
+    pub fn is_within_limit(&self, p: &Piece) -> bool {
+        real(p.end() - self.seq.una) <= self.window.limit
     }
 
     /// The next segment in order, if the window lets it go: the send rule of senders without a scoreboard.
     #[inline]
     pub fn next_in_order(&mut self) -> Option<Piece> {
-        if let Some(seq) = self.resend.take()
-            && let Some(piece) = self.piece(seq)
-        {
+        if let Some(piece) = self.take_resend() {
             return Some(piece);
         }
-        let piece = self.piece(self.nxt)?;
+        let piece = self.piece(self.seq.nxt)?;
         let after = self.flight() + u64::from(piece.len);
-        if self.credit {
-            self.credit = false;
+        if self.window.credit {
+            self.window.credit = false;
             if self.may_go_beyond(real(after)) {
-                self.beyond += u64::from(piece.len);
+                self.window.beyond += u64::from(piece.len);
                 return Some(piece);
             }
         }
-        if after > self.allowed || self.burst == 0 {
+        if after > self.window.allowed || self.window.burst == 0 {
             return None;
         }
-        self.burst -= 1;
+        self.window.burst -= 1;
         Some(piece)
     }
 
     /// RFC 3042 section 2: "The amount of outstanding data would remain less than or equal to the congestion window
     /// plus 2 segments", and the advertised window allows it.
-    pub fn may_go_beyond(&self, after: f64) -> bool {
+    fn may_go_beyond(&self, after: f64) -> bool {
         let segments = if self.cfg.limited_transmit_per_duplicate {
-            f64::from(self.dup)
+            f64::from(self.window.duplicates)
         } else {
             2.0
         };
-        after <= self.cc.cwnd() + segments * self.cfg.segment() && after <= self.limit()
+        after <= self.window.cwnd + segments * self.cfg.segment() && after <= self.window.limit
+    }
+
+    /// Data that are reported need not be sent again: go on at `to`.
+    pub fn skip_to(&mut self, to: u64) {
+        self.seq.nxt = to;
     }
 
     // ---- acknowledgements
 
     /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
     #[inline]
-    pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> NewAck {
+    pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
-        let window_limited = real(flight + u64::from(self.cfg.payload)) > self.cc.cwnd() || self.nxt < self.max_sent;
-        // An ACK may pass `nxt` while going back after a timeout.
-        let bytes = ack - self.una;
-        self.una = ack;
-        self.nxt = self.nxt.max(ack);
-        if self.resend.is_some_and(|seq| seq < ack) {
-            self.resend = None;
-        }
-        if let Some(sent) = echoed {
+        let window_limited = self.is_window_limited(flight);
+        let (bytes, round_ended) = self.seq.advance(ack);
+        let rtt = if let Some(sent) = echoed {
             // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
             let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
-            self.sample(sent, now, expected);
-        } else if let Some((end, sent)) = self.timed
+            Some(self.sample(sent, now, expected))
+        } else if let Some((end, sent)) = self.timers.timed
             && ack >= end
         {
-            self.timed = None;
-            self.sample(sent, now, 1);
-        }
-        if let Some(rate) = &mut self.rate
-            && let Some(sample) = rate.acked(ack, bytes, self.nxt - ack, now)
-        {
-            self.cc.rate(&sample);
-        }
-        NewAck {
+            self.timers.timed = None;
+            Some(self.sample(sent, now, 1))
+        } else {
+            None
+        };
+        Ack {
             now,
             bytes,
             flight,
             window_limited,
+            round_ended,
+            rtt,
             ecn_echo,
         }
     }
 
-    fn sample(&mut self, sent: Time, now: Time, expected: u32) {
-        self.rto.sample(sent, now, expected, &self.cfg);
-        self.rto.end_backoff();
-        let (r, rtt) = (&mut self.report, now.since(sent).seconds());
+    /// An ACK that acknowledges nothing new.
+    #[inline]
+    pub fn repeated(&self, ecn_echo: bool, now: Time) -> Ack {
+        let flight = self.flight();
+        Ack {
+            now,
+            bytes: 0,
+            flight,
+            window_limited: self.is_window_limited(flight),
+            round_ended: false,
+            rtt: None,
+            ecn_echo,
+        }
+    }
+
+    #[inline]
+    fn is_window_limited(&self, flight: u64) -> bool {
+        real(flight + u64::from(self.cfg.payload)) > self.window.cwnd || self.seq.nxt < self.seq.max_sent
+    }
+
+    #[inline]
+    fn sample(&mut self, sent: Time, now: Time, expected: u32) -> Duration {
+        self.timers.rto.sample(sent, now, expected, &self.cfg);
+        self.timers.rto.end_backoff();
+        let (r, round_trip) = (&mut self.report, now.since(sent));
+        let rtt = round_trip.seconds();
         r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
         r.rtt_max = r.rtt_max.max(rtt);
         r.rtt_samples += 1;
         r.rtt_sum += rtt;
+        round_trip
     }
 
-    /// An ACK of new data outside recovery: the window may grow, duplicates are forgotten.
-    pub fn grow(&mut self, a: &NewAck) {
-        let srtt = self.rto.srtt();
-        self.cc.ack(&Acked {
+    /// The records of sent segments learn what an ACK delivers.
+    #[inline]
+    pub fn delivered(&mut self, ack: u64, sack: &[(u64, u64)], now: Time) -> Option<RateSample> {
+        self.sent.as_mut()?.acked(ack, sack, now)
+    }
+
+    /// The one event an ACK: the controller hears it, judged.
+    #[inline]
+    pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
+        self.control.on_ack(&AckEvent {
             now: a.now,
-            bytes: a.bytes,
+            acked: a.bytes,
+            sacked: std::mem::take(&mut self.newly_sacked),
+            lost: std::mem::take(&mut self.newly_lost),
             flight: a.flight,
-            window_limited: a.window_limited,
-            after_timeout: self.after_timeout,
+            pipe: judged.pipe,
+            rtt: a.rtt,
+            srtt: self.timers.rto.srtt(),
             ecn_echo: a.ecn_echo,
-            srtt,
+            phase: judged.phase,
+            window_limited: a.window_limited,
+            limit,
+            round_ended: a.round_ended,
+            rate,
         });
+        if self.seq.una >= self.seq.recover {
+            self.seq.after_timeout = false;
+        }
+    }
+
+    /// There is nothing to send although the window has room.
+    pub fn application_limited(&mut self) {
+        if let Some(list) = &mut self.sent {
+            list.application_limited(self.seq.nxt - self.seq.una);
+        }
+    }
+
+    // ---- steps of recovery
+
+    /// One more duplicate; how many there are in a row.
+    #[inline]
+    pub fn count_duplicate(&mut self) -> u32 {
+        self.window.duplicates += 1;
+        self.window.duplicates
     }
 
     /// Duplicates are counted anew.
+    #[inline]
     pub fn forget_duplicates(&mut self) {
-        self.dup = 0;
-        self.credit = false;
-        self.beyond = 0;
+        self.window.forget_duplicates();
+    }
+
+    /// A duplicate before the threshold: limited transmit (RFC 3042) lets one new segment go.
+    pub fn limited_transmit(&mut self) {
+        self.window.credit = self.cfg.limited_transmit;
+    }
+
+    /// So many segments have left the network: as much more may be outstanding.
+    pub fn inflate(&mut self, segments: u32) {
+        self.window.inflation += i64::from(segments) * i64::from(self.cfg.payload);
+    }
+
+    /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the Cumulative
+    /// Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS bytes to the
+    /// congestion window." Not below one segment: what the window itself allows has been paid for by the halving.
+    pub fn deflate(&mut self, acked: u64) {
+        let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
+        let back = if acked >= segment { segment } else { 0 };
+        self.window.inflation = (self.window.inflation - acked + back).max(segment);
+    }
+
+    /// The window is the controller's alone again.
+    #[inline]
+    pub fn end_inflation(&mut self) {
+        self.window.inflation = 0;
+    }
+
+    /// SACK blocks reported so many new bytes.
+    #[inline]
+    pub fn note_sacked(&mut self, bytes: u64) {
+        self.newly_sacked += bytes;
+    }
+
+    /// So many bytes more are judged lost, all of them below `edge`.
+    pub fn note_lost(&mut self, bytes: u64, edge: u64) {
+        self.newly_lost += bytes;
+        if let Some(list) = &mut self.sent {
+            list.lose_below(edge);
+        }
+    }
+
+    /// What is outstanding now is what the present episode is about.
+    pub fn remember_recover(&mut self) {
+        self.seq.recover = self.seq.max_sent;
+    }
+
+    /// Nothing outstanding keeps another episode from starting.
+    pub fn forget_recover(&mut self) {
+        self.seq.recover = 0;
+    }
+
+    /// Everything outstanding is to be sent again, in order.
+    pub fn go_back(&mut self) {
+        self.seq.nxt = self.seq.una;
+        self.seq.resend = None;
+    }
+
+    /// The segment at `una` goes out next.
+    pub fn resend_first(&mut self) {
+        self.seq.resend = Some(self.seq.una);
+    }
+
+    /// The segment at `una` is lost.
+    pub fn lose_first(&mut self) {
+        if let Some(p) = self.piece(self.seq.una) {
+            self.note_lost(u64::from(p.len), p.end());
+        }
     }
 
     // ---- reductions
 
-    fn congested(&self, now: Time, again: bool) -> Congested {
-        // RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included".
-        let flight = self.max_sent - self.una;
-        Congested {
-            now,
-            flight: flight.saturating_sub(self.beyond),
-            again,
-        }
+    fn congested(&mut self, what: Congestion, flight: u64, now: Time) {
+        self.control.on_congestion(&CongestionEvent { now, flight, what });
+        self.window.refresh(&*self.control);
     }
 
-    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 6.1.2).
+    /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included".
+    fn flight_at_loss(&self) -> u64 {
+        self.outstanding().saturating_sub(self.window.beyond)
+    }
+
+    /// A reduction covers what is outstanding; the next new segment may say so.
+    fn reduced(&mut self, for_echo: bool) {
+        self.ecn.recover = self.seq.max_sent;
+        self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
+    }
+
+    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section 6.1.2).
     pub fn reduce(&mut self, now: Time) {
         self.report.fast_retransmits += 1;
-        if self.una >= self.ecn_reduced {
-            let e = self.congested(now, false);
-            self.cc.loss(&e);
-            self.reduced();
+        if self.seq.una >= self.ecn.reduced {
+            self.congested(Congestion::Loss, self.flight_at_loss(), now);
+            self.reduced(false);
         }
-        self.timed = None;
+        self.timers.timed = None;
     }
 
-    /// A reduction covers what is outstanding, and the next segment says so.
-    fn reduced(&mut self) {
-        self.ecn_recover = self.max_sent;
-        self.cwr_pending = true;
-    }
-
-    /// An ACK that acknowledges up to `ack` echoes congestion. RFC 3168 section 6.1.2: "TCP should not react to
-    /// congestion indications more than once every window of data".
+    /// An ACK that acknowledges up to `ack` echoes congestion, outside fast recovery.
     pub fn on_echo(&mut self, ack: u64, now: Time) {
-        if ack <= self.ecn_recover || self.cfg.ecn == EcnMode::Ignore {
+        if ack <= self.ecn.recover || self.cfg.ecn == EcnMode::Ignore {
             return;
         }
-        let one = self.cfg.segment();
-        if self.cc.cwnd() <= one {
+        if self.control.cwnd() <= self.cfg.segment() {
             // RFC 3168 section 6.1.2: "the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet
             // when the congestion window is one [and] will then be able to send a new packet only when the retransmit
             // timer expires".
-            self.held = true;
+            self.ecn.held = true;
             self.restart_timer(now);
         }
-        let e = Congested {
-            now,
-            flight: self.flight(),
-            again: false,
-        };
-        self.cc.ecn(&e);
-        self.reduced();
-        self.ecn_reduced = self.max_sent;
+        self.congested(Congestion::Ecn, self.flight(), now);
+        self.reduced(true);
+        self.ecn.reduced = self.seq.max_sent;
         self.report.ecn_reductions += 1;
+    }
+
+    /// A router asks for less, outside fast recovery: once a window, with losses and echoes.
+    pub fn on_request(&mut self, r: Request, now: Time) {
+        if let Request::SlowDown { level, of } = r
+            && self.seq.una > self.ecn.recover
+        {
+            let keep = 1.0 - 0.5 * f64::from(level.saturating_add(1).min(of)) / f64::from(of.max(1));
+            self.congested(Congestion::Request { level, keep }, self.flight(), now);
+            self.reduced(false);
+        }
+    }
+
+    /// Tahoe: whatever the reduction left, the repair starts with one segment.
+    pub fn collapse(&mut self) {
+        self.reset(Reset::Tahoe);
+    }
+
+    /// Fast recovery is over; `to_flight` bounds the window by what is outstanding.
+    pub fn end_recovery(&mut self, to_flight: bool) {
+        // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
+        let segment = self.cfg.segment();
+        let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
+        self.reset(Reset::RecoveryEnd { at_most });
+    }
+
+    fn reset(&mut self, why: Reset) {
+        self.control.window_reset(why);
+        self.window.refresh(&*self.control);
     }
 
     /// The retransmission timer expired: what recovery does not decide.
     pub fn timed_out(&mut self, now: Time) {
         self.report.timeouts += 1;
-        let again = self.timed_out == self.una || self.una < self.ecn_reduced;
-        self.timed_out = self.una;
-        let e = self.congested(now, again);
-        self.cc.timeout(&e);
-        self.reduced();
-        self.recover = self.max_sent;
-        self.after_timeout = true;
-        self.inflation = 0;
-        self.forget_duplicates();
-        self.timed = None;
-        self.rto.back_off(&self.cfg);
+        let again = self.seq.timed_out == self.seq.una || self.seq.una < self.ecn.reduced;
+        self.seq.timed_out = self.seq.una;
+        self.congested(Congestion::Timeout { again }, self.flight_at_loss(), now);
+        self.reduced(false);
+        self.remember_recover();
+        self.seq.after_timeout = true;
+        self.window.inflation = 0;
+        self.window.forget_duplicates();
+        self.timers.timed = None;
+        self.timers.rto.back_off(&self.cfg);
         self.restart_timer(now);
-        if self.cfg.timeout_halves {
-            self.resend = Some(self.una);
-        } else {
-            self.go_back();
+        match self.cfg.window.after_timeout {
+            AfterTimeout::Halve => self.resend_first(),
+            AfterTimeout::SlowStart => {
+                if let Some(list) = &mut self.sent {
+                    list.lose_below(self.seq.max_sent);
+                }
+                self.go_back();
+            }
         }
     }
 
-    /// Everything outstanding is to be sent again, in order.
-    pub fn go_back(&mut self) {
-        self.nxt = self.una;
-        self.resend = None;
-    }
-
-    /// The segment at `una` goes out next.
-    pub fn resend_first(&mut self) {
-        self.resend = Some(self.una);
-    }
-
-    // ---- the timer
+    // ---- timers
 
     pub fn restart_timer(&mut self, now: Time) {
-        self.deadline = now + self.rto.timeout(&self.cfg);
+        self.timers.restart(&self.cfg, now);
     }
 
     /// RFC 6298 rules 5.2 and 5.3: off when all is acknowledged, else restarted by an ACK of new data.
-    pub fn timer_after_ack(&mut self, now: Time) {
-        if self.una < self.max_sent {
-            self.restart_timer(now);
-        } else if !self.held {
-            self.deadline = Time::NEVER;
-        }
-    }
-
-    // ---- writing
-
-    /// RFC 5681 section 4.1: after an idle time longer than the RTO, "cwnd is reduced to [...] min (IW, cwnd)". Or after
-    /// a rest that the parameters give, which begins when all that was written is acknowledged: a sender with one
-    /// segment outstanding has nothing in the network at each ACK, but it does not rest.
-    pub fn after_idle(&mut self, now: Time) {
-        let rested = match self.cfg.idle_after {
-            None => now.since(self.last_sent) > self.rto.timeout(&self.cfg),
-            Some(least) => self.empty_since != Time::NEVER && now.since(self.empty_since) >= least,
-        };
-        self.empty_since = Time::NEVER;
-        if self.cfg.idle_restart && rested && self.cfg.idle_forgets_all {
-            self.cc = (CONTROLLERS[self.cfg.congestion].build)(&self.cfg);
-            self.refresh();
-        } else if self.cfg.idle_restart && rested {
-            let restart = self.cfg.initial_window.min(self.cc.cwnd());
-            self.cc.set_cwnd(restart);
-            self.refresh();
-        }
-    }
-
-    /// The SYN, first or again.
-    pub fn syn(&mut self, now: Time) -> Segment {
-        let first = self.max_sent == 0;
-        let mut flags = Flags::SYN;
-        if self.cfg.ecn != EcnMode::Off {
-            // RFC 3168 section 6.1.1: an ECN-setup SYN.
-            flags = flags.with(Flags::ECE).with(Flags::CWR);
-        }
-        if !first {
-            flags = flags.with(Flags::RETRANSMISSION);
-        }
-        self.timed = (first && !self.cfg.timestamps).then_some((FIRST, now));
-        self.nxt = FIRST;
-        self.max_sent = FIRST;
-        self.last_sent = now;
-        self.restart_timer(now);
-        let timestamps = self.cfg.timestamps.then_some((now, Time::ZERO));
-        let bytes = self.cfg.wire(0, 0, self.cfg.timestamps);
-        Segment {
-            seq: 0,
-            payload: 0,
-            ack: 0,
-            flags,
-            ecn: Ecn::NotEct,
-            bytes,
-            sack: SackBlocks::new(),
-            timestamps,
-            window: None,
-        }
-    }
-
-    /// A lost SYN, counted as a loss at a window of one segment (ns-2).
-    pub fn syn_lost(&mut self, now: Time) {
-        let flight = u64::from(self.cfg.payload);
-        self.cc.set_cwnd(self.cfg.segment());
-        self.cc.timeout(&Congested {
-            now,
-            flight,
-            again: false,
-        });
-    }
-
-    /// The SYN was answered.
-    pub fn established(&mut self, syn_was_lost: bool) {
-        if syn_was_lost {
-            // RFC 5681 section 3.1: "If the SYN or SYN/ACK is lost, the initial window [...] MUST be one segment".
-            self.cc.set_cwnd(self.cfg.segment());
-            self.rto.after_lost_syn(&self.cfg);
-        }
-    }
-
-    /// Write the segment `p`.
     #[inline]
-    pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
-        let again = p.seq < self.max_sent;
-        let end = p.seq + u64::from(p.len);
-        let mut flags = Flags::ACK;
-        if again {
-            flags = flags.with(Flags::RETRANSMISSION);
-            self.report.retransmitted_packets += 1;
-            // Karn: a segment sent twice is not timed.
-            if self.timed.is_some_and(|(timed, _)| timed > p.seq && timed <= end) {
-                self.timed = None;
-            }
-        }
-        if self.cwr_pending && (self.cfg.cwr_on_retransmissions || (self.ecn && !again)) {
-            self.cwr_pending = false;
-            flags = flags.with(Flags::CWR);
-        }
-        let capable = self.ecn && (!again || self.cfg.ect_on_retransmissions);
-        // RFC 6298 rule 5.1: start the timer if it is off.
-        if self.deadline == Time::NEVER || self.una == self.max_sent {
+    pub fn timer_after_ack(&mut self, now: Time) {
+        if self.seq.una < self.seq.max_sent {
             self.restart_timer(now);
+        } else if !self.ecn.held {
+            self.timers.deadline = Time::NEVER;
         }
-        if !again && self.timed.is_none() && !self.cfg.timestamps {
-            self.timed = Some((end, now));
-        }
-        if let Some(rate) = &mut self.rate {
-            rate.sent(end, again, now);
-        }
-        if p.seq == self.nxt {
-            self.nxt = end;
-        }
-        self.max_sent = self.max_sent.max(end);
-        self.last_sent = now;
-        self.report.sent_packets += 1;
-        self.report.sent_payload_bytes += u64::from(p.len);
-        let timestamps = self.cfg.timestamps.then_some((now, self.ts_echo));
-        Segment {
-            seq: p.seq,
-            payload: p.len,
-            ack: FIRST,
-            flags,
-            ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct },
-            bytes: self.cfg.wire(p.len, 0, self.cfg.timestamps),
-            sack: SackBlocks::new(),
-            timestamps,
-            window: None,
-        }
+    }
+
+    pub fn stop_timer(&mut self) {
+        self.timers.deadline = Time::NEVER;
+    }
+
+    pub fn end_backoff(&mut self) {
+        self.timers.rto.end_backoff();
+    }
+
+    /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
+    #[inline]
+    pub fn deadline(&self) -> Time {
+        self.timers.deadline
+    }
+
+    /// Nothing is sent before the timer expires, see [`ControlBlock::on_echo`].
+    #[inline]
+    pub fn is_held(&self) -> bool {
+        self.ecn.held
+    }
+
+    pub fn release(&mut self) {
+        self.ecn.held = false;
+    }
+
+    /// Where the ticks of this sender's clock lie.
+    pub fn set_clock_phase(&mut self, phase: Duration) {
+        self.timers.rto.set_phase(phase);
     }
 }

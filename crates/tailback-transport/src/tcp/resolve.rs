@@ -1,0 +1,352 @@
+//! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself refused.
+
+use super::config::{Config, EcnMode, OptionBytes, RtoForm};
+use super::congestion::{AfterTimeout, Growth, Halve, WindowRules, list};
+use super::params::MODEL;
+use super::profiles::{BUILT_IN, Profile};
+use super::recovery::Recovery;
+use tailback_base::model::{Settings, Value, with_nearest};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Size};
+
+/// The user's values, and under them those of the profile and the declared defaults.
+struct Values<'a> {
+    given: &'a Settings,
+    base: Settings,
+}
+
+impl Values<'_> {
+    fn of(&self, name: &str) -> &Settings {
+        if self.given.is_given(name) {
+            self.given
+        } else {
+            &self.base
+        }
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.of(name).flag(name)
+    }
+
+    fn count(&self, name: &str) -> u32 {
+        self.of(name).count(name) as u32
+    }
+
+    /// A count where 0 is no limit.
+    fn limit(&self, name: &str) -> u32 {
+        match self.count(name) {
+            0 => u32::MAX,
+            n => n,
+        }
+    }
+
+    fn time(&self, name: &str) -> Duration {
+        self.of(name).time(name)
+    }
+
+    fn time_or_none(&self, name: &str) -> Option<Duration> {
+        (!self.of(name).is_none(name)).then(|| self.time(name))
+    }
+
+    fn word(&self, name: &str) -> &str {
+        self.of(name).text(name)
+    }
+
+    /// What the word given for `name` stands for.
+    fn choose<T: Copy>(&self, name: &str, meanings: &[(&str, T)]) -> Result<T, Refusal> {
+        let word = self.word(name);
+        let found = meanings.iter().find(|(w, _)| *w == word);
+        found.map(|(_, meaning)| *meaning).ok_or_else(|| unknown(name, word))
+    }
+
+    /// Bytes, infinite when unlimited.
+    fn window(&self, name: &str) -> f64 {
+        match self.of(name).size(name) {
+            Size::Packets(n) => n as f64 * f64::from(self.count("payload")),
+            Size::Bytes(n) => n as f64,
+            Size::Unlimited => f64::INFINITY,
+        }
+    }
+
+    fn at_least_a_segment(&self, name: &str) -> Result<f64, Refusal> {
+        let (bytes, payload) = (self.window(name), self.count("payload"));
+        if bytes >= f64::from(payload) {
+            return Ok(bytes);
+        }
+        let remedy = format!("give at least the payload, {payload}B");
+        Err(Refusal::new(
+            format!("{name} of {bytes}B does not hold one segment"),
+            remedy,
+        ))
+    }
+}
+
+fn unknown(name: &str, word: &str) -> Refusal {
+    Refusal::new(
+        format!("{name} \"{word}\" is declared, but nothing is known by that name"),
+        format!("give another {name}"),
+    )
+}
+
+impl Config {
+    /// Defaults, then the profile's values, then the user's own. Profiles of the study come before built-in ones.
+    ///
+    /// # Errors
+    /// A profile that does not exist, and parameters that contradict each other.
+    pub fn resolve(settings: &Settings, study_profiles: &[Profile]) -> Result<Config, Refusal> {
+        if settings.model.name != MODEL.name {
+            return Err(Refusal::new(
+                format!("\"{}\" is not tcp", settings.model.name),
+                "give a transport of kind \"tcp\"",
+            ));
+        }
+        let mut base = Settings::defaults(&MODEL);
+        apply(settings.text("profile"), study_profiles, &mut base, 0)?;
+        let v = Values { given: settings, base };
+        let (variant, sack_form) = (v.word("variant"), v.word("sack_form"));
+        if Recovery::new(variant, sack_form).is_none() {
+            return Err(unknown("variant", variant));
+        }
+        let congestion = v.word("congestion");
+        let controller = list::find(congestion).ok_or_else(|| unknown("congestion", congestion))?;
+        let (min_rto, max_rto) = (v.time("min_rto"), v.time("max_rto"));
+        if min_rto > max_rto {
+            return Err(Refusal::new(
+                format!("min_rto {min_rto} exceeds max_rto {max_rto}"),
+                "lower min_rto or raise max_rto",
+            ));
+        }
+        let idle_after = v.time_or_none("idle_after");
+        if idle_after.is_some() && !v.flag("idle_restart") {
+            return Err(Refusal::new(
+                "idle_after says when the window restarts, and idle_restart = false that it never does",
+                "leave one of the two out",
+            ));
+        }
+        Ok(Config {
+            variant: variant.to_string(),
+            sack_form: sack_form.to_string(),
+            controller,
+            controller_settings: Settings::defaults(controller.model),
+            window: window_rules(&v)?,
+            payload: v.count("payload"),
+            header: v.count("header"),
+            option_bytes: v.choose(
+                "option_bytes",
+                &[
+                    ("uncounted", OptionBytes::Uncounted),
+                    ("tcp", OptionBytes::Tcp),
+                    ("sack8", OptionBytes::Sack8),
+                ],
+            )?,
+            rwnd: v.at_least_a_segment("rwnd")?,
+            max_burst: v.limit("max_burst"),
+            idle_restart: v.flag("idle_restart"),
+            idle_after,
+            idle_forgets_all: v.choose("idle_forgets", &[("window", false), ("all", true)])?,
+            syn_loss_lowers_ssthresh: v.flag("syn_loss_lowers_ssthresh"),
+            dupack_threshold: v.count("dupack_threshold"),
+            limited_transmit: v.flag("limited_transmit"),
+            limited_transmit_per_duplicate: v
+                .choose("limited_transmit_form", &[("rfc3042", false), ("per_duplicate", true)])?,
+            careful: v.flag("careful"),
+            impatient: v.choose("partial_ack_timer", &[("impatient", true), ("slow_but_steady", false)])?,
+            exit_to_flight: v.choose("exit_window", &[("ssthresh", false), ("flight", true)])?,
+            grow_on_exit: v.flag("grow_on_exit"),
+            recovery_burst: v.limit("recovery_burst"),
+            sack: variant == "sack",
+            sack_blocks: v.count("sack_blocks"),
+            dsack: v.flag("dsack"),
+            min_rto,
+            initial_rto: v.time("initial_rto"),
+            max_rto,
+            clock_granularity: v.time("clock_granularity"),
+            clock_phase: v.time_or_none("clock_phase"),
+            rto_form: v.choose("rto_form", &[("rfc6298", RtoForm::Rfc6298), ("ticks", RtoForm::Ticks)])?,
+            timestamps: v.flag("timestamps"),
+            delayed_ack: v.count("delayed_ack"),
+            delayed_ack_timeout: v.time("delayed_ack_timeout"),
+            ack_as_sink: v.choose("ack_rule", &[("rfc5681", false), ("sink", true)])?,
+            ecn: v.choose(
+                "ecn",
+                &[
+                    ("off", EcnMode::Off),
+                    ("on", EcnMode::On),
+                    ("ignore", EcnMode::Ignore),
+                    ("no_echo", EcnMode::NoEcho),
+                ],
+            )?,
+            ect_on_retransmissions: v.flag("ect_on_retransmissions"),
+            cwr_on_retransmissions: v.flag("cwr_on_retransmissions"),
+            cwr_after_any_reduction: v.choose("cwr_after", &[("any_reduction", true), ("echo", false)])?,
+            syn: v.flag("syn"),
+            syn_retries: v.count("syn_retries"),
+        })
+    }
+}
+
+/// What all controllers are told of the window.
+fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
+    let segment = f64::from(v.count("payload"));
+    let cap = v.at_least_a_segment("window_cap")?;
+    let initial_window = match v.of("initial_window").get("initial_window") {
+        // RFC 6928 section 2: "the upper bound for the initial window will be min (10*MSS, max (2*MSS, 14600))".
+        Value::None => (10.0 * segment).min((2.0 * segment).max(14600.0)),
+        _ => v.at_least_a_segment("initial_window")?,
+    };
+    if initial_window.is_infinite() {
+        return Err(Refusal::new(
+            "an unlimited initial window",
+            "give packets or bytes, such as \"10 packets\"",
+        ));
+    }
+    let mut initial_ssthresh = v.window("initial_ssthresh");
+    if v.flag("start_at_cap") {
+        initial_ssthresh = initial_ssthresh.min(cap);
+    }
+    Ok(WindowRules {
+        segment,
+        initial_window,
+        initial_ssthresh,
+        cap,
+        byte_counting: v.count("byte_counting"),
+        growth: if v.flag("grow_when_unused") {
+            Growth::Always
+        } else {
+            Growth::WhenUsed
+        },
+        halve: v.choose("halve", &[("flight", Halve::Flight), ("cwnd", Halve::Cwnd)])?,
+        whole_ssthresh: v.flag("whole_ssthresh"),
+        after_timeout: v.choose(
+            "timeout_reaction",
+            &[("slow-start", AfterTimeout::SlowStart), ("halve", AfterTimeout::Halve)],
+        )?,
+        ecn_decrease: v.of("ecn_decrease").real("ecn_decrease"),
+    })
+}
+
+/// Put the values of the profile `name` into `base`, after those of the profile it builds on.
+fn apply(name: &str, study: &[Profile], base: &mut Settings, depth: u32) -> Result<(), Refusal> {
+    let names = study
+        .iter()
+        .map(|p| p.name.as_str())
+        .chain(BUILT_IN.iter().map(|p| p.name));
+    let own = study.iter().find(|p| p.name == name).cloned();
+    let found = own.or_else(|| {
+        BUILT_IN
+            .iter()
+            .find(|p| p.name == name)
+            .map(|p| Profile::from_text(p.name, p.values))
+    });
+    let Some(profile) = found else {
+        let known = format!(
+            "one of {}",
+            names.clone().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
+        );
+        return Err(Refusal::new(
+            format!("there is no TCP profile \"{name}\""),
+            with_nearest(name, names, &known),
+        ));
+    };
+    if depth > 8 {
+        return Err(Refusal::new(
+            format!("the TCP profile \"{name}\" builds on itself"),
+            "break the circle of `profile` values",
+        ));
+    }
+    if let Some((_, raw)) = profile.values.iter().find(|(k, _)| k == "profile") {
+        let tailback_base::model::Raw::Text(under) = raw else {
+            return Err(Refusal::new(
+                format!("profile {} is not a name", raw.show()),
+                "give the name of a profile in quotes",
+            ));
+        };
+        apply(under, study, base, depth + 1)?;
+    }
+    for (key, raw) in profile.values.iter().filter(|(k, _)| k != "profile") {
+        let refused =
+            |e: Refusal| Refusal::new(format!("in the TCP profile \"{name}\", {key}: {}", e.problem), e.remedy);
+        base.set(key, raw).map_err(refused)?;
+    }
+    Ok(())
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config::resolve(&Settings::defaults(&MODEL), &[]).expect("the declared defaults fit each other")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::testing::config;
+    use tailback_base::model::Raw;
+
+    #[test]
+    fn every_built_in_profile_resolves() {
+        for p in BUILT_IN {
+            config(&[("profile", p.name)]);
+        }
+        let rfc = config(&[]);
+        assert_eq!(
+            (rfc.window.initial_window, rfc.window.cap, rfc.min_rto),
+            (14600.0, f64::INFINITY, Duration::from_millis(1000))
+        );
+        let ns2 = config(&[("profile", "ns2")]);
+        assert_eq!(
+            (ns2.payload, ns2.window.cap, ns2.window.initial_ssthresh),
+            (500, 10_000.0, 10_000.0)
+        );
+        assert_eq!(ns2.wire(500, 0, false), 540);
+        assert_eq!(ns2.wire(0, 3, false), 64);
+    }
+
+    #[test]
+    fn the_users_values_win_over_the_profile_and_it_over_the_defaults() {
+        let c = config(&[("profile", "jiang-2006"), ("window_cap", "20 packets")]);
+        assert_eq!(
+            (c.window.cap, c.payload, c.max_rto),
+            (20.0 * 460.0, 460, Duration::from_millis(60_000))
+        );
+        // A value equal to the default still counts as given.
+        let c = config(&[("profile", "jiang-2006"), ("payload", "1460B")]);
+        assert_eq!(c.payload, 1460);
+    }
+
+    #[test]
+    fn a_study_brings_its_own_profile_and_may_build_on_another() {
+        let own = [
+            Profile::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
+            Profile::from_text("loop", &[("profile", "loop")]),
+            Profile {
+                name: "bad".into(),
+                values: vec![("payload".into(), Raw::Int(500))],
+            },
+        ];
+        let resolve = |name: &str| Config::resolve(&Settings::defaults(&MODEL).with("profile", name), &own);
+        let c = resolve("coarse").unwrap();
+        assert_eq!((c.clock_granularity, c.payload), (Duration::from_millis(500), 500));
+        assert!(resolve("loop").unwrap_err().problem.contains("builds on itself"));
+        let e = resolve("bad").unwrap_err();
+        assert!(
+            e.problem.contains("\"bad\", payload") && e.remedy.contains("500B"),
+            "{e}"
+        );
+        let e = resolve("ns-2").unwrap_err();
+        assert!(e.remedy.contains("did you mean \"ns2\""), "{e}");
+    }
+
+    #[test]
+    fn what_holds_no_segment_is_refused() {
+        let refuse = |name: &str, text: &str| {
+            let e = Config::resolve(&Settings::defaults(&MODEL).with(name, text), &[]).unwrap_err();
+            assert!(!e.remedy.is_empty(), "{e}");
+        };
+        refuse("window_cap", "1000B");
+        refuse("initial_window", "100B");
+        refuse("initial_window", "unlimited");
+        refuse("rwnd", "1KB");
+        refuse("min_rto", "90s");
+    }
+}

@@ -1,0 +1,103 @@
+//! The sequence space of a sender.
+//!
+//! ```text
+//!        una              nxt        max_sent            end
+//!   ------|----------------|------------|-----------------|
+//!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
+//! ```
+//!
+//! Units are bytes; the SYN is unit 0 and data start at 1.
+
+/// First byte of data.
+pub const FIRST: u64 = 1;
+
+/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+#[inline]
+pub fn real(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
+
+/// A segment recovery wants sent now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    pub seq: u64,
+    pub len: u32,
+}
+
+impl Piece {
+    /// One past its last byte.
+    #[inline]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.len)
+    }
+}
+
+pub(super) struct Sequence {
+    /// Lowest unacknowledged.
+    pub una: u64,
+    /// Next to send.
+    pub nxt: u64,
+    /// One past the highest ever sent.
+    pub max_sent: u64,
+    /// One past the last byte the application wrote; `u64::MAX` without end.
+    pub end: u64,
+    /// What was outstanding at the last timeout (and, for the careful variants, fast retransmit) ends here.
+    pub recover: u64,
+    /// The present round trip ends when this is acknowledged.
+    pub round_end: u64,
+    /// This segment goes out next, whatever the window says.
+    pub resend: Option<u64>,
+    /// The segment that timed out last.
+    pub timed_out: u64,
+    /// Until what was outstanding at a timeout is acknowledged.
+    pub after_timeout: bool,
+    /// Payload of a full segment, bytes.
+    pub segment: u32,
+}
+
+impl Sequence {
+    pub fn new(start: u64, segment: u32) -> Sequence {
+        Sequence {
+            una: start,
+            nxt: start,
+            max_sent: start,
+            end: FIRST,
+            recover: 0,
+            round_end: start,
+            resend: None,
+            timed_out: u64::MAX,
+            after_timeout: false,
+            segment,
+        }
+    }
+
+    #[inline]
+    pub fn flight(&self) -> u64 {
+        self.nxt - self.una
+    }
+
+    /// The segment at `seq`: a full one, up to the end of the data; one sent before ends where its data ended.
+    #[inline]
+    pub fn piece(&self, seq: u64) -> Option<Piece> {
+        let stop = if seq < self.max_sent { self.max_sent } else { self.end };
+        let len = stop.saturating_sub(seq).min(u64::from(self.segment)) as u32;
+        (len > 0).then_some(Piece { seq, len })
+    }
+
+    /// `ack` is acknowledged; the number of new bytes, and whether a round trip ended.
+    #[inline]
+    pub fn advance(&mut self, ack: u64) -> (u64, bool) {
+        let bytes = ack - self.una;
+        self.una = ack;
+        // An ACK may pass `nxt` while going back after a timeout.
+        self.nxt = self.nxt.max(ack);
+        if self.resend.is_some_and(|seq| seq < ack) {
+            self.resend = None;
+        }
+        let round_ended = ack >= self.round_end;
+        if round_ended {
+            self.round_end = self.max_sent.max(ack + 1);
+        }
+        (bytes, round_ended)
+    }
+}

@@ -1,0 +1,45 @@
+//! The clocks of a sender: the retransmission timer, the round trip being timed, the beginning of a rest.
+
+use super::rto::Rto;
+use crate::tcp::config::Config;
+use tailback_base::Time;
+
+pub(super) struct Timers {
+    pub rto: Rto,
+    /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
+    pub deadline: Time,
+    /// The end of the segment being timed and when it was sent.
+    pub timed: Option<(u64, Time)>,
+    pub last_sent: Time,
+    /// When everything written was acknowledged; [`Time::NEVER`] while there is something to send.
+    pub empty_since: Time,
+}
+
+impl Timers {
+    pub fn new(cfg: &Config) -> Timers {
+        Timers {
+            rto: Rto::new(cfg),
+            deadline: Time::NEVER,
+            timed: None,
+            last_sent: Time::ZERO,
+            empty_since: Time::NEVER,
+        }
+    }
+
+    #[inline]
+    pub fn restart(&mut self, cfg: &Config, now: Time) {
+        self.deadline = now + self.rto.timeout(cfg);
+    }
+
+    /// Whether the connection has rested long enough to start with a small window again. RFC 5681 section 4.1: after an
+    /// idle time longer than the RTO; or after a rest that the parameters give, which begins when all that was written is
+    /// acknowledged: a sender with one segment outstanding has nothing in the network at each ACK, but it does not rest.
+    pub fn has_rested(&mut self, cfg: &Config, now: Time) -> bool {
+        let rested = match cfg.idle_after {
+            None => now.since(self.last_sent) > self.rto.timeout(cfg),
+            Some(least) => self.empty_since != Time::NEVER && now.since(self.empty_since) >= least,
+        };
+        self.empty_since = Time::NEVER;
+        rested
+    }
+}

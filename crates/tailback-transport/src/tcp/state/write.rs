@@ -1,0 +1,171 @@
+//! What a control block does at the two ends of a connection's life and at rest, and the writing of segments.
+
+use super::{ControlBlock, FIRST, Piece};
+use crate::segment::{Flags, SackBlocks, Segment};
+use crate::tcp::config::EcnMode;
+use crate::tcp::congestion::{Congestion, Reset};
+use crate::tcp::handshake;
+use tailback_base::{Ecn, Time};
+
+impl ControlBlock {
+    // ---- what the application wants sent
+
+    pub fn write(&mut self, bytes: u64) {
+        self.seq.end = self.seq.end.saturating_add(bytes);
+    }
+
+    pub fn write_without_end(&mut self) {
+        self.seq.end = u64::MAX;
+    }
+
+    /// Data stop here; what is outstanding is still recovered.
+    pub fn give_up_unsent(&mut self) {
+        self.seq.end = self.seq.max_sent.max(FIRST);
+    }
+
+    #[inline]
+    pub fn all_acknowledged(&self) -> bool {
+        self.seq.una >= self.seq.end
+    }
+
+    /// A rest begins.
+    pub fn note_empty(&mut self, now: Time) {
+        self.timers.empty_since = now;
+    }
+
+    /// Before data are sent with nothing outstanding: RFC 5681 section 4.1, after a rest "cwnd is reduced to [...] min (IW,
+    /// cwnd)".
+    #[inline]
+    pub fn before_sending(&mut self, now: Time) {
+        let s = &self.seq;
+        if s.nxt == s.una && s.una == s.max_sent && s.nxt < s.end {
+            let rested = self.timers.has_rested(&self.cfg, now);
+            if self.cfg.idle_restart && rested {
+                self.reset(if self.cfg.idle_forgets_all {
+                    Reset::Restart
+                } else {
+                    Reset::Idle
+                });
+            }
+        }
+    }
+
+    // ---- the handshake
+
+    /// The SYN, first or again.
+    pub fn syn(&mut self, now: Time) -> Segment {
+        let first = self.seq.max_sent == 0;
+        let mut flags = handshake::syn_flags(self.cfg.ecn != EcnMode::Off);
+        if !first {
+            flags = flags.with(Flags::RETRANSMISSION);
+        }
+        self.timers.timed = (first && !self.cfg.timestamps).then_some((FIRST, now));
+        self.seq.nxt = FIRST;
+        self.seq.max_sent = FIRST;
+        self.timers.last_sent = now;
+        self.restart_timer(now);
+        Segment {
+            seq: 0,
+            payload: 0,
+            ack: 0,
+            flags,
+            ecn: Ecn::NotEct,
+            bytes: self.cfg.wire(0, 0, self.cfg.timestamps),
+            sack: SackBlocks::new(),
+            timestamps: self.cfg.timestamps.then_some((now, Time::ZERO)),
+            window: None,
+        }
+    }
+
+    /// The timer expired before the SYN was answered.
+    pub fn syn_timed_out(&mut self, now: Time) {
+        self.timers.rto.back_off(&self.cfg);
+        if self.cfg.syn_loss_lowers_ssthresh {
+            self.congested(Congestion::LostSyn, u64::from(self.cfg.payload), now);
+        }
+        self.report.timeouts += 1;
+        self.stop_timer();
+    }
+
+    /// The SYN was answered by `s`.
+    pub fn established(&mut self, s: &Segment, syn_was_lost: bool, now: Time) {
+        self.ecn.agreed = self.cfg.ecn != EcnMode::Off && handshake::grants_ecn(s.flags);
+        let echoed = self.take_timestamps(s);
+        self.advance(FIRST, echoed, false, now);
+        if syn_was_lost {
+            self.reset(Reset::LostSyn);
+            self.timers.rto.after_lost_syn(&self.cfg);
+        }
+        self.seq.after_timeout = false;
+        self.timer_after_ack(now);
+    }
+
+    // ---- segments
+
+    /// Whether this ACK's ECE counts.
+    #[inline]
+    pub fn echoes(&self, s: &Segment) -> bool {
+        self.ecn.agreed && s.flags.has(Flags::ECE)
+    }
+
+    /// Remember the other side's time stamp; the echo of ours, if any.
+    #[inline]
+    pub fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
+        let (value, echo) = s.timestamps.filter(|_| self.cfg.timestamps)?;
+        self.ts_echo = value;
+        Some(echo)
+    }
+
+    /// Write the segment `p`.
+    #[inline]
+    pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
+        let again = p.seq < self.seq.max_sent;
+        let end = p.end();
+        let mut flags = Flags::ACK;
+        if again {
+            flags = flags.with(Flags::RETRANSMISSION);
+            self.report.retransmitted_packets += 1;
+            // Karn: a segment sent twice is not timed.
+            if self
+                .timers
+                .timed
+                .is_some_and(|(timed, _)| timed > p.seq && timed <= end)
+            {
+                self.timers.timed = None;
+            }
+        }
+        if self.ecn.cwr_pending && (self.cfg.cwr_on_retransmissions || (self.ecn.agreed && !again)) {
+            self.ecn.cwr_pending = false;
+            flags = flags.with(Flags::CWR);
+        }
+        let capable = self.ecn.agreed && (!again || self.cfg.ect_on_retransmissions);
+        // RFC 6298 rule 5.1: start the timer if it is off.
+        if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
+            self.restart_timer(now);
+        }
+        if !again && self.timers.timed.is_none() && !self.cfg.timestamps {
+            self.timers.timed = Some((end, now));
+        }
+        if let Some(list) = &mut self.sent {
+            list.sent(end, p.len, again, now);
+        }
+        if p.seq == self.seq.nxt {
+            self.seq.nxt = end;
+        }
+        self.seq.max_sent = self.seq.max_sent.max(end);
+        self.timers.last_sent = now;
+        self.report.sent_packets += 1;
+        self.report.sent_payload_bytes += u64::from(p.len);
+        Segment {
+            seq: p.seq,
+            payload: p.len,
+            ack: FIRST,
+            flags,
+            ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct },
+            bytes: self.cfg.wire(p.len, 0, self.cfg.timestamps),
+            sack: SackBlocks::new(),
+            timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
+            window: None,
+        }
+    }
+}

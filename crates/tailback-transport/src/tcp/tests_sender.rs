@@ -1,0 +1,141 @@
+//! A sender under controllers of other kinds.
+
+use super::*;
+use crate::segment::SackBlocks;
+use crate::tcp::congestion::{AckEvent, CongestionEvent, RateSample, Reset};
+use crate::tcp::testing::config;
+use crate::tcp::{Receiver, new_pair};
+use std::sync::Mutex;
+use tailback_base::{BitRate, Ecn};
+
+/// What a model-based controller does: paces at a rate of its own and looks at samples.
+struct Paced(Arc<Mutex<Vec<RateSample>>>);
+
+impl CongestionControl for Paced {
+    fn on_ack(&mut self, a: &AckEvent) {
+        self.0.lock().unwrap().extend(a.rate);
+    }
+    fn on_congestion(&mut self, _: &CongestionEvent) {}
+    fn window_reset(&mut self, _: Reset) {}
+    fn wants_rate(&self) -> bool {
+        true
+    }
+    fn cwnd(&self) -> f64 {
+        20_000.0
+    }
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+    fn pacing(&self) -> Option<BitRate> {
+        Some(BitRate(8_000_000))
+    }
+}
+
+fn ack(ack: u64, flags: Flags) -> Segment {
+    Segment {
+        seq: 1,
+        payload: 0,
+        ack,
+        flags: flags.with(Flags::ACK),
+        ecn: Ecn::NotEct,
+        bytes: 40,
+        sack: SackBlocks::new(),
+        timestamps: None,
+        window: None,
+    }
+}
+
+/// A controller of another kind needs nothing but its own file: pacing holds segments apart, samples arrive.
+#[test]
+fn a_controller_may_pace_and_see_rates() {
+    let cfg = config(&[("payload", "960B"), ("syn", "false"), ("timestamps", "false")]);
+    let samples = Arc::new(Mutex::new(Vec::new()));
+    let mut s = Sender::new(Arc::new(cfg), Box::new(Paced(samples.clone())));
+    s.write(Amount::Unlimited, Time::ZERO);
+    let (mut now, mut acks) = (Time::ZERO, Vec::new());
+    for _ in 0..50 {
+        match s.poll_transmit(now) {
+            Transmit::Segment(d) => acks.push((now + Duration::from_millis(10), d.end())),
+            Transmit::NotBefore(t) => {
+                // 1000 B at 8 Mb/s.
+                assert_eq!(t, now + Duration::from_millis(1));
+                now = t;
+            }
+            Transmit::Idle => panic!("the window is wide enough"),
+        }
+        if let Some((t, end)) = acks.first().copied().filter(|(t, _)| *t <= now) {
+            acks.remove(0);
+            s.on_segment(&ack(end, Flags::NONE), t, &mut ());
+        }
+    }
+    let last = *samples.lock().unwrap().last().unwrap();
+    let rate = last.delivered as f64 / last.interval.seconds();
+    assert!((rate - 960_000.0).abs() < 1.0, "{rate} payload bytes a second");
+    assert_eq!(last.rtt, Some(Duration::from_millis(10)));
+}
+
+fn segments(s: &mut Sender, now: Time) -> Vec<Segment> {
+    std::iter::from_fn(|| match s.poll_transmit(now) {
+        Transmit::Segment(d) => Some(d),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Once a window, not during recovery, and CWR as the profile has it.
+#[test]
+fn a_request_takes_its_share_once_a_window() {
+    for (cwr_after, cwr) in [("any_reduction", true), ("echo", false)] {
+        let values = [
+            ("payload", "1000B"),
+            ("syn", "false"),
+            ("timestamps", "false"),
+            ("initial_window", "60 packets"),
+            ("cwr_after", cwr_after),
+        ];
+        let (mut s, _) = new_pair(&Arc::new(config(&values)));
+        let at = Time::from_seconds;
+        s.write(Amount::Unlimited, at(0.0));
+        assert_eq!(segments(&mut s, at(0.0)).len(), 60);
+        let request = Request::SlowDown { level: 0, of: 15 };
+        s.on_request(request, at(0.1));
+        assert_eq!((s.cwnd(), s.ssthresh()), (58_000.0, 58_000.0));
+        s.on_request(Request::SlowDown { level: 14, of: 15 }, at(0.1));
+        s.on_request(Request::Other { kind: 4, value: 1.0 }, at(0.1));
+        assert_eq!(s.cwnd(), 58_000.0);
+        s.on_segment(&ack(60_001, Flags::NONE), at(0.2), &mut ());
+        let next = segments(&mut s, at(0.2));
+        assert_eq!(next[0].flags.has(Flags::CWR), cwr, "{cwr_after}");
+        // Three duplicates: recovery, and the second request is not heard.
+        s.on_segment(&ack(61_001, Flags::NONE), at(0.25), &mut ());
+        s.on_request(request, at(0.3));
+        assert!(s.cwnd() < 58_000.0);
+    }
+}
+
+/// RFC 8257: each ACK says whether what it acknowledges was marked, and an ACK that waits goes out where that changes.
+#[test]
+fn every_ack_may_carry_its_own_mark() {
+    let cfg = Arc::new(config(&[
+        ("payload", "1000B"),
+        ("syn", "false"),
+        ("timestamps", "false"),
+        ("delayed_ack", "2"),
+    ]));
+    let mut r = Receiver::new(cfg, EchoRule::EveryAck);
+    let marks = [false, false, false, true, true, true, false, false];
+    let mut heard = Vec::new();
+    for (n, marked) in marks.into_iter().enumerate() {
+        let data = Segment {
+            seq: 1 + 1000 * n as u64,
+            payload: 1000,
+            ecn: if marked { Ecn::Ce } else { Ecn::Ect0 },
+            ..ack(1, Flags::NONE)
+        };
+        r.on_segment(&data, Time::ZERO, &mut ());
+        while let Transmit::Segment(a) = r.poll_transmit(Time::ZERO) {
+            heard.push(((a.ack - 1) / 1000, a.flags.has(Flags::ECE)));
+        }
+    }
+    assert_eq!(heard, [(2, false), (3, false), (5, true), (6, true), (8, false)]);
+}
