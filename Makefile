@@ -29,7 +29,7 @@ $(VENV)/.built: $(VENV)/.tools $(SOURCES)
 build: $(VENV)/.built
 
 demo: build
-	$(BIN)/tailback reproduce kantawala-2005/E2.1,E2.T4,E3.3,E3.4,E3.5,E3.8 --quick --out out/demo
+	$(BIN)/tailback reproduce kantawala-2005/fig-2.1,table-2.4,fig-3.3,fig-3.4,fig-3.5,fig-3.8 --quick --out out/demo
 	@echo "The report is out/demo/report.html; 'make demo' again takes what is stored."
 
 test: test-rust test-python

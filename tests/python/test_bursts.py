@@ -1,4 +1,4 @@
-"""Measures of bursts and of reserved flows, on tables made by hand, and the formulas of E7.0."""
+"""Measures of bursts and of reserved flows, on tables made by hand, and the worst cases by formula."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_delays_are_in_milliseconds_or_in_gaps_of_the_flow():
 
 
 def test_worst_cases_by_formula():
-    """R6 of the specification: 0.8 ms and 0.08 ms; more than 10,000 packets in 10 ms."""
+    """Published: 0.8 ms and 0.08 ms; more than 10,000 packets in 10 ms."""
     got = FUNCTIONS["reserved_bounds"]({}, 1, {"rate_bps": 10e9, "packet_bits": 8000, "flows": 1000, "weight": 10})[
         "values"
     ]

@@ -103,7 +103,7 @@ def made(tmp_path_factory):
     s = study.load("kantawala-2005")
     out = tmp_path_factory.mktemp("study")
     r = reproduce.reproduce(
-        s, [s.experiment("E2.1")], "quick", out, overrides=["duration=20s"], command="tailback reproduce x"
+        s, [s.experiment("fig-2.1")], "quick", out, overrides=["duration=20s"], command="tailback reproduce x"
     )
     return r
 
@@ -114,9 +114,9 @@ def test_a_study_comes_verdicts_first(made):
     order = ["<h1>", "Verdicts", "Set-up", "Figures and tables", "Parameters", "How to run it again"]
     places = [text.index(x if x.startswith("<") else f"<h2>{x}") for x in order]
     assert places == sorted(places)
-    assert "tailback reproduce kantawala-2005/E2.1 --quick" in text
+    assert "tailback reproduce kantawala-2005/fig-2.1 --quick" in text
     assert "Changed scenarios" in text and "duration=20s" in text
-    assert {"figures/E2.1.png", "figures/E2.1.pdf", "tables/E2.1.csv"} <= set(page.links)
+    assert {"figures/fig-2.1.png", "figures/fig-2.1.pdf", "tables/fig-2.1.csv"} <= set(page.links)
 
 
 def test_a_report_can_be_written_again_from_the_folder(made):

@@ -50,7 +50,7 @@ def short_run(out, replaced=None):
     s = study.load(NAME, replaced)
     axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
     s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
-    return reproduce.reproduce(s, [s.experiment("E3.3")], "quick", out, seeds=3, overrides=SHORT, figures=False)
+    return reproduce.reproduce(s, [s.experiment("fig-3.3")], "quick", out, seeds=3, overrides=SHORT, figures=False)
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +139,7 @@ def test_a_misspelt_key_of_a_statement_is_refused(tmp_path):
     folder = tmp_path / "mine"
     shutil.copytree(study.load(NAME).path, folder)
     with (folder / "statements" / "chapter-3.toml").open("a") as f:
-        f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "E3.3"\nclas = "short"\n')
+        f.write('\n[[statement]]\nid = "x"\nsentence = "x"\nexperiment = "fig-3.3"\nclas = "short"\n')
     with pytest.raises(StudyError, match=r'chapter-3\.toml: statement x: there is no key "clas"; did you mean "class"'):
         study.load(folder)
 
@@ -171,7 +171,7 @@ def test_the_parameters_are_those_of_the_study():
 def test_unknown_names_are_refused_with_a_hint():
     with pytest.raises(StudyError, match='did you mean "kantawala-2005"'):
         study.load("kantawala")
-    with pytest.raises(StudyError, match=r"E2\.1"):
+    with pytest.raises(StudyError, match=r"fig-2\.1"):
         study.load(NAME).experiment("E9")
     with pytest.raises(StudyError, match="droptail"):
         study.load(NAME, {"codel": {"kind": "codel"}})
@@ -342,7 +342,7 @@ def judged(check, values):
     statement = {
         "id": "x",
         "sentence": "x",
-        "experiment": "E3.3",
+        "experiment": "fig-3.3",
         "runs": "sb",
         "measure": "sd",
         "where": {"buffer": 200},
@@ -393,7 +393,13 @@ def test_along_an_axis_the_means_must_lie_close():
     s, samples = study.load(NAME), Samples.empty()
     for limit, x in {"1 queue at first": [96, 98], "10 % at first": [97, 99], "none": [90, 92]}.items():
         samples.data["dsdrr-limit", ("dsdrr", limit), "all", "share"] = np.array(x, float)
-    shared = {"id": "x", "sentence": "x", "experiment": "E6.0", "runs": "dsdrr-limit", "measure": "share"}
+    shared = {
+        "id": "x",
+        "sentence": "x",
+        "experiment": "closed-limit",
+        "runs": "dsdrr-limit",
+        "measure": "share",
+    }
     check = {"of": "dsdrr", "along": "limit", "within": 3}
     some = {**check, "where": {"limit": ["1 queue at first", "10 % at first"]}}
     assert Judge(s, samples).statement(read_statement({**shared, "check": [some]}, "f")).outcome == "reproduced"
@@ -407,7 +413,7 @@ def test_an_average_counts_every_point_once():
     for buffer, (red, blue) in {"8": (80, 90), "84": (99, 80)}.items():
         samples.data["ss", ("red", "2", buffer), "all", "share"] = np.array([red, red + 1.0])
         samples.data["ss", ("blue", "2", buffer), "all", "share"] = np.array([blue, blue + 1.2])
-    shared = {"id": "x", "sentence": "x", "experiment": "E4.8", "runs": "ss", "measure": "share"}
+    shared = {"id": "x", "sentence": "x", "experiment": "fig-4.8", "runs": "ss", "measure": "share"}
     check = {"of": "red", "above": "blue"}
     judge = Judge(s, samples)
     assert judge.statement(read_statement({**shared, "check": [check]}, "f")).outcome == "not reproduced"
@@ -443,26 +449,26 @@ def test_list_names_studies_and_experiments():
     r = CliRunner().invoke(cli, ["reproduce", "--list", "--json"])
     listed = next(s for s in json.loads(r.stdout)["studies"] if s["id"] == NAME)
     ids = [e["id"] for e in listed["experiments"]]
-    for e in ("E2.1", "E2.T4", "E3.3", "E3.4", "E3.5", "E3.8"):
+    for e in ("fig-2.1", "table-2.4", "fig-3.3", "fig-3.4", "fig-3.5", "fig-3.8"):
         assert f"{NAME}/{e}" in ids
     text = CliRunner().invoke(cli, ["reproduce", "--list"]).stdout
-    assert f"{NAME}/E3.4" in text and max(map(len, text.splitlines())) <= 100
+    assert f"{NAME}/fig-3.4" in text and max(map(len, text.splitlines())) <= 100
 
 
 def test_one_experiment_from_the_command_line(tmp_path):
-    args = ["reproduce", f"{NAME}/E2.4", "--quick", "--out", str(tmp_path / "o"), "--json", "--set", "duration=20s"]
+    args = ["reproduce", f"{NAME}/fig-2.4", "--quick", "--out", str(tmp_path / "o"), "--json", "--set", "duration=20s"]
     r = CliRunner().invoke(cli, args)
     assert r.exit_code == 0, r.output
     d = json.loads(r.stdout)
-    assert d["experiments"] == ["E2.4"] and d["runs"] == 3 and d["failed"] == []
+    assert d["experiments"] == ["fig-2.4"] and d["runs"] == 3 and d["failed"] == []
     assert {v["id"] for v in d["verdicts"]} >= {"R1-4167", "2"}
     assert (tmp_path / "o" / "report.html").is_file()
     assert all((tmp_path / "o" / f).is_file() for f in d["figures"] + d["tables"])
 
 
 def test_several_experiments_come_in_the_order_of_the_study():
-    _, chosen = command.choose(f"{NAME}/e3.3,E2.1,F2.1", {})
-    assert [e.id for e in chosen] == ["E2.1", "E3.3"]
+    _, chosen = command.choose(f"{NAME}/e3.3,fig-2.1,F2.1", {})
+    assert [e.id for e in chosen] == ["fig-2.1", "fig-3.3"]
 
 
 def test_the_verdict_table_fits_a_terminal(honest):
@@ -472,7 +478,7 @@ def test_the_verdict_table_fits_a_terminal(honest):
 
 
 @pytest.mark.parametrize(
-    "args", [["nothing"], [f"{NAME}/E2.4,E9"], [NAME, "--discipline", "codel=red"], [NAME, "--discipline", "x"]]
+    "args", [["nothing"], [f"{NAME}/fig-2.4,E9"], [NAME, "--discipline", "codel=red"], [NAME, "--discipline", "x"]]
 )
 def test_wrong_input_ends_with_status_2(args):
     assert CliRunner().invoke(cli, ["reproduce", *args]).exit_code == 2

@@ -220,13 +220,14 @@ def _list(as_json: bool) -> None:
         for line in textwrap.wrap(s["title"], width - 2):
             click.echo(f"  {line}")
         click.echo("")
-        click.echo(f"  {'experiment':<26}{'shows':<7}{'quick':>6}{'full':>6}  runs; title")
+        left = max(len(e["id"]) for e in s["experiments"]) + 2
+        click.echo(f"  {'experiment':<{left}}{'quick':>6}{'full':>6}  runs; title")
         for e in s["experiments"]:
             n = e["runs"]
-            title = textwrap.wrap(e["title"], max(30, width - 49))
-            click.echo(f"  {e['id']:<26}{e['item']:<7}{n['quick']:>6}{n['full']:>6}  {title[0]}")
+            title = textwrap.wrap(e["title"], max(30, width - left - 16))
+            click.echo(f"  {e['id']:<{left}}{n['quick']:>6}{n['full']:>6}  {title[0]}")
             for line in title[1:]:
-                click.echo(" " * 47 + line)
+                click.echo(" " * (left + 16) + line)
         click.echo("")
 
 

@@ -10,7 +10,10 @@ _WORD = {YES: "reproduced", NO: "**not reproduced**", OPEN: "not testable"}
 def verdicts(bundle: dict) -> str:
     """A table by experiment, and below it why the rows that do not agree do not. `bundle` is what study.json holds."""
     c = bundle["count"]
-    titles = {x["id"]: f"{x['id']} ({x['item']}): {x['title']}" for x in bundle["sections"]}
+    titles = {
+        x["id"]: f"{x['id']} ({x['item']}): {x['title']}" if x["item"] else f"{x['id']}: {x['title']}"
+        for x in bundle["sections"]
+    }
     lines = [
         f"# {bundle['study']['id']}: verdicts",
         "",

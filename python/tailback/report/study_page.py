@@ -67,7 +67,10 @@ def _again(b: Bundle) -> list[tuple[str, str]]:
 
 def _groups(b: Bundle) -> list[Bundle]:
     """The verdicts by experiment, in their order."""
-    titles = {x["id"]: f"{x['id']} ({x['item']})  {x['title']}" for x in b["sections"]}
+    titles = {
+        x["id"]: f"{x['id']} ({x['item']})  {x['title']}" if x["item"] else f"{x['id']}  {x['title']}"
+        for x in b["sections"]
+    }
     found = []
     for experiment, part in itertools.groupby(b["verdicts"], key=lambda v: v["experiment"]):
         verdicts = list(part)

@@ -8,7 +8,7 @@
     m for a rate r     ceil(e ln(1/r) / (ln 2)^2)     9.585 bits a flow at 1 %
     c                  max(1, ceil(log2(3 e + 1)))
 
-Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, whose total leaves out what "complete" adds (A50).
+Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, whose total leaves out what "complete" adds.
 """
 
 from __future__ import annotations

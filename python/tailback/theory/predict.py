@@ -36,7 +36,7 @@ class TailDrop:
     rtt_s: float
     buffer_packets: float
     hit_share: float
-    #: Window of each flow that just fills the empty pipe (the thesis' W0).
+    #: Window of each flow that just fills the empty pipe (the report's W0).
     window_empty: float
     #: Window of each flow that fills pipe and buffer (W*).
     window_full: float
@@ -87,7 +87,7 @@ class TailDrop:
 def tail_drop(
     flows: int, packets_per_s: float, rtt_s: float, buffer_packets: float, hit_share: float = 0.7
 ) -> TailDrop:
-    """Queue drop and cycle of drop-tail; section 3.1 of the study, with its extension to a queue that runs empty."""
+    """Queue drop and cycle of drop-tail (Kantawala and Turner 2005, chapter 2), extended to a queue that runs empty."""
     n, c, tau, b, h = flows, packets_per_s, rtt_s, buffer_packets, hit_share
     if n < 1 or int(n) != n:
         raise PredictError(f"{n} flows: give a whole number, at least 1")
@@ -161,7 +161,7 @@ class Qsdrr:
 
 
 def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, rtt_s: float | None = None) -> Qsdrr:
-    """The number of victims of QSDRR; section 3.2 of the study."""
+    """The number of victims of QSDRR (Kantawala and Turner 2005, chapter 4)."""
     n, b = flows, buffer_packets
     if n < 1 or b < 1 or int(n) != n or int(b) != b:
         raise PredictError(f"{n} flows and a buffer of {b} packets: give whole numbers, at least 1")

@@ -1,4 +1,4 @@
-"""Worst cases of schedulers for reserved flows, by formula (multi-queue buffer specification, section 5.6, E7.0)."""
+"""Worst cases of schedulers for reserved flows, by formula (Kantawala and Turner 2005, chapter 7)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A recorded queue against time.
 
-`queue-against-time`  a whole run, and the model of section 3.1 over a stretch of it (`model`)
+`queue-against-time`  a whole run, and the model of drop-tail over a stretch of it (`model`)
 `queue-aligned`       model and every workload of a set, each from one of its overflows on; one frame for each value of
                       the axis `panels`. The set's `options` describe the model.
 `queue-panels`        a whole run for each value of the axis `panels`, with the levels `marks = { name = packets }`

@@ -1,6 +1,6 @@
 """How evenly flows spread over queues: the recorded `flow_ratio`, fullest over emptiest queue.
 
-The mean is taken over time from 0.25 s on, when the first counts have settled; the extremes over the whole run (A54).
+The mean is taken over time from 0.25 s on, when the first counts have settled; the extremes over the whole run.
 """
 
 from __future__ import annotations
