@@ -79,12 +79,21 @@ pub struct Flying {
     pub arrives: Time,
 }
 
+/// A packet that waits in a fused queue.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    /// When its transmission starts.
+    start: Time,
+    arrived: Time,
+    bytes: u32,
+}
+
 /// Drop-tail as arithmetic.
 #[derive(Debug)]
 pub struct Fused {
     limit: Size,
-    /// Start of transmission and size of each packet that waits, drained lazily.
-    starts: Ring<(Time, u32)>,
+    /// The packets that wait, drained lazily.
+    waiting: Ring<Waiting>,
     waiting_bytes: u64,
 }
 
@@ -92,20 +101,23 @@ impl Fused {
     pub fn new(limit: Size) -> Fused {
         Fused {
             limit,
-            starts: Ring::default(),
+            waiting: Ring::default(),
             waiting_bytes: 0,
         }
     }
 
-    /// Forget the packets whose transmission has started. At one instant departures come first.
+    /// Count the packets whose transmission has started, and forget them. At one instant departures come first.
     #[inline(always)]
-    fn drain(&mut self, now: Time) {
-        while let Some(&(start, bytes)) = self.starts.front() {
-            if start > now {
+    fn drain(&mut self, now: Time, sojourn: &mut Option<Box<Histogram>>) {
+        while let Some(&w) = self.waiting.front() {
+            if w.start > now {
                 break;
             }
-            self.starts.pop();
-            self.waiting_bytes -= u64::from(bytes);
+            self.waiting.pop();
+            self.waiting_bytes -= u64::from(w.bytes);
+            if let Some(h) = sojourn {
+                h.add(w.start - w.arrived);
+            }
         }
     }
 }
@@ -255,30 +267,24 @@ impl Port {
         stats.arrived_bytes += u64::from(bytes);
         let idle = *free_at <= now;
         let start = if idle { now } else { *free_at };
-        if idle {
-            // Whatever waited is gone.
-            while fused.starts.pop().is_some() {}
-            fused.waiting_bytes = 0;
-        } else {
-            fused.drain(now);
-        }
+        fused.drain(now, &mut stats.sojourn);
         // Also on an idle line: what does not fit into the empty buffer never enters, whatever the discipline.
         let full = match fused.limit {
             Size::Unlimited => false,
-            Size::Packets(n) => fused.starts.len() as u64 >= n,
+            Size::Packets(n) => fused.waiting.len() as u64 >= n,
             Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
         };
         if full {
             return None;
         }
         if !idle {
-            fused.starts.push((start, bytes));
+            let arrived = now;
+            fused.waiting.push(Waiting { start, arrived, bytes });
             fused.waiting_bytes += u64::from(bytes);
             stats.queue_ns += start.0 - now.0;
-            stats.max_queue = stats.max_queue.max(fused.starts.len() as u64);
-        }
-        if let Some(h) = &mut stats.sojourn {
-            h.add(start - now);
+            stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
+        } else if let Some(h) = &mut stats.sojourn {
+            h.add(Duration::ZERO);
         }
         // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
         let service = clock.service(bytes, *free_at < now);
@@ -296,8 +302,8 @@ impl Port {
     pub fn waiting(&mut self, now: Time) -> (u64, u64) {
         match &mut self.queue {
             Queue::Fused(f) => {
-                f.drain(now);
-                (f.starts.len() as u64, f.waiting_bytes)
+                f.drain(now, &mut self.stats.sojourn);
+                (f.waiting.len() as u64, f.waiting_bytes)
             }
             Queue::Explicit(e) => {
                 let b = e.queue.backlog();
@@ -355,7 +361,7 @@ impl Port {
     /// Integral of the waiting packets from `since` to `now`, packet-seconds.
     pub fn queue_seconds(&self, now: Time) -> f64 {
         let ahead: u64 = match &self.queue {
-            Queue::Fused(f) => f.starts.iter().map(|(start, _)| (*start - now).0).sum(),
+            Queue::Fused(f) => f.waiting.iter().map(|w| w.start.since(now).0).sum(),
             Queue::Explicit(_) => 0,
         };
         let behind = match &self.queue {
@@ -363,6 +369,17 @@ impl Port {
             Queue::Explicit(e) => e.backlog * (now.0 - e.changed.0),
         };
         (self.stats.queue_ns + behind - ahead) as f64 * 1e-9
+    }
+
+    /// Times in the queue of the packets whose transmission started between `since` and `now`.
+    pub fn sojourn(&self, now: Time) -> Option<Histogram> {
+        let mut h = self.stats.sojourn.as_deref()?.clone();
+        if let Queue::Fused(f) = &self.queue {
+            for w in f.waiting.iter().take_while(|w| w.start <= now) {
+                h.add(w.start - w.arrived);
+            }
+        }
+        Some(h)
     }
 
     /// Start counting afresh at `now`.
@@ -373,7 +390,7 @@ impl Port {
             since: now,
             busy_ns: (self.free_at - now).0,
             queue_ns: match &self.queue {
-                Queue::Fused(f) => f.starts.iter().map(|(start, _)| (*start - now).0).sum(),
+                Queue::Fused(f) => f.waiting.iter().map(|w| w.start.since(now).0).sum(),
                 Queue::Explicit(_) => 0,
             },
             max_queue: waiting,

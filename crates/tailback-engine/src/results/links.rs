@@ -84,7 +84,7 @@ pub(super) fn read(reading: &Reading) -> Table {
         busy_s: port.busy_seconds(reading.to()),
         queue_seconds: port.queue_seconds(reading.to()),
         seconds: reading.seconds(),
-        sojourn: quantiles(port.stats.sojourn.as_deref()),
+        sojourn: quantiles(port.sojourn(reading.to()).as_ref()),
         counted: port.stats.clone(),
     });
     table("links", COLUMNS, rows)
