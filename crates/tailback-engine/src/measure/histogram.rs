@@ -10,14 +10,19 @@ const SUB: u64 = 1 << BITS;
 /// Times are counted in units of 2^7 ns; anything shorter is in the first bins exactly as measured to 128 ns.
 const UNIT: u32 = 7;
 
-/// Counts of times, with sum and maximum kept exactly.
+/// Counts of times, with sum and maximum kept exactly. Nothing wraps in the longest run there can be: what does not fit
+/// into a word is carried.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
     first: u32,
+    /// How often `sum_ns` has wrapped.
+    carried: u32,
     bins: Vec<u32>,
     count: u64,
     sum_ns: u64,
     max_ns: u64,
+    /// The bins that have wrapped, once for each time.
+    wrapped: Option<Box<Vec<u32>>>,
 }
 
 #[inline]
@@ -45,14 +50,36 @@ impl Histogram {
     #[inline]
     pub fn add(&mut self, d: Duration) {
         self.count += 1;
-        self.sum_ns += d.0;
+        let (sum, wraps) = self.sum_ns.overflowing_add(d.0);
+        (self.sum_ns, self.carried) = (sum, self.carried + u32::from(wraps));
         self.max_ns = self.max_ns.max(d.0);
         let bin = bin_of(d.0);
         let i = bin.wrapping_sub(self.first) as usize;
         match self.bins.get_mut(i) {
-            Some(c) => *c = c.saturating_add(1),
+            Some(c) => {
+                *c = c.wrapping_add(1);
+                if *c == 0 {
+                    self.wrap(bin);
+                }
+            }
             None => self.grow(bin),
         }
+    }
+
+    #[cold]
+    fn wrap(&mut self, bin: u32) {
+        self.wrapped.get_or_insert_default().push(bin);
+    }
+
+    fn sum(&self) -> f64 {
+        self.sum_ns as f64 + f64::from(self.carried) * 2f64.powi(64)
+    }
+
+    /// How many times fell into the i-th bin that is stored.
+    fn in_bin(&self, i: usize) -> f64 {
+        let wrapped = self.wrapped.iter().flat_map(|w| w.iter());
+        let wraps = wrapped.filter(|bin| **bin == self.first + i as u32).count();
+        f64::from(self.bins[i]) + wraps as f64 * 2f64.powi(32)
     }
 
     #[cold]
@@ -86,7 +113,7 @@ impl Histogram {
         if self.count == 0 {
             f64::NAN
         } else {
-            self.sum_ns as f64 * 1e-9 / self.count as f64
+            self.sum() * 1e-9 / self.count as f64
         }
     }
 
@@ -106,8 +133,8 @@ impl Histogram {
         }
         let rank = q * self.count as f64;
         let mut below = 0.0;
-        for (i, &c) in self.bins.iter().enumerate() {
-            let c = f64::from(c);
+        for i in 0..self.bins.len() {
+            let c = self.in_bin(i);
             if c > 0.0 && below + c >= rank {
                 let bin = self.first + i as u32;
                 let ns = edge(bin) + (edge(bin + 1) - edge(bin)) * ((rank - below) / c);
@@ -140,6 +167,24 @@ mod tests {
         }
         assert_eq!(h.max(), 0.1);
         assert!((h.mean() - 0.0500005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_wraps_is_carried() {
+        let mut h = Histogram::default();
+        h.add(Duration(1_000_000));
+        h.add(Duration(9_000_000));
+        // As after 2^32 more of the first, each with its share of the sum.
+        let mut long = h.clone();
+        let bin = bin_of(1_000_000);
+        long.bins[(bin - long.first) as usize] = u32::MAX;
+        long.count += u64::from(u32::MAX) - 1;
+        long.sum_ns = u64::MAX - 400_000;
+        long.add(Duration(1_000_000));
+        assert_eq!((long.carried, long.sum_ns), (1, 599_999));
+        assert!((long.mean() - (2f64.powi(64) + 6e5) * 1e-9 / (2f64.powi(32) + 1.0)).abs() < 1e-3);
+        assert!((long.quantile(0.5) / 0.001 - 1.0).abs() < 0.03);
+        assert_eq!(long.max_ns, 9_000_000);
     }
 
     #[test]

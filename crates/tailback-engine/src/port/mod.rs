@@ -150,7 +150,7 @@ pub struct PortStats {
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
     /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
-    queue_ns: u64,
+    queue_ns: u128,
     pub max_queue: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
@@ -281,7 +281,7 @@ impl Port {
             let arrived = now;
             fused.waiting.push(Waiting { start, arrived, bytes });
             fused.waiting_bytes += u64::from(bytes);
-            stats.queue_ns += start.0 - now.0;
+            stats.queue_ns += u128::from(start.0 - now.0);
             stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
         } else if let Some(h) = &mut stats.sojourn {
             h.add(Duration::ZERO);
@@ -315,7 +315,7 @@ impl Port {
     /// Explicit ports only: bring the queue's time average up to date after a call.
     #[inline]
     pub fn settle(e: &mut Explicit, stats: &mut PortStats, now: Time) {
-        stats.queue_ns += e.backlog * (now.0 - e.changed.0);
+        stats.queue_ns += u128::from(e.backlog) * u128::from(now.0 - e.changed.0);
         e.changed = now;
         e.backlog = e.queue.backlog().packets;
         stats.max_queue = stats.max_queue.max(e.backlog);
@@ -360,13 +360,13 @@ impl Port {
 
     /// Integral of the waiting packets from `since` to `now`, packet-seconds.
     pub fn queue_seconds(&self, now: Time) -> f64 {
-        let ahead: u64 = match &self.queue {
-            Queue::Fused(f) => f.waiting.iter().map(|w| w.start.since(now).0).sum(),
+        let ahead: u128 = match &self.queue {
+            Queue::Fused(f) => f.waiting.iter().map(|w| u128::from(w.start.since(now).0)).sum(),
             Queue::Explicit(_) => 0,
         };
         let behind = match &self.queue {
             Queue::Fused(_) => 0,
-            Queue::Explicit(e) => e.backlog * (now.0 - e.changed.0),
+            Queue::Explicit(e) => u128::from(e.backlog) * u128::from(now.0 - e.changed.0),
         };
         (self.stats.queue_ns + behind - ahead) as f64 * 1e-9
     }
@@ -390,7 +390,7 @@ impl Port {
             since: now,
             busy_ns: (self.free_at - now).0,
             queue_ns: match &self.queue {
-                Queue::Fused(f) => f.waiting.iter().map(|w| w.start.since(now).0).sum(),
+                Queue::Fused(f) => f.waiting.iter().map(|w| u128::from(w.start.since(now).0)).sum(),
                 Queue::Explicit(_) => 0,
             },
             max_queue: waiting,
