@@ -291,7 +291,7 @@ impl fmt::Display for BitRate {
             (1_000_000, "Mbps"),
             (1_000, "kbps"),
         ] {
-            if self.0 >= scale && self.0 % (scale / 1000) == 0 {
+            if self.0 >= scale && self.0.is_multiple_of(scale / 1000) {
                 return write!(f, "{}{unit}", self.0 as f64 / scale as f64);
             }
         }
@@ -302,7 +302,7 @@ impl fmt::Display for BitRate {
 impl fmt::Display for Duration {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for (scale, unit) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
-            if self.0 >= scale && self.0 % (scale / 1000) == 0 {
+            if self.0 >= scale && self.0.is_multiple_of(scale / 1000) {
                 return write!(f, "{}{unit}", self.0 as f64 / scale as f64);
             }
         }

@@ -1,7 +1,7 @@
 //! The catalogue: which models each family has.
 
+use super::Model;
 use super::nearest::{nearest, with_nearest};
-use super::{Model, Settings};
 use crate::quantity::Refusal;
 
 /// Models that can stand in the same place, such as all queue disciplines.
@@ -69,14 +69,6 @@ impl Catalogue {
                 with_nearest(name, names.iter().copied(), &known),
             )
         })
-    }
-
-    /// The declared defaults of a model, those of the models in it included.
-    ///
-    /// # Errors
-    /// As [`Catalogue::expect`].
-    pub fn defaults(&self, family: &str, name: &str) -> Result<Settings, Refusal> {
-        Settings::defaults(self.expect(family, name)?).with_models(self)
     }
 
     /// Every model, once for each family it belongs to.

@@ -2,7 +2,8 @@
 
 use super::nearest::{article, with_nearest};
 use super::profile::Profile;
-use super::value::{Raw, Value};
+use super::raw::Raw;
+use super::settings::Value;
 use crate::quantity::{self, BitRate, Refusal, Size};
 use crate::time::Duration;
 
@@ -173,27 +174,7 @@ impl Kind {
             },
             // A model or profile is a name until a catalogue is asked: see `Settings::with_models`.
             (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
-            (Kind::Each(per, kind), Raw::List(list)) if !list.is_empty() && !per.allows(list.len()) => {
-                let problem = format!("{} values do not fit", list.len());
-                Err(Refusal::new(
-                    problem,
-                    format!("give one, or {}: {}", per.taken(), kind.allowed()),
-                ))
-            }
-            // No models are as good as some.
-            (Kind::List(kind), Raw::List(list)) if list.is_empty() && kind.holds_models() => Ok(Value::List(vec![])),
-            (Kind::Each(_, kind) | Kind::List(kind), Raw::List(list)) => {
-                if list.is_empty() {
-                    return Err(Refusal::new(
-                        "the list is empty",
-                        format!("give at least one value: {}", kind.allowed()),
-                    ));
-                }
-                Ok(Value::List(
-                    list.iter().map(|r| kind.check(r)).collect::<Result<_, _>>()?,
-                ))
-            }
-            (Kind::Each(_, kind) | Kind::List(kind), one) => Ok(Value::List(vec![kind.check(one)?])),
+            (Kind::Each(..) | Kind::List(_), _) => self.check_list(raw),
             // A bare number where a unit belongs.
             (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("time", raw, &["s", "ms"])),
             (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("rate", raw, &["bps", "Mbps"])),
@@ -203,6 +184,30 @@ impl Kind {
             (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("size", raw, &["B"])),
             _ => Err(expected()),
         }
+    }
+
+    /// A list, or one value that counts as a list of one.
+    fn check_list(&self, raw: &Raw) -> Result<Value, Refusal> {
+        let (Kind::Each(_, kind) | Kind::List(kind)) = self else {
+            return self.check(raw);
+        };
+        let Raw::List(list) = raw else {
+            return Ok(Value::List(vec![kind.check(raw)?]));
+        };
+        // No models are as good as some.
+        if list.is_empty() && !kind.holds_models() {
+            let remedy = format!("give at least one value: {}", kind.allowed());
+            return Err(Refusal::new("the list is empty", remedy));
+        }
+        if let Kind::Each(per, kind) = self
+            && !per.allows(list.len())
+        {
+            let problem = format!("{} values do not fit", list.len());
+            let remedy = format!("give one, or {}: {}", per.taken(), kind.allowed());
+            return Err(Refusal::new(problem, remedy));
+        }
+        let values: Result<_, _> = list.iter().map(|r| kind.check(r)).collect();
+        Ok(Value::List(values?))
     }
 
     /// The refusal of a bare number; it proposes the number with a unit only where that would be allowed.

@@ -10,15 +10,15 @@ mod catalogue;
 mod kind;
 mod nearest;
 mod profile;
+mod raw;
 mod settings;
-mod value;
 
 pub use catalogue::{Catalogue, Family};
 pub use kind::{Kind, Per};
 pub use nearest::{article, nearest, with_nearest};
 pub use profile::{NamedValues, Profile};
-pub use settings::Settings;
-pub use value::{Raw, Value};
+pub use raw::Raw;
+pub use settings::{Settings, Value};
 
 use crate::quantity::Refusal;
 

@@ -6,8 +6,8 @@
 //! the profile's over the defaults.
 
 use super::nearest::with_nearest;
+use super::raw::Raw;
 use super::settings::Settings;
-use super::value::Raw;
 use super::{Kind, Model};
 use crate::quantity::Refusal;
 

@@ -2,10 +2,28 @@
 
 use super::catalogue::Catalogue;
 use super::nearest::with_nearest;
-use super::value::{Raw, Value};
+use super::raw::Raw;
 use super::{Model, Param};
 use crate::quantity::{BitRate, Level, Refusal, Size};
 use crate::time::Duration;
+
+/// A checked value.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Absent, where the default is `none`.
+    None,
+    Bool(bool),
+    Count(u64),
+    Real(f64),
+    Time(Duration),
+    Rate(BitRate),
+    Size(Size),
+    Level(Level),
+    Text(String),
+    /// A model with its own checked values.
+    Model(Box<Settings>),
+    List(Vec<Value>),
+}
 
 /// The checked values of one model, in the order of its declaration.
 #[derive(Debug, Clone)]

@@ -1,8 +1,4 @@
-//! Values: as they stand in a file, and once they are checked.
-
-use super::settings::Settings;
-use crate::quantity::{BitRate, Level, Size};
-use crate::time::Duration;
+//! Raw values: as they stand in a file or an argument.
 
 /// A value as it stands in a file or an argument, before anyone knows what it means.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,24 +8,6 @@ pub enum Raw {
     Real(f64),
     Text(String),
     List(Vec<Raw>),
-}
-
-/// A checked value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// Absent, where the default is `none`.
-    None,
-    Bool(bool),
-    Count(u64),
-    Real(f64),
-    Time(Duration),
-    Rate(BitRate),
-    Size(Size),
-    Level(Level),
-    Text(String),
-    /// A model with its own checked values.
-    Model(Box<Settings>),
-    List(Vec<Value>),
 }
 
 impl Raw {
