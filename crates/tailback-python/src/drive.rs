@@ -10,16 +10,15 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Stream, Time};
+use tailback_base::{Stream, Time};
+use tailback_queue::server::ByHand;
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Service, registry};
 
 /// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present instant.
 #[pyclass(module = "tailback._core", unsendable)]
 pub struct DrivenQueue {
-    queue: Box<dyn QueueDiscipline<TestPacket>>,
-    rate: BitRate,
-    now: Time,
+    by_hand: ByHand<Box<dyn QueueDiscipline<TestPacket>>>,
     /// The objects of the packets inside, by their identity.
     inside: HashMap<u64, Py<Packet>>,
     drops: Vec<(Py<Packet>, &'static str, &'static str)>,
@@ -33,15 +32,16 @@ impl DrivenQueue {
         py: Python,
         f: impl FnOnce(&mut dyn QueueDiscipline<TestPacket>, &Line, &mut Log<TestPacket>) -> T,
     ) -> PyResult<T> {
-        let line = Line::idle(self.now, self.rate);
+        let line = self.by_hand.line();
         let mut log = Log::default();
         // A discipline written in Python unwinds with its message.
-        let answer = catch_unwind(AssertUnwindSafe(|| f(&mut *self.queue, &line, &mut log))).map_err(|e| match e
-            .downcast::<Refusal>()
-        {
-            Ok(r) => PyRuntimeError::new_err(r.problem),
-            Err(_) => PyRuntimeError::new_err("the discipline stopped; please report this"),
-        })?;
+        let answer =
+            catch_unwind(AssertUnwindSafe(|| f(&mut *self.by_hand.queue, &line, &mut log))).map_err(|e| match e
+                .downcast::<Refusal>()
+            {
+                Ok(r) => PyRuntimeError::new_err(r.problem),
+                Err(_) => PyRuntimeError::new_err("the discipline stopped; please report this"),
+            })?;
         for (p, why) in log.marked {
             if let Some(o) = self.inside.get(&p.id) {
                 o.borrow_mut(py).content = Content::Hand(p);
@@ -60,18 +60,16 @@ impl DrivenQueue {
     /// Go on to an instant, running timers that fall due, each at its own.
     fn go_to(&mut self, py: Python, t: Option<f64>) -> PyResult<()> {
         let Some(t) = t else { return Ok(()) };
-        if t.is_nan() || instant(t) < self.now {
+        if t.is_nan() || instant(t) < self.by_hand.now {
             return Err(PyValueError::new_err(format!(
                 "time does not go back: it is {} s, not {t} s",
-                self.now.seconds()
+                self.by_hand.now.seconds()
             )));
         }
         let t = instant(t);
-        while let Some(at) = self.queue.next_timer().filter(|at| *at <= t) {
-            self.now = self.now.max(at);
+        while self.by_hand.to_next_timer(t) {
             self.call(py, |q, line, log| q.on_timer(line, log))?;
         }
-        self.now = self.now.max(t);
         Ok(())
     }
 }
@@ -95,9 +93,7 @@ impl DrivenQueue {
                 .map_err(|e| PyValueError::new_err(e.to_string()))?,
         };
         Ok(DrivenQueue {
-            queue,
-            rate,
-            now: Time::ZERO,
+            by_hand: ByHand::new(queue, rate),
             inside: HashMap::new(),
             drops: vec![],
             marks: vec![],
@@ -142,26 +138,26 @@ impl DrivenQueue {
     /// Time since the start, seconds.
     #[getter]
     fn now(&self) -> f64 {
-        self.now.seconds()
+        self.by_hand.now.seconds()
     }
 
     /// What is stored: packets and bytes.
     fn backlog(&self) -> (u64, u64) {
-        let b = self.queue.backlog();
+        let b = self.by_hand.queue.backlog();
         (b.packets, b.bytes)
     }
 
     /// When the discipline next acts by itself; None for never.
     #[getter]
     fn next_timer(&self) -> Option<f64> {
-        self.queue.next_timer().map(Time::seconds)
+        self.by_hand.queue.next_timer().map(Time::seconds)
     }
 
     /// The units of its probes, by name.
     #[getter]
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let d = PyDict::new(py);
-        for p in self.queue.probes() {
+        for p in self.by_hand.queue.probes() {
             d.set_item(p.name, p.unit)?;
         }
         Ok(d)
@@ -170,12 +166,12 @@ impl DrivenQueue {
     /// The present value of a probe; NaN where it has none.
     #[pyo3(signature = (name, index = 0))]
     fn probe(&self, name: &str, index: u32) -> PyResult<f64> {
-        let probes = self.queue.probes();
+        let probes = self.by_hand.queue.probes();
         let i = probes.iter().position(|p| p.name == name).ok_or_else(|| {
             let names: Vec<&str> = probes.iter().map(|p| p.name).collect();
             PyKeyError::new_err(format!("there is no probe {name:?}; there are: {}", names.join(", ")))
         })?;
-        Ok(self.queue.read(ProbeId(i as u16), index))
+        Ok(self.by_hand.queue.read(ProbeId(i as u16), index))
     }
 
     /// Everything dropped so far: packet, place, reason.
@@ -194,6 +190,6 @@ impl DrivenQueue {
     }
 
     fn __len__(&self) -> usize {
-        self.queue.backlog().packets as usize
+        self.by_hand.queue.backlog().packets as usize
     }
 }

@@ -31,8 +31,10 @@ pub mod fifo;
 pub mod params;
 pub mod pieces;
 pub mod registry;
+pub mod server;
 pub mod testing;
 
 pub use admission::{Admission, Admitted, Decision, QueueView, Waiting};
 pub use build_context::BuildContext;
 pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
+pub use server::Server;

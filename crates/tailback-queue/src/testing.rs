@@ -19,8 +19,10 @@
 //! assert_eq!(bench.serve(), Some(0));
 //! ```
 
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::server::{ByHand, Sent, Server};
 use std::collections::BTreeMap;
+use std::ops::{Deref, DerefMut};
 use tailback_base::{BitRate, Dscp, Duration, Ecn, FlowId, KeyField, Packet, Request, Stream, Time};
 
 /// A packet with an identity. Fields are public: a test sets what it needs.
@@ -169,33 +171,32 @@ impl Log<TestPacket> {
     }
 }
 
-/// A discipline with a clock, a line and a log around it.
+/// A discipline with a clock, a line that the test works by hand, and a log.
 pub struct Bench<D> {
-    pub queue: D,
-    pub now: Time,
-    pub rate: BitRate,
-    /// What is on the wire; only [`Bench::arrive`] and [`Bench::serve`] show it to the discipline, nothing ends it.
-    pub busy: Option<OnWire>,
+    pub by_hand: ByHand<D>,
     pub log: Log<TestPacket>,
+}
+
+/// Clock, line and discipline are those of [`ByHand`].
+impl<D> Deref for Bench<D> {
+    type Target = ByHand<D>;
+    fn deref(&self) -> &ByHand<D> {
+        &self.by_hand
+    }
+}
+
+impl<D> DerefMut for Bench<D> {
+    fn deref_mut(&mut self) -> &mut ByHand<D> {
+        &mut self.by_hand
+    }
 }
 
 impl<D: QueueDiscipline<TestPacket>> Bench<D> {
     /// Time zero, an idle line of 1 Mbit/s.
     pub fn new(queue: D) -> Bench<D> {
         Bench {
-            queue,
-            now: Time::ZERO,
-            rate: BitRate(1_000_000),
-            busy: None,
+            by_hand: ByHand::new(queue, BitRate(1_000_000)),
             log: Log::default(),
-        }
-    }
-
-    pub fn line(&self) -> Line {
-        Line {
-            now: self.now,
-            rate: self.rate,
-            busy: self.busy,
         }
     }
 
@@ -206,17 +207,15 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
 
     /// Let time pass until `t`, running the discipline's timers that fall due, each at its instant.
     pub fn until(&mut self, t: Time) {
-        while let Some(at) = self.queue.next_timer().filter(|at| *at <= t) {
-            self.now = self.now.max(at);
+        while self.by_hand.to_next_timer(t) {
             let line = self.line();
-            self.queue.on_timer(&line, &mut self.log);
+            self.by_hand.queue.on_timer(&line, &mut self.log);
         }
-        self.now = self.now.max(t);
     }
 
     pub fn arrive(&mut self, p: TestPacket) {
         let line = self.line();
-        self.queue.enqueue(p, &line, &mut self.log);
+        self.by_hand.queue.enqueue(p, &line, &mut self.log);
     }
 
     /// Take the next packet, as a line that is free does; `None` for `Empty` and `Wait`.
@@ -225,7 +224,7 @@ impl<D: QueueDiscipline<TestPacket>> Bench<D> {
             busy: None,
             ..self.line()
         };
-        match self.queue.dequeue(&line, &mut self.log) {
+        match self.by_hand.queue.dequeue(&line, &mut self.log) {
             Service::Send(p) => Some(p),
             Service::Wait(_) | Service::Empty => None,
         }
@@ -264,15 +263,15 @@ pub type Queue = Box<dyn QueueDiscipline<TestPacket>>;
 ///
 /// Departures come before arrivals at the same instant; arrivals in the order in which they were made.
 pub struct ClosedLoop {
-    pub queue: Queue,
-    pub rate: BitRate,
+    server: Server<TestPacket>,
     pub log: Log<TestPacket>,
     /// For each flow the time of each packet from its arrival to the end of its transmission.
     pub delays: Vec<Vec<Duration>>,
     sources: Vec<Source>,
     events: BTreeMap<(Time, u64), u32>,
     made: u64,
-    wire: Option<(OnWire, TestPacket)>,
+    /// On the line, until this instant.
+    wire: Option<(Time, TestPacket)>,
 }
 
 struct Source {
@@ -292,8 +291,7 @@ enum Gaps {
 impl ClosedLoop {
     pub fn new(queue: Queue, rate: BitRate) -> ClosedLoop {
         ClosedLoop {
-            queue,
-            rate,
+            server: Server::new(queue, rate),
             log: Log::default(),
             delays: vec![],
             sources: vec![],
@@ -301,6 +299,10 @@ impl ClosedLoop {
             made: 0,
             wire: None,
         }
+    }
+
+    pub fn queue(&self) -> &Queue {
+        &self.server.queue
     }
 
     fn source(&mut self, s: Source) -> u32 {
@@ -364,26 +366,24 @@ impl ClosedLoop {
     pub fn run(&mut self, until: Duration) {
         loop {
             let arrival = self.events.first_key_value().map_or(Time::NEVER, |(k, _)| k.0);
-            let departure = self.wire.map_or(Time::NEVER, |w| w.0.until);
-            let now = arrival.min(departure);
+            let server = self.server.next().unwrap_or(Time::NEVER);
+            let now = arrival.min(server);
             if now > Time::ZERO + until {
                 return;
             }
-            if departure <= arrival {
-                self.departs(now);
-            } else if let Some((_, flow)) = self.events.pop_first() {
-                self.enters(now, flow);
-            }
-            if self.wire.is_none() {
-                if let Service::Send(p) = self.queue.dequeue(&Line::idle(now, self.rate), &mut self.log) {
-                    let wire = OnWire {
-                        until: now + self.rate.time_of(u64::from(p.bytes)),
-                        flow: FlowId(p.flow),
-                        pair: u64::from(p.flow),
-                        bytes: p.bytes,
-                    };
-                    self.wire = Some((wire, p));
+            let sent = if server <= arrival {
+                if self.wire.is_some_and(|w| w.0 == now) {
+                    self.departs(now);
                 }
+                self.server.advance(now, &mut self.log).and_then(|(_, sent)| sent)
+            } else {
+                match self.events.pop_first() {
+                    Some((_, flow)) => self.enters(now, flow),
+                    None => return,
+                }
+            };
+            if let Some(sent) = sent {
+                self.wire = Some((sent.end, sent.packet));
             }
         }
     }
@@ -396,7 +396,7 @@ impl ClosedLoop {
         }
     }
 
-    fn enters(&mut self, now: Time, flow: u32) {
+    fn enters(&mut self, now: Time, flow: u32) -> Option<Sent<TestPacket>> {
         let s = &mut self.sources[flow as usize];
         let p = TestPacket {
             weight: s.weight,
@@ -409,12 +409,7 @@ impl ClosedLoop {
             };
             self.arrives(now + gap, flow);
         }
-        let line = Line {
-            now,
-            rate: self.rate,
-            busy: self.wire.map(|w| w.0),
-        };
-        self.queue.enqueue(p, &line, &mut self.log);
+        self.server.arrive(p, now, &mut self.log)
     }
 
     /// The mean delay of a flow, seconds.

@@ -233,8 +233,10 @@ fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
     let queue = match d.queue {
         // Fused arithmetic has fixed departures when the rate cannot change.
         QueueChoice::DropTail(limit) if d.rate_changes.is_empty() => Queue::Fused(Fused::new(limit)),
-        QueueChoice::DropTail(limit) => Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail))))),
-        QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q))),
+        QueueChoice::DropTail(limit) => {
+            Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail)), d.rate)))
+        }
+        QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q, d.rate))),
     };
     let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
     if !d.impairments.is_empty() {
@@ -242,6 +244,12 @@ fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
         port.impair = Impairments::new(&d.impairments, stream);
     }
     let number = sim.ports.len() as u32;
+    // A discipline that acts by the clock starts with the run, not with its first packet.
+    if let Queue::Explicit(e) = &port.queue
+        && e.server.timer_at() != Time::NEVER
+    {
+        sim.events.push(e.server.timer_at(), EventKind::QueueTimer, number);
+    }
     if let Some((t, _)) = d.rate_changes.first() {
         sim.events.push(*t, EventKind::RateChange, number);
     }
@@ -266,7 +274,7 @@ fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
         let back = sim.peer[arc.port as usize];
         for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
             let port = &sim.ports[port as usize];
-            way.lines.push(port.clock.rate());
+            way.lines.push(port.rate());
             way.delay = way.delay + port.delay;
         }
     }

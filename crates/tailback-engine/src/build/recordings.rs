@@ -92,12 +92,13 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
                         return Err(unknown());
                     };
                     let i = e
+                        .server
                         .queue
                         .probes()
                         .iter()
                         .position(|p| p.name == probe)
                         .ok_or_else(unknown)?;
-                    let def = &e.queue.probes()[i];
+                    let def = &e.server.queue.probes()[i];
                     let probe = i as u16;
                     let source = match (on_change, def.per.is_empty()) {
                         (true, false) => Source::Pushed { port, probe },

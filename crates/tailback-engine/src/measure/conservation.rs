@@ -28,7 +28,7 @@ impl Sim {
         let queued = match &p.queue {
             // One ring holds queue and wire together.
             Queue::Fused(_) => 0,
-            Queue::Explicit(e) => e.queue.backlog().packets,
+            Queue::Explicit(e) => e.server.queue.backlog().packets,
         };
         Books {
             arrived: p.stats.arrived_packets,

@@ -16,61 +16,9 @@ use crate::impair::Impairments;
 use crate::measure::histogram::Histogram;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::ring::Ring;
-use tailback_base::{BitRate, Duration, Size, Time};
-use tailback_queue::{DropReason, MarkReason, OnWire, Place, QueueDiscipline};
-
-/// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
-#[derive(Clone, Debug)]
-pub struct LineClock {
-    rate: u64,
-    /// Remainder of the last division, in ns times bit/s.
-    rem: u64,
-    /// The last size and its quotient and remainder: traffic repeats itself.
-    bytes: u32,
-    quotient: u64,
-    remainder: u64,
-}
-
-impl LineClock {
-    pub fn new(rate: BitRate) -> LineClock {
-        LineClock {
-            rate: rate.0,
-            rem: 0,
-            bytes: 0,
-            quotient: 0,
-            remainder: 0,
-        }
-    }
-
-    pub fn rate(&self) -> BitRate {
-        BitRate(self.rate)
-    }
-
-    pub fn set_rate(&mut self, rate: BitRate) {
-        *self = LineClock::new(rate);
-    }
-
-    /// Time on the line of the next packet. A line that was idle starts afresh.
-    #[inline]
-    pub fn service(&mut self, bytes: u32, was_idle: bool) -> Duration {
-        if bytes != self.bytes {
-            let bits = u64::from(bytes) * 8_000_000_000;
-            self.bytes = bytes;
-            self.quotient = bits / self.rate;
-            self.remainder = bits % self.rate;
-        }
-        if was_idle {
-            self.rem = 0;
-        }
-        let mut ns = self.quotient;
-        self.rem += self.remainder;
-        if self.rem >= self.rate {
-            self.rem -= self.rate;
-            ns += 1;
-        }
-        Duration(ns)
-    }
-}
+use tailback_base::{BitRate, Duration, Packet, Size, Time};
+use tailback_queue::server::{LineClock, Sent};
+use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
 /// A packet in the air, or (fused) still waiting for the line.
 #[derive(Clone, Copy, Debug)]
@@ -122,14 +70,9 @@ impl Fused {
     }
 }
 
-/// Any other discipline.
+/// Any other discipline, before its line.
 pub struct Explicit {
-    pub queue: Box<dyn QueueDiscipline<SimPacket>>,
-    pub on_wire: Option<OnWire>,
-    /// Time of the pending service event.
-    pub service_at: Time,
-    /// Time of the pending timer event.
-    pub timer_at: Time,
+    pub server: Server<SimPacket>,
     backlog: u64,
     changed: Time,
 }
@@ -137,6 +80,16 @@ pub struct Explicit {
 pub enum Queue {
     Fused(Fused),
     Explicit(Box<Explicit>),
+}
+
+/// What became of a packet that a port of arithmetic was offered.
+pub enum Offer {
+    /// It is on its way; where the wire was empty, when it arrives, since the head of a wire needs an event.
+    Taken(Option<Time>),
+    /// The buffer is full.
+    Full,
+    /// This port has a discipline.
+    Explicit,
 }
 
 /// What happened at a port since `since`.
@@ -215,14 +168,15 @@ pub const NO_EDGE: u32 = u32::MAX;
 pub struct Port {
     pub wire: Ring<Flying>,
     pub delay: Duration,
-    /// When the line has sent everything it was given.
-    pub free_at: Time,
+    /// Fused: when the line has sent everything it was given.
+    free_at: Time,
     /// The conditioner in front of this port's queue.
     pub edge: u32,
     /// The conditioner that watches what this port delivers (it stands at the opposite port).
     pub peer_edge: u32,
     pub stats: PortStats,
-    pub clock: LineClock,
+    /// Fused: the times on the line.
+    clock: LineClock,
     pub queue: Queue,
     pub impair: Option<Box<Impairments>>,
     /// Some probe of this port is recorded at every change.
@@ -248,20 +202,21 @@ impl Port {
         }
     }
 
-    /// Fused ports only: take a packet, or give it back because the buffer is full. `Some(true)` when the wire was
-    /// empty, so that its head needs an event.
-    #[allow(clippy::too_many_arguments)]
+    /// Take a packet, if this port is arithmetic.
     #[inline(always)]
-    pub fn offer_fused(
-        fused: &mut Fused,
-        clock: &mut LineClock,
-        free_at: &mut Time,
-        wire: &mut Ring<Flying>,
-        stats: &mut PortStats,
-        delay: Duration,
-        p: WirePacket,
-        now: Time,
-    ) -> Option<bool> {
+    pub fn offer_fused(&mut self, p: WirePacket, now: Time) -> Offer {
+        let Port {
+            clock,
+            free_at,
+            wire,
+            stats,
+            delay,
+            queue: Queue::Fused(fused),
+            ..
+        } = self
+        else {
+            return Offer::Explicit;
+        };
         let bytes = p.size();
         stats.arrived_packets += 1;
         stats.arrived_bytes += u64::from(bytes);
@@ -275,7 +230,7 @@ impl Port {
             Size::Bytes(n) => fused.waiting_bytes + u64::from(bytes) > n,
         };
         if full {
-            return None;
+            return Offer::Full;
         }
         if !idle {
             let arrived = now;
@@ -290,12 +245,9 @@ impl Port {
         let service = clock.service(bytes, *free_at < now);
         stats.busy_ns += service.0;
         *free_at = start + service;
-        let was_empty = wire.is_empty();
-        wire.push(Flying {
-            packet: p,
-            arrives: *free_at + delay,
-        });
-        Some(was_empty)
+        let (was_empty, arrives) = (wire.is_empty(), *free_at + *delay);
+        wire.push(Flying { packet: p, arrives });
+        Offer::Taken(was_empty.then_some(arrives))
     }
 
     /// Packets and bytes waiting now.
@@ -306,7 +258,7 @@ impl Port {
                 (f.waiting.len() as u64, f.waiting_bytes)
             }
             Queue::Explicit(e) => {
-                let b = e.queue.backlog();
+                let b = e.server.queue.backlog();
                 (b.packets, b.bytes)
             }
         }
@@ -317,45 +269,51 @@ impl Port {
     pub fn settle(e: &mut Explicit, stats: &mut PortStats, now: Time) {
         stats.queue_ns += u128::from(e.backlog) * u128::from(now.0 - e.changed.0);
         e.changed = now;
-        e.backlog = e.queue.backlog().packets;
+        e.backlog = e.server.queue.backlog().packets;
         stats.max_queue = stats.max_queue.max(e.backlog);
     }
 
-    /// Explicit ports only: put a packet on the line; true when the wire was empty.
-    pub fn transmit(
-        e: &mut Explicit,
-        clock: &mut LineClock,
-        free_at: &mut Time,
-        wire: &mut Ring<Flying>,
-        stats: &mut PortStats,
-        delay: Duration,
-        p: SimPacket,
-        now: Time,
-    ) -> bool {
-        use tailback_base::{KeyField, Packet};
-        if let Some(h) = &mut stats.sojourn {
-            h.add(now - p.stamp());
+    /// Explicit ports only: a packet begins its transmission; true when the wire was empty.
+    pub fn transmit(&mut self, sent: &Sent<SimPacket>) -> bool {
+        let service = sent.end - sent.begin;
+        if let Some(h) = &mut self.stats.sojourn {
+            h.add(sent.begin - sent.packet.stamp());
         }
-        let service = clock.service(p.bytes(), *free_at < now);
-        stats.busy_ns += service.0;
-        *free_at = now + service;
-        e.on_wire = Some(OnWire {
-            until: *free_at,
-            flow: p.flow(),
-            pair: p.key(KeyField::Pair),
-            bytes: p.bytes(),
-        });
-        let was_empty = wire.is_empty();
-        wire.push(Flying {
-            packet: p.wire,
-            arrives: *free_at + delay,
+        self.stats.busy_ns += service.0;
+        let was_empty = self.wire.is_empty();
+        self.wire.push(Flying {
+            packet: sent.packet.wire,
+            arrives: sent.end + self.delay,
         });
         was_empty
     }
 
+    /// When the line has sent everything it was given.
+    pub fn free_at(&self) -> Time {
+        match &self.queue {
+            Queue::Fused(_) => self.free_at,
+            Queue::Explicit(e) => e.server.free_at(),
+        }
+    }
+
+    pub fn rate(&self) -> BitRate {
+        match &self.queue {
+            Queue::Fused(_) => self.clock.rate(),
+            Queue::Explicit(e) => e.server.rate(),
+        }
+    }
+
+    /// The packet on the line keeps the rate it was sent with.
+    pub fn set_rate(&mut self, rate: BitRate) {
+        match &mut self.queue {
+            Queue::Fused(_) => self.clock.set_rate(rate),
+            Queue::Explicit(e) => e.server.set_rate(rate),
+        }
+    }
+
     /// Time the line was busy between `since` and `now`, seconds.
     pub fn busy_seconds(&self, now: Time) -> f64 {
-        (self.stats.busy_ns - (self.free_at - now).0.min(self.stats.busy_ns)) as f64 * 1e-9
+        (self.stats.busy_ns - (self.free_at() - now).0.min(self.stats.busy_ns)) as f64 * 1e-9
     }
 
     /// Integral of the waiting packets from `since` to `now`, packet-seconds.
@@ -388,7 +346,7 @@ impl Port {
         let (waiting, _) = self.waiting(now);
         self.stats = PortStats {
             since: now,
-            busy_ns: (self.free_at - now).0,
+            busy_ns: (self.free_at() - now).0,
             queue_ns: match &self.queue {
                 Queue::Fused(f) => f.waiting.iter().map(|w| u128::from(w.start.since(now).0)).sum(),
                 Queue::Explicit(_) => 0,
@@ -404,27 +362,11 @@ impl Port {
 }
 
 impl Explicit {
-    pub fn new(queue: Box<dyn QueueDiscipline<SimPacket>>) -> Explicit {
+    pub fn new(queue: Box<dyn QueueDiscipline<SimPacket>>, rate: BitRate) -> Explicit {
         Explicit {
-            queue,
-            on_wire: None,
-            service_at: Time::NEVER,
-            timer_at: Time::NEVER,
+            server: Server::new(queue, rate),
             backlog: 0,
             changed: Time::ZERO,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn service_times_do_not_drift() {
-        // 1500 B at 7 Mb/s take 1714285.714... ns; 7 of them take 12 ms exactly.
-        let mut c = LineClock::new(BitRate(7_000_000));
-        let total: u64 = (0..7).map(|i| c.service(1500, i == 0).0).sum();
-        assert_eq!(total, 12_000_000);
     }
 }

@@ -80,7 +80,7 @@ static COLUMNS: &[Column<LinkRow>] = &[
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.reported().map(|(name, port)| LinkRow {
         name,
-        rate_bps: port.clock.rate().bits_per_second(),
+        rate_bps: port.rate().bits_per_second(),
         busy_s: port.busy_seconds(reading.to()),
         queue_seconds: port.queue_seconds(reading.to()),
         seconds: reading.seconds(),

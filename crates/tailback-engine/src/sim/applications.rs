@@ -104,8 +104,8 @@ impl Sim {
                 if let Queue::Explicit(e) = &mut self.ports[port as usize].queue {
                     let wire = WirePacket::look(flow, backward);
                     match joins {
-                        true => e.queue.flow_joined(&SimPacket { wire, keys }, now),
-                        false => e.queue.flow_left(&SimPacket { wire, keys }, now),
+                        true => e.server.queue.flow_joined(&SimPacket { wire, keys }, now),
+                        false => e.server.queue.flow_left(&SimPacket { wire, keys }, now),
                     }
                 }
             }

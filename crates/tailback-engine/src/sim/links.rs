@@ -4,11 +4,12 @@ use super::Sim;
 use crate::event::EventKind;
 use crate::measure::recorder::{Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
-use crate::port::{Explicit, NO_EDGE, Port, PortStats, Queue};
+use crate::port::{NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
 use crate::sim::prefetch::prefetch;
-use tailback_base::{Duration, Ecn, Packet, Request, Time};
-use tailback_queue::{DropReason, Line, MarkReason, Out, Place, ProbeId, Service};
+use tailback_base::{Ecn, Packet, Request, Time};
+use tailback_queue::server::Sent;
+use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};
 
 /// What a discipline reports to, at one port.
 pub(super) struct Outlet<'a> {
@@ -157,31 +158,6 @@ impl Sim {
         }
     }
 
-    /// An explicit port's discipline, the line it sees, and what it reports to.
-    fn discipline(&mut self, port: u32) -> Option<(&mut Explicit, Line, Outlet<'_>)> {
-        let now = self.now;
-        let Port {
-            clock, queue, stats, ..
-        } = &mut self.ports[port as usize];
-        let Queue::Explicit(e) = queue else { return None };
-        let line = Line {
-            now,
-            rate: clock.rate(),
-            busy: e.on_wire.filter(|w| w.until > now),
-        };
-        let out = Outlet {
-            port,
-            now,
-            stats,
-            flows: &mut self.flows,
-            extras: &mut self.extras,
-            recorder: &mut self.recorder,
-            requests: &mut self.requests,
-            free_flows: &mut self.free_flows,
-        };
-        Some((e, line, out))
-    }
-
     pub(super) fn schedule_release(&mut self, port: u32) {
         let Some(i) = &mut self.ports[port as usize].impair else {
             return;
@@ -211,25 +187,11 @@ impl Sim {
 
     pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        let Port {
-            clock,
-            delay,
-            free_at,
-            wire,
-            queue,
-            stats,
-            ..
-        } = &mut self.ports[port as usize];
-        match queue {
-            Queue::Fused(f) => match Port::offer_fused(f, clock, free_at, wire, stats, *delay, p, now) {
-                Some(true) => {
-                    let arrives = *free_at + *delay;
-                    self.events.push_delivery(arrives, port, p.born());
-                }
-                Some(false) => {}
-                None => self.overflow(port, p),
-            },
-            Queue::Explicit(_) => self.enqueue_explicit(port, p),
+        match self.ports[port as usize].offer_fused(p, now) {
+            Offer::Taken(Some(arrives)) => self.events.push_delivery(arrives, port, p.born()),
+            Offer::Taken(None) => {}
+            Offer::Full => self.overflow(port, p),
+            Offer::Explicit => self.enqueue_explicit(port, p),
         }
     }
 
@@ -246,109 +208,71 @@ impl Sim {
             keys: self.flows[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
-        let Some((e, line, mut out)) = self.discipline(port) else {
-            return;
-        };
-        out.stats.arrived_packets += 1;
-        out.stats.arrived_bytes += u64::from(p.size());
-        e.queue.enqueue(packet, &line, &mut out);
-        // A line that waits for a gate is free, too.
-        let pending_now = e.service_at == now;
-        if self.ports[port as usize].free_at <= now && !pending_now {
-            self.serve(port);
-        } else {
-            self.after_queue_call(port);
-        }
-    }
-
-    /// The line is free: ask the discipline.
-    fn serve(&mut self, port: u32) {
-        let now = self.now;
-        let Some((e, line, mut out)) = self.discipline(port) else {
-            return;
-        };
-        e.on_wire = None;
-        let answer = e.queue.dequeue(&line, &mut out);
-        let Port {
-            clock,
-            delay,
-            free_at,
-            wire,
-            queue,
-            stats,
-            ..
-        } = &mut self.ports[port as usize];
-        let Queue::Explicit(e) = queue else { return };
-        match answer {
-            Service::Send(p) => {
-                let was_empty = Port::transmit(e, clock, free_at, wire, stats, *delay, p, now);
-                e.service_at = *free_at;
-                self.events.push(*free_at, EventKind::Service, port);
-                if was_empty {
-                    self.events.push_delivery(*free_at + *delay, port, p.wire.born());
-                }
-            }
-            Service::Wait(t) => {
-                // A discipline that says "not before now" would be asked for ever: a nanosecond makes it progress.
-                let t = t.max(now + Duration(1));
-                if e.service_at != t {
-                    e.service_at = t;
-                    self.events.push(t, EventKind::Service, port);
-                }
-            }
-            Service::Empty => e.service_at = Time::NEVER,
-        }
-        self.after_queue_call(port);
+        self.work(port, |server, out| {
+            out.stats.arrived_packets += 1;
+            out.stats.arrived_bytes += u64::from(p.size());
+            server.arrive(packet, now, out)
+        });
     }
 
     pub(super) fn on_service(&mut self, port: u32) {
-        let Queue::Explicit(e) = &mut self.ports[port as usize].queue else {
-            return;
-        };
-        if e.service_at == self.now {
-            e.service_at = Time::NEVER;
-            self.serve(port);
+        let now = self.now;
+        if self.is_due(port, Server::service_at) {
+            self.work(port, |server, out| server.serve(now, out));
         }
     }
 
     pub(super) fn on_queue_timer(&mut self, port: u32) {
         let now = self.now;
-        let Some((e, line, mut out)) = self.discipline(port) else {
-            return;
-        };
-        if e.timer_at != now {
-            return;
-        }
-        e.timer_at = Time::NEVER;
-        if e.queue.next_timer().is_none_or(|t| t > now) {
-            // It was put off, or given up, since.
-            return self.after_queue_call(port);
-        }
-        e.queue.on_timer(&line, &mut out);
-        // The timer may have opened a gate.
-        let stored = e.queue.backlog().packets > 0;
-        if stored && self.ports[port as usize].free_at <= now {
-            self.serve(port);
-        } else {
-            self.after_queue_call(port);
+        if self.is_due(port, Server::timer_at) {
+            self.work(port, |server, out| server.run_timer(now, out));
         }
     }
 
-    /// Statistics, timer, requests and recording after any call of a discipline.
+    /// Whether an event still holds: a server that has changed its mind leaves the old one in the list.
+    fn is_due(&self, port: u32, at: impl FnOnce(&Server<SimPacket>) -> Time) -> bool {
+        matches!(&self.ports[port as usize].queue, Queue::Explicit(e) if at(&e.server) == self.now)
+    }
+
+    /// Call an explicit port's server; then the packet that begins its transmission, new events, statistics, requests
+    /// and recording.
     #[inline]
-    pub(super) fn after_queue_call(&mut self, port: u32) {
+    pub(super) fn work(
+        &mut self,
+        port: u32,
+        call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
+    ) {
         let now = self.now;
-        let p = &mut self.ports[port as usize];
-        let Queue::Explicit(e) = &mut p.queue else { return };
-        Port::settle(e, &mut p.stats, now);
-        if let Some(t) = e.queue.next_timer() {
-            let t = t.max(now);
-            if t < e.timer_at || e.timer_at <= now {
-                e.timer_at = t;
-                self.events.push(t, EventKind::QueueTimer, port);
-            }
+        let Port { queue, stats, .. } = &mut self.ports[port as usize];
+        let Queue::Explicit(e) = queue else { return };
+        let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
+        let mut out = Outlet {
+            port,
+            now,
+            stats,
+            flows: &mut self.flows,
+            extras: &mut self.extras,
+            recorder: &mut self.recorder,
+            requests: &mut self.requests,
+            free_flows: &mut self.free_flows,
+        };
+        let sent = call(&mut e.server, &mut out);
+        let (service, timer) = (e.server.service_at(), e.server.timer_at());
+        if service != service_at && service != Time::NEVER {
+            self.events.push(service, EventKind::Service, port);
         }
-        if p.watched {
+        if timer != timer_at && timer != Time::NEVER {
+            self.events.push(timer, EventKind::QueueTimer, port);
+        }
+        Port::settle(e, stats, now);
+        let p = &mut self.ports[port as usize];
+        if let Some(sent) = sent
+            && p.transmit(&sent)
+        {
+            let arrives = sent.end + p.delay;
+            self.events.push_delivery(arrives, port, sent.packet.wire.born());
+        }
+        if self.ports[port as usize].watched {
             self.record_port(port);
         }
         if !self.requests.is_empty() {
@@ -417,8 +341,7 @@ impl Sim {
             return;
         }
         let (_, rate) = changes.remove(0);
-        // The packet on the wire keeps the rate it was sent with.
-        self.ports[port as usize].clock.set_rate(rate);
+        self.ports[port as usize].set_rate(rate);
         if let Some((t, _)) = self.rate_changes[port as usize].first() {
             self.events.push((*t).max(now), EventKind::RateChange, port);
         }

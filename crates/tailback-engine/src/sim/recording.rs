@@ -15,7 +15,7 @@ impl Sim {
             Source::QueueBytes(p) => self.ports[p as usize].waiting(now).1 as f64,
             Source::PortDelivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
             Source::Discipline { port, probe, index } => match &self.ports[port as usize].queue {
-                Queue::Explicit(e) => e.queue.read(ProbeId(probe), index),
+                Queue::Explicit(e) => e.server.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,
             },
             Source::Pushed { .. } => f64::NAN,

@@ -422,7 +422,7 @@ mod tests {
             l.window(1, 1000, Duration::from_micros(14_400));
         }
         l.run(Duration::from_millis(1_000_000));
-        let average = l.queue.read(crate::discipline::ProbeId(0), 0);
+        let average = l.queue().read(crate::discipline::ProbeId(0), 0);
         assert!((average - 1.856).abs() < 0.005, "2 - 0.0144 / 0.1: {average}");
         let sent = l.delays[0].len() + l.delays[1].len();
         assert_eq!(sent, 10_000, "the line is never idle");

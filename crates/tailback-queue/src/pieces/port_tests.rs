@@ -189,10 +189,12 @@ fn timers_run_when_due_and_notes_carry_the_declared_id() {
     let (told, mut b) = told(1, false);
     assert_eq!(b.queue.next_timer(), Some(Time(20)));
     b.now = Time(20);
-    b.queue.on_timer(&b.line(), &mut b.log);
+    let line = b.line();
+    b.by_hand.queue.on_timer(&line, &mut b.log);
     assert_eq!(told.take(), "p.timer(20)");
     b.now = Time(31);
-    b.queue.on_timer(&b.line(), &mut b.log);
+    let line = b.line();
+    b.by_hand.queue.on_timer(&line, &mut b.log);
     assert_eq!(told.take(), "c.timer(31) p.timer(31)");
     assert_eq!(b.log.notes, [(ProbeId(1), 5, 7.0), (ProbeId(1), 5, 7.0)]);
     assert_eq!((b.probe("victim", 3), b.probe("evicted_share", 0)), (3.0, 0.0));
@@ -230,8 +232,9 @@ fn an_admission_draws_from_all_queues_alike_and_evicts_from_the_middle() {
                 break at;
             }
         };
-        assert_eq!(b.queue.remove(at, &b.line()).unwrap().id, id);
-        assert!(b.queue.get(at).is_none() && b.queue.remove(at, &b.line()).is_none());
+        let line = b.line();
+        assert_eq!(b.queue.remove(at, &line).unwrap().id, id);
+        assert!(b.queue.get(at).is_none() && b.queue.remove(at, &line).is_none());
     }
     assert_eq!(b.probe("evicted_bytes", 0), 4000.0);
     assert_eq!(b.queue.store().backlogged(), 1);

@@ -142,7 +142,7 @@ fn replay<D: DropPolicy<TestPacket>>(n: u32, length: u32, policy: D) -> usize {
     }
     let line = b.line();
     for _ in 0..n {
-        b.queue.evict_one(0, None, &line, &mut b.log).expect("a victim");
+        b.by_hand.queue.evict_one(0, None, &line, &mut b.log).expect("a victim");
     }
     assert_eq!(b.backlog().packets, cap - u64::from(n));
     b.log.dropped.iter().map(|d| d.0.flow).collect::<BTreeSet<_>>().len()
