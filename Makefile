@@ -1,8 +1,10 @@
-# make demo   build, repeat six experiments of a published study in a short form, and say where the report is
-# make test   all tests
-# make bench  measure speed
-# make docs   pages made from the declarations
-# make lint   style
+# make check        under a minute once built: formatters, linters, types, fast tests; before every commit
+# make test         all tests, the statistical and slow ones too
+# make demo         repeat six experiments of a published study in a short form, and say where the report is
+# make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
+# make bench        measure speed; make bench BASE=path compares with a checkout of another version
+# make docs         pages made from the declarations
+# make lint         style alone
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
 
@@ -11,8 +13,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
+PYTHON_FILES := python tests benches tools
 
-.PHONY: all demo test test-rust test-python bench docs lint build clean
+.PHONY: all demo check test test-rust test-python bench docs lint types build wheel wheel-test clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -32,6 +35,27 @@ demo: build
 	$(BIN)/tailback reproduce kantawala-2005/fig-2.1,table-2.4,fig-3.3,fig-3.4,fig-3.5,fig-3.8 --quick --out out/demo
 	@echo "The report is out/demo/report.html; 'make demo' again takes what is stored."
 
+check: lint types
+	cargo test --release --locked --quiet -p tailback-base -p tailback-queue -p tailback-conditioner -p tailback-transport
+	$(BIN)/python -m pytest tests/python -m "not slow"
+
+# `$(LINTED)`: crates that are held to no warning at all.
+LINTED ?= -p tailback-base -p tailback-conditioner -p tailback-python
+HOUSE ?= python tests/python benches tools crates/tailback-base crates/tailback-conditioner crates/tailback-python
+
+lint: $(VENV)/.tools
+	cargo fmt --all --check
+	cargo clippy --locked --quiet $(LINTED) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps $(LINTED)
+	$(BIN)/ruff check --quiet $(PYTHON_FILES)
+	$(BIN)/ruff format --check --quiet $(PYTHON_FILES)
+	$(BIN)/python tools/check_house.py $(HOUSE)
+
+# The package, code as users write it, and the stub of the extension against the extension itself.
+types: build
+	$(BIN)/mypy python/tailback tests/typing
+	MYPYPATH=python $(BIN)/stubtest tailback._core --concise
+
 test: test-rust test-python
 
 test-rust:
@@ -40,16 +64,25 @@ test-rust:
 test-python: build
 	$(BIN)/python -m pytest tests/python
 
+# A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
+wheel: $(VENV)/.tools
+	rm -rf dist
+	$(BIN)/maturin build --release --locked --quiet --out dist
+
+wheel-test: wheel
+	$(PYTHON) tests/wheel/try_wheel.py dist/*.whl
+
+# BASE: a checkout of another version to compare with, in one run. QUICK=1: one run each instead of five.
 bench: build
+ifdef BASE
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benches/compare.py $(BASE)
+else
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benches/run.py
+endif
 
 # Pages that are made from the program's own declarations.
 docs: build
 	$(BIN)/tailback describe --markdown > docs/reference.md
 
-lint: $(VENV)/.tools
-	$(BIN)/ruff check python tests/python
-	cargo fmt --all --check
-
 clean:
-	rm -rf $(VENV) target out
+	rm -rf $(VENV) target out dist

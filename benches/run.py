@@ -33,7 +33,7 @@ def scaled(flows: int, seconds: float, start: str = "1s") -> list[str]:
         f"link.bottleneck.rate={5 * flows}Mbps",
         f"link.bottleneck.queue.buffer={10 * flows} packets",
         f"flows.bulk.count={flows}",
-        f"flows.bulk.start={{ kind = \"uniform\", from = \"0s\", to = \"{start}\" }}",
+        f'flows.bulk.start={{ kind = "uniform", from = "0s", to = "{start}" }}',
     ]
 
 
@@ -67,7 +67,12 @@ def speed() -> None:
         overrides = [f"duration={seconds}s"] if flows == 100 else scaled(flows, seconds)
         per_second, peak = rate(overrides)
         value = f"{per_second / 1e6:.2f} M hops/s"
-        line(f"{flows:,} flows, drop-tail, {seconds} s (peak {peak:.0f} MB)", value, f"at least {bar} M", per_second >= bar * 1e6)
+        line(
+            f"{flows:,} flows, drop-tail, {seconds} s (peak {peak:.0f} MB)",
+            value,
+            f"at least {bar} M",
+            per_second >= bar * 1e6,
+        )
 
 
 def instructions(overrides: list[str]) -> float:
@@ -88,7 +93,7 @@ def counted() -> None:
 
 DISCIPLINES = {
     "red": '{ kind = "red", buffer = "1000 packets", min_threshold = "20%", max_threshold = "100%", weight = 0.001, '
-    'max_probability = 0.01, gentle = false }',
+    "max_probability = 0.01, gentle = false }",
     "blue": '{ kind = "blue", buffer = "1000 packets", up = 0.0025, down = 0.00025, timers = "separate" }',
     "codel": '{ kind = "codel", buffer = "1000 packets" }',
     "random-drop": '{ kind = "random-drop", buffer = "1000 packets" }',

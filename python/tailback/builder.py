@@ -12,11 +12,18 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.scenarios import load_scenario
+
+if TYPE_CHECKING:
+    from tailback.result import Result
+
+
+#: What is taken for a queue: a name, a table, `tb.queue(...)`, or what makes a discipline written in Python.
+QueueGiven: TypeAlias = "str | Mapping[str, Any] | Queue | Callable[[], Any]"
 
 
 class Queue:
@@ -32,9 +39,9 @@ class Queue:
     def __repr__(self) -> str:
         return f"queue({', '.join([repr(self.kind), *(f'{k}={v!r}' for k, v in self.params.items())])})"
 
-    def drive(self, rate: str = "10Mbps", seed: int = 1) -> Any:
+    def drive(self, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
         """The discipline itself, to be driven by hand: see `tailback.drive`."""
-        return drive(self, rate, seed)
+        return drive(self, rate=rate, seed=seed)
 
 
 def queue(kind: str, **params: Any) -> Queue:
@@ -42,7 +49,7 @@ def queue(kind: str, **params: Any) -> Queue:
     return Queue(kind, **params)
 
 
-def drive(queue: Any, rate: str = "10Mbps", seed: int = 1) -> Any:
+def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.DrivenQueue:
     """A discipline with a clock and a line around it, driven one call at a time.
 
         q = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
@@ -57,7 +64,7 @@ def drive(queue: Any, rate: str = "10Mbps", seed: int = 1) -> Any:
     return _core.DrivenQueue(load_scenario(net._with(duration="1s").to_dict(), name="queue"), seed, factory)
 
 
-def packet(flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> Any:
+def packet(*, flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> _core.Packet:
     """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce"."""
     word = ecn if isinstance(ecn, str) else "ect0" if ecn else "not-ect"
     return _core.Packet(flow=flow, bytes=bytes, ecn=word, **rest)
@@ -123,12 +130,13 @@ class Network:
         """The scenario as TOML, once it is complete. A discipline written in Python appears as an unlimited queue."""
         return self.load().toml
 
-    def load(self) -> Any:
+    def load(self) -> _core.Scenario:
         """The scenario, checked. Raises `tailback.ScenarioError`."""
-        return load_scenario(self.to_dict(), name=self.document.get("name", "network"))
+        return load_scenario(self.to_dict(), name=str(self.document.get("name", "network")))
 
     def run(
         self,
+        *,
         duration: str | None = None,
         seed: int | None = None,
         replications: int = 1,
@@ -137,7 +145,7 @@ class Network:
         out: str | os.PathLike[str] | None = None,
         progress: Callable[[dict[str, Any]], Any] | None = None,
         queues_key: str | None = None,
-    ) -> Any:
+    ) -> Result:
         """Run it with `replications` seeds from `seed` on, and give back a `tailback.Result`."""
         from tailback.result import run
 
@@ -178,10 +186,11 @@ class Network:
 
 
 def dumbbell(
+    *,
     flows: int | Mapping[str, Any] = 1,
     bottleneck: str = "10Mbps",
     rtt: str | list[str] | None = None,
-    queue: Any = "droptail",
+    queue: QueueGiven = "droptail",
     delay: str | None = None,
     access: str | list[str] | None = None,
     tcp: Mapping[str, Any] | None = None,
@@ -193,16 +202,18 @@ def dumbbell(
     `access` (a rate) each has a private link. A single `rtt` without `access` and `delay` is that of the bottleneck
     itself; otherwise what `delay` leaves of it is the delay of private links. Other parameters go to the link.
     """
-    net = Network()
-    return _around(net, "dumbbell", "bottleneck", {}, flows, bottleneck, rtt, queue, delay, access, tcp, link, 1)
+    of_flows = {"rtt": rtt, "access_rate": access, "tcp": tcp}
+    link |= {"rate": bottleneck, "queue": queue, "delay": delay}
+    return _topology({"kind": "dumbbell"}, ["bottleneck"], flows=flows, of_flows=of_flows, link=link)
 
 
 def parking_lot(
     hops: int,
+    *,
     flows: int | Mapping[str, Any] = 1,
     rate: str = "10Mbps",
     rtt: str | list[str] | None = None,
-    queue: Any = "droptail",
+    queue: QueueGiven = "droptail",
     delay: str | None = None,
     access: str | list[str] | None = None,
     tcp: Mapping[str, Any] | None = None,
@@ -212,9 +223,10 @@ def parking_lot(
 
     Parameters as in `dumbbell`. Cross traffic: `net.flows("cross", from_="r0", to="r1", count=10)`.
     """
-    net = Network()
-    extra = {"hops": hops}
-    return _around(net, "parking-lot", None, extra, flows, rate, rtt, queue, delay, access, tcp, link, hops)
+    of_flows = {"rtt": rtt, "access_rate": access, "tcp": tcp}
+    link |= {"rate": rate, "queue": queue, "delay": delay}
+    ports = [f"hop{i}" for i in range(1, hops + 1)]
+    return _topology({"kind": "parking-lot", "hops": hops}, ports, flows=flows, of_flows=of_flows, link=link)
 
 
 def network(document: Mapping[str, Any] | None = None) -> Network:
@@ -222,37 +234,34 @@ def network(document: Mapping[str, Any] | None = None) -> Network:
     return Network(document)
 
 
-def _around(
-    net: Network,
-    kind: str,
-    port: str | None,
-    extra: dict[str, Any],
-    flows: Any,
-    rate: str,
-    rtt: Any,
-    queue: Any,
-    delay: Any,
-    access: Any,
-    tcp: Any,
+def _topology(
+    topology: dict[str, Any],
+    ports: Sequence[str],
+    *,
+    flows: int | Mapping[str, Any],
+    of_flows: dict[str, Any],
     link: dict[str, Any],
-    hops: int,
 ) -> Network:
-    if port is None and not isinstance(queue, (str, Mapping, Queue)):
-        for i in range(1, hops + 1):
-            described = net._queue(f"hop{i}", queue)
-    else:
-        described = net._queue(port or "", queue)
+    """A network of a named topology whose links, called `ports`, are alike."""
+    net = Network()
+    queue, delay = link.pop("queue"), link.pop("delay")
+    described = _plain(queue) if isinstance(queue, (str, Mapping, Queue)) else None
+    for port in ports if described is None else ():
+        described = net._queue(port, queue)
     if isinstance(described, str):
         described = {"kind": described}
+    rtt = of_flows["rtt"]
     if delay is None:
-        single = isinstance(rtt, str) and access is None
-        delay = f"{_core.parse_time(rtt) / 2 / hops * 1e6:.12g}us" if single else "0s"
+        # A single round trip is that of the links themselves.
+        single = isinstance(rtt, str) and of_flows["access_rate"] is None
+        delay = f"{_core.parse_time(rtt) / 2 / len(ports) * 1e6:.12g}us" if single else "0s"
         if single:
-            rtt = None
+            of_flows = {**of_flows, "rtt": None}
     if "reverse_queue" in link:
-        link["reverse_queue"] = net._queue(f"{port}.reverse", link["reverse_queue"])
-    net.document["topology"] = _plain({"kind": kind, **extra, "rate": rate, "delay": delay, "queue": described, **link})
-    common = {k: v for k, v in (("rtt", rtt), ("access_rate", access), ("tcp", tcp)) if v is not None}
+        link["reverse_queue"] = net._queue(f"{ports[0]}.reverse", link["reverse_queue"])
+    rate = link.pop("rate")
+    net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": described, **link})
+    common = {k: v for k, v in of_flows.items() if v is not None}
     # What is no number either is for the reader to refuse.
     groups = flows if isinstance(flows, Mapping) else {"bulk": {"count": _plain(flows)}}
     for name, own in groups.items():

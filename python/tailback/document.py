@@ -48,7 +48,8 @@ def document(result: Any) -> dict[str, Any]:
             }
             for row in runs
         ]
-    return clean(d)
+    cleaned: dict[str, Any] = clean(d)
+    return cleaned
 
 
 def averages(table: Any, keys: Sequence[str], ci: bool) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tailback import _core
 from tailback.scenarios import Source, as_text, inline, load_scenario, override_texts
@@ -99,7 +99,9 @@ class Plan:
         return self._core.execute(where, jobs, progress, dict(queues) if queues else None, build)
 
 
-def _points(how: str, base: Source, axes: Axes, overrides: Any) -> list[tuple[dict[str, str], Any]]:
+def _points(
+    how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
+) -> list[tuple[dict[str, str], Any]]:
     text, kind, name = as_text(base)
     fixed = override_texts(overrides)
     combinations = _core.combine(how, [_axis(label, given) for label, given in axes.items()])

@@ -10,7 +10,8 @@ from tailback import _core
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a scenario."""
-    return json.loads(_core.schema_json())
+    found: dict[str, Any] = json.loads(_core.schema_json())
+    return found
 
 
 def describe(name: str | None = None) -> Any:

@@ -7,11 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tailback import _core
 from tailback.plan import Plan
 from tailback.scenarios import Source, load_scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
 
@@ -27,6 +30,21 @@ class Result:
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
     """
+
+    if TYPE_CHECKING:
+        runs: _core.Table
+        flows: _core.Table
+        groups: _core.Table
+        links: _core.Table
+        losses: _core.Table
+        intervals: _core.Table
+        series: _core.Table
+        log: _core.Table
+        failure: dict[str, Any] | None
+        interrupted: bool
+        store_error: OSError | None
+        reports: list[dict[str, Any]]
+        report: dict[str, Any]
 
     def __init__(
         self, results: Any, scenario: Any, manifest: Mapping[str, Any] | None = None, queues: Any = None
@@ -59,7 +77,7 @@ class Result:
 
         return document(self)
 
-    def plot(self, what: str = "queue", **kw: Any) -> Any:
+    def plot(self, what: str = "queue", **kw: Any) -> Figure:
         """A matplotlib figure; see `tailback.plots` for what there is."""
         from tailback import plots
 
@@ -80,7 +98,7 @@ class Result:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        return self.results.groups._repr_html_() + self.results.links._repr_html_()
+        return self.groups._repr_html_() + self.links._repr_html_()
 
 
 def run(
@@ -123,7 +141,7 @@ def run(
 
 def failure_text(result: Result) -> str:
     """Why the first failed run failed, in one sentence."""
-    f = result.failure
+    f = result.failure or {}
     return f"the run with seed {f['seed']} failed: {f['message']}"
 
 

@@ -6,15 +6,17 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from tailback import _core
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
 Source = Any
+# How a text is to be read.
+Kind = Literal["path", "toml", "json"]
 
 
-def as_text(source: Source, name: str | None = None) -> tuple[str, str, str]:
+def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     """What the Rust reader wants: the text or path, its kind, and its name in messages."""
     if isinstance(source, os.PathLike):
         path = os.fspath(source)
@@ -36,7 +38,9 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, str, str]:
     return source, "path", name or source
 
 
-def load_scenario(source: Source, overrides: Iterable[str] | Mapping[str, Any] = (), name: str | None = None) -> Any:
+def load_scenario(
+    source: Source, overrides: Iterable[str] | Mapping[str, Any] = (), name: str | None = None
+) -> _core.Scenario:
     """Read and check a scenario.
 
     `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as

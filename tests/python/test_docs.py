@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import tailback
 from tailback import _core
 
@@ -32,6 +34,7 @@ def test_the_readme_s_scenario_runs() -> None:
     assert len(set(result.groups["goodput_bps_sum"])) == 2
 
 
+@pytest.mark.slow
 def test_the_readme_s_python_runs(tmp_path: Path) -> None:
     (text,) = blocks("python")
     text += '\nassert len(set(result.groups["goodput_bps_sum"])) == 5\n'
@@ -71,6 +74,7 @@ def test_the_page_of_workloads_says_what_loads() -> None:
             assert tailback.load_scenario(filled).duration_s == 1.0
 
 
+@pytest.mark.slow
 def test_the_discipline_written_in_python_runs_and_repeats() -> None:
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/disciplines/README.md").read_text(), re.DOTALL)
     drops = []

@@ -100,6 +100,7 @@ def test_the_tables_fit_a_terminal(tmp_path):
     assert len(csv) == 1 + 2 * 8 * 4 and csv[0].startswith("pair,metric,source")
 
 
+@pytest.mark.slow
 def test_more_seeds_are_more_intervals(tmp_path):
     s = study.load(NAME)
     r = reproduce.reproduce(
@@ -110,6 +111,7 @@ def test_more_seeds_are_more_intervals(tmp_path):
     assert [len(x) for x in r.samples.memo[key]] == [1, 1]
 
 
+@pytest.mark.slow
 def test_a_sweep_of_the_phase_says_how_far_it_reaches(tmp_path):
     r = run(tmp_path, "phase-4", overrides=["duration=300s"])
     assert next(v for v in r.verdicts if v.id == "4-phase").outcome == "reproduced"

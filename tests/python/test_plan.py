@@ -48,6 +48,7 @@ def test_any_number_of_threads_gives_the_same_bytes(tmp_path: Path) -> None:
     assert len(one) == 8 and one == digests(tmp_path / "5")
 
 
+@pytest.mark.slow
 def test_progress_stops_a_plan_and_running_again_finishes_it(tmp_path: Path) -> None:
     plan = tb.Plan.product(SMALL, AXES, replications=20)
     states: list[dict] = []
@@ -96,6 +97,7 @@ def test_the_interpreter_runs_while_a_plan_does() -> None:
     assert ticks > 3
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_is_finished(cli, small, tmp_path: Path) -> None:
     p = cli.start("run", small, "--set", "duration=300s", "--replications", 500, "--jobs", 1, "--out", "o")
     chunks = tmp_path / "o" / "chunks"

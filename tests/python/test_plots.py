@@ -16,6 +16,7 @@ def make():
     return plots.curves([("a", lines), ("b", lines[:2])], "buffer (packets)", "sd / fair share")
 
 
+@pytest.mark.slow
 def test_a_figure_is_written_with_the_same_bytes_twice(tmp_path):
     first, second = plots.save(make(), tmp_path / "a"), plots.save(make(), tmp_path / "b")
     assert [p.suffix for p in first] == [".png", ".pdf", ".svg"]

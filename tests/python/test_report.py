@@ -67,6 +67,7 @@ def check(path):
     return text, page
 
 
+@pytest.mark.slow
 def test_a_run(tmp_path):
     tb.run(SCENARIO, replications=3, out=tmp_path / "o")
     r = CliRunner().invoke(cli, ["report", str(tmp_path / "o")])
@@ -86,6 +87,7 @@ def test_runs_that_are_all_alike_are_said_to_be(tmp_path):
     assert "all alike" in report.write(tmp_path / "o").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_sweep_over_a_number_draws_curves(tmp_path):
     axes = {
         "queue": ("link.b.queue.kind", ["droptail", "red"]),
@@ -108,6 +110,7 @@ def made(tmp_path_factory):
     return r
 
 
+@pytest.mark.slow
 def test_a_study_comes_verdicts_first(made):
     text, page = check(made.report)
     assert page.images == 1
@@ -119,6 +122,7 @@ def test_a_study_comes_verdicts_first(made):
     assert {"figures/fig-2.1.png", "figures/fig-2.1.pdf", "tables/fig-2.1.csv"} <= set(page.links)
 
 
+@pytest.mark.slow
 def test_a_report_can_be_written_again_from_the_folder(made):
     before = made.report.read_bytes()
     made.report.unlink()

@@ -40,7 +40,10 @@ def test_filters_and_counters():
 
 
 def test_memory_of_fewer_and_more_queues():
-    """6.4 % of a table of flows at a thousand flows a queue; 58, 84 and 137 % at one (spec 6.3, 24)."""
+    """6.4 % of a table of flows at a thousand flows a queue; 58, 84 and 137 % at one.
+
+    Kantawala and Turner 2005, chapter 5.
+    """
 
     def share(per_queue: int, groups: int) -> float:
         labels = {"queue": f"groups-{groups}", "per_queue": str(per_queue)}

@@ -68,11 +68,13 @@ def outcome(r, name):
     return next(v for v in r.verdicts if v.id == name)
 
 
+@pytest.mark.slow
 def test_the_right_disciplines_are_reproduced(honest):
     assert outcome(honest, "5b").outcome == "reproduced"
     assert not honest.failed and honest.runs == 9
 
 
+@pytest.mark.slow
 def test_a_wrong_discipline_is_not_reproduced(wrong):
     v = outcome(wrong, "5b")
     assert v.outcome == "not reproduced"
@@ -83,15 +85,18 @@ def test_a_wrong_discipline_is_not_reproduced(wrong):
     assert [c.outcome for c in v.checks if c not in failed] == ["reproduced"]
 
 
+@pytest.mark.slow
 def test_only_what_changed_was_run_again(wrong):
     assert wrong.reused == 6
 
 
+@pytest.mark.slow
 def test_a_report_of_another_queue_says_so(wrong):
     text = wrong.report.read_text(encoding="utf-8")
     assert "Another queue ran under the name of qsdrr" in text
 
 
+@pytest.mark.slow
 def test_running_again_runs_nothing(wrong, out):
     assert short_run(out, {"qsdrr": {"kind": "droptail"}}).reused == wrong.runs
 
@@ -100,6 +105,7 @@ def test_running_again_runs_nothing(wrong, out):
 
 
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.slow
 def test_every_point_of_every_study_is_a_valid_scenario(mode):
     for name in study.known():
         s = study.load(name)
@@ -455,6 +461,7 @@ def test_list_names_studies_and_experiments():
     assert f"{NAME}/fig-3.4" in text and max(map(len, text.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_one_experiment_from_the_command_line(tmp_path):
     args = ["reproduce", f"{NAME}/fig-2.4", "--quick", "--out", str(tmp_path / "o"), "--json", "--set", "duration=20s"]
     r = CliRunner().invoke(cli, args)
@@ -471,6 +478,7 @@ def test_several_experiments_come_in_the_order_of_the_study():
     assert [e.id for e in chosen] == ["fig-2.1", "fig-3.3"]
 
 
+@pytest.mark.slow
 def test_the_verdict_table_fits_a_terminal(honest):
     for width in (80, 100):
         text = command.verdict_text(honest.verdicts, width)

@@ -110,7 +110,7 @@ fn spread_drift(
     Ok((d.samples, d.mean, d.max, d.min))
 }
 
-/// Bits of a filter, hash functions and counter bits for so many flows in a group (spec 2.14).
+/// Bits of a filter, hash functions and counter bits for so many flows in a group: see `Shape::for_flows`.
 #[pyfunction]
 fn filter_shape(flows_in_group: u32) -> (u32, u32, u32) {
     let s = Shape::for_flows(1, flows_in_group);

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import click
 
 from tailback.theory.memory import memory, missed
-from tailback.theory.predict import PredictError, qsdrr, tail_drop
+from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 @click.group()
@@ -15,7 +20,7 @@ def predict() -> None:
     """Say what theory predicts for a bottleneck, before any packet is simulated."""
 
 
-def _options(f):
+def _options(f: F) -> F:
     for option in reversed(
         [
             click.option(
@@ -41,7 +46,7 @@ def _options(f):
     return f
 
 
-def _quantity(option: str, parse, text: str):
+def _quantity(option: str, parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
     except ValueError as e:
@@ -80,7 +85,16 @@ def _read(rate: str, rtt: str, buffers: tuple[str, ...], packet: str) -> tuple[f
     help="Share of the flows that lose a packet at an overflow, 0.5 to 1.",
 )
 @click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
-def tail_drop_command(flows, rate, rtt, buffers, packet, as_json, hit_share, series):
+def tail_drop_command(
+    flows: int,
+    rate: str,
+    rtt: str,
+    buffers: tuple[str, ...],
+    packet: str,
+    as_json: bool,
+    hit_share: float,
+    series: bool,
+) -> None:
     """Queue drop and cycle of drop-tail with long-lived Reno flows of one round trip.
 
     At an overflow a share of the flows halves its window, the queue falls by the queue drop, and grows again by one
@@ -129,7 +143,9 @@ def tail_drop_command(flows, rate, rtt, buffers, packet, as_json, hit_share, ser
 @predict.command("qsdrr")
 @_options
 @click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
-def qsdrr_command(flows, rate, rtt, buffers, packet, as_json, series):
+def qsdrr_command(
+    flows: int, rate: str, rtt: str, buffers: tuple[str, ...], packet: str, as_json: bool, series: bool
+) -> None:
     """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls.
 
     Regime 1: queues long enough that the victims lose 1, 2, 3, ... packets. Regime 2: each victim gives up its queue.
@@ -161,7 +177,7 @@ def qsdrr_command(flows, rate, rtt, buffers, packet, as_json, series):
         _print_series(models)
 
 
-def _print_series(models) -> None:
+def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
     for m in models:
         line = m.level()
         if line is None:
@@ -178,7 +194,14 @@ def _print_series(models) -> None:
 @click.option("--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: 1 % of flows missed]")
 @click.option("--counter-bits", type=click.IntRange(1, 64), help="Bits of a counter.  [default: 3 x the mean]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-def memory_command(flows, queues, groups, filter_bits, counter_bits, as_json):
+def memory_command(
+    flows: int,
+    queues: int,
+    groups: int | None,
+    filter_bits: int | None,
+    counter_bits: int | None,
+    as_json: bool,
+) -> None:
     """Memory of Bloom-filter groups, against a table of all flows.
 
     \b

@@ -8,7 +8,9 @@ import shutil
 import sys
 import textwrap
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
@@ -83,13 +85,13 @@ def summary_text(verdicts: list[Verdict]) -> str:
 class _Progress:
     """One line on standard error: rewritten on a terminal, a line now and then in a log."""
 
-    def __init__(self, stream=None):
+    def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stderr
         self.tty = self.stream.isatty()
         self.told = 0.0
         self.last = -1
 
-    def __call__(self, s: dict) -> None:
+    def __call__(self, s: dict[str, Any]) -> None:
         percent = int(100 * s["done"] / s["total"]) if s["total"] else 100
         left = "" if math.isnan(s["remaining_s"]) else f", about {_duration(s['remaining_s'])} left"
         kept = f" ({s['reused']} kept)" if s["reused"] else ""
@@ -143,7 +145,17 @@ def register(group: click.Group) -> None:
     )
     @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
     @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-    def command(what, mode, out, seeds, jobs, overrides, replaced, list_, as_json):
+    def command(
+        what: str | None,
+        mode: str,
+        out: str | None,
+        seeds: int | None,
+        jobs: int,
+        overrides: tuple[str, ...],
+        replaced: tuple[str, ...],
+        list_: bool,
+        as_json: bool,
+    ) -> None:
         """Reproduce a published study, or one of its experiments, and report point by point what came out."""
         try:
             if list_ or not what:
@@ -174,7 +186,7 @@ def register(group: click.Group) -> None:
             raise Failure(f"{len(r.failed)} of {r.runs} runs failed: {r.failed[0]}")
 
 
-def choose(what: str, replaced: dict[str, dict]) -> tuple[Study, list[Experiment]]:
+def choose(what: str, replaced: dict[str, dict[str, Any]]) -> tuple[Study, list[Experiment]]:
     """`STUDY`, `STUDY/EXPERIMENT[,EXPERIMENT]`, or the path of a study's folder instead of its id."""
     what = what.rstrip("/")
     if _is_study(what):
@@ -193,7 +205,7 @@ def _is_study(what: str) -> bool:
     return (Path(what) / "study.toml").is_file() or what in studies.known()
 
 
-def _replacements(texts) -> dict[str, dict]:
+def _replacements(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     import tomllib
 
     found = {}
@@ -231,7 +243,7 @@ def _list(as_json: bool) -> None:
         click.echo("")
 
 
-def _as_json(r: Reproduction) -> dict:
+def _as_json(r: Reproduction) -> dict[str, Any]:
     return {
         "study": r.study.id,
         "mode": r.mode,

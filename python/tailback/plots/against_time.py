@@ -9,28 +9,28 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailback.plots.palette import GREY, OTHERS
-from tailback.plots.style import grid, styled
+from tailback.plots.style import Numbers, grid, styled
 
 
 @styled
 def queue_against_time(
-    t: Sequence[float],
-    queue: Sequence[float],
+    t: Numbers,
+    queue: Numbers,
     buffer: float | None = None,
-    model: tuple[Sequence[float], Sequence[float]] | None = None,
+    model: tuple[Numbers, Numbers] | None = None,
     zoom: tuple[float, float] | None = None,
     model_label: str = "model",
 ) -> Figure:
     """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
-    t, queue = np.asarray(t, float), np.asarray(queue, float)
-    rows = 1 if zoom is None else 2
+    times, levels = np.asarray(t, float), np.asarray(queue, float)
+    spans = [(float(times[0]), float(times[-1])), *([zoom] if zoom is not None else [])]
+    rows = len(spans)
     fig, axes = grid(6.8, 2.4 if rows == 1 else 4.4, rows, 1, sharey=True)
-    spans = [(float(t[0]), float(t[-1])), zoom][:rows]
     handles: dict[str, Any] = {}
     for i, (ax, span) in enumerate(zip(axes[:, 0], spans, strict=True)):
-        keep = (t >= span[0]) & (t <= span[1])
+        keep = (times >= span[0]) & (times <= span[1])
         handles["simulation"] = ax.plot(
-            t[keep], queue[keep], color="#0072B2", linewidth=0.8 if i == 0 and rows > 1 else 1.1
+            times[keep], levels[keep], color="#0072B2", linewidth=0.8 if i == 0 and rows > 1 else 1.1
         )[0]
         if model is not None and (i == rows - 1):
             mt, ml = np.asarray(model[0], float), np.asarray(model[1], float)
@@ -50,7 +50,7 @@ def queue_against_time(
 
 
 @styled
-def series(lines: Sequence[tuple[str, Sequence[float], Sequence[float]]], ylabel: str, steps: bool = False) -> Figure:
+def series(lines: Sequence[tuple[str, Numbers, Numbers]], ylabel: str, steps: bool = False) -> Figure:
     """Recorded series against time: (label, times, values). More than eight are drawn thin, without names."""
     many = len(lines) > 8
     fig, axes = grid(6.8, 2.9)

@@ -9,11 +9,12 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from tailback.plots.palette import GREY, look
-from tailback.plots.style import grid, styled
+from tailback.plots.style import Numbers, grid, styled
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,9 @@ class Curve:
 
     name: str
     label: str
-    x: Sequence[float]
-    y: Sequence[float]
-    half: Sequence[float] | None = None
+    x: Numbers
+    y: Numbers
+    half: Numbers | None = None
 
 
 @styled
@@ -117,7 +118,7 @@ def curves(
     return fig
 
 
-def _plain_log(ax, xs: list[float]) -> None:
+def _plain_log(ax: Axes, xs: list[float]) -> None:
     """Ticks of a log axis at 1, 2, 5 times powers of ten, written as numbers, and a margin around the data."""
     low, high = xs[0], xs[-1]
     steps = [m * 10.0**e for e in range(-9, 13) for m in (1, 2, 5)]

@@ -10,11 +10,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailback.plots.palette import INK, look
-from tailback.plots.style import grid, styled
+from tailback.plots.style import Numbers, grid, styled
 
 
 @styled
-def goodput_bars(groups: Sequence[tuple[str, str, Sequence[float]]], fair_share: float, unit: str = "Mbit/s") -> Figure:
+def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, unit: str = "Mbit/s") -> Figure:
     """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share."""
     n = len(groups)
     columns = 1 if n == 1 else 2 if n in (2, 4) else 3

@@ -11,6 +11,9 @@ from typing import Any
 
 INK, GREY, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
 
+#: On and off, in line widths.
+DOTS = 1.2, 1.2
+
 
 @dataclass(frozen=True)
 class Look:
@@ -23,7 +26,7 @@ class Look:
 LOOKS = {
     "droptail": Look("#222222", "o", "-"),
     "red": Look("#D55E00", "s", (0, (5, 1.5))),
-    "blue": Look("#0072B2", "^", (0, (1.2, 1.2))),
+    "blue": Look("#0072B2", "^", (0, DOTS)),
     "drr": Look("#E69F00", "D", (0, (7, 1.5, 1.2, 1.5))),
     "tdrr": Look("#CC79A7", "v", (0, (3, 1.5))),
     "qsdrr": Look("#009E73", "P", "-"),
@@ -33,7 +36,7 @@ LOOKS = {
 OTHERS = [
     Look("#0072B2", "o", "-"),
     Look("#D55E00", "s", (0, (5, 1.5))),
-    Look("#009E73", "^", (0, (1.2, 1.2))),
+    Look("#009E73", "^", (0, DOTS)),
     Look("#CC79A7", "D", (0, (7, 1.5, 1.2, 1.5))),
     Look("#E69F00", "v", "-"),
     Look("#56B4E9", "P", (0, (5, 1.5))),

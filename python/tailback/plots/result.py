@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from tailback import _core
 from tailback.plots.against_time import series
 from tailback.plots.goodputs import goodput_bars
 
@@ -15,7 +16,7 @@ from tailback.plots.goodputs import goodput_bars
 _PLAN = ("run", "replication", "seed")
 
 
-def labels_of(table) -> list[str]:
+def labels_of(table: _core.Table) -> list[str]:
     columns = list(table.columns)
     return [c for c in columns[: columns.index("key")] if c not in _PLAN] if "key" in columns else []
 
@@ -43,15 +44,15 @@ def plot(result: Any, what: str = "queue", **where: str) -> Figure:
         raise ValueError(f'"{what}" was not recorded; recorded: {known}, and "goodput" is always there')
     if "replication" in table.columns:
         rows &= np.asarray(table["replication"]) == 0
-    for k, v in where.items():
-        rows &= np.asarray(table[k], dtype=object) == str(v)
+    for label, wanted in where.items():
+        rows &= np.asarray(table[label], dtype=object) == str(wanted)
     index = np.flatnonzero(rows)
     columns = [table[c] for c in [*labels, "what", "index"]]
     keys = [tuple(str(c[i]) for c in columns) for i in index]
     t, v = np.asarray(table["time_s"]), np.asarray(table["value"])
-    groups: dict[tuple, list[int]] = {}
+    groups: dict[tuple[str, ...], list[int]] = {}
     for i, k in zip(index, keys, strict=True):
-        groups.setdefault(k, []).append(i)
+        groups.setdefault(k, []).append(int(i))
     several_index = len({k[-1] for k in groups}) > 1
     lines = []
     for k, at in groups.items():
@@ -97,7 +98,7 @@ def _goodputs(flows: Any, where: Mapping[str, str]) -> Figure:
     for k, v in where.items():
         keep &= np.asarray(flows[k], dtype=object) == str(v)
     index = np.flatnonzero(keep)
-    groups: dict[tuple, list[float]] = {}
+    groups: dict[tuple[str, ...], list[float]] = {}
     goodput = np.asarray(flows["goodput_bps"])
     columns = [flows[c] for c in labels]
     for i in index:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
@@ -13,7 +13,13 @@ from matplotlib.figure import Figure
 
 from tailback.plots.palette import FAINT, GREY, INK
 
-STYLE = {
+#: A row of numbers, as a figure takes it.
+Numbers = Sequence[float] | np.ndarray
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -57,11 +63,11 @@ def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any
     return fig, axes
 
 
-def styled(f):
+def styled(f: Callable[P, T]) -> Callable[P, T]:
     """Make a figure under our style, whatever the caller's settings are, and leave those alone."""
 
     @functools.wraps(f)
-    def inner(*args, **kw):
+    def inner(*args: P.args, **kw: P.kwargs) -> T:
         with matplotlib.rc_context(STYLE):
             return f(*args, **kw)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tailback.study.verdict import NO, OPEN, YES
 
 _WORD = {YES: "reproduced", NO: "**not reproduced**", OPEN: "not testable"}
 
 
-def verdicts(bundle: dict) -> str:
+def verdicts(bundle: dict[str, Any]) -> str:
     """A table by experiment, and below it why the rows that do not agree do not. `bundle` is what study.json holds."""
     c = bundle["count"]
     titles = {
@@ -43,7 +45,7 @@ def verdicts(bundle: dict) -> str:
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
-def _cells(cells: list[dict]) -> list[str]:
+def _cells(cells: list[dict[str, Any]]) -> list[str]:
     """How many cells of the published tables are within what they allow, and those of class A and B that are not."""
     if not cells:
         return []
@@ -83,7 +85,7 @@ def _cells(cells: list[dict]) -> list[str]:
     return lines
 
 
-def _row(v: dict) -> str:
+def _row(v: dict[str, Any]) -> str:
     word = _WORD[v["outcome"]]
     if not v["gate"] and v["outcome"] != OPEN:
         word = "agrees" if v["outcome"] == YES else "differs"

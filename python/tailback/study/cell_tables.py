@@ -20,6 +20,7 @@ from tailback.study.errors import StudyError
 from tailback.study.measures.sources import METRICS
 from tailback.study.model import Experiment, Study
 from tailback.study.samples import Samples
+from tailback.study.verdict import Verdict
 
 NOTE = (
     "Mean of the interval means, in brackets their standard deviation, of all seeds; deviations below 0.005 are not "
@@ -28,7 +29,9 @@ NOTE = (
 )
 
 
-def build(study: Study, e: Experiment, o: dict, samples: Samples, out: Path, number: int) -> list[dict[str, Any]]:
+def build(
+    study: Study, e: Experiment, o: dict[str, Any], samples: Samples, out: Path, number: int
+) -> list[dict[str, Any]]:
     """The tables of one output, a metric each; written as one CSV, a row a cell."""
     runs = study.runs[o.get("runs", e.runs[0])]
     numbers = {
@@ -100,7 +103,7 @@ def text(entry: dict[str, Any], width: int) -> str:
     return cells.Table(c["title"], c["sources"], [tuple(r) for r in c["rows"]]).text(width)
 
 
-def counts(verdicts: list) -> list[tuple[str, int, int]]:
+def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int]]:
     """(class, cells within what it allows, cells that were measured) of some cells, in the order of classes."""
     found = []
     for grade in cells.CLASSES:

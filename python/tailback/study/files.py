@@ -25,17 +25,17 @@ class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=Tru
     """A table of a file."""
 
 
-class SetupRow(Table, kw_only=True):
+class SetupRow(Table, kw_only=True, frozen=True):
     what: str
     value: str
 
 
-class AgainRow(Table, kw_only=True):
+class AgainRow(Table, kw_only=True, frozen=True):
     command: str
     what: str
 
 
-class About(Table, kw_only=True):
+class About(Table, kw_only=True, frozen=True):
     """study.toml"""
 
     id: str
@@ -50,7 +50,7 @@ class About(Table, kw_only=True):
     decisions: list[str] = []
 
 
-class Discipline(Table, kw_only=True):
+class Discipline(Table, kw_only=True, frozen=True):
     """[discipline.NAME]"""
 
     title: str
@@ -58,7 +58,7 @@ class Discipline(Table, kw_only=True):
     style: Literal["normal", "italic"] = "normal"
 
 
-class Pair(Table, kw_only=True):
+class Pair(Table, kw_only=True, frozen=True):
     """[pair.NAME]: a discipline, and a table for each role that its sets of runs give paths to."""
 
     title: str
@@ -67,7 +67,7 @@ class Pair(Table, kw_only=True):
     roles: dict[str, dict[str, Any]] = {}
 
 
-class AxisTable(Table, kw_only=True):
+class AxisTable(Table, kw_only=True, frozen=True):
     """[runs.NAME.axis.NAME]"""
 
     title: str | None = None
@@ -85,7 +85,7 @@ class AxisTable(Table, kw_only=True):
     both: list[Any] | dict[str, Any] | None = None
 
 
-class CaseTable(Table, kw_only=True):
+class CaseTable(Table, kw_only=True, frozen=True):
     """[[runs.NAME.case]]"""
 
     labels: dict[str, Any]
@@ -94,7 +94,7 @@ class CaseTable(Table, kw_only=True):
     fair_share: str | None = None
 
 
-class RunsTable(Table, kw_only=True):
+class RunsTable(Table, kw_only=True, frozen=True):
     """[runs.NAME]"""
 
     scenario: str = ""
@@ -110,7 +110,7 @@ class RunsTable(Table, kw_only=True):
     cost_s: float | dict[Mode, float] = 0.0
 
 
-class ExperimentTable(Table, kw_only=True):
+class ExperimentTable(Table, kw_only=True, frozen=True):
     """[[experiment]]"""
 
     id: str
@@ -128,19 +128,19 @@ class ExperimentTable(Table, kw_only=True):
     variants: bool = False
 
 
-class ExperimentsFile(Table, kw_only=True):
+class ExperimentsFile(Table, kw_only=True, frozen=True):
     discipline: dict[str, dict[str, Any]] = {}
     pair: dict[str, dict[str, Any]] = {}
     runs: dict[str, dict[str, Any]] = {}
     experiment: list[dict[str, Any]] = []
 
 
-class PublishedFile(Table, kw_only=True):
+class PublishedFile(Table, kw_only=True, frozen=True):
     number: list[dict[str, Any]] = []
     cells: dict[str, dict[str, Any]] = {}
 
 
-class StatementsFile(Table, kw_only=True):
+class StatementsFile(Table, kw_only=True, frozen=True):
     statement: list[dict[str, Any]] = []
 
 

@@ -7,6 +7,7 @@ declarations, so that nothing can be said here that is not so.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from tailback.study.model import Study
@@ -37,7 +38,7 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
     return found
 
 
-def _models(x: Any):
+def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Tables of models in a scenario, each with its family."""
     if not isinstance(x, dict):
         return

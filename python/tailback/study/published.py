@@ -43,7 +43,7 @@ _ROW = ("class", "tolerance")
 Tolerance = float | list[float] | dict[str, float | list[float]]
 
 
-class Explanation(Table, kw_only=True):
+class Explanation(Table, kw_only=True, frozen=True):
     """Why cells are missed; `pairs`, `metrics` and `sources` narrow which."""
 
     text: str
@@ -56,7 +56,7 @@ class Explanation(Table, kw_only=True):
         return all(some is None or x in some for some, x in given)
 
 
-class CellsTable(Table, kw_only=True):
+class CellsTable(Table, kw_only=True, frozen=True):
     """[cells.NAME], without its rows."""
 
     sources: list[str]

@@ -21,7 +21,9 @@ from tailback.study.model import Experiment, Study
 from tailback.study.samples import Samples
 
 
-def build(study: Study, e: Experiment, o: dict, mode: str, samples: Samples, out: Path, number: int) -> dict[str, Any]:
+def build(
+    study: Study, e: Experiment, o: dict[str, Any], mode: str, samples: Samples, out: Path, number: int
+) -> dict[str, Any]:
     """One row a discipline or pair and class; every seed counts."""
     measures = [MEASURES[m] for m in o["measures"]]
     found: dict[tuple[str, str], list[list[float]]] = {}

@@ -20,11 +20,13 @@ from typing import Any
 
 from tailback.store.running import estimate, jobs_of, run_all, threads_of
 from tailback.study import load as studies
+from tailback.study.checks.base import Published
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment, Study, with_overrides
 from tailback.study.samples import Samples
+from tailback.study.statement import Statement
 from tailback.study.verdict import Verdict
 
 
@@ -36,7 +38,7 @@ class Reproduction:
     out: Path
     samples: Samples
     verdicts: list[Verdict]
-    sections: list[dict]
+    sections: list[dict[str, Any]]
     runs: int
     reused: int
     seeds: int
@@ -56,7 +58,7 @@ def reproduce(
     out: str | Path | None = None,
     jobs: int = 0,
     seeds: int | None = None,
-    progress: Callable[[dict], Any] | None = None,
+    progress: Callable[[dict[str, Any]], Any] | None = None,
     overrides: list[str] | tuple[str, ...] = (),
     figures: bool = True,
     command: str = "",
@@ -119,7 +121,8 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
                     for klass in o.get("classes", ["all"]):
                         ask(runs, klass, m)
     ids = {e.id for e in experiments}
-    for s in [*study.published, *study.statements]:
+    askers: list[Published | Statement] = [*study.published, *study.statements]
+    for s in askers:
         if s.experiment in ids:
             for x in s.asks():
                 ask(x.runs, x.class_, x.measure)
@@ -129,7 +132,7 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
 # --------------------------------------------------------------------------------------------------- what comes out
 
 
-def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict:
+def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict[str, Any]:
     """Draw and tabulate one experiment; what the report needs of it."""
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
     if e.why_not:
@@ -149,8 +152,8 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
         if o["kind"] == "range":
             from tailback.study import range_table
 
-            files = len({t["file"] for t in made["tables"]})
-            made["tables"].append(range_table.build(study, e, o, mode, samples, out, files))
+            before = len({t["file"] for t in made["tables"]})
+            made["tables"].append(range_table.build(study, e, o, mode, samples, out, before))
             continue
         if not figures:
             continue
@@ -174,7 +177,7 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     return made
 
 
-def listing() -> list[dict]:
+def listing() -> list[dict[str, Any]]:
     """Every study with its experiments."""
     found = []
     for name in studies.known():

@@ -34,7 +34,11 @@ def read_runs(
         )
         for k, v in t.axis.items()
     ]
-    cost = t.cost_s if isinstance(t.cost_s, dict) else dict.fromkeys(MODES, t.cost_s)
+    cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
+    if isinstance(t.cost_s, dict):
+        cost |= {str(m): x for m, x in t.cost_s.items()}
+    else:
+        cost = dict.fromkeys(MODES, t.cost_s)
     return Runs(
         name=name,
         scenario=scenario,
@@ -43,11 +47,11 @@ def read_runs(
         cases=tuple(cases),
         set=tuple(t.set),
         quick_set=tuple(t.quick_set),
-        seeds=dict(t.seeds),
+        seeds={str(m): n for m, n in t.seeds.items()},
         fair_share_bps=_rate(t.fair_share),
         link=t.link,
         options=t.options,
-        cost_s={m: float(cost.get(m, 0.0)) for m in MODES},
+        cost_s=cost,
         file=str(file),
     )
 

@@ -6,6 +6,7 @@ or a log ask for the view of the one run they draw.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -44,11 +45,13 @@ class Samples:
         seed, folder = folders[replication]
         return RunView(folder, labels, of.fair_share_of(labels), of.link, of.buffer_of(key), seed, of.options)
 
-    def views(self, runs: str, key: tuple[str, ...]):
+    def views(self, runs: str, key: tuple[str, ...]) -> Iterator[RunView]:
         """All stored runs of a point, one after the other."""
         entry = self.stored.get((runs, key))
         for r in range(len(entry[2]) if entry else 0):
-            yield self.view(runs, key, r)
+            view = self.view(runs, key, r)
+            if view is not None:
+                yield view
 
     def get(self, runs: str, labels: tuple[str, ...], klass: str, measure: str) -> np.ndarray | None:
         key = (runs, labels, klass, measure)

@@ -19,7 +19,7 @@ from tailback.study.files import Table, Where, read_table
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 
 
-class StatementTable(Table, kw_only=True):
+class StatementTable(Table, kw_only=True, frozen=True):
     """[[statement]]"""
 
     id: str

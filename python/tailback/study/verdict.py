@@ -52,7 +52,8 @@ class Verdict:
     grade: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        return _without_infinities(asdict(self))
+        found: dict[str, Any] = _without_infinities(asdict(self))
+        return found
 
 
 def _without_infinities(x: Any) -> Any:

@@ -37,7 +37,7 @@ def counter_bits(flows: float) -> int:
 
 def missed(bits_per_flow: float) -> float:
     """Share of flows a filter misses, with the best number of hash functions."""
-    return 0.6185**bits_per_flow
+    return float(0.6185**bits_per_flow)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Memory:
     def complete_bytes(self) -> int:
         return self.published_bytes + self.table_bytes
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, int | float]:
         more = {k: getattr(self, k) for k in ("published_bytes", "complete_bytes")}
         ratios = {k.replace("bytes", "ratio"): self.per_flow_bytes / v for k, v in more.items()}
         return asdict(self) | more | ratios

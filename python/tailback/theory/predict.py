@@ -21,6 +21,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import ceil, isqrt
+from typing import Any
 
 
 class PredictError(ValueError):
@@ -58,7 +59,7 @@ class TailDrop:
     def underflow(self) -> bool:
         return self.queue_after < 0
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         return {**asdict(self), "underflow": self.underflow}
 
     def level(self, cycles: int = 1) -> tuple[list[float], list[float]]:
@@ -152,7 +153,7 @@ class Qsdrr:
     #: The frame of drop-tail with `victims` of the flows hit; None as above.
     frame: TailDrop | None = None
 
-    def as_dict(self) -> dict:
+    def as_dict(self) -> dict[str, Any]:
         return {k: v for k, v in asdict(self).items() if k != "frame"}
 
     def level(self, cycles: int = 1) -> tuple[list[float], list[float]] | None:

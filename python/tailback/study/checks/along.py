@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Points = list[tuple[str, np.ndarray]]
 
 
-class Along(Measured, kw_only=True):
+class Along(Measured, kw_only=True, frozen=True):
     of: str | list[str]
     along: str
     within: float | None = None

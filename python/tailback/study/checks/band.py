@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tailback.study.judge import Judge
 
 
-class Band(MeasuredNumber, kw_only=True):
+class Band(MeasuredNumber, kw_only=True, frozen=True):
     low: float
     high: float
 

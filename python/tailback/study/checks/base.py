@@ -22,7 +22,7 @@ class Asked(NamedTuple):
     measure: str
 
 
-class Check(Table, kw_only=True):
+class Check(Table, kw_only=True, frozen=True):
     """A relation that a statement asks for."""
 
     @abc.abstractmethod
@@ -33,7 +33,7 @@ class Check(Table, kw_only=True):
         return []
 
 
-class Measured(Check, kw_only=True):
+class Measured(Check, kw_only=True, frozen=True):
     """A check of a quantity that was measured, of one discipline or of each of several."""
 
     runs: str
@@ -45,7 +45,7 @@ class Measured(Check, kw_only=True):
         return [Asked(self.runs, self.class_, self.measure)]
 
 
-class Published(Table, kw_only=True):
+class Published(Table, kw_only=True, frozen=True):
     """A number of the source, and how far from it a measurement may lie."""
 
     id: str

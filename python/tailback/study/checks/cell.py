@@ -31,7 +31,7 @@ def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metri
     return np.concatenate(found) if found else None
 
 
-class CellNumber(Published, kw_only=True):
+class CellNumber(Published, kw_only=True, frozen=True):
     table: str
     #: The number of the source, from 1, and its title.
     class_: str = msgspec.field(name="class")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tailback.study.judge import Judge, Place
 
 
-class Limit(Measured, kw_only=True):
+class Limit(Measured, kw_only=True, frozen=True):
     of: str | list[str]
     above: float | None = None
     below: float | None = None
@@ -51,8 +51,8 @@ class Limit(Measured, kw_only=True):
     def limits(self) -> Limits:
         m, unit = MEASURES[self.measure], f" {self.unit}" if self.unit else ""
         if self.published is not None:
-            ends = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
-            return Limits(*ends, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
+            low, high = sorted((self.published * (1 - self.tolerance), self.published * (1 + self.tolerance)))
+            return Limits(low, high, f"{m.show(self.published)}{unit} within {100 * self.tolerance:g} %")
         if self.between is not None:
             return Limits(*self.between, f"{self.between[0]:g} to {self.between[1]:g}{unit}")
         low = -math.inf if self.above is None else self.above

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tailback.study.judge import Judge
 
 
-class MeasuredNumber(Published, kw_only=True):
+class MeasuredNumber(Published, kw_only=True, frozen=True):
     """A number that a measure of the runs is held against."""
 
     source: str
@@ -54,7 +54,7 @@ class MeasuredNumber(Published, kw_only=True):
         return v
 
 
-class Number(MeasuredNumber, kw_only=True):
+class Number(MeasuredNumber, kw_only=True, frozen=True):
     """`tolerance` is the share of the value that a mean may be off."""
 
     tolerance: float

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tailback.study.judge import Judge
 
 
-class Order(Measured, kw_only=True):
+class Order(Measured, kw_only=True, frozen=True):
     order: list[str]
     average: bool = False
 

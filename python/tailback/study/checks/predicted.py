@@ -12,7 +12,7 @@ import msgspec
 
 from tailback.study.checks.base import Check
 from tailback.study.verdict import NO, YES, Finding
-from tailback.theory import predict
+from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 
 if TYPE_CHECKING:
     from tailback.study.judge import Judge
@@ -29,7 +29,7 @@ _FIELDS = {
 }
 
 
-class Predicted(Check, kw_only=True):
+class Predicted(Check, kw_only=True, frozen=True):
     predict: Literal["tail_drop", "qsdrr"]
     with_: dict[str, float] = msgspec.field(name="with")
     field: str
@@ -51,10 +51,10 @@ class Predicted(Check, kw_only=True):
             required = f"above {low:g}" if self.above is not None else f"below {high:g}"
         return [Finding("model", "", text, required, YES if low <= value <= high else NO, value)]
 
-    def _model(self) -> predict.TailDrop | predict.Qsdrr:
+    def _model(self) -> TailDrop | Qsdrr:
         w = self.with_
         flows, buffer = int(w["flows"]), w["buffer"]
         if self.predict == "qsdrr":
-            return predict.qsdrr(flows, int(buffer))
+            return qsdrr(flows, int(buffer))
         packets_per_s = w["rate_bps"] / 8 / w["packet_bytes"]
-        return predict.tail_drop(flows, packets_per_s, w["rtt_s"], buffer, w.get("hit_share", 0.7))
+        return tail_drop(flows, packets_per_s, w["rtt_s"], buffer, w.get("hit_share", 0.7))

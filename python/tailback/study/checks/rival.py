@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tailback.study.judge import Judge, Place
 
 
-class Rival(Measured, kw_only=True):
+class Rival(Measured, kw_only=True, frozen=True):
     of: str | list[str]
     above: str | None = None
     below: str | None = None

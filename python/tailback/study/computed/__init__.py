@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from tailback.study.registry import Registry
 
 #: (labels, seed, options) -> answer
-FUNCTIONS = Registry(__name__, "functions")
+FUNCTIONS: Registry[Callable[[dict[str, str], int, dict[str, Any]], dict[str, Any]]] = Registry(__name__, "functions")
 computed = FUNCTIONS.named
 
 

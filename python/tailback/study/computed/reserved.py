@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tailback.study.computed import computed
 from tailback.study.measures import value
 
@@ -12,7 +14,7 @@ value("packets_in_10_ms", "Packets of the line in 10 ms", "packets", "at full ra
 
 
 @computed("reserved_bounds")
-def reserved_bounds(labels: dict[str, str], seed: int, options: dict) -> dict:
+def reserved_bounds(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """One flow of weight `weight` among `flows` - 1 of weight 1 on a line of `rate_bps`, packets of `packet_bits`."""
     rate, bits = float(options["rate_bps"]), float(options["packet_bits"])
     weight, others = float(options["weight"]), int(options["flows"]) - 1

@@ -8,6 +8,7 @@ flow of the mean group (`groups-N`), by filters sized for the fuller groups (`fu
 from __future__ import annotations
 
 import math
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from tailback.study.computed import computed
 from tailback.theory.memory import memory as memory_of
 
 
-def _size(labels: dict[str, str], options: dict) -> tuple[int, int, int]:
+def _size(labels: dict[str, str], options: dict[str, Any]) -> tuple[int, int, int]:
     """Flows, queues, groups."""
     flows = int(labels.get("flows", options.get("flows", 0)))
     queues = options.get("queues") or max(1, round(flows / float(labels.get("per_queue", options.get("per_queue", 1)))))
@@ -24,8 +25,13 @@ def _size(labels: dict[str, str], options: dict) -> tuple[int, int, int]:
     return flows, queues, queues * int(kind) if kind.isdigit() else 10 * queues
 
 
-def _how(name: str) -> str:
-    return {"hash": "hash", "exact": "perfect"}.get(name.partition("-")[0], "groups")
+def _how(name: str) -> Literal["hash", "groups", "perfect"]:
+    match name.partition("-")[0]:
+        case "hash":
+            return "hash"
+        case "exact":
+            return "perfect"
+    return "groups"
 
 
 def _shape(name: str, flows: int, groups: int) -> tuple[int, int, int] | None:
@@ -38,7 +44,7 @@ def _shape(name: str, flows: int, groups: int) -> tuple[int, int, int] | None:
 
 
 @computed("static-spread")
-def static_spread(labels: dict[str, str], seed: int, options: dict) -> dict:
+def static_spread(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """Fullest over emptiest queue: mean and extremes of `draws` draws of all addresses."""
     flows, queues, groups = _size(labels, options)
     name = labels["queue"]
@@ -48,7 +54,7 @@ def static_spread(labels: dict[str, str], seed: int, options: dict) -> dict:
 
 
 @computed("hashed-occupancy")
-def hashed_occupancy(labels: dict[str, str], seed: int, options: dict) -> dict:
+def hashed_occupancy(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """Flows of a queue: mean and standard deviation over queues and draws, and the largest ratio of a draw."""
     flows, queues, _ = _size(labels, options)
     draws = [_core.spread_occupancy("hash", flows, queues, seed=1000 * seed + i) for i in range(options["draws"])]
@@ -60,7 +66,7 @@ def hashed_occupancy(labels: dict[str, str], seed: int, options: dict) -> dict:
 
 
 @computed("spread-drift")
-def spread_drift(labels: dict[str, str], seed: int, options: dict) -> dict:
+def spread_drift(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """The ratio while flows change their addresses and no group is moved."""
     flows, queues, groups = _size(labels, options)
     step, length = options["step_s"], options["length_s"]
@@ -81,7 +87,7 @@ def spread_drift(labels: dict[str, str], seed: int, options: dict) -> dict:
 
 
 @computed("memory")
-def memory(labels: dict[str, str], seed: int, options: dict) -> dict:
+def memory(labels: dict[str, str], seed: int, options: dict[str, Any]) -> dict[str, Any]:
     """Bytes of a discipline, and as a share of a table of all flows."""
     flows, queues, groups = _size(labels, options)
     m = memory_of(flows, groups, queues, options.get("filter_bits"))

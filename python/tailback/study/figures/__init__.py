@@ -10,7 +10,9 @@ imported and registers itself. The generic helpers that take plain arrays are in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +20,12 @@ from tailback.study.measures import RunView
 from tailback.study.model import Axis, Experiment, Point, Runs, Study
 from tailback.study.registry import Registry
 from tailback.study.samples import Samples
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    #: What a kind of figure answers: nothing to draw, one figure, or several with their captions.
+    Drawn = Figure | None | list[tuple[str, Figure]]
 
 
 @dataclass
@@ -27,11 +35,11 @@ class Drawing:
     study: Study
     experiment: Experiment
     #: the [[experiment.output]] table
-    output: dict
+    output: dict[str, Any]
     mode: str
     samples: Samples
 
-    def points(self, where: dict | None = None) -> list[tuple[Runs, Point]]:
+    def points(self, where: dict[str, Any] | None = None) -> list[tuple[Runs, Point]]:
         """(set of runs, point) of the experiment, and of the output's own `runs` and `where`, in order."""
         return selected(self.study, self.experiment, self.mode, self.output, where)
 
@@ -46,7 +54,7 @@ class Drawing:
 
 
 def selected(
-    study: Study, e: Experiment, mode: str, output: dict | None = None, where: dict | None = None
+    study: Study, e: Experiment, mode: str, output: dict[str, Any] | None = None, where: dict[str, Any] | None = None
 ) -> list[tuple[Runs, Point]]:
     """(set of runs, point) of an experiment, narrowed by an output's `runs` and `where`."""
     from tailback.study.model import matches
@@ -69,6 +77,6 @@ def named(axis: Axis, label: str) -> str:
 
 
 #: kind -> (drawing) -> figure. Drawing needs matplotlib, which takes its time: `load` only when something is drawn.
-FIGURES = Registry(__name__, "kinds of figures")
+FIGURES: Registry[Callable[[Drawing], Drawn]] = Registry(__name__, "kinds of figures")
 figure = FIGURES.named
 load = FIGURES.load

@@ -14,14 +14,23 @@ ylabel = "window (packets)"
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+    from tailback.study.figures import Drawn
+
 
 @figure("against-time")
-def against_time(d: Drawing):
+def against_time(d: Drawing) -> Drawn:
     o = d.output
     runs, panels = d.study.runs[o.get("runs", d.experiment.runs[0])], []
     for p in o["panel"]:
@@ -37,11 +46,15 @@ def against_time(d: Drawing):
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
             panels.append((p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines))
-    return draw(panels, tuple(o["span"]) if "span" in o else None, o.get("lines", ())) if panels else None
+    return draw(panels, (o["span"][0], o["span"][1]) if "span" in o else None, o.get("lines", ())) if panels else None
 
 
 @plots.styled
-def draw(panels, span: tuple[float, float] | None = None, instants=()):
+def draw(
+    panels: Sequence[tuple[str, str, Sequence[tuple[str, np.ndarray, np.ndarray]]]],
+    span: tuple[float, float] | None = None,
+    instants: Sequence[float] = (),
+) -> Figure:
     """Panels under each other on one time axis: (title, ylabel, [(label, times, values)]), drawn as steps."""
     fig, axes = plots.grid(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
     for ax, (title, ylabel, lines) in zip(axes[:, 0], panels, strict=True):

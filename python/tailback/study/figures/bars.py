@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tailback import plots
 from tailback.study.figures import Drawing, figure
 
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
 
 @figure("goodput-bars")
-def goodput_bars(d: Drawing):
+def goodput_bars(d: Drawing) -> Drawn:
     groups, fair = [], 1.0
     for runs, p in d.points():
         view = d.view(runs, p)

@@ -13,20 +13,27 @@ within = { queue = "qsdrr" } # see `where` of Drawing.points
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tailback import plots
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate
 
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+    from tailback.study.measures import Measure
+    from tailback.study.model import Axis
+
 
 @figure("curves")
-def curves(d: Drawing):
+def curves(d: Drawing) -> Drawn:
     o = d.output
     x_axis, line_axis = o.get("x", "buffer"), o.get("lines", "queue")
     measures = [MEASURES[m] for m in o.get("measures", [o.get("measure")])]
     classes = o.get("classes", ["all"])
     titles = o.get("class_titles", classes if len(classes) > 1 else [""])
-    frames = [
+    frames: list[tuple[str, str, Measure, str | None]] = [
         (t if len(measures) == 1 else m.title, c, m, None)
         for m in measures
         for t, c in zip(titles, classes, strict=True)
@@ -38,7 +45,7 @@ def curves(d: Drawing):
         frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
     panels, drawn = [], []
     for title, klass, m, panel in frames:
-        lines: dict[str, list] = {}
+        lines: dict[str, list[tuple[float, float, float]]] = {}
         for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
             x = d.get(runs, p, klass, m.name)
             if x is not None and x_axis in p.labels:
@@ -73,7 +80,7 @@ def curves(d: Drawing):
     )
 
 
-def _axis_label(axis, name: str) -> str:
+def _axis_label(axis: Axis | None, name: str) -> str:
     if axis is None:
         return name
     title = axis.title[:1].lower() + axis.title[1:] if not axis.title[:2].isupper() else axis.title
@@ -90,7 +97,7 @@ def _line_title(d: Drawing, axis: str, label: str) -> str:
     return label
 
 
-def _panel_title(d: Drawing, axis, label: str) -> str:
+def _panel_title(d: Drawing, axis: Axis | None, label: str) -> str:
     if label in d.study.disciplines or label in d.study.pairs:
         return d.title(label)
     return named(axis, label) if axis is not None else label

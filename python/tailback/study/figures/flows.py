@@ -6,16 +6,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures.intervals import cumulative_max_min
 
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+    from tailback.study.measures import RunView
+
 
 @figure("windows")
 @plots.styled
-def windows(d: Drawing):
+def windows(d: Drawing) -> Drawn:
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is None:
@@ -41,8 +47,8 @@ def windows(d: Drawing):
 
 @figure("max-min")
 @plots.styled
-def max_min(d: Drawing):
-    frames: dict[str, list] = {}
+def max_min(d: Drawing) -> Drawn:
+    frames: dict[str, list[RunView]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None and view.intervals:
@@ -51,7 +57,7 @@ def max_min(d: Drawing):
         return None
     n = len(frames)
     fig, axes = plots.grid(5.4 if n == 1 else 2.7 * n + 1.3, 3.3, 1, n, sharey=True)
-    handles: dict = {}
+    handles: dict[Any, Any] = {}
     for ax, (buffer, views) in zip(axes[0], frames.items(), strict=True):
         for i, view in enumerate(views):
             look = plots.look(view.labels["queue"], i)

@@ -7,6 +7,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from tailback import plots
@@ -14,10 +16,13 @@ from tailback.study.figures import Drawing, figure
 from tailback.study.measures.drops import periods
 from tailback.study.measures.holds import holds
 
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
 
 @figure("stacked-queues")
 @plots.styled
-def stacked_queues(d: Drawing):
+def stacked_queues(d: Drawing) -> Drawn:
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is None:
@@ -59,7 +64,7 @@ def stacked_queues(d: Drawing):
 
 @figure("drop-raster")
 @plots.styled
-def drop_raster(d: Drawing):
+def drop_raster(d: Drawing) -> Drawn:
     views = [v for v in (d.view(runs, p) for runs, p in d.points()) if v is not None]
     if not views:
         return None
@@ -85,7 +90,7 @@ def drop_raster(d: Drawing):
 
 @figure("holds")
 @plots.styled
-def hold_intervals(d: Drawing):
+def hold_intervals(d: Drawing) -> Drawn:
     views = [v for v in (d.view(runs, p) for runs, p in d.points()) if v is not None]
     found = [(v, holds(v)) for v in views]
     found = [(v, h) for v, h in found if len(h[0])]

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,11 +21,15 @@ from tailback.study.measures.model import tail_drop
 from tailback.study.measures.series import overflows
 from tailback.theory import predict
 
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+    from tailback.study.measures import RunView
+
 #: What the overflow is numbered that curves are aligned at: the first two belong to the start.
 ALIGNED = 2
 
 
-def model_of(w: dict, buffer: float) -> predict.TailDrop:
+def model_of(w: dict[str, Any], buffer: float) -> predict.TailDrop:
     """The model that an output's `model` table describes."""
     from tailback import _core
 
@@ -33,7 +38,7 @@ def model_of(w: dict, buffer: float) -> predict.TailDrop:
 
 
 @figure("queue-against-time")
-def queue_against_time(d: Drawing):
+def queue_against_time(d: Drawing) -> Drawn:
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is None:
@@ -55,9 +60,9 @@ def queue_against_time(d: Drawing):
     return None
 
 
-def _frames(d: Drawing, axis: str | None) -> dict[str, list]:
+def _frames(d: Drawing, axis: str | None) -> dict[str, list[RunView]]:
     """Views of the first seed, by the value of an axis."""
-    found: dict[str, list] = {}
+    found: dict[str, list[RunView]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None:
@@ -77,12 +82,12 @@ _SENDERS = {
 
 @figure("queue-aligned")
 @plots.styled
-def queue_aligned(d: Drawing):
+def queue_aligned(d: Drawing) -> Drawn:
     frames = _frames(d, d.output.get("panels"))
     if not frames:
         return None
     fig, axes = plots.grid(6.8, 0.5 + 2.1 * len(frames), len(frames), 1)
-    handles: dict = {}
+    handles: dict[Any, Any] = {}
     for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
         model = tail_drop(views[0])
         span = max(3.2 * model.cycle_s, 4.0)
@@ -110,12 +115,12 @@ def queue_aligned(d: Drawing):
 
 @figure("queue-panels")
 @plots.styled
-def queue_panels(d: Drawing):
+def queue_panels(d: Drawing) -> Drawn:
     frames = _frames(d, d.output["panels"])
     if not frames:
         return None
     fig, axes = plots.grid(6.8, 0.5 + 1.6 * len(frames), len(frames), 1, sharex=True, sharey=True)
-    handles: dict = {}
+    handles: dict[Any, Any] = {}
     marks = d.output.get("marks", {})
     for ax, (title, views) in zip(axes[:, 0], frames.items(), strict=True):
         t, q = views[0].probe("queue")
@@ -138,13 +143,13 @@ _CLASSES = {"short": ("40 ms", "#D55E00", "-"), "long": ("200 ms", "#0072B2", (0
 
 @figure("queue-and-windows")
 @plots.styled
-def queue_and_windows(d: Drawing):
+def queue_and_windows(d: Drawing) -> Drawn:
     frames = _frames(d, "buffer")
     if not frames:
         return None
     n = len(frames)
     fig, axes = plots.grid(3.4 * n, 4.2, 2, n, sharex=True)
-    handles: dict = {}
+    handles: dict[Any, Any] = {}
     for column, (title, views) in zip(axes.T, frames.items(), strict=True):
         t, q = views[0].probe("queue")
         column[0].plot(t, q, color=plots.INK, linewidth=0.6)

@@ -8,11 +8,17 @@ limits = [1, 3]
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures.spread import ratio_of
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+    from tailback.study.measures import RunView
 
 #: Points drawn of a line: a curve that changes at every packet would only be ink.
 POINTS = 1500
@@ -28,21 +34,23 @@ def thinned(t: np.ndarray, x: np.ndarray, n: int = POINTS) -> tuple[np.ndarray, 
 
 @figure("ratio-against-time")
 @plots.styled
-def ratio_against_time(d: Drawing):
-    axis = d.output.get("panels")
-    frames: dict[str, list] = {}
+def ratio_against_time(d: Drawing) -> Drawn:
+    axis: str | None = d.output.get("panels")
+    frames: dict[str, list[tuple[str, RunView]]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is None:
             continue
-        a = runs.axis(axis) if axis else None
-        title = f"{a.title} {p.labels[axis]} {a.unit}".strip() if a else ""
+        title = ""
+        if axis is not None:
+            a = runs.axis(axis)
+            title = f"{a.title} {p.labels[axis]} {a.unit}".strip()
         frames.setdefault(title, []).append((p.labels.get("queue", ""), view))
     if not frames:
         return None
     fig, axes = plots.grid(6.8, 0.6 + 2.2 * len(frames), len(frames), 1, sharex=len(frames) > 1)
     names = list(dict.fromkeys(name for lines in frames.values() for name, _ in lines))
-    handles: dict = {}
+    handles: dict[Any, Any] = {}
     for ax, (title, lines) in zip(axes[:, 0], frames.items(), strict=True):
         series = [(name, *ratio_of(view)) for name, view in lines]
         end = min((t[-1] for _, t, _ in series if len(t)), default=0.0)

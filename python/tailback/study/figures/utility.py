@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import matplotlib.patches
 
@@ -21,6 +22,13 @@ from tailback import plots
 from tailback.study import cells
 from tailback.study.checks.cell import pooled
 from tailback.study.figures import Drawing, figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tailback.study.figures import Drawn
+    from tailback.study.model import Runs
 
 #: Marks with so many times the usual delay stand at the upper edge, with their values.
 FAR = 6.0
@@ -53,7 +61,7 @@ class Group:
 
 
 @figure("utility")
-def utility(d: Drawing):
+def utility(d: Drawing) -> Drawn:
     runs, o, panels = d.study.runs[d.output.get("runs", d.experiment.runs[0])], d.output, []
     for pairs in o["panels"]:
         groups = []
@@ -68,7 +76,7 @@ def utility(d: Drawing):
     return draw(panels, o.get("box_sigmas", 3.0), o.get("smallest_box", 0.01)) if panels else None
 
 
-def marks(d: Drawing, runs, pair: str) -> list[Mark]:
+def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
     """Where each source of a pair stands; uncontrolled sources have no delay and no place."""
     key = runs.key_of(pair)
     view = d.samples.view(runs.name, key)
@@ -76,9 +84,10 @@ def marks(d: Drawing, runs, pair: str) -> list[Mark]:
         return []
     found = []
     for s in d.output.get("sources", range(1, len(view.flows["id"]) + 1)):
-        (x, dx), (y, dy) = (
-            cells.statistics(pooled(d.samples, runs.name, key, str(s), m)) for m in ("throughput", "delay")
-        )
+        rates, delays = (pooled(d.samples, runs.name, key, str(s), m) for m in ("throughput", "delay"))
+        if rates is None or delays is None:
+            continue
+        (x, dx), (y, dy) = cells.statistics(rates), cells.statistics(delays)
         if y > 0:
             found.append(Mark(str(s), x, y, dx, dy))
     return found
@@ -102,7 +111,7 @@ def _common(ends: list[float]) -> list[float]:
 
 
 @plots.styled
-def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01):
+def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01) -> Figure:
     """The diagram of some groups, a panel each list."""
     n = len(panels)
     columns = min(n, 2)
@@ -130,7 +139,7 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
     return fig
 
 
-def _look(g: Group) -> dict:
+def _look(g: Group) -> dict[str, Any]:
     """How a group's numbers look; boxes pass behind them."""
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "boxstyle": "square,pad=0.05"}
     return {"color": g.colour, "fontstyle": "italic" if g.italic else "normal", "zorder": 3, "bbox": ground}
@@ -149,7 +158,7 @@ def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, s
     return found
 
 
-def _box(ax, m: Mark, sigmas: float, right: float, top: float, smallest: float, colour: str) -> None:
+def _box(ax: Axes, m: Mark, sigmas: float, right: float, top: float, smallest: float, colour: str) -> None:
     dx, dy = (0.0 if math.isnan(v) else v for v in (m.dx, m.dy))
     width, height = 2 * sigmas * dx, 2 * sigmas * dy
     if width < smallest * right and height < smallest * top:

@@ -22,14 +22,17 @@ from tailback.study.registry import Registry
 DIGITS = {"%": 1, "Mbit/s": 2, "packets": 0, "1": 3, "s": 2, "flows": 1, "ms": 2, "points": 1}
 
 
+#: (run, class of flows) -> number; NaN where the run does not have it.
+Compute = Callable[[RunView, str], float]
+
+
 @dataclass(frozen=True)
 class Measure:
     name: str
     title: str
     unit: str
     doc: str
-    #: (run, class of flows) -> number; NaN where the run does not have it.
-    compute: Callable[[RunView, str], float]
+    compute: Compute
     digits: int | None = None
 
     def on(self, run: RunView, klass: str) -> float:
@@ -51,13 +54,13 @@ class Measure:
         return self.title if self.unit in ("1", "") or self.unit in self.title else f"{self.title} ({self.unit})"
 
 
-MEASURES = Registry(__name__, "measures")
+MEASURES: Registry[Measure] = Registry(__name__, "measures")
 
 
-def measure(name: str, title: str, unit: str, doc: str, digits: int | None = None):
+def measure(name: str, title: str, unit: str, doc: str, digits: int | None = None) -> Callable[[Compute], Compute]:
     """Register a measure under a name that no other has."""
 
-    def take(compute: Callable[[RunView, str], float]):
+    def take(compute: Compute) -> Compute:
         MEASURES.add(name, Measure(name, title, unit, doc, compute, digits))
         return compute
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def _mean_time(run, klass: str) -> float:
+def _mean_time(run: RunView, klass: str) -> float:
     mine = run.of(klass) & (run.flows["bursts"] > 0)
     n = run.flows["bursts"][mine]
     return float(np.sum(n * run.flows["burst_time_mean_s"][mine]) / np.sum(n)) if n.sum() else float("nan")
 
 
-def _mean_goodput(run, klass: str) -> float:
+def _mean_goodput(run: RunView, klass: str) -> float:
     x = run.flows["burst_goodput_wire_bps"][run.of(klass)]
     x = x[np.isfinite(x)]
     return float(np.mean(x)) / 1e6 if len(x) else float("nan")
 
 
-def _ratio(run, of) -> float:
+def _ratio(run: RunView, of: Callable[[RunView, str], float]) -> float:
     """Of the two classes that the set's options name as `ratio = [above, below]`."""
     if "ratio" not in run.options:
         return float("nan")
@@ -28,17 +30,17 @@ def _ratio(run, of) -> float:
 
 
 @measure("burst_time", "Mean burst completion time", "s", "first packet handed to TCP to last ACK, all ended bursts")
-def burst_time(run, klass):
+def burst_time(run: RunView, klass: str) -> float:
     return _mean_time(run, klass)
 
 
 @measure("burst_time_max", "Longest burst", "s", "completion time of the slowest burst of the class")
-def burst_time_max(run, klass):
+def burst_time_max(run: RunView, klass: str) -> float:
     return float(np.nanmax(run.flows["burst_time_max_s"][run.of(klass)]))
 
 
 @measure("bursts", "Bursts ended", "1", "of the class, in the measured time", digits=0)
-def bursts(run, klass):
+def bursts(run: RunView, klass: str) -> float:
     return float(np.sum(run.flows["bursts"][run.of(klass)]))
 
 
@@ -48,22 +50,22 @@ def bursts(run, klass):
     "Mbit/s",
     "data of the ended bursts over the sum of their completion times, whole packets, mean over the flows",
 )
-def active_goodput(run, klass):
+def active_goodput(run: RunView, klass: str) -> float:
     return _mean_goodput(run, klass)
 
 
 @measure("goodput_ratio", "Goodput, ratio of the classes", "1", "goodput during a burst, slow class over quick class")
-def goodput_ratio(run, klass):
+def goodput_ratio(run: RunView, klass: str) -> float:
     return _ratio(run, _mean_goodput)
 
 
 @measure("whole_ratio", "Whole-time goodput, ratio", "1", "goodput over the whole run, slow class over quick class")
-def whole_ratio(run, klass):
+def whole_ratio(run: RunView, klass: str) -> float:
     return _ratio(run, lambda r, c: float(np.mean(r.goodput(c))))
 
 
 @measure(
     "time_ratio", "Completion time, ratio of the classes", "1", "mean burst completion time, slow over quick class"
 )
-def time_ratio(run, klass):
+def time_ratio(run: RunView, klass: str) -> float:
     return _ratio(run, _mean_time)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def mean_window(run, klass: str) -> tuple[np.ndarray, np.ndarray]:
+def mean_window(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
     """Times, and the window at each, mean over the flows of a class."""
     s = run.series
     keep = s["probe"] == "cwnd"
@@ -19,6 +19,6 @@ def mean_window(run, klass: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @measure("cwnd", "Congestion window", "packets", "mean over the flows of the class and the samples", digits=1)
-def cwnd(run, klass):
+def cwnd(run: RunView, klass: str) -> float:
     t, w = mean_window(run, klass)
     return float(w.mean()) if len(t) else float("nan")

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def rtt_s(run) -> float:
+def rtt_s(run: RunView) -> float:
     """Round trip with a full queue, s."""
     from tailback import _core
 
@@ -23,7 +23,7 @@ def rtt_s(run) -> float:
     return _core.parse_time(o["rtt"]) + run.buffer * 8 * packet / float(run.link_row()["rate_bps"])
 
 
-def periods(run) -> list[tuple[float, float, list[str]]]:
+def periods(run: RunView) -> list[tuple[float, float, list[str]]]:
     """(first drop, last drop, flows hit) of each overflow period; the first belongs to slow start."""
     t, flow = run.drops()
     if not len(t):
@@ -33,18 +33,18 @@ def periods(run) -> list[tuple[float, float, list[str]]]:
     return [(float(a[0]), float(a[-1]), list(dict.fromkeys(f.tolist()))) for a, f in parts]
 
 
-def victims(run) -> np.ndarray:
+def victims(run: RunView) -> np.ndarray:
     """Distinct flows hit in each overflow period."""
     return np.array([len(p[2]) for p in periods(run)], dtype=float)
 
 
 @measure("overflow_periods", "Overflow periods", "1", "runs of drops without a gap above half a round trip", digits=0)
-def overflow_periods(run, klass):
+def overflow_periods(run: RunView, klass: str) -> float:
     return float(len(periods(run)))
 
 
 @measure("victims_first", "Flows hit, first overflow", "flows", "distinct flows hit in the overflow of slow start")
-def victims_first(run, klass):
+def victims_first(run: RunView, klass: str) -> float:
     v = victims(run)
     return float(v[0]) if len(v) else float("nan")
 
@@ -55,7 +55,7 @@ def victims_first(run, klass):
     "flows",
     "distinct flows hit in the first overflow period after that of slow start",
 )
-def victims_second(run, klass):
+def victims_second(run: RunView, klass: str) -> float:
     v = victims(run)
     return float(v[1]) if len(v) > 1 else float("nan")
 
@@ -63,13 +63,13 @@ def victims_second(run, klass):
 @measure(
     "second_overflow_s", "Second overflow", "s", "start of the first overflow period after that of slow start", digits=1
 )
-def second_overflow_s(run, klass):
+def second_overflow_s(run: RunView, klass: str) -> float:
     p = periods(run)
     return p[1][0] if len(p) > 1 else float("nan")
 
 
 @measure("victims_later", "Flows hit, later overflows", "flows", "median over the periods after the third")
-def victims_later(run, klass):
+def victims_later(run: RunView, klass: str) -> float:
     v = victims(run)[3:]
     return float(np.median(v)) if len(v) else float("nan")
 
@@ -80,7 +80,7 @@ def victims_later(run, klass):
     "%",
     "distinct flows hit over all flows, mean over the overflow periods after the first",
 )
-def hit_share(run, klass):
+def hit_share(run: RunView, klass: str) -> float:
     v = victims(run)[1:]
     return 100 * float(np.mean(v)) / len(run.flows["id"]) if len(v) else float("nan")
 
@@ -91,7 +91,7 @@ def hit_share(run, klass):
     "%",
     "distinct flows hit over all flows, mean over the round trips (full queue) that have drops, after slow start",
 )
-def hit_per_rtt(run, klass):
+def hit_per_rtt(run: RunView, klass: str) -> float:
     found, (t, flow) = periods(run), run.drops()
     if len(found) < 2:
         return float("nan")
@@ -102,7 +102,7 @@ def hit_per_rtt(run, klass):
 
 
 @measure("drops_of", "Drops that fall on the class", "%", "logged drops of the class over all logged drops")
-def drops_of(run, klass):
+def drops_of(run: RunView, klass: str) -> float:
     _, flow = run.drops()
     if not len(flow):
         return float("nan")

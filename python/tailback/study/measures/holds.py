@@ -8,12 +8,14 @@ holds on without losing anything.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def holds(run, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Queue, start (s) and length (s) of each interval."""
     t, v = run.probe("victim")
     if len(t):
@@ -43,10 +45,11 @@ def holds(run, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndarray, np.n
                 found.append((float(q), opened_at, when - opened_at))
                 opened_at = None
     found.sort(key=lambda x: (x[1], x[0]))
-    return tuple(np.array(c, dtype=float) for c in zip(*found, strict=True)) if found else (np.array([]),) * 3
+    queues, starts, lengths = np.array(found, dtype=float).reshape(-1, 3).T
+    return queues, starts, lengths
 
 
-def _of(run, f, to_last_drop: bool = False) -> float:
+def _of(run: RunView, f: Callable[[np.ndarray], float], to_last_drop: bool = False) -> float:
     x = holds(run, to_last_drop)[2]
     return float(f(x)) if len(x) else float("nan")
 
@@ -55,35 +58,35 @@ _WHAT = "intervals a queue was the sticky victim, or closed"
 
 
 @measure("hold_count", "Intervals", "1", f"number of {_WHAT}", digits=0)
-def hold_count(run, klass):
+def hold_count(run: RunView, klass: str) -> float:
     return float(len(holds(run)[2]))
 
 
 @measure("hold_max", "Longest interval", "s", f"of the {_WHAT}", digits=3)
-def hold_max(run, klass):
+def hold_max(run: RunView, klass: str) -> float:
     return _of(run, np.max)
 
 
 @measure("hold_min", "Shortest interval", "s", f"of the {_WHAT}", digits=4)
-def hold_min(run, klass):
+def hold_min(run: RunView, klass: str) -> float:
     return _of(run, np.min)
 
 
 @measure("hold_mean", "Mean interval", "s", f"of the {_WHAT}", digits=3)
-def hold_mean(run, klass):
+def hold_mean(run: RunView, klass: str) -> float:
     return _of(run, np.mean)
 
 
 @measure("hold_sd", "sd of the intervals", "s", f"of the {_WHAT}", digits=3)
-def hold_sd(run, klass):
+def hold_sd(run: RunView, klass: str) -> float:
     return _of(run, lambda x: np.std(x, ddof=1) if len(x) > 1 else 0.0)
 
 
 @measure("hold_mean_last", "Mean interval to the last eviction", "s", "of the sticky victim", digits=3)
-def hold_mean_last(run, klass):
+def hold_mean_last(run: RunView, klass: str) -> float:
     return _of(run, np.mean, True) if len(run.probe("victim")[0]) else float("nan")
 
 
 @measure("hold_max_last", "Longest interval to the last eviction", "s", "of the sticky victim", digits=3)
-def hold_max_last(run, klass):
+def hold_max_last(run: RunView, klass: str) -> float:
     return _of(run, np.max, True) if len(run.probe("victim")[0]) else float("nan")

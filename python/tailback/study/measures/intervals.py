@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tailback.study.measures.view import RunView
 
-def goodputs(run, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
+
+def goodputs(run: RunView, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
     """Ends of the intervals (s), and goodput by interval and flow, whole packets, bit/s (rows are intervals)."""
     t = run.intervals
     keep = np.ones(len(t["to_s"]), bool) if klass == "all" else t["group"] == klass
@@ -13,7 +15,7 @@ def goodputs(run, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
     return ends, t["goodput_wire_bps"][keep].reshape(len(ends), -1)
 
 
-def cumulative_max_min(run, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
+def cumulative_max_min(run: RunView, klass: str = "all") -> tuple[np.ndarray, np.ndarray]:
     """Largest over smallest throughput of a flow, counted from the start up to each interval's end."""
     ends, x = goodputs(run, klass)
     lengths = np.diff(np.r_[0.0, ends])

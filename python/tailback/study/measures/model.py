@@ -5,11 +5,11 @@ The set of runs gives `options`: rate, rtt, packet, hit_share, and flows unless 
 
 from __future__ import annotations
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 from tailback.theory import predict
 
 
-def tail_drop(run) -> predict.TailDrop:
+def tail_drop(run: RunView) -> predict.TailDrop:
     from tailback import _core
 
     o = run.options
@@ -18,29 +18,29 @@ def tail_drop(run) -> predict.TailDrop:
     return predict.tail_drop(flows, c, _core.parse_time(o["rtt"]), run.buffer, o["hit_share"])
 
 
-def qsdrr(run) -> predict.Qsdrr:
+def qsdrr(run: RunView) -> predict.Qsdrr:
     return predict.qsdrr(int(run.labels.get("flows", run.options.get("flows", 0))), int(run.buffer))
 
 
 @measure("model_queue_drop", "Fall of the queue, model", "packets", "predict tail-drop")
-def model_queue_drop(run, klass):
+def model_queue_drop(run: RunView, klass: str) -> float:
     return tail_drop(run).queue_drop
 
 
 @measure("model_cycle", "Cycle, model", "s", "predict tail-drop")
-def model_cycle(run, klass):
+def model_cycle(run: RunView, klass: str) -> float:
     return tail_drop(run).cycle_s
 
 
 @measure("model_victims", "Flows hit, model", "flows", "predict qsdrr", digits=0)
-def model_victims(run, klass):
+def model_victims(run: RunView, klass: str) -> float:
     return float(qsdrr(run).victims)
 
 
 @measure(
     "cycle_scaled", "Cycle over full round trip and window", "1", "cycle / (round trip with a full buffer x window)"
 )
-def cycle_scaled(run, klass):
+def cycle_scaled(run: RunView, klass: str) -> float:
     from tailback.study.measures.series import cycle
 
     model = tail_drop(run)

@@ -9,43 +9,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def _delay_ms(run, klass: str, column: str) -> float:
+def _delay_ms(run: RunView, klass: str, column: str) -> float:
     return 1e3 * float(np.mean(run.flows[column][run.of(klass)]))
 
 
-def _gap_ms(run) -> float:
+def _gap_ms(run: RunView) -> float:
     return float(run.options.get("gap_ms", "nan"))
 
 
 @measure("delay_mean", "Mean delay", "ms", "arrival at the queue to end of transmission, mean over the class", digits=3)
-def delay_mean(run, klass):
+def delay_mean(run: RunView, klass: str) -> float:
     return _delay_ms(run, klass, "delay_mean_s")
 
 
 @measure("delay_max", "Maximum delay", "ms", "of a flow, mean over the flows of the class", digits=3)
-def delay_max(run, klass):
+def delay_max(run: RunView, klass: str) -> float:
     return _delay_ms(run, klass, "delay_max_s")
 
 
 @measure("delay_mean_gaps", "Mean delay, packet gaps", "gaps", "mean delay over the flow's own gap", digits=3)
-def delay_mean_gaps(run, klass):
+def delay_mean_gaps(run: RunView, klass: str) -> float:
     return _delay_ms(run, klass, "delay_mean_s") / _gap_ms(run)
 
 
 @measure("delay_max_gaps", "Maximum delay, packet gaps", "gaps", "maximum delay over the flow's own gap", digits=3)
-def delay_max_gaps(run, klass):
+def delay_max_gaps(run: RunView, klass: str) -> float:
     return _delay_ms(run, klass, "delay_max_s") / _gap_ms(run)
 
 
 @measure("delay_max_over_mean", "Maximum over mean delay", "1", "of the class", digits=2)
-def delay_max_over_mean(run, klass):
+def delay_max_over_mean(run: RunView, klass: str) -> float:
     return _delay_ms(run, klass, "delay_max_s") / _delay_ms(run, klass, "delay_mean_s")
 
 
-def settled(run, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
+def settled(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
     """Of each interval: when the last flow of the class had settled, and how long the interval was (s)."""
     t = run.intervals
     keep = np.isfinite(t[column]) & ((t["group"] == klass) | (klass == "all"))
@@ -56,7 +56,7 @@ def settled(run, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:
     return last, length
 
 
-def _mean_settled(run, klass: str, column: str) -> float:
+def _mean_settled(run: RunView, klass: str, column: str) -> float:
     last, _ = settled(run, klass, column)
     return float(np.mean(last)) if len(last) else float("nan")
 
@@ -70,10 +70,10 @@ _VARIANTS = {
 for _suffix, (_column, _how) in _VARIANTS.items():
     _title = "Convergence time" + (f", {_how}" if _suffix else "")
 
-    def _seconds(run, klass, column=_column):
+    def _seconds(run: RunView, klass: str, column: str = _column) -> float:
         return _mean_settled(run, klass, column)
 
-    def _gaps(run, klass, column=_column):
+    def _gaps(run: RunView, klass: str, column: str = _column) -> float:
         return 1e3 * _mean_settled(run, klass, column) / _gap_ms(run)
 
     _doc = f"until all flows of the class stay within the band, {_how}; mean over the intervals"
@@ -82,13 +82,13 @@ for _suffix, (_column, _how) in _VARIANTS.items():
 
 
 @measure("unsettled", "Intervals that end outside the band", "1", "every delivery counted", digits=0)
-def unsettled(run, klass):
+def unsettled(run: RunView, klass: str) -> float:
     last, length = settled(run, klass, "settled_s")
     return float(np.sum(last >= length - 1e-9))
 
 
 @measure("unsettled_without_first", "The same, first delivery not counted", "1", "of all intervals", digits=0)
-def unsettled_without_first(run, klass):
+def unsettled_without_first(run: RunView, klass: str) -> float:
     last, length = settled(run, klass, "settled_without_first_s")
     # The clock starts with the first delivery, which is less than a tenth of a second into the interval.
     return float(np.sum(last >= length - 0.1))

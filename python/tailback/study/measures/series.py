@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 #: A queue that falls below this share of the buffer has left an overflow behind.
 LEFT = 0.9
@@ -39,12 +39,12 @@ def cycles(t: np.ndarray, q: np.ndarray, full: float) -> tuple[float, float, flo
     "packets",
     "from the peak to the lowest level before the next peak, mean over the cycles after the first two",
 )
-def queue_drop(run, klass):
+def queue_drop(run: RunView, klass: str) -> float:
     return cycles(*run.probe("queue"), run.buffer)[0]
 
 
 @measure("cycle", "Time from overflow to overflow", "s", "mean over the cycles after the first two")
-def cycle(run, klass):
+def cycle(run: RunView, klass: str) -> float:
     return cycles(*run.probe("queue"), run.buffer)[1]
 
 
@@ -54,5 +54,5 @@ def cycle(run, klass):
     "%",
     "share of the cycles after the first two in which the queue falls to zero",
 )
-def empty(run, klass):
+def empty(run: RunView, klass: str) -> float:
     return cycles(*run.probe("queue"), run.buffer)[2]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ METRICS = {
 }
 
 
-def by_interval(run, klass: str, metric: str) -> np.ndarray:
+def by_interval(run: RunView, klass: str, metric: str) -> np.ndarray:
     """Values (flows, counted intervals) of a metric."""
     m, t = METRICS[metric], run.intervals
     if not t or not len(t["id"]):
@@ -81,8 +81,8 @@ def by_interval(run, klass: str, metric: str) -> np.ndarray:
 
 
 def _register(m: Metric) -> None:
-    def flows(run, klass):
-        return by_interval(run, klass, m.name).mean(axis=1)
+    def flows(run: RunView, klass: str) -> np.ndarray:
+        return np.asarray(by_interval(run, klass, m.name).mean(axis=1))
 
     said = f"{m.doc}; mean over the counted intervals"
     measure(f"source_{m.name}", m.title, m.unit, said, 2)(lambda run, klass: float(flows(run, klass).mean()))
@@ -108,13 +108,13 @@ for _m in METRICS.values():
 
 
 @measure("unrepaired", "Drops without repeat", "1/s", "largest difference of drops and retransmissions of a flow", 3)
-def unrepaired(run, klass):
+def unrepaired(run: RunView, klass: str) -> float:
     return float(
         np.abs((by_interval(run, klass, "drops") - by_interval(run, klass, "retransmissions")).mean(axis=1)).max()
     )
 
 
 @measure("repeat_share", "Repeats among what is sent", "%", "retransmissions over retransmissions and throughput", 1)
-def repeat_share(run, klass):
+def repeat_share(run: RunView, klass: str) -> float:
     again = by_interval(run, klass, "retransmissions").mean()
     return float(100 * again / (again + by_interval(run, klass, "throughput").mean()))

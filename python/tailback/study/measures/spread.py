@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailback.study.measures import measure, value
+from tailback.study.measures import RunView, measure, value
 
 #: Seconds after which the mean begins: a period of 0.2 s and 0.05 s of learning.
 SETTLED = 0.25
@@ -22,7 +22,7 @@ def mean_over_time(t: np.ndarray, x: np.ndarray, start: float = SETTLED) -> floa
     return float(np.sum(x[:-1] * np.diff(t)) / (t[-1] - t[0]))
 
 
-def ratio_of(run) -> tuple[np.ndarray, np.ndarray]:
+def ratio_of(run: RunView) -> tuple[np.ndarray, np.ndarray]:
     """Times and ratios, from the first that is known."""
     t, x = run.probe("flow_ratio")
     known = ~np.isnan(x)
@@ -35,18 +35,18 @@ def ratio_of(run) -> tuple[np.ndarray, np.ndarray]:
     "1",
     "flows of the fullest queue over those of the emptiest, mean over time from 0.25 s on",
 )
-def ratio_mean(run, klass):
+def ratio_mean(run: RunView, klass: str) -> float:
     return mean_over_time(*ratio_of(run))
 
 
 @measure("ratio_max", "Fullest over emptiest queue, maximum", "1", "the same, its largest value in the run")
-def ratio_max(run, klass):
+def ratio_max(run: RunView, klass: str) -> float:
     x = ratio_of(run)[1]
     return float(np.max(x)) if len(x) else float("nan")
 
 
 @measure("ratio_min", "Fullest over emptiest queue, minimum", "1", "the same, its smallest value in the run")
-def ratio_min(run, klass):
+def ratio_min(run: RunView, klass: str) -> float:
     x = ratio_of(run)[1]
     return float(np.min(x)) if len(x) else float("nan")
 

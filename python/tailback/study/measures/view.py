@@ -116,12 +116,12 @@ class RunView:
         """Which rows of `flows` belong to a class: a group, `all`, or the number of one flow, from 1."""
         groups = self.flows["group"]
         if klass.isdigit() and klass not in self.classes:
-            return np.arange(len(groups)) == int(klass) - 1
-        return np.ones(len(groups), bool) if klass == "all" else groups == klass
+            return np.asarray(np.arange(len(groups)) == int(klass) - 1)
+        return np.ones(len(groups), bool) if klass == "all" else np.asarray(groups == klass)
 
     def goodput(self, klass: str = "all") -> np.ndarray:
         """Goodput of each flow of a class, whole packets, bit/s."""
-        return self.flows["goodput_wire_bps"][self.of(klass)]
+        return np.asarray(self.flows["goodput_wire_bps"][self.of(klass)])
 
     def link_row(self) -> dict[str, Any]:
         """The studied link's row of `links`."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tailback.study.measures import measure
+from tailback.study.measures import RunView, measure
 
 
-def held(run, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
+def held(run: RunView, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
     """Values of the first flow of the class, each with how long it held (s), over the counted time."""
     flow = run.flows["id"][run.of(klass)][0]
     t, v = run.probe(probe, f"flows.{flow}")
@@ -21,24 +21,24 @@ def held(run, klass: str, probe: str) -> tuple[np.ndarray, np.ndarray]:
     return v[keep], length[keep]
 
 
-def _mean(run, klass, probe):
+def _mean(run: RunView, klass: str, probe: str) -> float:
     v, length = held(run, klass, probe)
     return float((v * length).sum() / length.sum()) if len(v) else float("nan")
 
 
 @measure("window", "Window, mean over time", "packets", "of the first flow of the class, over the counted time", 2)
-def window(run, klass):
+def window(run: RunView, klass: str) -> float:
     return _mean(run, klass, "win")
 
 
 @measure("least_window", "Window, least", "packets", "of the first flow of the class, over the counted time", 2)
-def least_window(run, klass):
+def least_window(run: RunView, klass: str) -> float:
     v, _ = held(run, klass, "win")
     return float(v.min()) if len(v) else float("nan")
 
 
 @measure("most_window", "Window, most", "packets", "of the first flow of the class, over the counted time", 2)
-def most_window(run, klass):
+def most_window(run: RunView, klass: str) -> float:
     v, _ = held(run, klass, "win")
     return float(v.max()) if len(v) else float("nan")
 
@@ -46,7 +46,7 @@ def most_window(run, klass):
 @measure(
     "open_window", "Time with the window open", "%", "share of the counted time at the largest window of the run", 1
 )
-def open_window(run, klass):
+def open_window(run: RunView, klass: str) -> float:
     flow = run.flows["id"][run.of(klass)][0]
     _, every = run.probe("win", f"flows.{flow}")
     v, length = held(run, klass, "win")
@@ -54,7 +54,7 @@ def open_window(run, klass):
 
 
 @measure("window_rise", "Rise of the window", "packets", "mean of the last fifth of the counted time less the first", 2)
-def window_rise(run, klass):
+def window_rise(run: RunView, klass: str) -> float:
     v, length = held(run, klass, "win")
     if not len(v):
         return float("nan")
@@ -69,6 +69,6 @@ def window_rise(run, klass):
 
 
 @measure("most_outstanding", "Outstanding, most", "packets", "packets sent and not known to have arrived", 0)
-def most_outstanding(run, klass):
+def most_outstanding(run: RunView, klass: str) -> float:
     v, _ = held(run, klass, "outstanding")
     return float(v.max()) if len(v) else float("nan")

@@ -1,0 +1,85 @@
+"""Code as users write it, held to the strictest types; every public name is used. Nothing here is run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import tailback as tb
+
+
+def networks() -> list[tb.Network]:
+    red: tb.Queue = tb.queue("red", buffer="1000 packets")
+    lab = tb.dumbbell(flows=100, bottleneck="500Mbps", rtt="100ms", queue=red)
+    lab.flows("mice", count=10).record(link="bottleneck", probes=["queue"], every="10ms").set(warmup="1s")
+    chain = tb.parking_lot(hops=3, flows={"long": {"count": 2}}, queue="droptail")
+    return [lab, chain, tb.network(), tb.network(lab.to_dict())]
+
+
+def results(net: tb.Network) -> None:
+    try:
+        result = net.run(duration="10s", seed=1, replications=5)
+    except (tb.RunError, tb.ScenarioError) as e:
+        print(e)
+        return
+    assert_type(result, tb.Result)
+    table: tb.Table = result.flows
+    goodput: np.ndarray = table["goodput_bps"]
+    print(goodput.mean(), table.units["goodput_bps"], len(table.where(group="bulk")), table.to_list("group"))
+    figure: Figure = result.plot("queue")
+    figure.savefig("queue.png")
+    result.save("out")
+    again: tb.Result = tb.load_result("out")
+    tables: tb.Results = tb.read_results("out")
+    print(again.summary(), tables.links["utilisation"], tb.read_parquet("out/flows.parquet").columns)
+
+
+def scenarios() -> tb.Scenario:
+    scenario = tb.load_scenario("lab.toml", overrides=["link.bottleneck.rate=5Mbps"])
+    result: tb.Result = tb.run(scenario, replications=2)
+    print(result.replications, tb.schema()["$schema"], tb.describe("red"), tb.__version__)
+    return scenario
+
+
+def plans() -> int:
+    plan = tb.Plan.product("lab.toml", {"queue": ("link.b.queue.kind", ["red", "codel"])}, replications=10)
+    tables = plan.execute("out/lab", jobs=2)
+    print(tables.flows)
+    return len(plan)
+
+
+def quantities() -> tuple[float, float, int]:
+    size, unit = tb.parse_size("1000 packets")
+    level, of = tb.parse_level("20%")
+    print(size, unit, level, of)
+    return tb.parse_rate("5Mbps"), tb.parse_time("10ms"), tb.parse_bytes("64KB")
+
+
+def by_hand() -> None:
+    queue = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
+    packet: tb.Packet = tb.packet(flow=1, ecn=True)
+    queue.enqueue(packet, now=0.0)
+    given = queue.dequeue(now=0.010)
+    if isinstance(given, tb.Wait):
+        print(given.until)
+    elif given is not None:
+        print(given.bytes, queue.drops, queue.marks)
+
+
+class Fifo:
+    """A discipline written in Python."""
+
+    def __init__(self) -> None:
+        self.waiting: list[tb.Packet] = []
+
+    def enqueue(self, packet: tb.Packet, line: tb.Line) -> None:
+        self.waiting.append(packet)
+
+    def dequeue(self, line: tb.Line) -> tb.Packet | None:
+        return self.waiting.pop(0) if self.waiting else None
+
+
+def own_discipline() -> tb.Network:
+    return tb.dumbbell(queue=Fifo)
