@@ -4,16 +4,20 @@
 //! caller adds to a copy of it.
 
 use crate::measure::convergence;
-use crate::scenario::{impairments, instants, sources, tables};
+use crate::scenario::{impairments, instants, tables};
 use crate::traffic::{registry, sizes};
 use std::sync::LazyLock;
 use tailback_base::model::{Catalogue, Family};
+use tailback_transport::Registry;
+use tailback_transport::tcp::congestion::Controller;
 
 /// What can be named, and what builds it.
 #[derive(Clone)]
 pub struct Library {
     /// Every model by family, in the order the reference shows them.
     pub catalogue: Catalogue,
+    /// What makes the transports and congestion controls in it.
+    pub transports: Registry,
 }
 
 static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
@@ -24,8 +28,14 @@ impl Library {
         &STANDARD
     }
 
+    /// Add a congestion control to what connections can name.
+    pub fn add_congestion_control(&mut self, row: &'static Controller) {
+        self.catalogue.add("congestion", row.model);
+        self.transports.controllers.push(row);
+    }
+
     fn new() -> Library {
-        let transports = tailback_transport::registry::MODELS.iter().copied();
+        let transports = Registry::standard();
         let catalogue = Catalogue::new([
             Family::new(
                 "table",
@@ -38,7 +48,16 @@ impl Library {
                 "Queue disciplines",
                 tailback_queue::registry::models().collect(),
             ),
-            Family::new("transport", "Transports", transports.chain([&sources::UDP]).collect()),
+            Family::new(
+                "transport",
+                "Transports",
+                transports.transports.iter().map(|e| e.model).collect(),
+            ),
+            Family::new(
+                "congestion",
+                "Congestion controls",
+                transports.controllers.iter().map(|c| c.model).collect(),
+            ),
             Family::new(
                 "traffic",
                 "Traffic",
@@ -50,7 +69,7 @@ impl Library {
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
             Family::new("meter", "Meters", vec![&convergence::MODEL]),
         ]);
-        Library { catalogue }
+        Library { catalogue, transports }
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
 use crate::build::{Prepared, prepare};
+use crate::library::Library;
 use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
 use crate::spec::Spec;
@@ -18,8 +19,19 @@ pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
     /// `bottleneck.reverse`.
     pub queues: HashMap<String, QueueMaker<'a>>,
+    /// What the scenario was read with, if not the standard library.
+    pub library: Option<&'a Library>,
     /// Called about every hundredth of the run with the share done; stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
+}
+
+impl<'a> Hooks<'a> {
+    pub fn library(&self) -> &'a Library {
+        match self.library {
+            Some(library) => library,
+            None => Library::standard(),
+        }
+    }
 }
 
 /// Run a scenario with a seed.

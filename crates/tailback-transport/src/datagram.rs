@@ -5,9 +5,41 @@
 //! Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first byte.
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
+use crate::entry::{Carries, Entry};
 use crate::segment::{Flags, SackBlocks, Segment};
 use std::collections::VecDeque;
-use tailback_base::{Ecn, Time};
+use tailback_base::{Ecn, Kind, Model, Param, Time};
+
+pub static MODEL: Model = Model {
+    name: "udp",
+    family: "transport",
+    title: "Datagrams",
+    summary: "One datagram a packet, nothing repeated, nothing acknowledged.",
+    source: "RFC 768",
+    params: &[
+        Param::new(
+            "header",
+            Kind::Bytes { min: 0, max: 255 },
+            "0B",
+            "How many bytes of each packet are no payload; packet_size is always the size on the wire.",
+            "",
+        ),
+        Param::new(
+            "ecn",
+            Kind::Bool,
+            "false",
+            "Datagrams are ECN-capable (ECT(0)).",
+            "RFC 3168 section 5",
+        ),
+    ],
+    probes: &[],
+};
+
+/// Its row in the list of transports.
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    carries: Carries::Datagrams,
+};
 
 /// The sending end.
 pub struct DatagramSender {

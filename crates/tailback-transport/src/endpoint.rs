@@ -102,8 +102,9 @@ pub trait Endpoint {
     fn report(&self, _now: Time) -> SenderReport {
         SenderReport::default()
     }
-    fn probes(&self) -> &'static [ProbeDef] {
-        &[]
+    /// What can be read of it. Asked when a recording is declared, not during a run.
+    fn probes(&self) -> Vec<&'static ProbeDef> {
+        vec![]
     }
     /// The present value of the i-th probe.
     fn read(&self, _probe: usize) -> f64 {

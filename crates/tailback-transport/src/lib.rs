@@ -5,6 +5,7 @@
 
 pub mod datagram;
 pub mod endpoint;
+pub mod entry;
 pub mod keshav;
 mod limit;
 pub mod path;
@@ -14,5 +15,7 @@ pub mod segment;
 pub mod tcp;
 
 pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+pub use entry::{Carries, Connection, Ends, Entry};
 pub use limit::Limit;
+pub use registry::Registry;
 pub use segment::{Flags, SackBlocks, Segment};

@@ -1,63 +1,62 @@
-//! The connections a scenario can name, and how both ends of each are made.
+//! The transports and congestion controls a scenario can name: one list of rows for each, and what is looked up in them.
 //!
-//! Datagrams are no connection: the simulator carries them without endpoints.
+//! A caller that brings rows of its own adds them to a copy.
 
-use crate::endpoint::Endpoint;
-use crate::path::Path;
-use crate::{keshav, tcp};
-use std::sync::Arc;
+use crate::entry::{Carries, Connection, Entry};
+use crate::tcp::congestion::{Controller, list};
+use crate::{datagram, keshav, tcp};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Settings, Stream};
+use tailback_base::{Model, Settings};
 
-/// Every connection model, in the order the reference shows them.
-pub static MODELS: &[&Model] = &[
-    &tcp::MODEL,
-    &keshav::params::GENERIC,
-    &keshav::params::JACOBSON_KARELS,
-    &keshav::params::DECBIT,
-    &keshav::params::PACKET_PAIR,
+/// In the order the reference shows them.
+pub static TRANSPORTS: &[&Entry] = &[
+    &tcp::ENTRY,
+    &keshav::GENERIC,
+    &keshav::JACOBSON_KARELS,
+    &keshav::DECBIT,
+    &keshav::PACKET_PAIR,
+    &datagram::ENTRY,
 ];
 
-/// Whether a transport of this name is a connection.
-pub fn is_connection(name: &str) -> bool {
-    MODELS.iter().any(|m| m.name == name)
-}
-
-/// The checked parameters of a connection, shared by all that are made with them.
+/// What can be named.
 #[derive(Clone, Debug)]
-pub enum Connection {
-    Tcp(Arc<tcp::Config>),
-    Keshav(Arc<keshav::Config>),
+pub struct Registry {
+    pub transports: Vec<&'static Entry>,
+    pub controllers: Vec<&'static Controller>,
 }
 
-impl Connection {
-    /// # Errors
-    /// Parameters that contradict each other.
-    pub fn resolve(settings: &Settings) -> Result<Connection, Refusal> {
-        Ok(if settings.model.name == tcp::MODEL.name {
-            Connection::Tcp(Arc::new(tcp::Config::resolve(settings, &[])?))
-        } else {
-            Connection::Keshav(Arc::new(keshav::Config::resolve(settings)?))
-        })
-    }
-
-    /// Payload of a full segment, bytes.
-    pub fn segment_bytes(&self) -> u32 {
-        match self {
-            Connection::Tcp(c) => c.payload,
-            Connection::Keshav(c) => c.packet.saturating_sub(c.header).max(1),
+impl Registry {
+    /// What tailback ships.
+    pub fn standard() -> Registry {
+        Registry {
+            transports: TRANSPORTS.to_vec(),
+            controllers: list::CONTROLLERS.iter().collect(),
         }
     }
 
-    /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
-    /// to chance is drawn from `rng`.
-    pub fn ends(&self, path: impl FnOnce() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
-        match self {
-            Connection::Tcp(c) => {
-                let (sender, receiver) = tcp::draw_pair(c, rng);
-                [Box::new(sender), Box::new(receiver)]
-            }
-            Connection::Keshav(c) => keshav::new_pair(c, &path()),
+    /// The row of a model.
+    pub fn find(&self, model: &Model) -> Option<&'static Entry> {
+        self.transports.iter().copied().find(|e| std::ptr::eq(e.model, model))
+    }
+
+    /// Whether the transport of this model carries datagrams.
+    pub fn carries_datagrams(&self, model: &Model) -> bool {
+        self.find(model)
+            .is_some_and(|e| matches!(e.carries, Carries::Datagrams))
+    }
+
+    /// The connection these settings describe; none for datagrams.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other, and a model that is not in the list.
+    pub fn connection(&self, settings: &Settings) -> Result<Option<Connection>, Refusal> {
+        match self.find(settings.model).map(|e| e.carries) {
+            Some(Carries::Stream(make)) => make(settings, &self.controllers).map(Some),
+            Some(Carries::Datagrams) => Ok(None),
+            None => Err(Refusal::new(
+                format!("there is no transport \"{}\"", settings.model.name),
+                "give one that `tailback describe` lists",
+            )),
         }
     }
 }

@@ -6,7 +6,7 @@ use common::config;
 use std::collections::VecDeque;
 use tailback_base::{Duration, Settings, Stream, Time};
 use tailback_transport::path::Path;
-use tailback_transport::registry;
+use tailback_transport::registry::{Registry, TRANSPORTS};
 use tailback_transport::tcp::new_pair;
 use tailback_transport::{Amount, AppEvents, Endpoint, Segment, Transmit};
 
@@ -89,9 +89,11 @@ fn nanoseconds_a_segment() {
         let (s, r) = new_pair(&config(values));
         println!("{:6.1} ns  {values:?}", run(s, r, segments));
     }
-    for model in registry::MODELS.iter().filter(|m| m.name != "tcp") {
+    let registry = Registry::standard();
+    for model in TRANSPORTS.iter().map(|e| e.model).filter(|m| m.param("wmax").is_some()) {
         let settings = Settings::defaults(model).with("wmax", "100");
-        let connection = registry::Connection::resolve(&settings).expect("good parameters");
+        let connection = registry.connection(&settings).expect("good parameters");
+        let connection = connection.expect("sources of packets numbered one by one");
         let [s, r] = connection.ends(Path::default, &mut Stream::new(1, "x"));
         println!("{:6.1} ns  {}", run(Boxed(s), Boxed(r), segments), model.name);
     }

@@ -2,17 +2,19 @@
 
 use tailback_base::model::{Model, Settings};
 use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
+use tailback_transport::Registry;
 use tailback_transport::keshav::params::{DECBIT, GENERIC, JACOBSON_KARELS, PACKET_PAIR};
 use tailback_transport::path::Path;
-use tailback_transport::registry::Connection;
 use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, SackBlocks, Segment, Transmit};
 
 fn ends(model: &'static Model, values: &[(&str, &str)], path: &Path) -> [Box<dyn Endpoint>; 2] {
     let settings = values
         .iter()
         .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text));
-    Connection::resolve(&settings)
+    Registry::standard()
+        .connection(&settings)
         .expect("good parameters")
+        .expect("a connection")
         .ends(|| path.clone(), &mut Stream::new(1, "x"))
 }
 

@@ -4,9 +4,9 @@
 use proptest::prelude::*;
 use tailback_base::model::{Model, Settings};
 use tailback_base::{Duration, Ecn, Stream, Time};
+use tailback_transport::Registry;
 use tailback_transport::keshav::params::{DECBIT, GENERIC, JACOBSON_KARELS, PACKET_PAIR};
 use tailback_transport::path::Path;
-use tailback_transport::registry::Connection;
 use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Segment, Transmit};
 
 #[derive(Default)]
@@ -37,7 +37,10 @@ impl World {
         let settings = values
             .iter()
             .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text));
-        let connection = Connection::resolve(&settings).expect("good parameters");
+        let connection = Registry::standard()
+            .connection(&settings)
+            .expect("good parameters")
+            .expect("a connection");
         let mut rng = Stream::new(seed, "path");
         let ends = connection.ends(Path::default, &mut rng);
         let outstanding = ends[0].probes().iter().position(|p| p.name == "outstanding").unwrap();

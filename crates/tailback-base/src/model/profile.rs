@@ -62,7 +62,7 @@ impl Settings {
     /// # Errors
     /// A profile that is not known, that builds on itself, or with a value its model does not allow.
     pub fn with_profile(&self, own: &[NamedValues]) -> Result<Settings, Refusal> {
-        let Some(key) = self.model.profile_param() else {
+        let Some(key) = self.model.profile_param().filter(|_| !self.profile_is_laid) else {
             return Ok(self.clone());
         };
         let (model, mut name) = (self.model.name, self.text(key).to_string());
@@ -112,6 +112,7 @@ impl Settings {
                 settings.lay_under(k, raw).map_err(refused)?;
             }
         }
+        settings.profile_is_laid = true;
         Ok(settings)
     }
 }
@@ -177,6 +178,8 @@ mod tests {
             &[("profile", "simulator"), ("period", "2s")],
         )];
         assert_eq!(of(toy().with("profile", "own"), &own), (0.03, 2.0));
+        let laid = toy().with("profile", "own").with_profile(&own).unwrap();
+        assert_eq!(laid.with_profile(&[]).unwrap(), laid, "without the own ones at hand");
         assert_eq!(
             toy().with_profile(&[]).unwrap().time("target"),
             Duration::from_millis(5)

@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::nearest::with_nearest;
 use super::raw::Raw;
-use super::{Model, Param};
+use super::{Model, Param, ProbeDef};
 use crate::quantity::{BitRate, Level, Refusal, Size};
 use crate::time::Duration;
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub model: &'static Model,
     values: Vec<Option<Value>>,
     given: Vec<bool>,
+    /// The values of its profile lie under those given.
+    pub(super) profile_is_laid: bool,
 }
 
 /// Equal models with equal values; whether a value was given or is the default does not matter.
@@ -52,6 +54,7 @@ impl Settings {
             model,
             values,
             given: vec![false; model.params.len()],
+            profile_is_laid: false,
         }
     }
 
@@ -81,6 +84,20 @@ impl Settings {
         );
         self.values[i] = Some(value);
         self.given[i] = true;
+    }
+
+    /// The probes of this model and of those in it, in the order of their declaration.
+    pub fn probes(&self) -> Vec<&'static ProbeDef> {
+        let mut probes: Vec<&'static ProbeDef> = self.model.probes.iter().collect();
+        let mut models: Vec<&Value> = self.values.iter().flatten().rev().collect();
+        while let Some(value) = models.pop() {
+            match value {
+                Value::Model(m) => probes.extend(m.probes()),
+                Value::List(list) => models.extend(list.iter().rev()),
+                _ => {}
+            }
+        }
+        probes
     }
 
     /// Lay a value under those that were given: it takes the place of a default, and counts as one.

@@ -2,6 +2,7 @@
 
 use super::instants::instants;
 use super::network::{Direction, Network, QueueChoice, Transport};
+use crate::library::Library;
 use crate::measure::convergence::Settling;
 use crate::spec::{AccessSpec, GroupSpec, Impairment};
 use crate::traffic::application::NodeId;
@@ -9,17 +10,19 @@ use crate::traffic::registry::{self as traffic, Context};
 use crate::traffic::sizes;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Size, Stream, Time};
-use tailback_transport::registry::{self as connections, Connection};
+use tailback_transport::Connection;
 
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links.
-pub(super) fn add_group(net: &mut Network, g: &GroupSpec, seed: u64, end: Time) -> Result<(), Refusal> {
+pub(super) fn add_group(
+    net: &mut Network,
+    g: &GroupSpec,
+    library: &Library,
+    seed: u64,
+    end: Time,
+) -> Result<(), Refusal> {
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
-    let connection = if connections::is_connection(g.transport.model.name) {
-        Some(Connection::resolve(&g.transport)?)
-    } else {
-        None
-    };
+    let connection = library.transports.connection(&g.transport)?;
     let (header, ecn) = match connection {
         Some(_) => (0, Ecn::NotEct),
         None => (

@@ -40,7 +40,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     let mut net = Network::new(seed);
     links::add(&mut net, spec, seed, hooks)?;
     for g in &spec.flows {
-        flows::add_group(&mut net, g, seed, Time::ZERO + spec.duration)?;
+        flows::add_group(&mut net, g, hooks.library(), seed, Time::ZERO + spec.duration)?;
     }
     let mut built = net.build()?;
     let reported: Vec<u32> = (0..built.port_names.len() as u32)

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
-use tailback_transport::registry::Connection;
+use tailback_transport::Connection;
 
 /// A link, as returned by [`Network::link`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

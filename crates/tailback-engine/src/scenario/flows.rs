@@ -29,7 +29,7 @@ const FLOW_BYTES: u64 = 4_000;
 pub struct Around<'a> {
     pub links: &'a [LinkSpec],
     /// The scenario's own sets of tcp values.
-    pub profiles: &'a Profiles<'a>,
+    pub profiles: &'a Profiles,
     /// Where flows begin and end unless they say otherwise.
     pub ends: Option<(String, String)>,
     /// All links could be read; otherwise an unknown node may be on a broken one, and nothing is said about it.

@@ -1,104 +1,112 @@
 //! `[profile.NAME]`: named sets of tcp values a scenario brings along, beside the built-in ones.
 //!
-//! A study's own TCP is written down once and chosen by name. The engine never sees these names: what a profile gives,
-//! and the flow does not give itself, is laid under the flow's own values here, and the built-in profile at the end of
-//! the chain is left for [`tcp::Config::resolve`].
+//! A study's own TCP is written down once and chosen by name. Here the tables are checked and kept as names and values;
+//! laying them under those of a flow is [`Settings::with_profile`], as for the built-in ones.
 
 use super::document::{Entry, Node};
-use super::error::{At, Problem};
+use super::error::Problem;
 use super::read::among;
 use super::table::{Reader, join};
-use tailback_base::model::{Raw, Settings};
+use tailback_base::model::{NamedValues, Settings};
 use tailback_transport::tcp;
 
 /// The profiles of a scenario whose values are sound.
 #[derive(Default)]
-pub struct Profiles<'d> {
-    list: Vec<(&'d str, Settings, &'d Node)>,
+pub struct Profiles {
+    own: Vec<NamedValues>,
     /// Some could not be read, so that an unknown name may be one of them.
     broken: bool,
 }
 
-impl<'d> Profiles<'d> {
-    pub fn read(r: &mut Reader, entries: &[&'d Entry]) -> Profiles<'d> {
+impl Profiles {
+    pub fn read(r: &mut Reader, entries: &[&Entry]) -> Profiles {
         let mut profiles = Profiles::default();
+        let mut sound: Vec<(&Node, Settings, String)> = vec![];
         for entry in entries {
             let path = join("profile", &entry.key);
-            if tcp::profiles::BUILT_IN.iter().any(|b| b.name == entry.key) {
+            if tcp::MODEL.profiles().iter().any(|b| b.name == entry.key) {
                 let problem = format!("\"{}\" is a built-in profile", entry.key);
                 let remedy = "give yours another name; profile = \"NAME\" in it says what it builds on";
                 r.complain(Problem::new("duplicate", entry.key_at.clone(), &path, problem, remedy).value(&entry.key));
                 profiles.broken = true;
                 continue;
             }
+            let table = entry.node.entries().iter().find(|e| e.node.raw().is_none());
+            if let Some(e) = table {
+                let problem = format!("a profile holds plain values, and {} is a table", e.key);
+                let remedy = "give its name alone here, and the table at the flows";
+                r.complain(Problem::new(
+                    "value",
+                    e.node.at.clone(),
+                    &join(&path, &e.key),
+                    problem,
+                    remedy,
+                ));
+                profiles.broken = true;
+                continue;
+            }
             match r.fill(&entry.node, &path, &tcp::MODEL, &[]) {
-                Some(filled) => profiles.list.push((&entry.key, filled.settings, &entry.node)),
+                Some(filled) => {
+                    let values = entry.node.entries().iter();
+                    profiles.own.push(NamedValues {
+                        name: entry.key.clone(),
+                        values: values.filter_map(|e| Some((e.key.clone(), e.node.raw()?))).collect(),
+                    });
+                    sound.push((&entry.node, filled.settings, path));
+                }
                 None => profiles.broken = true,
             }
         }
         // A profile nobody uses must fit together too.
-        for (name, settings, node) in &profiles.list {
-            let mut settings = settings.clone();
-            profiles.settle(r, &mut settings, node, node.at.clone(), &join("profile", name));
+        for (node, mut settings, path) in sound {
+            if profiles.lay_under(r, &mut settings, node, &path)
+                && let Err(e) = r.library.transports.connection(&settings)
+            {
+                r.complain(Problem::new("conflict", node.at.clone(), &path, e.problem, e.remedy));
+            }
         }
         profiles
     }
 
-    /// Lay the chain of profiles under the values of a flow (or a profile), and see that all fits together.
-    pub fn settle(&self, r: &mut Reader, settings: &mut Settings, node: &Node, at: At, path: &str) -> bool {
-        let at_profile = node.get("profile").map_or(at.clone(), |e| e.node.at.clone());
-        let key = join(path, "profile");
-        let mut name = settings.text("profile").to_string();
-        let mut steps = 0;
-        while let Some((_, profile, given)) = self.list.iter().find(|(n, ..)| *n == name) {
-            steps += 1;
-            if steps > self.list.len() {
-                let problem = format!("the profile \"{name}\" builds on itself");
-                r.complain(
-                    Problem::new(
-                        "conflict",
-                        at_profile,
-                        &key,
-                        problem,
-                        "let one of the chain build on a built-in profile, such as \"rfc\"",
-                    )
-                    .value(name),
-                );
+    /// Lay the chain of profiles under the values of a flow (or a profile); false if there is something wrong with it.
+    pub fn lay_under(&self, r: &mut Reader, settings: &mut Settings, node: &Node, path: &str) -> bool {
+        let at = node.get("profile").map_or(node.at.clone(), |e| e.node.at.clone());
+        let built_in = settings.model.profiles();
+        if !built_in.is_empty() {
+            let name = settings.text("profile").to_string();
+            let own = self.own.iter().map(|p| p.name.as_str());
+            let names: Vec<&str> = own.chain(built_in.iter().map(|b| b.name)).collect();
+            if !names.contains(&name.as_str()) {
+                if !self.broken {
+                    let (near, remedy) = among(&name, names.into_iter(), "profiles");
+                    let problem = format!("there is no tcp profile \"{}\"", super::error::shorten(&name, 60));
+                    r.complain(
+                        Problem::new("value", at, &join(path, "profile"), problem, remedy)
+                            .value(name)
+                            .nearest(near.as_deref()),
+                    );
+                }
                 return false;
             }
-            for entry in given.entries().iter().filter(|e| e.key != "profile") {
-                if let (false, Some(raw)) = (settings.is_given(&entry.key), entry.node.raw()) {
-                    // Checked when the profile was read.
-                    let _ = settings.set(&entry.key, &raw);
-                }
+        }
+        let laid = settings.with_profile(&self.own);
+        match laid.and_then(|s| s.with_models(&r.library.catalogue)) {
+            Ok(laid) => {
+                *settings = laid;
+                true
             }
-            name = profile.text("profile").to_string();
-        }
-        if !tcp::profiles::BUILT_IN.iter().any(|b| b.name == name) {
-            if !self.broken {
-                let names: Vec<&str> = self
-                    .list
-                    .iter()
-                    .map(|(n, ..)| *n)
-                    .chain(tcp::profiles::BUILT_IN.iter().map(|b| b.name))
-                    .collect();
-                let (near, remedy) = among(&name, names.into_iter(), "profiles");
-                let problem = format!("there is no tcp profile \"{}\"", super::error::shorten(&name, 60));
-                r.complain(
-                    Problem::new("value", at_profile, &key, problem, remedy)
-                        .value(name)
-                        .nearest(near.as_deref()),
-                );
+            // What the profile builds on is complained about where it stands.
+            Err(_) if self.broken => false,
+            Err(e) => {
+                r.complain(Problem::new(
+                    "conflict",
+                    at,
+                    &join(path, "profile"),
+                    e.problem,
+                    e.remedy,
+                ));
+                false
             }
-            return false;
         }
-        if steps > 0 {
-            let _ = settings.set("profile", &Raw::Text(name));
-        }
-        if let Err(e) = tcp::Config::resolve(settings, &[]) {
-            r.complain(Problem::new("conflict", at, path, e.problem, e.remedy));
-            return false;
-        }
-        true
     }
 }

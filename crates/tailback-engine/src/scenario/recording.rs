@@ -7,7 +7,7 @@ use super::table::{Filled, Reader, join};
 use super::tables::{FLOW_PROBES, LINK_PROBES, RECORD};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
-use tailback_base::model::{Model, ProbeDef, Value};
+use tailback_base::model::{ProbeDef, Settings, Value};
 
 /// The most rows one table of samples may have.
 pub const MOST_ROWS: u64 = 2_000_000_000;
@@ -149,30 +149,25 @@ fn sampling(r: &mut Reader, node: &Node, filled: &Filled) -> Option<Sampling> {
 
 /// Check the names of the probes. Returns how many rows a sample has.
 fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &Target, names: &[String]) -> u64 {
-    let (built_in, model, rows): (&'static [ProbeDef], Option<&'static Model>, u64) = match target {
+    let (built_in, settings, rows): (&'static [ProbeDef], Option<&Settings>, u64) = match target {
         Target::Link { name, reverse } => {
             let link = known.links.iter().find(|l| l.name == *name);
-            let queue = link.map(|l| {
-                if *reverse {
-                    l.reverse.queue.model
-                } else {
-                    l.forward.queue.model
-                }
-            });
+            let queue = link.map(|l| if *reverse { &l.reverse.queue } else { &l.forward.queue });
             (&LINK_PROBES, queue, 1)
         }
         Target::Flows { group, .. } => {
             let group = known.groups.iter().find(|g| g.name == *group);
             (
                 &FLOW_PROBES,
-                group.map(|g| g.transport.model),
+                group.map(|g| &g.transport),
                 group.map_or(1, |g| u64::from(g.count)),
             )
         }
     };
     // Without the model one cannot know its probes.
-    let Some(model) = model else { return rows };
-    let all = || built_in.iter().chain(model.probes).map(|p| p.name);
+    let Some(settings) = settings else { return rows };
+    let (model, own) = (settings.model, settings.probes());
+    let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
     for (i, name) in names.iter().enumerate() {
         let item = match node.get("probes").map(|e| &e.node) {
             Some(Node {

@@ -10,33 +10,8 @@ use super::table::{Filled, Reader, join};
 use crate::traffic::registry::{self as traffic_sources, Conflict, Facts, Output};
 use crate::traffic::sizes::{self, FIXED};
 use tailback_base::BitRate;
-use tailback_base::model::{Kind, Model, Param, Raw, Settings};
-use tailback_transport::registry::{self, Connection};
-
-pub static UDP: Model = Model {
-    name: "udp",
-    family: "transport",
-    title: "Datagrams",
-    summary: "One datagram a packet, nothing repeated, nothing acknowledged.",
-    source: "RFC 768",
-    params: &[
-        Param::new(
-            "header",
-            Kind::Bytes { min: 0, max: 255 },
-            "0B",
-            "How many bytes of each packet are no payload; packet_size is always the size on the wire.",
-            "",
-        ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Datagrams are ECN-capable (ECT(0)).",
-            "RFC 3168, section 5",
-        ),
-    ],
-    probes: &[],
-};
+use tailback_base::model::{Raw, Settings};
+use tailback_transport::{datagram, tcp};
 
 /// What is known of a source.
 fn facts(traffic: &Settings) -> Option<Facts> {
@@ -102,28 +77,12 @@ pub fn transport(
         (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
         (None, None) => {
             let streams = traffic.is_none_or(is_stream);
-            match r
-                .library
-                .catalogue
-                .find("transport", if streams { "tcp" } else { "udp" })
-            {
-                Some(model) => Settings::defaults(model),
-                None => {
-                    let remedy = format!("give transport = \"NAME\"; {}", r.choices("transport"));
-                    r.complain(Problem::new(
-                        "missing",
-                        node.at.clone(),
-                        &join(path, "transport"),
-                        "these flows need a transport",
-                        remedy,
-                    ));
-                    return None;
-                }
-            }
+            Settings::defaults(if streams { &tcp::MODEL } else { &datagram::MODEL })
         }
     };
     let source = traffic.map_or("", |t| t.model.name);
-    if settings.model.name == "udp" && traffic.is_some_and(is_stream) {
+    let datagrams = r.library.transports.carries_datagrams(settings.model);
+    if datagrams && traffic.is_some_and(is_stream) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -133,7 +92,7 @@ pub fn transport(
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
         return None;
     }
-    if settings.model.name != "udp" && traffic.and_then(facts).is_some_and(|f| f.own_address) {
+    if !datagrams && traffic.and_then(facts).is_some_and(|f| f.own_address) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -151,20 +110,12 @@ pub fn transport(
         (None, Some(given)) => (&given.node, "transport"),
         (None, None) => (node, "transport"),
     };
-    if settings.model.name == "tcp" {
-        let fits = profiles.settle(r, &mut settings, table, table.at.clone(), &join(path, key));
-        return fits.then_some(settings);
+    let path = join(path, key);
+    if !profiles.lay_under(r, &mut settings, table, &path) {
+        return None;
     }
-    if registry::is_connection(settings.model.name)
-        && let Err(e) = Connection::resolve(&settings)
-    {
-        r.complain(Problem::new(
-            "conflict",
-            table.at.clone(),
-            &join(path, key),
-            e.problem,
-            e.remedy,
-        ));
+    if let Err(e) = r.library.transports.connection(&settings) {
+        r.complain(Problem::new("conflict", table.at.clone(), &path, e.problem, e.remedy));
         return None;
     }
     Some(settings)
@@ -196,9 +147,10 @@ pub fn sizes(
     }
     let given = short.or(long);
     let streams = traffic.is_some_and(is_stream);
-    if let (Some(g), true, Some(name)) = (given, streams, transport.map(|t| t.model.name))
-        && registry::is_connection(name)
+    if let (Some(g), true, Some(model)) = (given, streams, transport.map(|t| t.model))
+        && !r.library.transports.carries_datagrams(model)
     {
+        let name = model.name;
         let problem = format!("\"{}\" does nothing here: {name} cuts its data itself", g.key);
         r.complain(
             Problem::new(
@@ -244,7 +196,7 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
     let Some(smallest) = sizes::build(sizes).map(|s| u64::from(s.smallest())) else {
         return;
     };
-    let header = if transport.model.name == "udp" {
+    let header = if r.library.transports.carries_datagrams(transport.model) {
         transport.count("header")
     } else {
         0

@@ -193,6 +193,16 @@ fn column_of<'a>(t: &'a Table, name: &str) -> &'a tailback_engine::results::tabl
         .unwrap_or_else(|| panic!("no column {name}"))
 }
 
+/// The last recorded value of a probe.
+pub fn last(o: &Outcome, probe: &str) -> f64 {
+    let t = &o["series"];
+    let Data::Text(probes) = &column_of(t, "probe").data else {
+        panic!("probe holds numbers")
+    };
+    let at = probes.iter().rposition(|p| **p == *probe);
+    number(t, "value", at.unwrap_or_else(|| panic!("{probe} was not recorded")))
+}
+
 /// The packets lost at a link for this reason.
 pub fn lost(o: &Outcome, link: &str, reason: &str) -> f64 {
     let t = &o["losses"];

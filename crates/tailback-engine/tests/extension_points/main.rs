@@ -4,10 +4,12 @@
 //! | file | what a user writes |
 //! |---|---|
 //! | `both_directions` | a transport with data in both directions of a connection, closed from both ends |
+//! | `controller` | a congestion control with a parameter and a probe of its own, in a scenario; a router that asks it for less |
 //! | `dequeue_marker` | a discipline that drops and marks when a packet leaves; the same one driven by a plain loop |
 //! | `gate` | a discipline that says "not before t", and one with a timer that it puts off |
 //! | `idle_timer` | a discipline whose timer runs on a link that no packet crosses |
 //! | `recorded` | a discipline driven from a recorded list of arrivals, without the simulator |
+//! | `marks` | a congestion control that hears of every ACK whether it was marked |
 //! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
 //! | `packet_pair` | a sender that paces pairs of probes, and a receiver that echoes |
 //! | `two_edges` | a marker at an edge that sees both directions and tells another edge |
@@ -20,10 +22,12 @@
 mod common;
 
 mod both_directions;
+mod controller;
 mod dequeue_marker;
 mod gate;
 mod host_marker;
 mod idle_timer;
+mod marks;
 mod packet_pair;
 mod quench;
 mod random_eviction;

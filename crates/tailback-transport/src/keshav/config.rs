@@ -1,7 +1,6 @@
 //! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
 
 use super::fuzzy::Rules;
-use super::params;
 use tailback_base::model::{Settings, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
@@ -105,52 +104,60 @@ fn rules(s: &Settings, name: &str) -> Result<Rules, Refusal> {
     }
 }
 
+impl DecBitConfig {
+    pub fn read(s: &Settings) -> DecBitConfig {
+        DecBitConfig {
+            initial_window: s.real("initial_window"),
+            increase: s.real("increase"),
+            decrease: s.real("decrease"),
+            threshold: s.real("threshold"),
+            timeout_window: s.real("timeout_window"),
+        }
+    }
+}
+
+impl JacobsonKarelsConfig {
+    pub fn read(s: &Settings) -> JacobsonKarelsConfig {
+        JacobsonKarelsConfig {
+            initial_window: s.real("initial_window"),
+            initial_ssthresh: (!s.is_none("initial_ssthresh")).then(|| s.real("initial_ssthresh")),
+            min_ssthresh: s.real("min_ssthresh"),
+            shut_window: s.real("shut_window"),
+            dupthresh: s.count("dupthresh") as u32,
+            go_back: s.flag("go_back"),
+            mean_gain: s.real("mean_gain"),
+            deviation_gain: s.real("deviation_gain"),
+            k: s.real("k"),
+            first_samples: s.count("first_samples") as u32,
+            packet_timer: s.text("timer") == "packet",
+        }
+    }
+}
+
+impl PacketPairConfig {
+    /// # Errors
+    /// Rules of the estimator that do not rise.
+    pub fn read(s: &Settings) -> Result<PacketPairConfig, Refusal> {
+        Ok(PacketPairConfig {
+            setpoint: s.real("setpoint"),
+            whole_pairs: s.text("limit") == "pair",
+            queue_from_rtt: s.text("queue_est") == "rtt",
+            control_round_trips: if s.text("control_every") == "2rtt" { 2.0 } else { 0.0 },
+            silence: s.real("silence"),
+            alpha: rules(s, "alpha")?,
+            filter: rules(s, "filter")?,
+        })
+    }
+}
+
 impl Config {
+    /// What all sources share, around what one has beyond that.
+    ///
     /// # Errors
     /// Parameters that contradict each other.
-    pub fn resolve(s: &Settings) -> Result<Config, Refusal> {
-        let name = s.model.name;
-        let timer_each = name != params::JACOBSON_KARELS.name;
-        let kind = if name == params::DECBIT.name {
-            Kind::DecBit(DecBitConfig {
-                initial_window: s.real("initial_window"),
-                increase: s.real("increase"),
-                decrease: s.real("decrease"),
-                threshold: s.real("threshold"),
-                timeout_window: s.real("timeout_window"),
-            })
-        } else if name == params::JACOBSON_KARELS.name {
-            Kind::JacobsonKarels(JacobsonKarelsConfig {
-                initial_window: s.real("initial_window"),
-                initial_ssthresh: (!s.is_none("initial_ssthresh")).then(|| s.real("initial_ssthresh")),
-                min_ssthresh: s.real("min_ssthresh"),
-                shut_window: s.real("shut_window"),
-                dupthresh: s.count("dupthresh") as u32,
-                go_back: s.flag("go_back"),
-                mean_gain: s.real("mean_gain"),
-                deviation_gain: s.real("deviation_gain"),
-                k: s.real("k"),
-                first_samples: s.count("first_samples") as u32,
-                packet_timer: s.text("timer") == "packet",
-            })
-        } else if name == params::PACKET_PAIR.name {
-            Kind::PacketPair(PacketPairConfig {
-                setpoint: s.real("setpoint"),
-                whole_pairs: s.text("limit") == "pair",
-                queue_from_rtt: s.text("queue_est") == "rtt",
-                control_round_trips: if s.text("control_every") == "2rtt" { 2.0 } else { 0.0 },
-                silence: s.real("silence"),
-                alpha: rules(s, "alpha")?,
-                filter: rules(s, "filter")?,
-            })
-        } else if name == params::GENERIC.name {
-            Kind::Generic
-        } else {
-            return Err(Refusal::new(
-                format!("\"{name}\" is no source of the REAL simulator"),
-                "give \"generic\", \"jacobson-karels\", \"decbit\" or \"packet-pair\"",
-            ));
-        };
+    pub fn resolve(s: &Settings, kind: Kind) -> Result<Config, Refusal> {
+        // Jacobson and Karels' source has one timer, with an estimator of its own.
+        let timer_each = !matches!(kind, Kind::JacobsonKarels(_));
         let (packet, header) = (s.count("packet") as u32, s.count("header") as u32);
         if packet + header > 65_535 {
             return Err(Refusal::new(

@@ -39,12 +39,47 @@ pub use sender::{FlowControl, Sender};
 pub use sink::Sink;
 
 use crate::endpoint::Endpoint;
+use crate::entry::{Carries, Connection, Ends, Entry};
 use crate::path::Path;
+use config::{DecBitConfig, JacobsonKarelsConfig, Kind, PacketPairConfig};
 use std::sync::Arc;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Settings, Stream};
+
+/// Rows in the list of transports, one a flow control.
+pub static GENERIC: Entry = Entry {
+    model: &params::GENERIC,
+    carries: Carries::Stream(|s, _| connection(s, Kind::Generic)),
+};
+pub static JACOBSON_KARELS: Entry = Entry {
+    model: &params::JACOBSON_KARELS,
+    carries: Carries::Stream(|s, _| connection(s, Kind::JacobsonKarels(JacobsonKarelsConfig::read(s)))),
+};
+pub static DECBIT: Entry = Entry {
+    model: &params::DECBIT,
+    carries: Carries::Stream(|s, _| connection(s, Kind::DecBit(DecBitConfig::read(s)))),
+};
+pub static PACKET_PAIR: Entry = Entry {
+    model: &params::PACKET_PAIR,
+    carries: Carries::Stream(|s, _| connection(s, Kind::PacketPair(PacketPairConfig::read(s)?))),
+};
+
+fn connection(settings: &Settings, kind: Kind) -> Result<Connection, Refusal> {
+    Ok(Connection::new(Arc::new(Config::resolve(settings, kind)?)))
+}
+
+impl Ends for Arc<Config> {
+    fn segment_bytes(&self) -> u32 {
+        self.packet.saturating_sub(self.header).max(1)
+    }
+
+    fn ends(&self, path: &mut dyn FnMut() -> Path, _rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        new_pair(self, &path())
+    }
+}
 
 /// Both ends of a connection over `path`, source first.
 pub fn new_pair(cfg: &Arc<Config>, path: &Path) -> [Box<dyn Endpoint>; 2] {
-    use config::Kind;
     let base = path.round_trip(cfg.packet + cfg.header, cfg.ack);
     let state = || state::SenderState::new(cfg.clone());
     let source: Box<dyn Endpoint> = match &cfg.kind {

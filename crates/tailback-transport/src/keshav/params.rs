@@ -1,6 +1,6 @@
 //! The declarations of the sources: every parameter once, and the probes.
 //!
-//! "Keshav 1991" is S. Keshav, Congestion FlowControl in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
+//! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
 //! without a source is one the chapter does not state; its default is our choice.
 
 use tailback_base::model::{Kind, Model, Param, ProbeDef};

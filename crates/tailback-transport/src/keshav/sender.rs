@@ -159,8 +159,8 @@ impl<C: FlowControl> Endpoint for Sender<C> {
         self.limit.report(self.state.report, now)
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
-        C::PROBES
+    fn probes(&self) -> Vec<&'static ProbeDef> {
+        C::PROBES.iter().collect()
     }
 
     fn read(&self, probe: usize) -> f64 {

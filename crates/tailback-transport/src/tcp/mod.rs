@@ -33,12 +33,34 @@ mod testing;
 pub use config::Config;
 pub use congestion::CongestionControl;
 pub use params::MODEL;
-pub use profiles::Profile;
 pub use receiver::Receiver;
 pub use sender::Sender;
 
+use crate::endpoint::Endpoint;
+use crate::entry::{Carries, Connection, Ends, Entry};
+use crate::path::Path;
 use std::sync::Arc;
 use tailback_base::{Duration, Stream};
+
+/// Its row in the list of transports.
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    carries: Carries::Stream(|settings, controllers| {
+        let config = Config::resolve_with(settings, &[], controllers)?;
+        Ok(Connection::new(Arc::new(config)))
+    }),
+};
+
+impl Ends for Arc<Config> {
+    fn segment_bytes(&self) -> u32 {
+        self.payload
+    }
+
+    fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        let (sender, receiver) = draw_pair(self, rng);
+        [Box::new(sender), Box::new(receiver)]
+    }
+}
 
 /// Both ends of a connection. A clock phase that is not given is 0: nothing here is random.
 pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {

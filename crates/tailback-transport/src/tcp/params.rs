@@ -3,7 +3,7 @@
 //! The defaults are those of the profile `rfc`. Schema, `tailback describe tcp`, the reference page and the error
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
-use super::congestion::list::NAMES;
+use super::profiles::BUILT_IN;
 use tailback_base::model::{Kind, Model, Param, ProbeDef};
 
 const TIME: Kind = Kind::Time { min: 1e-6, max: 3600.0 };
@@ -23,11 +23,11 @@ pub static MODEL: Model = Model {
 
 #[rustfmt::skip]
 static PARAMS: &[Param] = &[
-    Param::new("profile", Kind::Text, "rfc",
+    Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
         "The named set of values to start from; values given beside it win.", ""),
     Param::new("variant", Kind::Choice(&["tahoe", "reno", "newreno", "sack"]), "sack",
         "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675"),
-    Param::new("congestion", Kind::Choice(NAMES), "reno",
+    Param::new("congestion", Kind::Model("congestion"), "reno",
         "How the congestion window grows and shrinks.", "RFC 5681 section 3"),
 
     // Sizes.

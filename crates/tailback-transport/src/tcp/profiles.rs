@@ -8,42 +8,16 @@
 //! A profile may build on another: its value for `profile` names the one to start from. Without it, it starts from the
 //! declared defaults, which are those of `rfc`.
 
-use tailback_base::model::Raw;
-
-/// A named set of values of the model `tcp`.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Profile {
-    pub name: String,
-    pub values: Vec<(String, Raw)>,
-}
-
-impl Profile {
-    /// From pairs of text, the way the table below and tests write them.
-    pub fn from_text(name: &str, values: &[(&str, &str)]) -> Profile {
-        let values = values.iter().map(|(k, v)| (k.to_string(), Raw::from_word(v))).collect();
-        Profile {
-            name: name.to_string(),
-            values,
-        }
-    }
-}
-
-/// One row of the table of built-in profiles.
-pub struct BuiltIn {
-    pub name: &'static str,
-    /// One sentence for `tailback describe tcp`.
-    pub doc: &'static str,
-    pub values: &'static [(&'static str, &'static str)],
-}
+use tailback_base::model::Profile;
 
 /// The profiles every installation knows.
-pub static BUILT_IN: &[BuiltIn] = &[
-    BuiltIn {
+pub const BUILT_IN: &[Profile] = &[
+    Profile {
         name: "rfc",
         doc: "today's standards: SACK, initial window 10, delayed acknowledgements, ECN, timestamps",
         values: &[],
     },
-    BuiltIn {
+    Profile {
         name: "ns2",
         doc: "the agents of ns-2.35, to the tick of their clock; choose the agent with `variant`",
         values: &[
@@ -77,7 +51,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
             ("timestamps", "false"),
         ],
     },
-    BuiltIn {
+    Profile {
         name: "jiang-2006",
         doc: "the trials of the AAQM thesis: NewReno, 500 B on the wire, window cap 64, minimum RTO 0.2 s",
         values: &[
@@ -90,7 +64,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
             ("timestamps", "false"),
         ],
     },
-    BuiltIn {
+    Profile {
         name: "kantawala-2005",
         doc: "the multi-queue buffer study: Reno without SACK, window 1 at the start, the window itself is halved",
         values: &[

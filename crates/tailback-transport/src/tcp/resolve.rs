@@ -1,35 +1,23 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself refused.
 
 use super::config::{Config, EcnMode, OptionBytes, RtoForm};
-use super::congestion::{AfterTimeout, Growth, Halve, WindowRules, list};
+use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::MODEL;
-use super::profiles::{BUILT_IN, Profile};
 use super::recovery::Recovery;
-use tailback_base::model::{Settings, Value, with_nearest};
+use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size};
 
-/// The user's values, and under them those of the profile and the declared defaults.
-struct Values<'a> {
-    given: &'a Settings,
-    base: Settings,
-}
+/// The user's values, with those of the profile and the declared defaults under them.
+struct Values(Settings);
 
-impl Values<'_> {
-    fn of(&self, name: &str) -> &Settings {
-        if self.given.is_given(name) {
-            self.given
-        } else {
-            &self.base
-        }
-    }
-
+impl Values {
     fn flag(&self, name: &str) -> bool {
-        self.of(name).flag(name)
+        self.0.flag(name)
     }
 
     fn count(&self, name: &str) -> u32 {
-        self.of(name).count(name) as u32
+        self.0.count(name) as u32
     }
 
     /// A count where 0 is no limit.
@@ -41,15 +29,15 @@ impl Values<'_> {
     }
 
     fn time(&self, name: &str) -> Duration {
-        self.of(name).time(name)
+        self.0.time(name)
     }
 
     fn time_or_none(&self, name: &str) -> Option<Duration> {
-        (!self.of(name).is_none(name)).then(|| self.time(name))
+        (!self.0.is_none(name)).then(|| self.time(name))
     }
 
     fn word(&self, name: &str) -> &str {
-        self.of(name).text(name)
+        self.0.text(name)
     }
 
     /// What the word given for `name` stands for.
@@ -61,7 +49,7 @@ impl Values<'_> {
 
     /// Bytes, infinite when unlimited.
     fn window(&self, name: &str) -> f64 {
-        match self.of(name).size(name) {
+        match self.0.size(name) {
             Size::Packets(n) => n as f64 * f64::from(self.count("payload")),
             Size::Bytes(n) => n as f64,
             Size::Unlimited => f64::INFINITY,
@@ -89,26 +77,36 @@ fn unknown(name: &str, word: &str) -> Refusal {
 }
 
 impl Config {
-    /// Defaults, then the profile's values, then the user's own. Profiles of the study come before built-in ones.
+    /// Defaults, then the profile's values, then the user's own. `own` are profiles beside the built-in ones.
     ///
     /// # Errors
     /// A profile that does not exist, and parameters that contradict each other.
-    pub fn resolve(settings: &Settings, study_profiles: &[Profile]) -> Result<Config, Refusal> {
+    pub fn resolve(settings: &Settings, own: &[NamedValues]) -> Result<Config, Refusal> {
+        let controllers: Vec<&'static Controller> = list::CONTROLLERS.iter().collect();
+        Config::resolve_with(settings, own, &controllers)
+    }
+
+    /// As [`Config::resolve`], with these congestion controls to choose from.
+    ///
+    /// # Errors
+    /// As [`Config::resolve`].
+    pub fn resolve_with(
+        settings: &Settings,
+        own: &[NamedValues],
+        controllers: &[&'static Controller],
+    ) -> Result<Config, Refusal> {
         if settings.model.name != MODEL.name {
             return Err(Refusal::new(
                 format!("\"{}\" is not tcp", settings.model.name),
                 "give a transport of kind \"tcp\"",
             ));
         }
-        let mut base = Settings::defaults(&MODEL);
-        apply(settings.text("profile"), study_profiles, &mut base, 0)?;
-        let v = Values { given: settings, base };
+        let v = Values(settings.with_profile(own)?);
         let (variant, sack_form) = (v.word("variant"), v.word("sack_form"));
         if Recovery::new(variant, sack_form).is_none() {
             return Err(unknown("variant", variant));
         }
-        let congestion = v.word("congestion");
-        let controller = list::find(congestion).ok_or_else(|| unknown("congestion", congestion))?;
+        let (controller, controller_settings) = congestion(v.0.get("congestion"), controllers)?;
         let (min_rto, max_rto) = (v.time("min_rto"), v.time("max_rto"));
         if min_rto > max_rto {
             return Err(Refusal::new(
@@ -127,7 +125,7 @@ impl Config {
             variant: variant.to_string(),
             sack_form: sack_form.to_string(),
             controller,
-            controller_settings: Settings::defaults(controller.model),
+            controller_settings,
             window: window_rules(&v)?,
             payload: v.count("payload"),
             header: v.count("header"),
@@ -185,11 +183,31 @@ impl Config {
     }
 }
 
+/// The controller a value names, and its own parameters.
+fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'static Controller, Settings), Refusal> {
+    let (name, given) = match value {
+        Value::Model(m) => (m.model.name, Some(&**m)),
+        // A default or a profile's text.
+        Value::Text(name) => (name.as_str(), None),
+        _ => ("", None),
+    };
+    let Some(controller) = controllers.iter().copied().find(|c| c.model.name == name) else {
+        let names = || controllers.iter().map(|c| c.model.name);
+        let known: Vec<String> = names().map(|n| format!("\"{n}\"")).collect();
+        return Err(Refusal::new(
+            format!("there is no congestion control \"{name}\""),
+            with_nearest(name, names(), &format!("one of {}", known.join(", "))),
+        ));
+    };
+    let settings = given.cloned().unwrap_or_else(|| Settings::defaults(controller.model));
+    Ok((controller, settings))
+}
+
 /// What all controllers are told of the window.
 fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
     let segment = f64::from(v.count("payload"));
     let cap = v.at_least_a_segment("window_cap")?;
-    let initial_window = match v.of("initial_window").get("initial_window") {
+    let initial_window = match v.0.get("initial_window") {
         // RFC 6928 section 2: "the upper bound for the initial window will be min (10*MSS, max (2*MSS, 14600))".
         Value::None => (10.0 * segment).min((2.0 * segment).max(14600.0)),
         _ => v.at_least_a_segment("initial_window")?,
@@ -221,54 +239,8 @@ fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
             "timeout_reaction",
             &[("slow-start", AfterTimeout::SlowStart), ("halve", AfterTimeout::Halve)],
         )?,
-        ecn_decrease: v.of("ecn_decrease").real("ecn_decrease"),
+        ecn_decrease: v.0.real("ecn_decrease"),
     })
-}
-
-/// Put the values of the profile `name` into `base`, after those of the profile it builds on.
-fn apply(name: &str, study: &[Profile], base: &mut Settings, depth: u32) -> Result<(), Refusal> {
-    let names = study
-        .iter()
-        .map(|p| p.name.as_str())
-        .chain(BUILT_IN.iter().map(|p| p.name));
-    let own = study.iter().find(|p| p.name == name).cloned();
-    let found = own.or_else(|| {
-        BUILT_IN
-            .iter()
-            .find(|p| p.name == name)
-            .map(|p| Profile::from_text(p.name, p.values))
-    });
-    let Some(profile) = found else {
-        let known = format!(
-            "one of {}",
-            names.clone().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ")
-        );
-        return Err(Refusal::new(
-            format!("there is no TCP profile \"{name}\""),
-            with_nearest(name, names, &known),
-        ));
-    };
-    if depth > 8 {
-        return Err(Refusal::new(
-            format!("the TCP profile \"{name}\" builds on itself"),
-            "break the circle of `profile` values",
-        ));
-    }
-    if let Some((_, raw)) = profile.values.iter().find(|(k, _)| k == "profile") {
-        let tailback_base::model::Raw::Text(under) = raw else {
-            return Err(Refusal::new(
-                format!("profile {} is not a name", raw.show()),
-                "give the name of a profile in quotes",
-            ));
-        };
-        apply(under, study, base, depth + 1)?;
-    }
-    for (key, raw) in profile.values.iter().filter(|(k, _)| k != "profile") {
-        let refused =
-            |e: Refusal| Refusal::new(format!("in the TCP profile \"{name}\", {key}: {}", e.problem), e.remedy);
-        base.set(key, raw).map_err(refused)?;
-    }
-    Ok(())
 }
 
 impl Default for Config {
@@ -280,6 +252,7 @@ impl Default for Config {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::profiles::BUILT_IN;
     use crate::tcp::testing::config;
     use tailback_base::model::Raw;
 
@@ -317,9 +290,9 @@ mod tests {
     #[test]
     fn a_study_brings_its_own_profile_and_may_build_on_another() {
         let own = [
-            Profile::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
-            Profile::from_text("loop", &[("profile", "loop")]),
-            Profile {
+            NamedValues::from_text("coarse", &[("profile", "ns2"), ("clock_granularity", "500ms")]),
+            NamedValues::from_text("loop", &[("profile", "loop")]),
+            NamedValues {
                 name: "bad".into(),
                 values: vec![("payload".into(), Raw::Int(500))],
             },

@@ -350,8 +350,10 @@ impl Endpoint for Sender {
         self.limit.report(self.block.report_so_far(), now)
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
-        PROBES
+    /// Its own, then the controller's.
+    fn probes(&self) -> Vec<&'static ProbeDef> {
+        let of_controller = self.block.cfg().controller.model.probes;
+        PROBES.iter().chain(of_controller).collect()
     }
 
     fn read(&self, probe: usize) -> f64 {
@@ -370,7 +372,7 @@ impl Endpoint for Sender {
             8 if self.recovery.in_recovery() => 1.0,
             8 if c.phase() == Phase::Loss => 2.0,
             8 => 0.0,
-            _ => f64::NAN,
+            i => c.control().read(i - PROBES.len()),
         }
     }
 

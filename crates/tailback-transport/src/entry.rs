@@ -1,0 +1,61 @@
+//! A row of the list of transports: what can be said of it, and what makes it.
+
+use crate::endpoint::Endpoint;
+use crate::path::Path;
+use crate::tcp::congestion::Controller;
+use std::fmt;
+use std::sync::Arc;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Model, Settings, Stream};
+
+/// A transport a scenario can name.
+#[derive(Debug)]
+pub struct Entry {
+    pub model: &'static Model,
+    pub carries: Carries,
+}
+
+/// What an application hands to a transport.
+#[derive(Clone, Copy, Debug)]
+pub enum Carries {
+    /// A stream of bytes between two endpoints. The settings are checked against each other here; `controllers` are the
+    /// congestion controls that they may name.
+    Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
+    /// Packets, without endpoints. The model has the parameters `header` and `ecn`.
+    Datagrams,
+}
+
+/// The checked parameters of a connection, shared by all that are made with them.
+#[derive(Clone)]
+pub struct Connection(Arc<dyn Ends>);
+
+/// What makes both ends of a connection.
+pub trait Ends {
+    /// Payload of a full segment, bytes.
+    fn segment_bytes(&self) -> u32;
+    /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
+    /// to chance is drawn from `rng`.
+    fn ends(&self, path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2];
+}
+
+impl Connection {
+    pub fn new(ends: impl Ends + 'static) -> Connection {
+        Connection(Arc::new(ends))
+    }
+
+    /// See [`Ends::segment_bytes`].
+    pub fn segment_bytes(&self) -> u32 {
+        self.0.segment_bytes()
+    }
+
+    /// See [`Ends::ends`].
+    pub fn ends(&self, mut path: impl FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        self.0.ends(&mut path, rng)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "a connection with segments of {} B", self.segment_bytes())
+    }
+}
