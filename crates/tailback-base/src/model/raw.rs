@@ -10,20 +10,35 @@ pub enum Raw {
     List(Vec<Raw>),
 }
 
+/// Characters of a value that a message shows.
+const MOST_SHOWN: usize = 120;
+
+/// How deep lists may nest in a bare word.
+const DEEPEST: usize = 16;
+
 impl Raw {
-    /// How the user would recognise it.
+    /// How the user would recognise it; long ones are cut.
     pub fn show(&self) -> String {
-        match self {
+        let whole = match self {
             Raw::Bool(b) => b.to_string(),
             Raw::Int(i) => i.to_string(),
             Raw::Real(x) => x.to_string(),
             Raw::Text(t) => format!("\"{t}\""),
             Raw::List(l) => format!("[{}]", l.iter().map(Raw::show).collect::<Vec<_>>().join(", ")),
+        };
+        match whole.char_indices().nth(MOST_SHOWN) {
+            Some((i, _)) => format!("{}...", &whole[..i]),
+            None => whole,
         }
     }
 
     /// Read a bare word the way `--set` and declared defaults need it: number, bool, list in brackets, else text.
+    /// Lists nest to [`DEEPEST`]; what lies deeper is a text, which no list of values allows.
     pub fn from_word(word: &str) -> Raw {
+        Raw::nested_word(word, DEEPEST)
+    }
+
+    fn nested_word(word: &str, deeper: usize) -> Raw {
         let w = word.trim();
         if let Ok(i) = w.parse::<i64>() {
             return Raw::Int(i);
@@ -34,9 +49,13 @@ impl Raw {
         match w {
             "true" => Raw::Bool(true),
             "false" => Raw::Bool(false),
-            _ => match w.strip_prefix('[').and_then(|r| r.strip_suffix(']')) {
+            _ => match w
+                .strip_prefix('[')
+                .and_then(|r| r.strip_suffix(']'))
+                .filter(|_| deeper > 0)
+            {
                 Some(inner) if inner.trim().is_empty() => Raw::List(vec![]),
-                Some(inner) => Raw::List(inner.split(',').map(Raw::from_word).collect()),
+                Some(inner) => Raw::List(inner.split(',').map(|w| Raw::nested_word(w, deeper - 1)).collect()),
                 None => Raw::Text(w.trim_matches(|c| c == '"' || c == '\'').to_string()),
             },
         }

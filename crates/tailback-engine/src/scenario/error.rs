@@ -176,7 +176,7 @@ impl fmt::Display for ScenarioError {
 fn render(f: &mut fmt::Formatter, file: &str, p: &Problem) -> fmt::Result {
     write!(f, "error: {}", clean(&p.problem))?;
     let mut place = match (&p.place.argument, p.place.line, p.place.column) {
-        (Some(argument), ..) => format!("--set {} ({file})", clean(argument)),
+        (Some(argument), ..) => format!("--set {} ({file})", clean(&shorten(argument, 200))),
         (None, Some(line), Some(column)) => format!("{file}:{line}:{column}"),
         _ => file.to_string(),
     };

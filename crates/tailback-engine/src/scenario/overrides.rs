@@ -12,6 +12,9 @@ use super::error::{At, Problem, ScenarioError, shorten};
 use super::tables::SCENARIO;
 use tailback_base::model::{Kind, Raw, nearest};
 
+/// The most keys in a path. A scenario has four levels, and models in models a few more.
+const MOST_KEYS: usize = 32;
+
 /// Apply the arguments in order; a later one wins.
 ///
 /// # Errors
@@ -40,6 +43,13 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
         ));
     };
     let keys: Vec<&str> = path.trim().split('.').map(str::trim).collect();
+    if keys.len() > MOST_KEYS {
+        return Err(fail(
+            &shorten(path.trim(), 60),
+            format!("the path has {} keys", keys.len()),
+            format!("give at most {MOST_KEYS}, such as link.bottleneck.queue.buffer"),
+        ));
+    }
     if keys.iter().any(|k| k.is_empty()) {
         return Err(fail(
             path.trim(),

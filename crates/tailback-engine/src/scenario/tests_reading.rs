@@ -541,6 +541,45 @@ const WORDS: &[&str] = &[
     "hops",
 ];
 
+/// Numbers in JSON are read to the last bit, and written so that they read back.
+#[test]
+fn a_number_in_json_is_read_exactly() {
+    for x in [0.945_270_695_573_922_3_f64, 0.1 + 0.2, 5e-324, 0.999_999_999_999_999_9] {
+        let text = |p: &str| {
+            format!(
+                r#"{{"duration": "1s", "topology": {{"kind": "dumbbell", "rate": "1Mbps", "delay": "1ms",
+                "queue": "droptail", "impair": [{{"kind": "random", "probability": {p}}}]}}, "flows": {{"x": {{}}}}}}"#
+            )
+        };
+        let loaded = load_json(&text(&format!("{x:?}")), "x.json", &[]).unwrap();
+        let again = load_json(&loaded.document.to_string(), "x.json", &[]).unwrap();
+        for l in [&loaded, &again] {
+            let Impairment::Random { probability, .. } = &l.spec.links[0].forward.impairments[0] else {
+                panic!("a random loss was asked for");
+            };
+            assert_eq!(probability.to_bits(), x.to_bits());
+        }
+        assert_eq!(loaded.digest, again.digest);
+    }
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    let deep = vec!["a"; 100_000].join(".");
+    for argument in [
+        format!("link.{deep}=1"),
+        format!("link.bottleneck.rate={}{}", "[".repeat(100_000), "]".repeat(100_000)),
+        format!(
+            "link.bottleneck.queue={}1{}",
+            "{ a = ".repeat(10_000),
+            " }".repeat(10_000)
+        ),
+    ] {
+        let e = load_text(GOOD, "any.toml", &[argument]).unwrap_err();
+        assert!(!e.first().remedy.is_empty() && e.to_string().len() < 10_000, "{e}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
