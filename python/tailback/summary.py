@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tailback.document import alike, averages
+from tailback.terminal import GAP, columns
 
 WIDTH = 80
 # Longer tables are cut; the folder of results has everything.
@@ -63,31 +64,34 @@ def text(result: Any) -> str:
 
 
 def _table(
-    head: str, key: str, rows: list[dict[str, Any]], columns: Sequence[tuple[str, str, str]], several: bool
+    head: str, key: str, rows: list[dict[str, Any]], shown: Sequence[tuple[str, str, str]], several: bool
 ) -> list[str]:
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
     names = [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
-    names = [n.ljust(max(map(len, names))) for n in names]
-    blocks = [names]
-    for column, title, unit in columns:
+    # Columns side by side; what does not fit any more stands below, beside the same names.
+    blocks = [[names]]
+    used = lead = max(map(len, names))
+    for column, title, unit in shown:
         values = [row[column] for row in rows]
         shown_unit, show = scale(unit, values)
         cells = [title, shown_unit]
         for row in rows:
             half = row.get(f"{column}_ci95", math.nan) if several else math.nan
             cells.append(show(row[column], half))
-        w = max(map(len, cells))
-        # Intervals make columns wide: what does not fit any more stands below, beside the same names.
-        if len(blocks[-1][0]) + 2 + w > WIDTH and blocks[-1] is not names:
-            blocks.append(names)
-        blocks[-1] = [line + "  " + c.rjust(w) for line, c in zip(blocks[-1], cells, strict=True)]
-    lines = list(blocks[0])
-    for block in blocks[1:]:
-        lines += ["", *(line for line in block if line.strip())]
+        wide = GAP + max(map(len, cells))
+        if used + wide > WIDTH and len(blocks[-1]) > 1:
+            blocks.append([names])
+            used = lead
+        blocks[-1].append(cells)
+        used += wide
+    lines: list[str] = []
+    for i, block in enumerate(blocks):
+        made = columns(list(zip(*block, strict=True)), right=range(1, len(block)))
+        lines += made if i == 0 else ["", *(line for line in made if line.strip())]
     if more > 0:
         lines.append(f"and {more} more; --out DIR or --json has all")
-    return [line.rstrip() for line in lines]
+    return lines
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))

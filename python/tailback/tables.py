@@ -30,6 +30,8 @@ def cell(value: Any) -> str:
 
 def text(table: Any) -> str:
     """The table for a terminal; columns that do not fit are named below it."""
+    from tailback.terminal import GAP, columns
+
     # The key of a run is for programs, and long.
     names = [n for n in table.columns if n != "key"]
     rows = _shown(table)
@@ -41,19 +43,15 @@ def text(table: Any) -> str:
     heads = [[n, units[n]] for n in names]
     widths = [max(len(w) for w in [*head, *(row[i] for row in body)]) for i, head in enumerate(heads)]
     room = shutil.get_terminal_size((80, 24)).columns
-    fit = 0
-    used = 0
+    fit = used = 0
     while fit < len(names) and used + widths[fit] <= room:
-        used += widths[fit] + 2
+        used += widths[fit] + GAP
         fit += 1
     numeric = [bool(len(table)) and not isinstance(table[0][n], str) for n in names]
 
-    def line(cells: list[str]) -> str:
-        put = [c.rjust(w) if right else c.ljust(w) for c, w, right in zip(cells, widths, numeric, strict=True)]
-        return "  ".join(put[:fit]).rstrip()
-
     count = f"{len(table)} row" + ("" if len(table) == 1 else "s")
-    lines = [f"{table.name}: {count}", line([h[0] for h in heads]), line([h[1] for h in heads]), *map(line, body)]
+    shown = [row[:fit] for row in ([h[0] for h in heads], [h[1] for h in heads], *body)]
+    lines = [f"{table.name}: {count}", *columns(shown, right=[i for i, n in enumerate(numeric) if n])]
     if fit < len(names):
         rest = "and " + ", ".join(names[fit:])
         while rest:

@@ -120,20 +120,22 @@ def tail_drop_command(
         f"Drop-tail, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}, {hit_share:g} of the flows hit"
     )
     click.echo(f"Window that fills the empty pipe: {m.window_empty:.2f} packets a flow\n")
-    head = ("buffer", "window", "queue after", "queue drop", "cycle", "utilisation")
-    units = ("packets", "packets", "packets", "packets", "s", "%")
-    click.echo("".join(f"{h:>13}" for h in head))
-    click.echo("".join(f"{u:>13}" for u in units))
+    lines: list[tuple[str, ...]] = [
+        ("buffer", "window", "queue after", "queue drop", "cycle", "utilisation"),
+        ("packets", "packets", "packets", "packets", "s", "%"),
+    ]
     for m in models:
-        cells = (
-            f"{m.buffer_packets:g}",
-            f"{m.window_full:.2f}",
-            f"{m.queue_after:.1f}",
-            f"{m.queue_drop:.1f}",
-            f"{m.cycle_s:.3f}",
-            f"{100 * m.utilisation:.1f}",
+        lines.append(
+            (
+                f"{m.buffer_packets:g}",
+                f"{m.window_full:.2f}",
+                f"{m.queue_after:.1f}",
+                f"{m.queue_drop:.1f}",
+                f"{m.cycle_s:.3f}",
+                f"{100 * m.utilisation:.1f}",
+            )
         )
-        click.echo("".join(f"{x:>13}" for x in cells))
+    _print_table(lines)
     if any(m.underflow for m in models):
         click.echo("\nA queue after the overflow below zero: the queue runs empty and the line stands idle meanwhile.")
     if series:
@@ -166,15 +168,24 @@ def qsdrr_command(
         click.echo(json.dumps({"model": "qsdrr", "rows": rows}))
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
-    click.echo("".join(f"{h:>13}" for h in ("buffer", "flows hit", "regime", "queue drop", "cycle")))
-    click.echo("".join(f"{u:>13}" for u in ("packets", "", "", "packets", "s")))
+    lines: list[tuple[str, ...]] = [
+        ("buffer", "flows hit", "regime", "queue drop", "cycle"),
+        ("packets", "", "", "packets", "s"),
+    ]
     for m in models:
         drop, cycle = ("-", "-") if m.queue_drop is None else (f"{m.queue_drop:.1f}", f"{m.cycle_s:.3f}")
-        click.echo("".join(f"{x:>13}" for x in (f"{m.buffer_packets:g}", m.victims, m.regime, drop, cycle)))
+        lines.append((f"{m.buffer_packets:g}", str(m.victims), str(m.regime), drop, cycle))
+    _print_table(lines)
     if any(m.queue_drop is None for m in models):
         click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
     if series:
         _print_series(models)
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    from tailback.terminal import columns
+
+    click.echo("\n".join(columns(rows, right=range(len(rows[0])))))
 
 
 def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
@@ -183,8 +194,7 @@ def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
         if line is None:
             continue
         click.echo(f"\nbuffer {m.buffer_packets:g} packets: time (s), queue (packets)")
-        for t, q in zip(*line, strict=True):
-            click.echo(f"{t:10.4f} {q:10.1f}")
+        _print_table([(f"{t:.4f}", f"{q:.1f}") for t, q in zip(*line, strict=True)])
 
 
 @predict.command("memory")

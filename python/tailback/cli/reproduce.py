@@ -22,6 +22,7 @@ from tailback.study.errors import StudyError
 from tailback.study.model import Experiment, Study
 from tailback.study.reproduce import Reproduction, listing, reproduce
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count
+from tailback.terminal import columns
 
 _SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
 
@@ -232,14 +233,11 @@ def _list(as_json: bool) -> None:
         for line in textwrap.wrap(s["title"], width - 2):
             click.echo(f"  {line}")
         click.echo("")
-        left = max(len(e["id"]) for e in s["experiments"]) + 2
-        click.echo(f"  {'experiment':<{left}}{'quick':>6}{'full':>6}  runs; title")
+        rows = [["experiment", "quick", "full", "runs; title"]]
         for e in s["experiments"]:
-            n = e["runs"]
-            title = textwrap.wrap(e["title"], max(30, width - left - 16))
-            click.echo(f"  {e['id']:<{left}}{n['quick']:>6}{n['full']:>6}  {title[0]}")
-            for line in title[1:]:
-                click.echo(" " * (left + 16) + line)
+            rows.append([e["id"], str(e["runs"]["quick"]), str(e["runs"]["full"]), e["title"]])
+        for line in columns(rows, right=(1, 2), wrap=3, width=width - 2):
+            click.echo(f"  {line}")
         click.echo("")
 
 
@@ -272,7 +270,7 @@ def _print_cells(r: Reproduction, width: int) -> None:
         for t in s["tables"]:
             if t.get("plain"):
                 click.echo("\n".join(textwrap.wrap(f"{s['id']}: {t['caption']}", width)))
-                for line in _aligned([[x for x, _ in t["heads"]], *t["rows"]]):
+                for line in columns([[x for x, _ in t["heads"]], *t["rows"]]):
                     click.echo(line)
                 click.echo("")
         tables = [t for t in s["tables"] if "cells" in t]
@@ -282,11 +280,6 @@ def _print_cells(r: Reproduction, width: int) -> None:
         for t in tables:
             click.echo(cell_tables.text(t, width) + "\n")
         click.echo("\n".join(textwrap.wrap(cells.LEGEND, width)) + "\n")
-
-
-def _aligned(rows: list[list[str]]) -> list[str]:
-    wide = [max(len(r[i]) for r in rows) + 2 for i in range(len(rows[0]))]
-    return ["".join(x.ljust(w) for x, w in zip(r, wide, strict=True)).rstrip() for r in rows]
 
 
 def _print(r: Reproduction) -> None:

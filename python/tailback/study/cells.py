@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tailback.terminal import GAP, columns
+
 #: Allowed distance of a class A cell: packets/s, and s for delays.
 EXACT = {"delay": 0.03}
 EXACT_RATE = 0.02
@@ -93,28 +95,27 @@ class Table:
             said = "as published" if any(t for _, t, _ in self.rows) else "nothing is published"
             return f"{self.title}: 0 for all sources and pairs ({said})"
         label = max(len(p) for p, _, _ in self.rows)
-        lead = label + 2 + len("published") + 2
-        wide = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + 2
+        lead = label + GAP + len("published") + GAP
+        wide = max(len(x) for _, theirs, ours in self.rows for x in [*(theirs or []), *ours, *self.sources]) + GAP
         most = max(1, (width - lead) // wide)
-        blocks = []
-        for start in range(0, len(self.sources), most):
-            part = slice(start, start + most)
-            # A block of zeros says nothing.
-            cells = [x for _, theirs, ours in self.rows for x in [*(theirs or [])[part], *ours[part]]]
-            if len(self.sources) > most and all(x in ("0", "-") for x in cells):
-                blocks.append(f"{', '.join(self.sources[part])}: 0 throughout")
-                continue
-            lines = [self.title.ljust(lead) if len(self.title) < lead else self.title]
-            heads = "".join(s.ljust(wide) for s in self.sources[part])
-            lines = [lines[0] + heads] if len(self.title) < lead else [self.title, " " * lead + heads]
-            for pair, theirs, ours in self.rows:
-                name = pair.ljust(label + 2)
-                if theirs is not None:
-                    lines.append(name + "published  " + "".join(x.ljust(wide) for x in theirs[part]))
-                    name = " " * len(name)
-                lines.append(name + "tailback   " + "".join(x.ljust(wide) for x in ours[part]))
-            blocks.append("\n".join(x.rstrip() for x in lines))
-        return "\n".join(blocks)
+        return "\n".join(
+            self._block(slice(start, start + most), several=len(self.sources) > most)
+            for start in range(0, len(self.sources), most)
+        )
+
+    def _block(self, part: slice, several: bool) -> str:
+        """The sources of one stretch of columns."""
+        # A block of zeros says nothing.
+        cells = [x for _, theirs, ours in self.rows for x in [*(theirs or [])[part], *ours[part]]]
+        if several and all(x in ("0", "-") for x in cells):
+            return f"{', '.join(self.sources[part])}: 0 throughout"
+        rows = [["", "", *self.sources[part]]]
+        for pair, theirs, ours in self.rows:
+            if theirs is not None:
+                rows.append([pair, "published", *theirs[part]])
+                pair = ""
+            rows.append([pair, "tailback", *ours[part]])
+        return "\n".join([self.title, *columns(rows)])
 
 
 def joined(texts: Sequence[str]) -> str:

@@ -1,0 +1,37 @@
+"""Tables for a terminal, laid out by rich in this one place: plain text, so that a pipe or a file gets the same."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+#: Between two columns.
+GAP = 2
+_UNLIMITED = 100_000
+
+
+def columns(
+    rows: Sequence[Sequence[str]], *, right: Collection[int] = (), wrap: int | None = None, width: int | None = None
+) -> list[str]:
+    """Lines of a table: cells under each other, those of the columns in `right` to the right.
+
+    Within `width` the text of column `wrap` is broken into several lines; without it nothing is broken.
+    """
+    if not rows:
+        return []
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
+    for i in range(len(rows[0])):
+        broken = i == wrap
+        table.add_column(
+            justify="right" if i in right else "left", no_wrap=not broken, overflow="fold" if broken else "crop"
+        )
+    for row in rows:
+        # A cell is text, whatever brackets it has.
+        table.add_row(*(Text(cell) for cell in row))
+    out = io.StringIO()
+    Console(file=out, width=width or _UNLIMITED, color_system=None, force_terminal=False, soft_wrap=False).print(table)
+    return [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]
