@@ -40,6 +40,20 @@ impl Ecn {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Dscp(pub u8);
 
+impl Dscp {
+    /// `AF12` (RFC 2597), `EF` (RFC 3246), `CS1` (RFC 2474), or the number; empty for best effort.
+    pub fn name(self) -> String {
+        let (class, low) = (self.0 >> 3, self.0 & 0b111);
+        match (class, low) {
+            (0, 0) => String::new(),
+            (_, 0) => format!("CS{class}"),
+            (5, 6) => "EF".into(),
+            (1..=4, 2 | 4 | 6) => format!("AF{class}{}", low / 2),
+            _ => self.0.to_string(),
+        }
+    }
+}
+
 /// What makes two packets "the same" for a classifier or a flow-aware AQM.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum KeyField {

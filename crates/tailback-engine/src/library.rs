@@ -4,10 +4,14 @@
 //! caller adds to a copy of it.
 
 use crate::measure::convergence;
+use crate::packet::SimPacket;
 use crate::scenario::{impairments, instants, tables};
 use crate::traffic::{registry, sizes};
 use std::sync::LazyLock;
+use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family};
+use tailback_base::quantity::Refusal;
+use tailback_conditioner as conditioner;
 use tailback_transport::Registry;
 use tailback_transport::tcp::congestion::Controller;
 
@@ -18,6 +22,7 @@ pub struct Library {
     pub catalogue: Catalogue,
     /// What makes the transports and congestion controls in it.
     pub transports: Registry,
+    conditioners: Vec<conditioner::Entry<SimPacket>>,
 }
 
 static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
@@ -35,6 +40,7 @@ impl Library {
     }
 
     fn new() -> Library {
+        let conditioners = conditioner::registry::entries().to_vec();
         let transports = Registry::standard();
         let catalogue = Catalogue::new([
             Family::new(
@@ -47,6 +53,11 @@ impl Library {
                 "queue",
                 "Queue disciplines",
                 tailback_queue::registry::models().collect(),
+            ),
+            Family::new(
+                "conditioner",
+                "Conditioners",
+                conditioners.iter().map(|e| e.model).collect(),
             ),
             Family::new(
                 "transport",
@@ -69,7 +80,29 @@ impl Library {
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
             Family::new("meter", "Meters", vec![&convergence::MODEL]),
         ]);
-        Library { catalogue, transports }
+        Library {
+            catalogue,
+            transports,
+            conditioners,
+        }
+    }
+
+    /// Let scenarios name another conditioner.
+    pub fn add_conditioner(&mut self, entry: conditioner::Entry<SimPacket>) {
+        self.catalogue.add("conditioner", entry.model);
+        self.conditioners.push(entry);
+    }
+
+    /// The row of a conditioner.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn conditioner(&self, model: &Model) -> Result<&conditioner::Entry<SimPacket>, Refusal> {
+        let found = self.conditioners.iter().find(|e| e.model.name == model.name);
+        found.ok_or_else(|| {
+            let problem = format!("nothing here builds the conditioner \"{}\"", model.name);
+            Refusal::new(problem, "hand the run the library that the scenario was read with")
+        })
     }
 }
 

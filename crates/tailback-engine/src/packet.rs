@@ -5,6 +5,7 @@
 //! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
+use tailback_conditioner::Header;
 use tailback_transport::{Flags, SackBlocks, Segment};
 
 /// Times in a packet have 48 bits: runs of up to 78 hours.
@@ -43,7 +44,8 @@ pub struct Keys {
     pub destination: u32,
     /// What the application may change; starts as the destination.
     pub label: u32,
-    pub aggregate: u32,
+    /// The edges at which the flow enters and leaves: source's and destination's.
+    pub aggregate: [u16; 2],
     /// The flow's share at schedulers that share by weight.
     pub weight: f64,
 }
@@ -54,7 +56,7 @@ impl Default for Keys {
             source: 0,
             destination: 0,
             label: 0,
-            aggregate: 0,
+            aggregate: [0; 2],
             weight: 1.0,
         }
     }
@@ -189,8 +191,7 @@ impl WirePacket {
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
         let extra = extras.slots.get(self.extra as usize);
-        let one = u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0);
-        let other = extra.map_or(one, |e| e.other_seq);
+        let other = self.other_seq(extras);
         let (seq, ack) = if carries {
             (self.seq(), other)
         } else {
@@ -207,6 +208,25 @@ impl WirePacket {
             timestamps: extra.and_then(|e| e.timestamps),
             window: extra.and_then(|e| e.window),
         }
+    }
+
+    /// What a conditioner reads of the transport's header.
+    pub fn header(&self, extras: &Extras) -> Header {
+        let flags = self.flags();
+        let carries = self.payload() > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
+        let ack = if carries { self.other_seq(extras) } else { self.seq() };
+        Header {
+            syn: flags.has(Flags::SYN),
+            cwr: flags.has(Flags::CWR),
+            payload: self.payload(),
+            ack: flags.has(Flags::ACK).then_some(ack),
+        }
+    }
+
+    /// The sequence number that is not in the packet.
+    fn other_seq(&self, extras: &Extras) -> u64 {
+        let one = u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0);
+        extras.slots.get(self.extra as usize).map_or(one, |e| e.other_seq)
     }
 
     pub fn request(&self, extras: &Extras) -> Option<Request> {
@@ -281,6 +301,10 @@ impl WirePacket {
         Ecn::from_bits(self.born_flags_tos as u8)
     }
 
+    pub fn colour(&self) -> Dscp {
+        Dscp((self.born_flags_tos as u8) >> 2)
+    }
+
     pub fn mark_ce(&mut self) {
         self.born_flags_tos |= Ecn::Ce as u64;
     }
@@ -309,11 +333,18 @@ impl Packet for SimPacket {
             KeyField::Source => u64::from(from),
             KeyField::Destination => u64::from(to),
             KeyField::Label => u64::from(self.keys.label),
-            KeyField::Aggregate => u64::from(self.keys.aggregate),
+            KeyField::Aggregate => {
+                let [source, destination] = self.keys.aggregate.map(u32::from);
+                if self.wire.is_backward() {
+                    pair(destination, source)
+                } else {
+                    pair(source, destination)
+                }
+            }
         }
     }
     fn dscp(&self) -> Dscp {
-        Dscp((self.wire.born_flags_tos as u8) >> 2)
+        self.wire.colour()
     }
     fn set_dscp(&mut self, colour: Dscp) {
         self.wire.born_flags_tos = (self.wire.born_flags_tos & !0xfc) | (u64::from(colour.0 & 0x3f) << 2);

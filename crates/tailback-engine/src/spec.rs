@@ -2,6 +2,7 @@
 //!
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
+use crate::scenario::tables::DELAY_ONLY_BPS;
 use tailback_base::{BitRate, Duration, Settings, Time};
 
 /// One scenario, ready to run with any seed.
@@ -33,7 +34,7 @@ pub struct LinkSpec {
     pub reverse: DirectionSpec,
 }
 
-/// One direction of a link: what a packet meets, in this order: impairments, queue, line.
+/// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
 #[derive(Clone, Debug)]
 pub struct DirectionSpec {
     pub rate: BitRate,
@@ -41,6 +42,8 @@ pub struct DirectionSpec {
     pub delay: Duration,
     /// A model of family `queue`.
     pub queue: Settings,
+    /// A model of family `conditioner`, if this direction begins at an edge router.
+    pub conditioner: Option<Settings>,
     pub impairments: Vec<Impairment>,
     /// Rate changes during the run, in order of time.
     pub rate_changes: Vec<(Time, BitRate)>,
@@ -94,6 +97,10 @@ pub struct GroupSpec {
     pub access: Option<AccessSpec>,
     /// Each flow has its own destination host behind such a link.
     pub exit: Option<AccessSpec>,
+    /// A model of family `conditioner`, if each source host has one before its access link.
+    pub conditioner: Option<Settings>,
+    /// Names of the edges at which the flows enter and leave the network.
+    pub aggregate: [String; 2],
     /// A model of family `transport` (`tcp`, `udp`).
     pub transport: Settings,
     /// A model of family `traffic`.
@@ -114,6 +121,17 @@ pub struct AccessSpec {
     pub delay: Vec<Duration>,
     /// Impairments on the data direction (host to network for `access`, network to host for `exit`).
     pub impairments: Vec<Impairment>,
+}
+
+impl AccessSpec {
+    /// A link that takes no time.
+    pub fn no_time() -> AccessSpec {
+        AccessSpec {
+            rate: vec![BitRate(DELAY_ONLY_BPS)],
+            delay: vec![Duration::ZERO],
+            impairments: vec![],
+        }
+    }
 }
 
 /// One instant a flow.
@@ -146,6 +164,10 @@ pub struct RecordSpec {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
+    /// The conditioner of a link (`NAME`, `NAME.reverse`) or of the hosts of a group (`flows.NAME`).
+    Edge {
+        name: String,
+    },
     Link {
         name: String,
         reverse: bool,

@@ -8,6 +8,7 @@
 //! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
 
 use tailback_base::{BitRate, Duration, Ecn, FlowId, Packet, ProbeDef, Request, Time};
+pub use tailback_base::{DropReason, MarkReason, Place};
 
 /// The line behind the queue, as it is at this call.
 #[derive(Clone, Copy, Debug)]
@@ -37,130 +38,6 @@ impl Line {
     /// An idle line, for tests and lazy drivers.
     pub fn idle(now: Time, rate: BitRate) -> Line {
         Line { now, rate, busy: None }
-    }
-}
-
-/// Where a packet was when it was dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Place {
-    /// On arrival, before it was stored.
-    Arriving,
-    /// While stored: bytes were written to memory and never sent.
-    Queued,
-    /// When it was taken out to be sent.
-    Dequeued,
-}
-
-/// Why a packet was dropped. A closed set: results, captures and pages use these words.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum DropReason {
-    /// The buffer was full.
-    Overflow,
-    /// A probabilistic early drop.
-    Early,
-    /// Certain drop, because the average or the probability is beyond its limit.
-    Forced,
-    /// CHOKe: it matched a packet drawn from the queue.
-    Match,
-    /// A penalised flow.
-    Penalty,
-    /// The flow or bin holds more than its cap.
-    Percap,
-    /// Its sojourn time stayed above target.
-    Sojourn,
-    /// The discipline shed load in bulk.
-    Overload,
-    /// The queue is longer than its dynamic threshold, or closed.
-    Refused,
-    /// An impairment of the link, not a queue.
-    Impairment,
-}
-
-/// Why a packet was marked. A closed set.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum MarkReason {
-    Early,
-    /// An explicit request of an AQM that asks by marking.
-    Request,
-    Forced,
-    /// A step threshold (DCTCP style).
-    Step,
-    Coupled,
-    Sojourn,
-    /// The conversation holds, or asks for, more than its fair share (DECbit, fair queueing with the congestion bit).
-    Share,
-    /// An impairment of the link, not a queue.
-    Impairment,
-}
-
-impl Place {
-    pub const ALL: [Place; 3] = [Place::Arriving, Place::Queued, Place::Dequeued];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Place::Arriving => "arriving",
-            Place::Queued => "queued",
-            Place::Dequeued => "dequeued",
-        }
-    }
-}
-
-impl DropReason {
-    pub const ALL: [DropReason; 10] = [
-        DropReason::Overflow,
-        DropReason::Early,
-        DropReason::Forced,
-        DropReason::Match,
-        DropReason::Penalty,
-        DropReason::Percap,
-        DropReason::Sojourn,
-        DropReason::Overload,
-        DropReason::Refused,
-        DropReason::Impairment,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            DropReason::Overflow => "overflow",
-            DropReason::Early => "early",
-            DropReason::Forced => "forced",
-            DropReason::Match => "match",
-            DropReason::Penalty => "penalty",
-            DropReason::Percap => "percap",
-            DropReason::Sojourn => "sojourn",
-            DropReason::Overload => "overload",
-            DropReason::Refused => "refused",
-            DropReason::Impairment => "impairment",
-        }
-    }
-}
-
-impl MarkReason {
-    pub const ALL: [MarkReason; 8] = [
-        MarkReason::Early,
-        MarkReason::Request,
-        MarkReason::Forced,
-        MarkReason::Step,
-        MarkReason::Coupled,
-        MarkReason::Sojourn,
-        MarkReason::Share,
-        MarkReason::Impairment,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            MarkReason::Early => "early",
-            MarkReason::Request => "request",
-            MarkReason::Forced => "forced",
-            MarkReason::Step => "step",
-            MarkReason::Coupled => "coupled",
-            MarkReason::Sojourn => "sojourn",
-            MarkReason::Share => "share",
-            MarkReason::Impairment => "impairment",
-        }
     }
 }
 

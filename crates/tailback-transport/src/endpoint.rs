@@ -98,6 +98,10 @@ pub trait Endpoint {
     fn srtt(&self) -> Option<Duration> {
         None
     }
+    /// Whether its congestion window is below the slow-start threshold (for conditioners on the same host).
+    fn in_slow_start(&self) -> bool {
+        false
+    }
     /// Counters up to `now`.
     fn report(&self, _now: Time) -> SenderReport {
         SenderReport::default()

@@ -10,8 +10,9 @@ use crate::impair::Impairments;
 use crate::measure::recorder::Recorder;
 use crate::packet::Keys;
 use crate::port::{Explicit, Fused, Port, Queue};
-use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP, NO_FOLLOWER};
-use crate::sim::{AppSlot, EdgeSlot, Sim, Tick};
+use crate::sim::conditioners::EdgeSlot;
+use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
+use crate::sim::{AppSlot, NO_FOLLOWER, Sim, Tick};
 use crate::traffic::application::NodeId;
 use std::cmp::Ordering;
 use tailback_base::quantity::Refusal;
@@ -87,8 +88,13 @@ impl Network {
             let stream = Stream::new(self.seed, &format!("application.{name}"));
             add_app(&mut sim, a, stream, None, group);
         }
-        for (flow, edge) in self.followers {
-            sim.flows[flow_ids[flow.0 as usize].0 as usize].srtt_follower = edge;
+        for (flow, side, edge) in self.followers {
+            let flow = flow_ids[flow.0 as usize].0 as usize;
+            sim.flows[flow].followed = true;
+            if sim.followers.len() <= flow {
+                sim.followers.resize(flow + 1, [NO_FOLLOWER; 2]);
+            }
+            sim.followers[flow][side as usize] = edge;
         }
         sim.transports = self.transports;
         announce_present(&mut sim);
@@ -111,11 +117,8 @@ impl Network {
             sim.ports[peer as usize].peer_edge = i as u32;
             let l = &self.links[link.0 as usize];
             nodes.push(if reverse { l.to } else { l.from });
-            sim.edges.push(EdgeSlot {
-                conditioner,
-                port,
-                timer_at: Time::NEVER,
-            });
+            sim.edges.push(EdgeSlot::new(conditioner, port));
+            sim.arm_edge(i as u32);
         }
         for a in &nodes {
             let row = nodes.iter().map(|b| path_delay(sim, *a, *b)).collect();
@@ -173,7 +176,7 @@ impl Network {
             },
             app: NO_APP,
             listens: false,
-            srtt_follower: NO_FOLLOWER,
+            followed: false,
             in_flight: 0,
             watched: false,
             declared: true,

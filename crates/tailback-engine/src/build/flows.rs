@@ -1,25 +1,36 @@
 //! The flows of a scenario: hosts, access links, endpoints, sources.
 
+use super::conditioners::Site;
 use super::instants::instants;
-use super::network::{Direction, Network, QueueChoice, Transport};
+use super::network::{Direction, LinkId, Network, Transport};
 use crate::library::Library;
 use crate::measure::convergence::Settling;
-use crate::spec::{AccessSpec, GroupSpec, Impairment};
+use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::NodeId;
 use crate::traffic::registry::{self as traffic, Context};
 use crate::traffic::sizes;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Ecn, Size, Stream, Time};
+use tailback_base::{Ecn, Stream, Time};
 use tailback_transport::Connection;
 
-/// Put the flows of one group into the network, each with its own hosts where the scenario gives access links.
-pub(super) fn add_group(
+/// What all groups of a run share.
+pub(super) struct Around<'a> {
+    pub library: &'a Library,
+    pub seed: u64,
+    pub end: Time,
+    /// Names of the edges where flows enter and leave, by number.
+    pub aggregates: Vec<&'a str>,
+}
+
+/// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
+/// hosts have conditioners is added to `edges`.
+pub(super) fn add_group<'s>(
     net: &mut Network,
-    g: &GroupSpec,
-    library: &Library,
-    seed: u64,
-    end: Time,
+    g: &'s GroupSpec,
+    around: &Around,
+    edges: &mut Vec<Site<'s>>,
 ) -> Result<(), Refusal> {
+    let (library, seed, end) = (around.library, around.seed, around.end);
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
     let connection = library.transports.connection(&g.transport)?;
@@ -49,13 +60,16 @@ pub(super) fn add_group(
         )
     });
     let source = traffic::find(g.traffic.model).ok_or_else(|| unknown("traffic source", g.traffic.model.name))?;
+    let number = |edge: &String| around.aggregates.iter().position(|a| a == edge).unwrap_or(0) as u16;
+    let aggregate = [number(&g.aggregate[0]), number(&g.aggregate[1])];
     let sizes = sizes::find(g.sizes.model).ok_or_else(|| unknown("model of sizes", g.sizes.model.name))?;
     for i in 0..g.count {
         let name = format!("flows.{}.{i}", g.name);
+        let mut access = None;
         let from_host = match &g.access {
             Some(a) => {
                 let host = net.node(&format!("{name}.source"));
-                private_link(net, &format!("{name}.access"), a, i, host, from, &a.impairments, &[]);
+                access = Some(private_link(net, &format!("{name}.access"), a, i, [host, from]));
                 host
             }
             None => from,
@@ -63,7 +77,7 @@ pub(super) fn add_group(
         let to_host = match &g.exit {
             Some(a) => {
                 let host = net.node(&format!("{name}.destination"));
-                private_link(net, &format!("{name}.exit"), a, i, to, host, &a.impairments, &[]);
+                private_link(net, &format!("{name}.exit"), a, i, [to, host]);
                 host
             }
             None => to,
@@ -75,6 +89,17 @@ pub(super) fn add_group(
         let flow = net.flow(group, i, from_host, to_host, transport);
         if source.facts.own_address {
             net.set_label(flow, Stream::new(seed, &format!("{name}.address")).bits() as u32);
+        }
+        net.set_aggregate(flow, aggregate);
+        if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
+            edges.push(Site {
+                name: format!("{name}.access"),
+                link,
+                reverse: false,
+                rate: a.rate[i as usize % a.rate.len()],
+                settings,
+                host_of: Some(flow),
+            });
         }
         net.set_weight(flow, g.weight[i as usize % g.weight.len()]);
         let start = starts[i as usize];
@@ -104,26 +129,13 @@ fn unknown(what: &str, name: &str) -> Refusal {
     Refusal::new(format!("there is no {what} \"{name}\""), "see `tailback describe`")
 }
 
-#[allow(clippy::too_many_arguments)]
-fn private_link(
-    net: &mut Network,
-    name: &str,
-    a: &AccessSpec,
-    i: u32,
-    from: NodeId,
-    to: NodeId,
-    forward: &[Impairment],
-    reverse: &[Impairment],
-) {
-    let (rate, delay) = (a.rate[i as usize % a.rate.len()], a.delay[i as usize % a.delay.len()]);
-    let mut directions = [forward, reverse].map(|impairments| Direction {
-        impairments: impairments.to_vec(),
-        ..Direction {
-            queue: QueueChoice::DropTail(Size::Unlimited),
-            ..Direction::new(rate, delay)
-        }
-    });
-    let back = std::mem::replace(&mut directions[1], Direction::new(rate, delay));
-    let [there, _] = directions;
-    net.link(name, from, to, there, back);
+/// The link of flow `i` between its own host and the network.
+fn private_link(net: &mut Network, name: &str, a: &AccessSpec, i: u32, [from, to]: [NodeId; 2]) -> LinkId {
+    let nth = |n: usize| i as usize % n;
+    let (rate, delay) = (a.rate[nth(a.rate.len())], a.delay[nth(a.delay.len())]);
+    let there = Direction {
+        impairments: a.impairments.clone(),
+        ..Direction::new(rate, delay)
+    };
+    net.link(name, from, to, there, Direction::new(rate, delay))
 }

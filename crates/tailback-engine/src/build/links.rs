@@ -1,5 +1,6 @@
 //! The links of a scenario: a direction's line, queue and impairments.
 
+use super::conditioners::Site;
 use super::network::{Direction, Network, QueueChoice};
 use crate::run::Hooks;
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
@@ -7,8 +8,9 @@ use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
 use tailback_queue::{BuildContext, registry};
 
-/// Put both directions of every link into the network.
-pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> Result<(), Refusal> {
+/// Put both directions of every link into the network. Answers where conditioners are to stand.
+pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hooks) -> Result<Vec<Site<'s>>, Refusal> {
+    let mut edges = vec![];
     let watched: Vec<&Target> = spec
         .record
         .iter()
@@ -18,11 +20,7 @@ pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> R
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
         let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
-            let name = if reverse {
-                format!("{}.reverse", l.name)
-            } else {
-                l.name.clone()
-            };
+            let name = port_name(&l.name, reverse);
             let observed = watched.iter().any(|t| {
                 **t == Target::Link {
                     name: l.name.clone(),
@@ -46,9 +44,19 @@ pub(super) fn add(net: &mut Network, spec: &Spec, seed: u64, hooks: &Hooks) -> R
             })
         };
         let (forward, reverse) = (direction(&l.forward, false)?, direction(&l.reverse, true)?);
-        net.link(&l.name, from, to, forward, reverse);
+        let link = net.link(&l.name, from, to, forward, reverse);
+        for (d, reverse) in [(&l.forward, false), (&l.reverse, true)] {
+            edges.extend(d.conditioner.as_ref().map(|settings| Site {
+                name: port_name(&l.name, reverse),
+                link,
+                reverse,
+                rate: d.rate,
+                settings,
+                host_of: None,
+            }));
+        }
     }
-    Ok(())
+    Ok(edges)
 }
 
 /// What a discipline may know of the port it is built for.
@@ -57,5 +65,13 @@ fn context(d: &DirectionSpec, seed: u64, port: &str) -> BuildContext {
         stream: Stream::new(seed, &format!("link.{port}.queue")),
         rate: d.rate,
         delay: d.delay,
+    }
+}
+
+fn port_name(link: &str, reverse: bool) -> String {
+    if reverse {
+        format!("{link}.reverse")
+    } else {
+        link.to_string()
     }
 }

@@ -3,6 +3,7 @@
 //! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
 
 mod assemble;
+mod conditioners;
 mod flows;
 mod instants;
 mod links;
@@ -38,10 +39,17 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         ));
     }
     let mut net = Network::new(seed);
-    links::add(&mut net, spec, seed, hooks)?;
+    let mut edges = links::add(&mut net, spec, seed, hooks)?;
+    let around = flows::Around {
+        library: hooks.library(),
+        seed,
+        end: Time::ZERO + spec.duration,
+        aggregates: aggregates(spec)?,
+    };
     for g in &spec.flows {
-        flows::add_group(&mut net, g, hooks.library(), seed, Time::ZERO + spec.duration)?;
+        flows::add_group(&mut net, g, &around, &mut edges)?;
     }
+    conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
     let reported: Vec<u32> = (0..built.port_names.len() as u32)
         .filter(|p| {
@@ -59,4 +67,23 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     }
     recordings::declare(spec, &mut built)?;
     Ok(Prepared { built, reported, from })
+}
+
+/// The names of the edges at which flows enter and leave, in natural order: an edge's number among aggregates is its place.
+fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
+    let mut names: Vec<&str> = spec
+        .flows
+        .iter()
+        .flat_map(|g| &g.aggregate)
+        .map(String::as_str)
+        .collect();
+    names.sort_by(|a, b| network::natural(a, b));
+    names.dedup();
+    if names.len() > usize::from(u16::MAX) + 1 {
+        return Err(Refusal::new(
+            format!("flows enter and leave at {} edges", names.len()),
+            "give them at most 65536, by source_edge and destination_edge",
+        ));
+    }
+    Ok(names)
 }

@@ -6,7 +6,7 @@ pub use super::assemble::{Built, natural};
 use crate::measure::convergence::Settling;
 use crate::packet::SimPacket;
 use crate::spec::Impairment;
-use crate::traffic::application::{Application, Ends, NodeId, TransportId};
+use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use std::collections::HashMap;
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
@@ -86,7 +86,7 @@ pub(super) struct FlowDef {
     pub to: NodeId,
     pub transport: Transport,
     pub app: Option<AppDef>,
-    pub aggregate: u32,
+    pub aggregate: [u16; 2],
     pub weight: f64,
     pub settling: Option<Box<Settling>>,
     pub label: Option<u32>,
@@ -111,7 +111,7 @@ pub struct Network {
     pub(super) free_apps: Vec<(String, u32, AppDef)>,
     pub(super) transports: Vec<Rc<dyn Fn() -> Ends>>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
-    pub(super) followers: Vec<(FlowHandle, u32)>,
+    pub(super) followers: Vec<(FlowHandle, Side, u32)>,
 }
 
 impl Network {
@@ -174,7 +174,7 @@ impl Network {
             to,
             transport,
             app: None,
-            aggregate: 0,
+            aggregate: [0; 2],
             weight: 1.0,
             settling: None,
             label: None,
@@ -204,7 +204,9 @@ impl Network {
         self.flows[flow.0 as usize].settling = Some(Box::new(meter));
     }
 
-    pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: u32) {
+    /// The numbers of the edges at which the flow enters and leaves: what queues and conditioners that go by
+    /// aggregate look at.
+    pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: [u16; 2]) {
         self.flows[flow.0 as usize].aggregate = aggregate;
     }
 
@@ -246,8 +248,8 @@ impl Network {
         (self.edges.len() - 1) as u32
     }
 
-    /// Let a conditioner follow the smoothed round-trip time of a flow.
-    pub fn follow(&mut self, flow: FlowHandle, edge: u32) {
-        self.followers.push((flow, edge));
+    /// Let a conditioner follow the sender at one side of a flow.
+    pub fn follow(&mut self, flow: FlowHandle, side: Side, edge: u32) {
+        self.followers.push((flow, side, edge));
     }
 }

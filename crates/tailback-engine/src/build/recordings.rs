@@ -1,7 +1,7 @@
 //! What a scenario wants recorded, found by the names of things and of their probes.
 
 use super::network::Built;
-use crate::measure::recorder::{Recorder, Series, Source};
+use crate::measure::recorder::{ALL, Recorder, Series, Source};
 use crate::port::Queue;
 use crate::sim::flow::Carrier;
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
@@ -20,6 +20,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
     };
     r.port_series = vec![Vec::new(); built.sim.ports.len()];
     r.flow_series = vec![Vec::new(); built.sim.flows.len()];
+    r.edge_series = vec![Vec::new(); built.sim.edges.len()];
     let mut samples: Vec<(Duration, Vec<u32>)> = Vec::new();
     for record in &spec.record {
         let first = r.series.len() as u32;
@@ -35,6 +36,10 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                         Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
                             built.sim.flows[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
+                        }
+                        Source::Edge { edge, .. } | Source::EdgeSent { edge, .. } => {
+                            built.sim.edges[edge as usize].watched = true;
+                            r.edge_series[edge as usize].push(i);
                         }
                         Source::Queue(p)
                         | Source::QueueBytes(p)
@@ -112,6 +117,28 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
                 }
             }
         }
+        Target::Edge { name } => {
+            for (i, e) in built.sim.edges.iter().enumerate() {
+                let port = &built.port_names[e.port as usize];
+                if !is_edge(port, name) {
+                    continue;
+                }
+                let (what, edge) = (format!("edge.{port}"), i as u32);
+                if probe == "packets" {
+                    add(what, "packets", Source::EdgeSent { edge, index: ALL });
+                    continue;
+                }
+                let probes = e.conditioner.probes();
+                let i = probes.iter().position(|p| p.name == probe).ok_or_else(unknown)?;
+                let index = if probes[i].per.is_empty() { 0 } else { ALL };
+                let source = Source::Edge {
+                    edge,
+                    probe: i as u16,
+                    index,
+                };
+                add(what, probes[i].unit, source);
+            }
+        }
         Target::Flows { group, reverse } => {
             let (side, suffix) = if *reverse {
                 (Side::Destination, ".reverse")
@@ -139,4 +166,14 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
         }
     }
     Ok(())
+}
+
+/// Whether the edge at this port is meant by a name: that of the port, or `flows.NAME` for the hosts of a group.
+fn is_edge(port: &str, name: &str) -> bool {
+    let host = || {
+        let rest = port.strip_prefix(name)?.strip_prefix('.')?;
+        let number = rest.strip_suffix(".access")?;
+        Some(number.bytes().all(|b| b.is_ascii_digit()))
+    };
+    port == name || (name.starts_with("flows.") && host() == Some(true))
 }

@@ -32,11 +32,52 @@ pub enum Source {
         side: Side,
         probe: u16,
     },
+    /// A probe of an edge's conditioner.
+    Edge {
+        edge: u32,
+        probe: u16,
+        index: u32,
+    },
+    /// Packets an edge has let through in a colour, the index.
+    EdgeSent {
+        edge: u32,
+        index: u32,
+    },
     /// New payload that one side of a flow has got across, bytes.
     Delivered {
         flow: u32,
         by: Side,
     },
+}
+
+/// The index of a source that is read at every index.
+pub const ALL: u32 = u32::MAX;
+
+impl Source {
+    /// Whether a sample has a value for each index.
+    pub fn is_indexed(self) -> bool {
+        matches!(
+            self,
+            Source::Discipline { index: ALL, .. }
+                | Source::Edge { index: ALL, .. }
+                | Source::EdgeSent { index: ALL, .. }
+        )
+    }
+
+    /// The source at one index, where it has several.
+    #[must_use]
+    pub fn at(self, at: u32) -> Source {
+        let mut one = self;
+        match &mut one {
+            Source::Discipline { index, .. } | Source::Edge { index, .. } | Source::EdgeSent { index, .. }
+                if *index == ALL =>
+            {
+                *index = at;
+            }
+            _ => {}
+        }
+        one
+    }
 }
 
 /// One time series.
@@ -93,7 +134,8 @@ pub struct LogRow {
 pub struct Recorder {
     pub series: Vec<Series>,
     pub log: Option<Vec<LogRow>>,
-    /// For each port and flow that is watched at every change: its series.
+    /// For each port, flow and edge that is watched at every change: its series.
     pub port_series: Vec<Vec<u32>>,
     pub flow_series: Vec<Vec<u32>>,
+    pub edge_series: Vec<Vec<u32>>,
 }

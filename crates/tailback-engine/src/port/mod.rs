@@ -16,7 +16,7 @@ use crate::impair::Impairments;
 use crate::measure::histogram::Histogram;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::ring::Ring;
-use tailback_base::{BitRate, Duration, Packet, Size, Time};
+use tailback_base::{BitRate, Dscp, Duration, Packet, Size, Time};
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
@@ -110,11 +110,27 @@ pub struct PortStats {
     pub since: Time,
 }
 
-/// Drops by place and reason, marks by reason.
+/// Drops and marks, by colour (the DiffServ code point); in order of first use.
 #[derive(Debug, Default, Clone)]
 pub struct Losses {
+    pub colours: Vec<(Dscp, ColourLosses)>,
+}
+
+/// Drops by place and reason, marks by reason.
+#[derive(Debug, Default, Clone)]
+pub struct ColourLosses {
     pub drops: [[Tally; DropReason::ALL.len()]; Place::ALL.len()],
     pub marks: [Tally; MarkReason::ALL.len()],
+}
+
+impl Losses {
+    fn of(&mut self, colour: Dscp) -> &mut ColourLosses {
+        let i = self.colours.iter().position(|c| c.0 == colour).unwrap_or_else(|| {
+            self.colours.push((colour, ColourLosses::default()));
+            self.colours.len() - 1
+        });
+        &mut self.colours[i].1
+    }
 }
 
 /// How many packets, and their bytes on the wire.
@@ -125,30 +141,36 @@ pub struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, bytes: u32) {
+    pub fn add(&mut self, bytes: u32) {
         self.packets += 1;
         self.bytes += u64::from(bytes);
     }
 }
 
 impl PortStats {
-    pub fn count_drop(&mut self, place: Place, why: DropReason, bytes: u32) {
-        self.losses.get_or_insert_default().drops[place as usize][why as usize].add(bytes);
+    pub fn count_drop(&mut self, place: Place, why: DropReason, p: &WirePacket) {
+        let losses = self.losses.get_or_insert_default().of(p.colour());
+        losses.drops[place as usize][why as usize].add(p.size());
     }
 
-    pub fn count_mark(&mut self, why: MarkReason, bytes: u32) {
-        self.losses.get_or_insert_default().marks[why as usize].add(bytes);
+    pub fn count_mark(&mut self, why: MarkReason, p: &WirePacket) {
+        let losses = self.losses.get_or_insert_default().of(p.colour());
+        losses.marks[why as usize].add(p.size());
+    }
+
+    fn colours(&self) -> impl Iterator<Item = &ColourLosses> {
+        self.losses.iter().flat_map(|l| l.colours.iter().map(|c| &c.1))
     }
 
     pub fn dropped(&self) -> u64 {
-        let drops = self.losses.iter().flat_map(|l| l.drops.iter().flatten());
+        let drops = self.colours().flat_map(|l| l.drops.iter().flatten());
         drops.map(|t| t.packets).sum()
     }
 
     /// The share of the memory's bandwidth that went into packets never sent; NaN when nothing was stored.
     pub fn wasted(&self) -> f64 {
         let at = |place: Place| -> u64 {
-            let all = self.losses.iter().flat_map(|l| &l.drops[place as usize]);
+            let all = self.colours().flat_map(|l| &l.drops[place as usize]);
             all.map(|t| t.bytes).sum()
         };
         let stored = self.arrived_bytes.saturating_sub(at(Place::Arriving));
@@ -156,7 +178,7 @@ impl PortStats {
     }
 
     pub fn marked(&self) -> u64 {
-        self.losses.iter().flat_map(|l| &l.marks).map(|t| t.packets).sum()
+        self.colours().flat_map(|l| &l.marks).map(|t| t.packets).sum()
     }
 }
 

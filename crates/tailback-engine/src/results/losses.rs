@@ -1,4 +1,4 @@
-//! The table `losses`: drops and marks of each direction of a declared link, by place and reason.
+//! The table `losses`: drops and marks of each direction of a declared link, by place, reason and colour.
 
 use super::column::{Column, table};
 use super::{Reading, Table};
@@ -12,6 +12,7 @@ struct LossRow {
     place: &'static str,
     reason: &'static str,
     count: Tally,
+    colour: Arc<str>,
 }
 
 static COLUMNS: &[Column<LossRow>] = &[
@@ -23,31 +24,41 @@ static COLUMNS: &[Column<LossRow>] = &[
     Column::text("reason", "why", |r| r.reason.into()),
     Column::count("packets", "packets", "how many", |r| r.count.packets),
     Column::count("bytes", "bytes", "their bytes on the wire", |r| r.count.bytes),
+    Column::text(
+        "colour",
+        "their DiffServ code point, such as AF12; empty for best effort",
+        |r| r.colour.clone(),
+    ),
 ];
 
 pub(super) fn read(reading: &Reading) -> Table {
     let mut rows = vec![];
     for (name, port) in reading.reported() {
-        let Some(l) = &port.stats.losses else { continue };
-        let mut add = |event, place, reason, count: Tally| {
-            if count.packets > 0 {
-                let link = name.clone();
-                rows.push(LossRow {
-                    link,
-                    event,
-                    place,
-                    reason,
-                    count,
-                });
+        let mut colours: Vec<_> = port.stats.losses.iter().flat_map(|l| &l.colours).collect();
+        colours.sort_by_key(|c| c.0.0);
+        for (colour, l) in colours {
+            let colour: Arc<str> = colour.name().into();
+            let mut add = |event, place, reason, count: Tally| {
+                if count.packets > 0 {
+                    let (link, colour) = (name.clone(), colour.clone());
+                    rows.push(LossRow {
+                        link,
+                        event,
+                        place,
+                        reason,
+                        count,
+                        colour,
+                    });
+                }
+            };
+            for place in Place::ALL {
+                for why in DropReason::ALL {
+                    add("drop", place.name(), why.name(), l.drops[place as usize][why as usize]);
+                }
             }
-        };
-        for place in Place::ALL {
-            for why in DropReason::ALL {
-                add("drop", place.name(), why.name(), l.drops[place as usize][why as usize]);
+            for why in MarkReason::ALL {
+                add("mark", "", why.name(), l.marks[why as usize]);
             }
-        }
-        for why in MarkReason::ALL {
-            add("mark", "", why.name(), l.marks[why as usize]);
         }
     }
     table("losses", COLUMNS, rows)

@@ -4,6 +4,7 @@
 //! delay of the path there and back plus twice the access and exit delays.
 
 use super::advice;
+use super::conditioners::{Before, conditioner};
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
 use super::impairments::impairments;
@@ -173,6 +174,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         let key = join(&key("meter"), "window");
         r.complain(Problem::new("conflict", at, &key, problem, remedy).value(window.to_string()));
     }
+    let host = part("conditioner").map(|n| conditioner(r, n, &key("conditioner"), Before::Host));
     let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
     let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));
     let exit_impair = part("exit_impair").map_or(vec![], |n| impairments(r, n, &key("exit_impair")));
@@ -180,7 +182,10 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let filled = filled?;
     let (from, to) = ends(r, node, &filled, around)?;
     let delays = route(r, node, &filled, &from, &to, around, routes);
-    let (access, exit) = private_links(r, node, &filled, delays, access_impair, exit_impair);
+    let (mut access, exit) = private_links(r, node, &filled, delays, access_impair, exit_impair);
+    if host.is_some() {
+        access.get_or_insert_with(AccessSpec::no_time);
+    }
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
         in_order(r, node, &filled, start, stop);
     }
@@ -202,6 +207,13 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     {
         r.warnings.push(format!("flows.{}: {warning}", entry.key));
     }
+    let aggregate = [("source_edge", &from), ("destination_edge", &to)].map(|(key, node)| {
+        if filled.settings.is_none(key) {
+            node.clone()
+        } else {
+            filled.settings.text(key).to_string()
+        }
+    });
     Some(GroupSpec {
         name: entry.key.clone(),
         count: filled.settings.count("count") as u32,
@@ -210,6 +222,8 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         weight: reals(&filled.settings, "weight"),
         access,
         exit,
+        aggregate,
+        conditioner: host.flatten(),
         transport: transport?,
         traffic: traffic?,
         sizes: sizes?,

@@ -22,6 +22,7 @@
 
 pub mod advice;
 mod canonical;
+pub mod conditioners;
 pub mod describe;
 pub mod document;
 pub mod error;

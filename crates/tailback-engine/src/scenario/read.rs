@@ -4,6 +4,7 @@
 //! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows
 //! are not routed over links that could not be read.
 
+use super::conditioners::{Before, conditioner};
 use super::document::{Document, Entry, Node, Tree};
 use super::error::{At, Problem, ScenarioError};
 use super::impairments::impairments;
@@ -328,6 +329,15 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     } else {
         s.time("reverse_delay")
     };
+    let mut edge = |key: &str, rate| {
+        let before = Before::Link(rate);
+        node.get(key)
+            .and_then(|e| conditioner(r, &e.node, &join(&path, &e.key), before))
+    };
+    let (there, back) = (edge("conditioner", rate), edge("reverse_conditioner", reverse_rate));
+    if r.seen() > before {
+        return None;
+    }
     let buildable = can_build(r, &queue, rate, delay);
     let reverse_buildable = reverse_queue
         .as_ref()
@@ -344,6 +354,7 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             rate,
             delay,
             queue: queue.settings,
+            conditioner: there,
             impairments: impair,
             rate_changes: changes,
         },
@@ -351,6 +362,7 @@ fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             rate: reverse_rate,
             delay: reverse_delay,
             queue: reverse_queue,
+            conditioner: back,
             impairments: reverse_impair,
             rate_changes: reverse_changes,
         },

@@ -4,7 +4,7 @@ use super::document::{Entry, Node};
 use super::error::{At, Problem};
 use super::read::among;
 use super::table::{Filled, Reader, join};
-use super::tables::{FLOW_PROBES, LINK_PROBES, RECORD};
+use super::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings, Value};
@@ -61,8 +61,8 @@ fn at(node: &Node, key: &str) -> At {
 
 fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<Target> {
     let s = &filled.settings;
-    match (s.is_none("link"), s.is_none("flows")) {
-        (false, true) => {
+    match (s.is_none("link"), s.is_none("flows"), s.is_none("edge")) {
+        (false, true, true) => {
             let text = s.text("link");
             let (name, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
             if known.whole && !known.links.iter().any(|l| l.name == name) {
@@ -80,7 +80,7 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
                 reverse,
             })
         }
-        (true, false) => {
+        (true, false, true) => {
             let text = s.text("flows");
             let (group, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
             if known.whole && !known.groups.iter().any(|g| g.name == group) {
@@ -98,14 +98,15 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
                 reverse,
             })
         }
-        (neither, _) => {
+        (true, true, false) => edge(r, node, filled, known),
+        (no_link, no_flows, no_edge) => {
             let problem = format!(
                 "[{}] names {}",
                 filled.path,
-                if neither {
-                    "nothing to record"
-                } else {
-                    "both a link and flows"
+                match (no_link, no_flows, no_edge) {
+                    (true, true, _) => "nothing to record",
+                    (false, false, true) => "both a link and flows",
+                    _ => "an edge and something else",
                 }
             );
             r.complain(Problem::new(
@@ -113,11 +114,47 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
                 node.at.clone(),
                 &filled.key("link"),
                 problem,
-                "give one of link = \"NAME\" and flows = \"NAME\"",
+                "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"",
             ));
             None
         }
     }
+}
+
+/// The conditioner by the name of its edge.
+fn conditioner_of<'k>(known: &'k Known, edge: &str) -> Option<&'k Settings> {
+    if let Some(group) = edge.strip_prefix("flows.") {
+        let group = known.groups.iter().find(|g| g.name == group)?;
+        return group.conditioner.as_ref();
+    }
+    let (name, reverse) = edge.strip_suffix(".reverse").map_or((edge, false), |n| (n, true));
+    let link = known.links.iter().find(|l| l.name == name)?;
+    let direction = if reverse { &link.reverse } else { &link.forward };
+    direction.conditioner.as_ref()
+}
+
+fn edge(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<Target> {
+    let name = filled.settings.text("edge");
+    if known.whole && conditioner_of(known, name).is_none() {
+        let links = known
+            .links
+            .iter()
+            .flat_map(|l| [l.name.clone(), format!("{}.reverse", l.name)]);
+        let groups = known.groups.iter().map(|g| format!("flows.{}", g.name));
+        let edges: Vec<String> = links
+            .chain(groups)
+            .filter(|n| conditioner_of(known, n).is_some())
+            .collect();
+        let (near, remedy) = among(name, edges.iter().map(String::as_str), "edges with a conditioner");
+        let problem = format!("there is no conditioner at \"{}\"", super::error::shorten(name, 60));
+        r.complain(
+            Problem::new("value", at(node, "edge"), &filled.key("edge"), problem, remedy)
+                .value(name)
+                .nearest(near.as_deref()),
+        );
+        return None;
+    }
+    Some(Target::Edge { name: name.to_string() })
 }
 
 fn sampling(r: &mut Reader, node: &Node, filled: &Filled) -> Option<Sampling> {
@@ -154,6 +191,14 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
             let link = known.links.iter().find(|l| l.name == *name);
             let queue = link.map(|l| if *reverse { &l.reverse.queue } else { &l.forward.queue });
             (&LINK_PROBES, queue, 1)
+        }
+        Target::Edge { name } => {
+            let rows = known.groups.iter().find(|g| format!("flows.{}", g.name) == *name);
+            (
+                &EDGE_PROBES,
+                conditioner_of(known, name),
+                rows.map_or(1, |g| u64::from(g.count)),
+            )
         }
         Target::Flows { group, .. } => {
             let group = known.groups.iter().find(|g| g.name == *group);

@@ -55,6 +55,8 @@ macro_rules! link_params {
             Param::new("delay", TIME, "", "One-way propagation delay.", ""),
             Param::new("queue", Kind::Model("queue"), "",
                 "The queue discipline before the line, with its buffer.", ""),
+            Param::new("conditioner", Kind::Model("conditioner"), "none",
+                "What marks, shapes or polices packets before the queue, at an edge router; without it, nothing.", ""),
             Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
                 "What happens to packets before the queue, in this order.", ""),
             Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
@@ -64,6 +66,8 @@ macro_rules! link_params {
                 "The delay in the other direction; without it, the same delay.", ""),
             Param::new("reverse_queue", Kind::Model("queue"), "none",
                 "The queue in the other direction; without it, another of the same sort.", ""),
+            Param::new("reverse_conditioner", Kind::Model("conditioner"), "none",
+                "The conditioner of the other direction; without it, none.", ""),
             Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
                 "What happens to packets in the other direction; without it, nothing.", ""),
             Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
@@ -107,6 +111,14 @@ pub static LINK_PROBES: [ProbeDef; 3] = [
         per: "",
     },
 ];
+
+/// What any edge can be asked for, whatever its conditioner.
+pub static EDGE_PROBES: [ProbeDef; 1] = [ProbeDef {
+    name: "packets",
+    unit: "packets",
+    doc: "Packets let through since the start, one row for each colour that has any (index: its DiffServ code point).",
+    per: "colour",
+}];
 
 /// What any flow can be asked for, whatever its transport.
 pub static FLOW_PROBES: [ProbeDef; 1] = [ProbeDef {
@@ -173,6 +185,13 @@ pub static FLOWS: Model = Model {
             "What happens to data on the access link.", ""),
         Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to data on the exit link.", ""),
+        Param::new("conditioner", Kind::Model("conditioner"), "none",
+            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no time, \
+             if no other is asked for).", ""),
+        Param::new("source_edge", Kind::Text, "none",
+            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, `from`.", ""),
+        Param::new("destination_edge", Kind::Text, "none",
+            "The edge at which they leave; without it, `to`.", ""),
         Param::new("transport", Kind::Model("transport"), "none",
             "The protocol; without it tcp for bulk, transfer and bursts, udp for the rest.", ""),
         Param::new("traffic", Kind::Model("traffic"), "bulk", "What the application sends, and when.", ""),
@@ -195,13 +214,15 @@ pub static RECORD: Model = Model {
     name: "record",
     family: "table",
     title: "A recording",
-    summary: "Which quantities of a link or of the flows of a group to write down, and when. Give one of `link` \
-              and `flows`, and one of `every` and `on_change`.",
+    summary: "Which quantities of a link, of the flows of a group or of a conditioner to write down, and when. Give \
+              one of `link`, `flows` and `edge`, and one of `every` and `on_change`.",
     source: "",
     params: &[
         Param::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", ""),
         Param::new("flows", Kind::Text, "none",
             "The group of flows: `NAME`, or `NAME.reverse` for what the destinations send back.", ""),
+        Param::new("edge", Kind::Text, "none",
+            "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", ""),
         Param::new("probes", Kind::List(&Kind::Text), "",
             "The names of the quantities, such as `queue` or `cwnd`.", ""),
         Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),

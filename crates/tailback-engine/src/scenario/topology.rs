@@ -37,6 +37,9 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         if let Some(queue) = filled.part(&format!("{prefix}queue")) {
             r.model(queue, &filled.key(&format!("{prefix}queue")), "queue");
         }
+        if let Some(conditioner) = filled.part(&format!("{prefix}conditioner")) {
+            r.model(conditioner, &filled.key(&format!("{prefix}conditioner")), "conditioner");
+        }
         if let Some(list) = filled.part(&format!("{prefix}impair")) {
             r.model_list(list, &filled.key(&format!("{prefix}impair")), "impairment");
         }

@@ -4,7 +4,7 @@ use super::Sim;
 use crate::event::EventKind;
 use crate::packet::{Keys, SimPacket, WirePacket};
 use crate::port::Queue;
-use crate::sim::flow::{Carrier, Flow, FlowStats, NO_FOLLOWER};
+use crate::sim::flow::{Carrier, Flow, FlowStats};
 use crate::traffic::application::{AppInput, Net, NodeId, Side, TransportId};
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
@@ -82,7 +82,7 @@ impl Sim {
         self.arm_application(app, at);
     }
 
-    /// Tell the queues on a flow's way that it joins or leaves, unless they know.
+    /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
         let f = &mut self.flows[flow.0 as usize];
@@ -101,13 +101,15 @@ impl Sim {
         {
             for hop in 0..usize::from(way.len) {
                 let port = self.routes[way.start as usize + hop];
+                let wire = WirePacket::look(flow, backward);
+                let look = SimPacket { wire, keys };
                 if let Queue::Explicit(e) = &mut self.ports[port as usize].queue {
-                    let wire = WirePacket::look(flow, backward);
                     match joins {
-                        true => e.server.queue.flow_joined(&SimPacket { wire, keys }, now),
-                        false => e.server.queue.flow_left(&SimPacket { wire, keys }, now),
+                        true => e.server.queue.flow_joined(&look, now),
+                        false => e.server.queue.flow_left(&look, now),
                     }
                 }
+                self.announce_to_edge(port, &look, joins);
             }
         }
     }
@@ -125,9 +127,9 @@ impl Sim {
         let now = self.now;
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let ends = self.transports[transport.0 as usize]();
-        // An application that feeds a flow of its own passes the weight of that flow on.
+        // An application that feeds a flow of its own passes the weight and the aggregate of that flow on.
         let owner = self.apps[app as usize].own_flow;
-        let weight = owner.map_or(1.0, |f| self.flows[f.0 as usize].keys.weight);
+        let keys = owner.map_or_else(Keys::default, |f| self.flows[f.0 as usize].keys);
         let flow = Flow {
             group: self.apps[app as usize].group,
             index: 0,
@@ -137,12 +139,11 @@ impl Sim {
                 source: from.0,
                 destination: to.0,
                 label: to.0,
-                aggregate: 0,
-                weight,
+                ..keys
             },
             app,
             listens: true,
-            srtt_follower: NO_FOLLOWER,
+            followed: false,
             in_flight: 0,
             watched: false,
             declared: false,

@@ -1,16 +1,61 @@
 //! Conditioners in front of ports (an edge is a port with one), and the messages between edges.
 
-use super::{Message, Sim};
+use super::{Message, NO_FOLLOWER, Sim};
 use crate::event::EventKind;
 use crate::packet::{SimPacket, WirePacket};
-use tailback_base::Time;
-use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut};
+use crate::port::Tally;
+use crate::sim::flow::Carrier;
+use crate::traffic::application::Side;
+use tailback_base::{Dscp, FlowId, Packet, Time};
+use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, SenderState};
 use tailback_queue::{DropReason, Place};
+
+/// A conditioner at its port.
+pub(crate) struct EdgeSlot {
+    pub conditioner: Box<dyn Conditioner<SimPacket>>,
+    pub port: u32,
+    /// Time of the pending timer event.
+    pub timer_at: Time,
+    /// Some probe of it is recorded at every change.
+    pub watched: bool,
+    /// What it let through since the start of statistics, by colour.
+    pub sent: Vec<(Dscp, Tally)>,
+}
+
+impl EdgeSlot {
+    pub fn new(conditioner: Box<dyn Conditioner<SimPacket>>, port: u32) -> EdgeSlot {
+        EdgeSlot {
+            conditioner,
+            port,
+            timer_at: Time::NEVER,
+            watched: false,
+            sent: Vec::new(),
+        }
+    }
+
+    /// Packets it let through in this colour.
+    pub fn sent(&self, colour: Dscp) -> Tally {
+        let found = self.sent.iter().find(|s| s.0 == colour);
+        found.map_or(Tally::default(), |s| s.1)
+    }
+
+    fn count(&mut self, p: &SimPacket) {
+        let colour = p.dscp();
+        let i = match self.sent.iter().position(|s| s.0 == colour) {
+            Some(i) => i,
+            None => {
+                self.sent.push((colour, Tally::default()));
+                self.sent.len() - 1
+            }
+        };
+        self.sent[i].1.add(p.bytes());
+    }
+}
 
 /// Collects what a conditioner lets through.
 struct EdgeOutlet<'a> {
     forwarded: &'a mut Vec<SimPacket>,
-    dropped: Vec<SimPacket>,
+    dropped: Vec<(SimPacket, DropReason)>,
     messages: Vec<(EdgeId, EdgeMessage)>,
 }
 
@@ -18,8 +63,8 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
     fn send(&mut self, p: SimPacket) {
         self.forwarded.push(p);
     }
-    fn dropped(&mut self, p: SimPacket) {
-        self.dropped.push(p);
+    fn dropped(&mut self, p: SimPacket, why: DropReason) {
+        self.dropped.push((p, why));
     }
     fn message(&mut self, to: EdgeId, m: EdgeMessage) {
         self.messages.push((to, m));
@@ -27,24 +72,67 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
 }
 
 impl Sim {
+    /// The packet as disciplines and conditioners hold it.
+    fn with_keys(&self, wire: WirePacket) -> SimPacket {
+        let keys = self.flows[wire.flow_id().0 as usize].keys;
+        SimPacket { wire, keys }
+    }
+
     pub(super) fn condition(&mut self, port: u32, p: WirePacket) {
         let edge = self.ports[port as usize].edge;
-        let packet = SimPacket {
-            wire: p,
-            keys: self.flows[p.flow_id().0 as usize].keys,
-        };
-        self.edge_call(edge, |c, now, out| c.forward(packet, now, out));
+        let (packet, seen) = (self.with_keys(p), p.header(&self.extras));
+        self.edge_call(edge, |c, now, out| c.forward(packet, &seen, now, out));
     }
 
     pub(super) fn show_reverse(&mut self, edge: u32, p: WirePacket) {
-        let packet = SimPacket {
-            wire: p,
-            keys: self.flows[p.flow_id().0 as usize].keys,
-        };
-        self.edge_call(edge, |c, now, _| c.reverse(&packet, now));
+        let (packet, seen) = (self.with_keys(p), p.header(&self.extras));
+        self.edge_call(edge, |c, now, _| c.reverse(&packet, &seen, now));
     }
 
-    pub(super) fn edge_call(
+    /// Tell the conditioner on a sender's host how the sender is, before it sends.
+    #[cold]
+    pub(super) fn show_sender(&mut self, flow: FlowId, side: Side) {
+        let edge = self.followers[flow.0 as usize][side as usize];
+        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+            return;
+        };
+        let end = &ends[side as usize];
+        if edge == NO_FOLLOWER {
+            return;
+        }
+        if let Some(srtt) = end.srtt() {
+            let slow_start = end.in_slow_start();
+            let state = SenderState { srtt, slow_start };
+            self.edge_call(edge, |c, now, _| c.sender(flow, state, now));
+        }
+    }
+
+    /// Tell the conditioner before a port, if there is one, that a flow joins or leaves.
+    pub(super) fn announce_to_edge(&mut self, port: u32, look: &SimPacket, joins: bool) {
+        let edge = self.ports[port as usize].edge;
+        if edge != crate::port::NO_EDGE {
+            self.edge_call(edge, |c, now, _| match joins {
+                true => c.flow_joined(look, now),
+                false => c.flow_left(look, now),
+            });
+        }
+    }
+
+    /// See to it that a conditioner is called when it wants to be.
+    pub(crate) fn arm_edge(&mut self, edge: u32) {
+        let now = self.now;
+        let slot = &mut self.edges[edge as usize];
+        if let Some(t) = slot.conditioner.next_timer() {
+            let t = t.max(now);
+            if t < slot.timer_at || slot.timer_at <= now {
+                slot.timer_at = t;
+                self.events.push(t, EventKind::EdgeTimer, edge);
+            }
+        }
+    }
+
+    /// Call a conditioner, and do what it wants done.
+    fn edge_call(
         &mut self,
         edge: u32,
         call: impl FnOnce(&mut dyn Conditioner<SimPacket>, Time, &mut dyn EdgeOut<SimPacket>),
@@ -60,45 +148,45 @@ impl Sim {
         };
         call(&mut *slot.conditioner, now, &mut out);
         let EdgeOutlet { dropped, messages, .. } = out;
-        if let Some(t) = slot.conditioner.next_timer() {
-            let t = t.max(now);
-            if t < slot.timer_at || slot.timer_at <= now {
-                slot.timer_at = t;
-                self.events.push(t, EventKind::EdgeTimer, edge);
-            }
-        }
-        for p in dropped {
+        forwarded.iter().for_each(|p| slot.count(p));
+        self.arm_edge(edge);
+        for (p, why) in dropped {
             let mut out = self.outlet(port);
             out.stats.arrived_packets += 1;
             out.stats.arrived_bytes += u64::from(p.wire.size());
-            out.drop_wire(&p.wire, Place::Arriving, DropReason::Penalty);
+            out.drop_wire(&p.wire, Place::Arriving, why);
         }
         for (to, what) in messages {
-            let Some(delay) = self.edge_delay.get(edge as usize).and_then(|d| d.get(to.0 as usize)) else {
-                continue;
-            };
-            let at = now + *delay;
-            let m = Some(Message {
-                from: EdgeId(edge),
-                to,
-                what,
-            });
-            let slot = match self.messages.iter().position(Option::is_none) {
-                Some(i) => {
-                    self.messages[i] = m;
-                    i
-                }
-                None => {
-                    self.messages.push(m);
-                    self.messages.len() - 1
-                }
-            };
-            self.events.push(at, EventKind::Message, slot as u32);
+            self.send_message(edge, to, what);
+        }
+        if self.edges[edge as usize].watched {
+            self.record_edge(edge);
         }
         for p in forwarded.drain(..) {
             self.offer_impaired(port, p.wire);
         }
         self.forwarded = forwarded;
+    }
+
+    /// A message arrives after the propagation delay between the edges; to an edge that is not there it is lost.
+    fn send_message(&mut self, from: u32, to: EdgeId, what: EdgeMessage) {
+        let Some(delay) = self.edge_delay.get(from as usize).and_then(|d| d.get(to.0 as usize)) else {
+            return;
+        };
+        let at = self.now + *delay;
+        let from = EdgeId(from);
+        let m = Some(Message { from, to, what });
+        let slot = match self.messages.iter().position(Option::is_none) {
+            Some(i) => {
+                self.messages[i] = m;
+                i
+            }
+            None => {
+                self.messages.push(m);
+                self.messages.len() - 1
+            }
+        };
+        self.events.push(at, EventKind::Message, slot as u32);
     }
 
     pub(super) fn on_edge_timer(&mut self, edge: u32) {

@@ -3,7 +3,7 @@
 use super::{Retired, Sim};
 use crate::event::EventKind;
 use crate::packet::WirePacket;
-use crate::sim::flow::{Carrier, FlowStats, NO_APP, NO_FOLLOWER};
+use crate::sim::flow::{Carrier, FlowStats, NO_APP};
 use crate::traffic::application::{AppInput, Side};
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
@@ -119,6 +119,9 @@ impl Sim {
         let now = self.now;
         let backward = side == Side::Destination;
         let mut not_before = Time::NEVER;
+        if self.flows[id.0 as usize].followed {
+            self.show_sender(id, side);
+        }
         loop {
             let flow = &mut self.flows[id.0 as usize];
             let Carrier::Connection(ends) = &mut flow.carrier else {
@@ -148,12 +151,6 @@ impl Sim {
             if want < *armed {
                 *armed = want.max(now);
                 self.events.push(*armed, EventKind::Endpoint, 2 * id.0 + side as u32);
-            }
-            if flow.srtt_follower != NO_FOLLOWER && side == Side::Source {
-                if let Some(srtt) = end.srtt() {
-                    let edge = flow.srtt_follower;
-                    self.edge_call(edge, |c, now, _| c.srtt(id, srtt, now));
-                }
             }
         }
         if self.flows[id.0 as usize].watched {

@@ -29,8 +29,6 @@ pub enum Carrier {
 
 /// No application.
 pub const NO_APP: u32 = u32::MAX;
-/// No conditioner follows this flow's round-trip time.
-pub const NO_FOLLOWER: u32 = u32::MAX;
 
 /// Fields in the order of use: what every arrival touches fills the first three cache lines.
 #[repr(C, align(64))]
@@ -41,7 +39,8 @@ pub struct Flow {
     pub app: u32,
     /// Times of the pending timer events of source and destination.
     pub timers: [Time; 2],
-    pub srtt_follower: u32,
+    /// A conditioner follows the state of one of its senders.
+    pub followed: bool,
     /// The application wants to hear of every event, not only of the start and stop.
     pub listens: bool,
     pub watched: bool,

@@ -39,7 +39,7 @@ impl Outlet<'_> {
     }
 
     pub(super) fn drop_wire(&mut self, p: &WirePacket, place: Place, why: DropReason) {
-        self.stats.count_drop(place, why, p.size());
+        self.stats.count_drop(place, why, p);
         let f = &mut self.flows[p.flow_id().0 as usize];
         f.in_flight -= 1;
         if p.is_counted() {
@@ -53,7 +53,7 @@ impl Outlet<'_> {
     }
 
     pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
-        self.stats.count_mark(why, p.size());
+        self.stats.count_mark(why, p);
         if p.is_counted() {
             self.flows[p.flow_id().0 as usize].stats.of(p).marked += 1;
         }

@@ -6,7 +6,7 @@
 //! recording.
 
 mod applications;
-mod conditioners;
+pub(crate) mod conditioners;
 mod endpoints;
 pub mod flow;
 mod links;
@@ -17,11 +17,12 @@ use crate::event::{EventKind, EventList};
 use crate::measure::recorder::Recorder;
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::Port;
+use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Route, Snapshot};
 use crate::traffic::application::{AppInput, Application, Ends};
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
-use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage};
+use tailback_conditioner::{EdgeId, EdgeMessage};
 
 /// What the engine did, for `engine` in the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,11 +47,8 @@ pub(crate) struct AppSlot {
     pub group: u32,
 }
 
-pub(crate) struct EdgeSlot {
-    pub conditioner: Box<dyn Conditioner<SimPacket>>,
-    pub port: u32,
-    pub timer_at: Time,
-}
+/// No conditioner follows this end of a flow.
+pub(crate) const NO_FOLLOWER: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
@@ -102,6 +100,8 @@ pub struct Sim {
     pub(crate) baseline: Vec<Snapshot>,
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) edges: Vec<EdgeSlot>,
+    /// The edges that follow the ends of flows, source first; as long as the last flow that has one.
+    pub(crate) followers: Vec<[u32; 2]>,
     /// Propagation delay between edges, by (from, to).
     pub(crate) edge_delay: Vec<Vec<Duration>>,
     pub(crate) messages: Vec<Option<Message>>,
@@ -137,6 +137,7 @@ impl Sim {
             baseline: Vec::new(),
             apps: Vec::new(),
             edges: Vec::new(),
+            followers: Vec::new(),
             edge_delay: Vec::new(),
             messages: Vec::new(),
             ticks: Vec::new(),

@@ -5,6 +5,7 @@ use crate::event::EventKind;
 use crate::measure::recorder::Source;
 use crate::port::Queue;
 use crate::sim::flow::Carrier;
+use tailback_base::Dscp;
 use tailback_queue::ProbeId;
 
 impl Sim {
@@ -19,6 +20,12 @@ impl Sim {
                 Queue::Fused(_) => f64::NAN,
             },
             Source::Pushed { .. } => f64::NAN,
+            Source::Edge { edge, probe, index } => {
+                let conditioner = &self.edges[edge as usize].conditioner;
+                conditioner.read(usize::from(probe), index, now)
+            }
+            Source::EdgeSent { index, .. } if index >= 64 => f64::NAN,
+            Source::EdgeSent { edge, index } => self.edges[edge as usize].sent(Dscp(index as u8)).packets as f64,
             Source::Endpoint { flow, side, probe } => match &self.flows[flow as usize].carrier {
                 Carrier::Connection(ends) => ends[side as usize].read(usize::from(probe)),
                 _ => f64::NAN,
@@ -49,6 +56,16 @@ impl Sim {
         self.record_changes(&list);
         if let Some(r) = &mut self.recorder {
             r.port_series[port as usize] = list;
+        }
+    }
+
+    #[cold]
+    pub(super) fn record_edge(&mut self, edge: u32) {
+        let Some(r) = &mut self.recorder else { return };
+        let list = std::mem::take(&mut r.edge_series[edge as usize]);
+        self.record_changes(&list);
+        if let Some(r) = &mut self.recorder {
+            r.edge_series[edge as usize] = list;
         }
     }
 
@@ -86,6 +103,9 @@ impl Sim {
                 for f in &mut self.flows {
                     f.stats.restart(now);
                 }
+                for e in &mut self.edges {
+                    e.sent.clear();
+                }
                 self.intervals.clear();
                 self.intervals.push((now, self.baseline.clone()));
             }
@@ -101,30 +121,31 @@ impl Sim {
                     let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else {
                         continue;
                     };
-                    let (indices, all) = match source {
-                        Source::Discipline { index: u32::MAX, .. } => (0..u32::MAX, true),
-                        _ => (0..1, false),
-                    };
-                    for index in indices {
-                        let value = match source {
-                            Source::Discipline { port, probe, .. } if all => {
-                                self.read(Source::Discipline { port, probe, index })
-                            }
-                            _ => self.read(source),
-                        };
-                        // An indexed probe ends where it has no value.
-                        if all && value.is_nan() {
-                            break;
-                        }
-                        if let Some(r) = &mut self.recorder {
-                            r.series[i as usize].point(now, index, value);
-                        }
-                    }
+                    self.sample(i, source);
                 }
                 if let Tick::Sample { series, .. } = &mut self.ticks[tick as usize] {
                     *series = list;
                 }
                 self.events.push(next, EventKind::Tick, tick);
+            }
+        }
+    }
+
+    /// A point of a series; of an indexed one, a point for each index up to the first that has no value.
+    fn sample(&mut self, series: u32, source: Source) {
+        let now = self.now;
+        let indices = if source.is_indexed() { 0..u32::MAX } else { 0..1 };
+        for index in indices {
+            let value = self.read(source.at(index));
+            if source.is_indexed() && value.is_nan() {
+                break;
+            }
+            // Most of the 64 colours never pass.
+            if matches!(source, Source::EdgeSent { .. }) && value == 0.0 {
+                continue;
+            }
+            if let Some(r) = &mut self.recorder {
+                r.series[series as usize].point(now, index, value);
             }
         }
     }

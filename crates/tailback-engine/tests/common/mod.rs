@@ -6,11 +6,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Time};
 use tailback_engine::build::network::{Built, Direction, Network, QueueChoice, Transport};
+use tailback_engine::library::Library;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::{Frame, Outcome};
 use tailback_engine::results::table::{Data, Table};
 use tailback_engine::run::{Hooks, run};
-use tailback_engine::scenario::load_text;
+use tailback_engine::scenario::{load_text, load_text_with};
 use tailback_engine::traffic::application::{AppInput, Application, Ends, Net, Side};
 use tailback_queue::QueueDiscipline;
 use tailback_transport::{Amount, tcp};
@@ -160,6 +161,34 @@ pub fn outcome(built: &Built, to: Time) -> Outcome {
 pub fn run_text(text: &str) -> Outcome {
     let loaded = load_text(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Run a scenario that names what only this library has.
+pub fn run_with(library: &Library, text: &str) -> Outcome {
+    let loaded = load_text_with(library, text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let hooks = Hooks {
+        library: Some(library),
+        ..Hooks::default()
+    };
+    run(&loaded.spec, loaded.spec.seed, &hooks).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// The last value of a recorded quantity at an index.
+pub fn last_of(o: &Outcome, what: &str, probe: &str, index: u32) -> f64 {
+    let t = &o["series"];
+    let here = |i: &usize| {
+        text(t, "what", *i) == what && text(t, "probe", *i) == probe && number(t, "index", *i) == f64::from(index)
+    };
+    let at = (0..t.rows()).filter(here).next_back();
+    number(t, "value", at.unwrap_or_else(|| panic!("no {probe} {index} of {what}")))
+}
+
+/// A cell of a table that holds text.
+pub fn text(t: &Table, column: &str, row: usize) -> String {
+    match &column_of(t, column).data {
+        Data::Text(v) => v[row].to_string(),
+        _ => panic!("{column} holds numbers"),
+    }
 }
 
 /// A cell of a table by the name of its column: a number, whatever it counts.

@@ -1,13 +1,14 @@
 //! A marker inside a sending host that follows the smoothed round-trip time of a flow: once it exceeds a limit, it
 //! colours the host's packets as out of profile.
 //!
-//! Shows: `Conditioner::srtt` and `Network::follow`; a conditioner in front of a host's access link.
+//! Shows: `Conditioner::sender` and `Network::follow`; a conditioner in front of a host's access link.
 
 use crate::common::*;
 use tailback_base::{BitRate, Dscp, Duration, FlowId, Packet, Size, Time};
-use tailback_conditioner::{Conditioner, EdgeOut};
+use tailback_conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use tailback_engine::build::network::{Network, Transport};
 use tailback_engine::packet::SimPacket;
+use tailback_engine::traffic::application::Side;
 use tailback_transport::Amount;
 
 /// Colours by the latest smoothed round-trip time.
@@ -19,13 +20,13 @@ struct Patience {
 }
 
 impl Conditioner<SimPacket> for Patience {
-    fn forward(&mut self, mut p: SimPacket, now: Time, out: &mut dyn EdgeOut<SimPacket>) {
+    fn forward(&mut self, mut p: SimPacket, _seen: &Header, now: Time, out: &mut dyn EdgeOut<SimPacket>) {
         let late = self.srtt.is_some_and(|t| t > self.limit);
         p.set_dscp(Dscp(if late { 12 } else { 10 }));
         self.colours.borrow_mut().push((now, p.dscp()));
         out.send(p);
     }
-    fn srtt(&mut self, flow: FlowId, srtt: Duration, now: Time) {
+    fn sender(&mut self, flow: FlowId, SenderState { srtt, .. }: SenderState, now: Time) {
         if self.srtt != Some(srtt) {
             self.srtt = Some(srtt);
             self.changes.borrow_mut().push((now, flow, srtt));
@@ -57,7 +58,7 @@ fn the_marker_sees_what_the_sender_sees() {
     let ends = tcp_ends(&[("payload", "960B"), ("delayed_ack", "1"), ("window_cap", "50 packets")]);
     let flow = net.flow(group, 0, host, d, Transport::Connection(ends));
     net.feed(flow, Box::new(Transfer(Amount::Unlimited)), at(1000), None, false);
-    net.follow(flow, edge);
+    net.follow(flow, Side::Source, edge);
     let mut built = build(net);
     built.sim.run_until(at(30_000));
 
@@ -71,10 +72,8 @@ fn the_marker_sees_what_the_sender_sees() {
         .expect("a window of 50 packets fills the queue")
         .0;
     for (t, colour) in colours.iter() {
-        assert!(
-            *t == late_from || (colour.0 == 12) == (*t > late_from),
-            "{t:?} {colour:?}"
-        );
+        // What an ACK lets out is coloured by what that ACK has told the sender.
+        assert_eq!(colour.0 == 12, *t >= late_from, "{t:?} {colour:?}");
     }
     // In the end 50 packets of 8 ms go round: the round trip is 400 ms.
     let last = changes[changes.len() - 1].2;

@@ -13,6 +13,8 @@
 //! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
 //! | `packet_pair` | a sender that paces pairs of probes, and a receiver that echoes |
 //! | `two_edges` | a marker at an edge that sees both directions and tells another edge |
+//! | `marker_by_text` | a marker with a parameter that a scenario names, on a link and in hosts |
+//! | `header_reader` | an edge that sees who opens a connection, who reduces its window, and what is acknowledged |
 //! | `host_marker` | a marker in a host that follows the round-trip time of a flow |
 //! | `web` | an application that opens and closes connections while it runs |
 //! | `relabel` | a flow that changes its destination label, and disciplines that read it |
@@ -25,8 +27,10 @@ mod both_directions;
 mod controller;
 mod dequeue_marker;
 mod gate;
+mod header_reader;
 mod host_marker;
 mod idle_timer;
+mod marker_by_text;
 mod marks;
 mod packet_pair;
 mod quench;

@@ -5,8 +5,8 @@
 //! `EdgeOut::message` reaches another edge after the propagation delay of the path between them.
 
 use crate::common::*;
-use tailback_base::{Dscp, Packet, Time};
-use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut};
+use tailback_base::{DropReason, Dscp, Packet, Time};
+use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header};
 use tailback_engine::build::network::{Network, Transport};
 use tailback_engine::packet::SimPacket;
 use tailback_transport::Amount;
@@ -25,17 +25,17 @@ struct Ingress {
 }
 
 impl Conditioner<SimPacket> for Ingress {
-    fn forward(&mut self, mut p: SimPacket, _now: Time, out: &mut dyn EdgeOut<SimPacket>) {
+    fn forward(&mut self, mut p: SimPacket, _seen: &Header, _now: Time, out: &mut dyn EdgeOut<SimPacket>) {
         if self.drops_due > 0 && p.is_data() {
             self.drops_due -= 1;
-            return out.dropped(p);
+            return out.dropped(p, DropReason::Profile);
         }
         self.data += u64::from(p.is_data());
         p.set_dscp(if p.is_data() && self.data % 3 == 0 { RED } else { GREEN });
         out.send(p);
         self.ledger.borrow_mut().push((self.data, self.back.0, self.back.1));
     }
-    fn reverse(&mut self, p: &SimPacket, _now: Time) {
+    fn reverse(&mut self, p: &SimPacket, _seen: &Header, _now: Time) {
         self.back = (self.back.0 + 1, self.back.1.max(p.sequence()));
     }
     fn message(&mut self, from: EdgeId, m: EdgeMessage, now: Time) {
@@ -52,7 +52,7 @@ struct Egress {
 }
 
 impl Conditioner<SimPacket> for Egress {
-    fn forward(&mut self, p: SimPacket, now: Time, out: &mut dyn EdgeOut<SimPacket>) {
+    fn forward(&mut self, p: SimPacket, _seen: &Header, now: Time, out: &mut dyn EdgeOut<SimPacket>) {
         if p.dscp() == RED {
             self.red += 1;
             if self.red % 10 == 0 {
@@ -128,7 +128,7 @@ fn edges_colour_count_and_tell() {
     assert_eq!(*heard.borrow(), expected, "13 ms from s back to r");
     let result = outcome(&built, at(20_000));
     assert_eq!(of(&result["flows"], "bulk.0", "retransmitted_packets"), 1.0);
-    assert_eq!(lost(&result, "rs", "penalty"), 1.0);
+    assert_eq!(lost(&result, "rs", "profile"), 1.0);
     let last = ledger.borrow().last().copied().unwrap_or_default();
     assert_eq!(last.0, 100);
     // The SYN-ACK and an ACK for each packet that reached b; those of the last window come after the last packet left.

@@ -346,6 +346,10 @@ impl Endpoint for Sender {
         self.block.rto().srtt()
     }
 
+    fn in_slow_start(&self) -> bool {
+        self.cwnd() < self.ssthresh()
+    }
+
     fn report(&self, now: Time) -> SenderReport {
         self.limit.report(self.block.report_so_far(), now)
     }

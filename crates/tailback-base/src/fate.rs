@@ -1,0 +1,129 @@
+//! Why packets are dropped or marked, and where. Closed sets: results, captures and pages use these words.
+
+/// Where a packet was when it was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Place {
+    /// On arrival, before it was stored.
+    Arriving,
+    /// While stored: bytes were written to memory and never sent.
+    Queued,
+    /// When it was taken out to be sent.
+    Dequeued,
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum DropReason {
+    /// The buffer was full.
+    Overflow,
+    /// A probabilistic early drop.
+    Early,
+    /// Certain drop, because the average or the probability is beyond its limit.
+    Forced,
+    /// CHOKe: it matched a packet drawn from the queue.
+    Match,
+    /// A penalised flow.
+    Penalty,
+    /// The flow or bin holds more than its cap.
+    Percap,
+    /// Its sojourn time stayed above target.
+    Sojourn,
+    /// The discipline shed load in bulk.
+    Overload,
+    /// The queue is longer than its dynamic threshold, or closed.
+    Refused,
+    /// More than the rate its edge lets through.
+    Profile,
+    /// An impairment of the link, not a queue.
+    Impairment,
+}
+
+/// Why a packet was marked.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum MarkReason {
+    Early,
+    /// An explicit request of an AQM that asks by marking.
+    Request,
+    Forced,
+    /// A step threshold (DCTCP style).
+    Step,
+    Coupled,
+    Sojourn,
+    /// The conversation holds, or asks for, more than its fair share (DECbit, fair queueing with the congestion bit).
+    Share,
+    /// An impairment of the link, not a queue.
+    Impairment,
+}
+
+impl Place {
+    pub const ALL: [Place; 3] = [Place::Arriving, Place::Queued, Place::Dequeued];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Arriving => "arriving",
+            Place::Queued => "queued",
+            Place::Dequeued => "dequeued",
+        }
+    }
+}
+
+impl DropReason {
+    pub const ALL: [DropReason; 11] = [
+        DropReason::Overflow,
+        DropReason::Early,
+        DropReason::Forced,
+        DropReason::Match,
+        DropReason::Penalty,
+        DropReason::Percap,
+        DropReason::Sojourn,
+        DropReason::Overload,
+        DropReason::Refused,
+        DropReason::Profile,
+        DropReason::Impairment,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            DropReason::Overflow => "overflow",
+            DropReason::Early => "early",
+            DropReason::Forced => "forced",
+            DropReason::Match => "match",
+            DropReason::Penalty => "penalty",
+            DropReason::Percap => "percap",
+            DropReason::Sojourn => "sojourn",
+            DropReason::Overload => "overload",
+            DropReason::Refused => "refused",
+            DropReason::Profile => "profile",
+            DropReason::Impairment => "impairment",
+        }
+    }
+}
+
+impl MarkReason {
+    pub const ALL: [MarkReason; 8] = [
+        MarkReason::Early,
+        MarkReason::Request,
+        MarkReason::Forced,
+        MarkReason::Step,
+        MarkReason::Coupled,
+        MarkReason::Sojourn,
+        MarkReason::Share,
+        MarkReason::Impairment,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            MarkReason::Early => "early",
+            MarkReason::Request => "request",
+            MarkReason::Forced => "forced",
+            MarkReason::Step => "step",
+            MarkReason::Coupled => "coupled",
+            MarkReason::Sojourn => "sojourn",
+            MarkReason::Share => "share",
+            MarkReason::Impairment => "impairment",
+        }
+    }
+}

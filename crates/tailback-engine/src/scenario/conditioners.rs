@@ -1,0 +1,57 @@
+//! The keys `conditioner` of links and flows.
+
+use super::document::Node;
+use super::error::Problem;
+use super::table::{Filled, Reader};
+use tailback_base::model::Settings;
+use tailback_base::{BitRate, Stream};
+use tailback_conditioner::{BuildContext, EdgeId, Stands};
+
+/// What a conditioner stands before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Before {
+    Link(BitRate),
+    /// The access link of a host.
+    Host,
+}
+
+/// Read one, and build it once, since it knows best which of its settings contradict each other.
+pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> Option<Settings> {
+    let filled = r.model(node, path, "conditioner")?;
+    let library = r.library;
+    let complain = |r: &mut Reader, f: &Filled, problem: String, remedy: String| {
+        let name = f.settings.model.name;
+        r.complain(Problem::new("conflict", f.at.clone(), &f.path, problem, remedy).value(name));
+    };
+    let entry = match library.conditioner(filled.settings.model) {
+        Ok(e) => e,
+        Err(e) => {
+            complain(r, &filled, e.problem, e.remedy);
+            return None;
+        }
+    };
+    if entry.facts.stands == Stands::InHosts && before != Before::Host {
+        let name = entry.model.name;
+        let problem = format!("{name} goes by the state of senders on its host, which no router knows");
+        let remedy = "give it to [flows.NAME] instead of a link".to_string();
+        complain(r, &filled, problem, remedy);
+        return None;
+    }
+    let context = BuildContext {
+        stream: Stream::new(0, "check"),
+        rate: match before {
+            Before::Link(rate) => rate,
+            Before::Host => BitRate(1),
+        },
+        edge: EdgeId(0),
+        // The other edges may not have been read yet; a name that none has is found when the network is built.
+        edges: &|_| Ok(EdgeId(0)),
+    };
+    match entry.build(&filled.settings, context) {
+        Ok(_) => Some(filled.settings),
+        Err(e) => {
+            complain(r, &filled, e.problem, e.remedy);
+            None
+        }
+    }
+}
