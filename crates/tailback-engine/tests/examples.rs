@@ -11,7 +11,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
 
 fn example(name: &str, arguments: &[&str]) -> Outcome {
     let arguments: Vec<String> = arguments.iter().map(|a| a.to_string()).collect();
-    let loaded = load_file(&format!("{FOLDER}/{name}.toml"), &arguments).unwrap_or_else(|e| panic!("{e}"));
+    let loaded = load_file(format!("{FOLDER}/{name}.toml"), &arguments).unwrap_or_else(|e| panic!("{e}"));
     assert!(loaded.warnings.is_empty(), "{name}: {:?}", loaded.warnings);
     run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| panic!("{name}: {e}"))
 }

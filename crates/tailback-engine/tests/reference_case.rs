@@ -78,13 +78,13 @@ fn a_hundred_flows_as_in_the_reference() {
         let with = |own: &[String]| [own, more].concat();
         [
             point("drop-tail", &with(&[])),
-            point("red", &with(&[red.clone()])),
-            point("drop-tail, exact ties", &with(&[exact.clone()])),
+            point("red", &with(std::slice::from_ref(&red))),
+            point("drop-tail, exact ties", &with(std::slice::from_ref(&exact))),
             point("red, exact ties", &with(&[red.clone(), exact.clone()])),
         ]
     };
     let seeds = execute(&plan(&base, &cases(&[]), SEEDS));
-    let once = execute(&plan(&base, &cases(&[replay.clone()]), 1));
+    let once = execute(&plan(&base, &cases(std::slice::from_ref(&replay)), 1));
     // One replay is one draw of the ties: ten say whether it was a lucky one.
     let ties: Vec<_> = cases(&[replay]).into_iter().take(2).collect();
     let ties = execute(&plan(&base, &ties, SEEDS));

@@ -43,6 +43,7 @@ fn at_least_one(values: &[(&str, u32)]) -> PyResult<()> {
 /// Flows of the fullest queue over flows of the emptiest, for `draws` independent draws of all addresses.
 #[pyfunction]
 #[pyo3(signature = (how, flows, queues, groups=1, shape=None, draws=1, seed=1))]
+#[expect(clippy::too_many_arguments, reason = "Python names them")]
 fn spread_ratios(
     py: Python,
     how: &str,

@@ -189,7 +189,7 @@ impl Table {
                     "a table is sliced in steps of one; use where() to choose rows",
                 ));
             }
-            let batch = self.batch.slice(s.start as usize, s.slicelength as usize);
+            let batch = self.batch.slice(s.start as usize, s.slicelength);
             return Ok(Bound::new(
                 py,
                 Table {

@@ -101,7 +101,7 @@ impl Reference {
     fn enqueue(&mut self, id: u64, c: usize, bytes: u32, now: u64) -> Option<u64> {
         self.advance(now);
         let weight = self.conversations[c].weight;
-        if !(&self.denominator % weight == BigInt::ZERO) {
+        if &self.denominator % weight != BigInt::ZERO {
             self.refine(weight);
         }
         let size = BigInt::from(bytes) * BYTE * &self.denominator / weight;

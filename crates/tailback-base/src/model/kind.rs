@@ -103,51 +103,41 @@ impl Kind {
 
     /// Check a raw value and give it its meaning.
     pub fn check(&self, raw: &Raw) -> Result<Value, Refusal> {
-        let expected = || {
-            Refusal::new(
-                format!("{} is not {}", raw.show(), self.noun()),
-                format!("give {}", self.allowed()),
-            )
-        };
-        let out_of_range = || {
-            Refusal::new(
-                format!("{} is out of range", raw.show()),
-                format!("give {}", self.allowed()),
-            )
-        };
         match (self, raw) {
             (Kind::Bool, Raw::Bool(b)) => Ok(Value::Bool(*b)),
             (Kind::Count { min, max }, Raw::Int(i)) => match u64::try_from(*i) {
-                Ok(n) if n >= *min && n <= *max => Ok(Value::Count(n)),
-                _ => Err(out_of_range()),
+                Ok(n) => self.in_range(raw, n, (*min, *max), Value::Count(n)),
+                Err(_) => Err(self.out_of_range(raw)),
             },
-            (Kind::Real { min, max }, Raw::Int(_) | Raw::Real(_)) => {
-                let x = match raw {
-                    Raw::Int(i) => *i as f64,
-                    Raw::Real(x) => *x,
-                    _ => return Err(expected()),
-                };
-                if x >= *min && x <= *max {
-                    Ok(Value::Real(x))
-                } else {
-                    Err(out_of_range())
-                }
+            (Kind::Real { min, max }, Raw::Int(i)) => {
+                let x = *i as f64;
+                self.in_range(raw, x, (*min, *max), Value::Real(x))
             }
+            (Kind::Real { min, max }, Raw::Real(x)) => self.in_range(raw, *x, (*min, *max), Value::Real(*x)),
+            (Kind::Choice(words), Raw::Text(t)) => match words.iter().find(|w| *w == t) {
+                Some(_) => Ok(Value::Text(t.clone())),
+                None => Err(Refusal::new(
+                    format!("{} is not a choice here", raw.show()),
+                    with_nearest(t, words.iter().copied(), &self.allowed()),
+                )),
+            },
+            // A model or profile is a name until a catalogue is asked: see `Settings::with_models`.
+            (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
+            (Kind::Each(..) | Kind::List(_), _) => self.check_list(raw),
+            _ => self.check_quantity(raw),
+        }
+    }
+
+    /// A quantity with its unit as text; a bare number is refused with the units it may have.
+    fn check_quantity(&self, raw: &Raw) -> Result<Value, Refusal> {
+        match (self, raw) {
             (Kind::Time { min, max }, Raw::Text(t)) => {
                 let d = quantity::parse_time(t)?;
-                if d.seconds() >= *min && d.seconds() <= *max {
-                    Ok(Value::Time(d))
-                } else {
-                    Err(out_of_range())
-                }
+                self.in_range(raw, d.seconds(), (*min, *max), Value::Time(d))
             }
             (Kind::Rate { min, max }, Raw::Text(t)) => {
                 let r = quantity::parse_rate(t)?;
-                if r.bits_per_second() >= *min && r.bits_per_second() <= *max {
-                    Ok(Value::Rate(r))
-                } else {
-                    Err(out_of_range())
-                }
+                self.in_range(raw, r.bits_per_second(), (*min, *max), Value::Rate(r))
             }
             (Kind::Size, Raw::Text(t)) => match quantity::parse_size(t)? {
                 Size::Packets(0) | Size::Bytes(0) => Err(Refusal::new(
@@ -159,31 +149,35 @@ impl Kind {
             (Kind::Level, Raw::Text(t)) => Ok(Value::Level(quantity::parse_level(t)?)),
             (Kind::Bytes { min, max }, Raw::Text(t)) => {
                 let n = quantity::parse_bytes(t)?;
-                if n >= *min && n <= *max {
-                    Ok(Value::Count(n))
-                } else {
-                    Err(out_of_range())
-                }
+                self.in_range(raw, n, (*min, *max), Value::Count(n))
             }
-            (Kind::Choice(words), Raw::Text(t)) => match words.iter().find(|w| *w == t) {
-                Some(_) => Ok(Value::Text(t.clone())),
-                None => Err(Refusal::new(
-                    format!("{} is not a choice here", raw.show()),
-                    with_nearest(t, words.iter().copied(), &self.allowed()),
-                )),
-            },
-            // A model or profile is a name until a catalogue is asked: see `Settings::with_models`.
-            (Kind::Text | Kind::Model(_) | Kind::Profile(_), Raw::Text(t)) => Ok(Value::Text(t.clone())),
-            (Kind::Each(..) | Kind::List(_), _) => self.check_list(raw),
-            // A bare number where a unit belongs.
             (Kind::Time { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("time", raw, &["s", "ms"])),
             (Kind::Rate { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("rate", raw, &["bps", "Mbps"])),
             (Kind::Size | Kind::Level, Raw::Int(_) | Raw::Real(_)) => {
                 Err(self.without_unit("size", raw, &[" packets", "B"]))
             }
             (Kind::Bytes { .. }, Raw::Int(_) | Raw::Real(_)) => Err(self.without_unit("size", raw, &["B"])),
-            _ => Err(expected()),
+            _ => Err(Refusal::new(
+                format!("{} is not {}", raw.show(), self.noun()),
+                format!("give {}", self.allowed()),
+            )),
         }
+    }
+
+    /// `value` if `x` lies between the limits, both included; NaN does not.
+    fn in_range<T: PartialOrd>(&self, raw: &Raw, x: T, (min, max): (T, T), value: Value) -> Result<Value, Refusal> {
+        if x >= min && x <= max {
+            Ok(value)
+        } else {
+            Err(self.out_of_range(raw))
+        }
+    }
+
+    fn out_of_range(&self, raw: &Raw) -> Refusal {
+        Refusal::new(
+            format!("{} is out of range", raw.show()),
+            format!("give {}", self.allowed()),
+        )
     }
 
     /// A list, or one value that counts as a list of one.

@@ -278,7 +278,7 @@ fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
         for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
             let port = &sim.ports[port as usize];
             way.lines.push(port.rate());
-            way.delay = way.delay + port.delay;
+            way.delay += port.delay;
         }
     }
     path

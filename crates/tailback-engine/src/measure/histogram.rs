@@ -21,7 +21,8 @@ pub struct Histogram {
     count: u64,
     sum_ns: u64,
     max_ns: u64,
-    /// The bins that have wrapped, once for each time.
+    /// The bins that have wrapped, once for each time: a word where a vector would be three.
+    #[expect(clippy::box_collection)]
     wrapped: Option<Box<Vec<u32>>>,
 }
 

@@ -229,12 +229,13 @@ pub fn value_from_argument(text: &str, argument: usize) -> Node {
     let at = At::Argument(argument);
     if let Ok(table) = DeTable::parse(&as_toml) {
         let mut entries = table.get_ref().iter();
-        if let (Some((key, value)), None) = (entries.next(), entries.next()) {
-            if key.get_ref() == "x" && !matches!(value.get_ref(), DeValue::Datetime(_)) {
-                let mut node = node_of(value.get_ref(), value.span());
-                move_to(&mut node, &at);
-                return node;
-            }
+        if let (Some((key, value)), None) = (entries.next(), entries.next())
+            && key.get_ref() == "x"
+            && !matches!(value.get_ref(), DeValue::Datetime(_))
+        {
+            let mut node = node_of(value.get_ref(), value.span());
+            move_to(&mut node, &at);
+            return node;
         }
     }
     from_raw(Raw::from_word(text), &at)

@@ -74,16 +74,17 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         groups.push(group);
     }
     endless_buffers(r, &groups, around, routes);
-    if !groups.is_empty() && (r.seen() == 0) {
-        if let Some(end) = around.duration.map(|d| Time(d.0)) {
-            for g in &groups {
-                if first_instant(&g.start).is_some_and(|t| t >= end) {
-                    r.warnings.push(format!(
-                        "flows.{}: no flow starts before the run ends at {}",
-                        g.name,
-                        Duration(end.0)
-                    ));
-                }
+    if !groups.is_empty()
+        && (r.seen() == 0)
+        && let Some(end) = around.duration.map(|d| Time(d.0))
+    {
+        for g in &groups {
+            if first_instant(&g.start).is_some_and(|t| t >= end) {
+                r.warnings.push(format!(
+                    "flows.{}: no flow starts before the run ends at {}",
+                    g.name,
+                    Duration(end.0)
+                ));
             }
         }
     }
@@ -133,11 +134,10 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         },
         ..
     }) = node.get("count")
+        && *n > MOST_FLOWS as i64
     {
-        if *n > MOST_FLOWS as i64 {
-            too_many(r, at.clone(), &path, *n as u64);
-            return None;
-        }
+        too_many(r, at.clone(), &path, *n as u64);
+        return None;
     }
     let names: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
     let filled = r.fill(node, &path, &FLOWS, &names);

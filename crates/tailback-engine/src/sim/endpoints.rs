@@ -165,7 +165,7 @@ impl Sim {
         let now = self.now;
         let (id, side) = (
             FlowId(entity / 2),
-            if entity % 2 == 0 {
+            if entity.is_multiple_of(2) {
                 Side::Source
             } else {
                 Side::Destination

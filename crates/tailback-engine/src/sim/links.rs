@@ -162,11 +162,11 @@ impl Sim {
         let Some(i) = &mut self.ports[port as usize].impair else {
             return;
         };
-        if let Some(t) = i.next_release() {
-            if t < i.release_at {
-                i.release_at = t;
-                self.events.push(t, EventKind::Release, port);
-            }
+        if let Some(t) = i.next_release()
+            && t < i.release_at
+        {
+            i.release_at = t;
+            self.events.push(t, EventKind::Release, port);
         }
     }
 

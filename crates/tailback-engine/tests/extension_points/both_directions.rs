@@ -130,7 +130,14 @@ impl Application for Talk {
                 net.write(flow, Side::Destination, Amount::Bytes(5_000));
                 net.close(flow, Side::Destination);
             }
-            (AppInput::Transport { side, event, .. }, _) if event == AppEvent::Closed => {
+            (
+                AppInput::Transport {
+                    side,
+                    event: AppEvent::Closed,
+                    ..
+                },
+                _,
+            ) => {
                 self.closed.borrow_mut().push((net.now(), side));
             }
             _ => {}

@@ -41,7 +41,7 @@ impl Endpoint for PairSender {
             return Transmit::NotBefore(self.pair_at);
         }
         self.sent += 1;
-        if self.sent % 2 == 0 {
+        if self.sent.is_multiple_of(2) {
             self.pair_at = now + self.period;
         }
         Transmit::Segment(segment(self.sent - 1, 1000))

@@ -78,8 +78,8 @@ fn arrivals(queue: impl QueueDiscipline<SimPacket> + 'static) -> Vec<(Time, u32)
     let mut built = build(net);
     built.sim.run_until(at(1000));
     check_books(&built);
-    let heard = heard.borrow().clone();
-    heard
+
+    heard.borrow().clone()
 }
 
 #[test]

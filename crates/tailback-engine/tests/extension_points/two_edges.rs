@@ -31,7 +31,11 @@ impl Conditioner<SimPacket> for Ingress {
             return out.dropped(p, DropReason::Profile);
         }
         self.data += u64::from(p.is_data());
-        p.set_dscp(if p.is_data() && self.data % 3 == 0 { RED } else { GREEN });
+        p.set_dscp(if p.is_data() && self.data.is_multiple_of(3) {
+            RED
+        } else {
+            GREEN
+        });
         out.send(p);
         self.ledger.borrow_mut().push((self.data, self.back.0, self.back.1));
     }
@@ -55,7 +59,7 @@ impl Conditioner<SimPacket> for Egress {
     fn forward(&mut self, p: SimPacket, _seen: &Header, now: Time, out: &mut dyn EdgeOut<SimPacket>) {
         if p.dscp() == RED {
             self.red += 1;
-            if self.red % 10 == 0 {
+            if self.red.is_multiple_of(10) {
                 self.told.borrow_mut().push(now);
                 out.message(
                     self.tell,

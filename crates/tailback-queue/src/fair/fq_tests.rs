@@ -89,7 +89,7 @@ fn weights_divide_the_line() {
             ..TestPacket::new(id, flow, 1000)
         });
     }
-    let heavy = (0..40).filter(|_| b.serve().unwrap() % 2 == 0).count();
+    let heavy = (0..40).filter(|_| b.serve().unwrap().is_multiple_of(2)).count();
     assert_eq!(heavy, 30);
 }
 

@@ -188,8 +188,8 @@ mod tests {
             !sacked[s] && (sequences >= 3 || above.iter().filter(|x| **x).count() > 2)
         };
         let mut pipe = 0;
-        for s in una..sacked.len() {
-            if !sacked[s] {
+        for (s, arrived) in sacked.iter().enumerate().skip(una) {
+            if !arrived {
                 pipe += u64::from(!lost(s)) * 10 + u64::from(s < mark) * 10;
             }
         }
