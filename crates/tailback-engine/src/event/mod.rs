@@ -236,7 +236,7 @@ impl EventList {
     }
 
     /// A new node between two of a slot's list; at its head after `NONE`.
-    #[inline]
+    #[inline(always)]
     fn link(&mut self, key: Key, slot: usize, after: u32, next: u32) {
         let node = self.node(key);
         self.nodes[node as usize].next = next;
@@ -248,7 +248,7 @@ impl EventList {
         self.in_wheel += 1;
     }
 
-    #[inline]
+    #[inline(always)]
     fn node(&mut self, key: Key) -> u32 {
         let node = Node { key, next: NONE };
         if self.free == NONE {
