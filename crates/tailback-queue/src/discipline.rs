@@ -7,62 +7,11 @@
 //! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
 //! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
 
-use tailback_base::{BitRate, Duration, Ecn, FlowId, Packet, ProbeDef, Request, Time};
-pub use tailback_base::{DropReason, MarkReason, Place};
+use crate::view::QueueView;
+use tailback_base::{Packet, ProbeDef, Time};
 
-/// The line behind the queue, as it is at this call.
-#[derive(Clone, Copy, Debug)]
-pub struct Line {
-    pub now: Time,
-    pub rate: BitRate,
-    /// What is being sent, if anything.
-    pub busy: Option<OnWire>,
-}
-
-/// The packet on the wire.
-#[derive(Clone, Copy, Debug)]
-pub struct OnWire {
-    pub until: Time,
-    pub flow: FlowId,
-    /// Its [`tailback_base::KeyField::Pair`] key.
-    pub pair: u64,
-    pub bytes: u32,
-}
-
-impl Line {
-    /// The time this many bytes take on the line.
-    pub fn time_of(&self, bytes: u32) -> Duration {
-        self.rate.time_of(u64::from(bytes))
-    }
-
-    /// An idle line, for tests and lazy drivers.
-    pub fn idle(now: Time, rate: BitRate) -> Line {
-        Line { now, rate, busy: None }
-    }
-}
-
-/// What is stored, without the packet on the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Backlog {
-    pub packets: u64,
-    pub bytes: u64,
-}
-
-/// Index into [`QueueDiscipline::probes`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct ProbeId(pub u16);
-
-/// Where a discipline reports what it did. The driver counts, records and delivers.
-pub trait Out<P> {
-    /// `p` leaves here, unsent.
-    fn dropped(&mut self, p: P, place: Place, why: DropReason);
-    /// `p` was marked (its CE is already set) and stays.
-    fn marked(&mut self, p: &P, why: MarkReason);
-    /// Send a control packet back to the source of `about`.
-    fn request(&mut self, about: &P, r: Request);
-    /// A probe whose every change matters (victims, modes, intervals) tells its new value.
-    fn note(&mut self, probe: ProbeId, index: u32, value: f64);
-}
+pub use crate::line::{Line, OnWire};
+pub use crate::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
 
 /// The answer to "what now?" when the line is free.
 #[derive(Clone, PartialEq, Debug)]
@@ -91,8 +40,15 @@ pub trait QueueDiscipline<P: Packet> {
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
+    /// Its packets, for an admission before it; absent where nobody may look into it.
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        None
+    }
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        None
+    }
     /// The probes the recorder may read; the model's declaration, usually.
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn probes(&self) -> &[ProbeDef] {
         &[]
     }
     /// The present value of a probe; NaN where `index` has none.
@@ -124,21 +80,16 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     fn backlog(&self) -> Backlog {
         (**self).backlog()
     }
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        (**self).view()
+    }
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        (**self).view_mut()
+    }
+    fn probes(&self) -> &[ProbeDef] {
         (**self).probes()
     }
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         (**self).read(probe, index)
     }
-}
-
-/// The router's side of ECN (RFC 3168 §5): mark a capable packet when `ecn` is on, and say whether it survives.
-/// The caller drops what does not.
-pub fn signal<P: Packet>(p: &mut P, ecn: bool, why: MarkReason, out: &mut dyn Out<P>) -> bool {
-    if ecn && p.ecn() != Ecn::NotEct {
-        p.set_ce();
-        out.marked(p, why);
-        return true;
-    }
-    false
 }

@@ -19,6 +19,7 @@
 //! `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
 
 pub mod admission;
+pub mod admitted;
 pub mod aqm;
 pub mod buffers;
 pub mod build_context;
@@ -28,13 +29,18 @@ pub mod entry;
 pub mod fair;
 pub mod feedback;
 pub mod fifo;
+pub mod line;
 pub mod params;
 pub mod pieces;
 pub mod registry;
+pub mod report;
 pub mod server;
 pub mod testing;
+pub mod view;
 
-pub use admission::{Admission, Admitted, Decision, QueueView, Waiting};
+pub use admission::{Admission, Decision, Waiting};
+pub use admitted::Admitted;
 pub use build_context::BuildContext;
 pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
 pub use server::Server;
+pub use view::{Congestion, Exit, PacketSource, QueueView};

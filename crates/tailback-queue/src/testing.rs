@@ -5,8 +5,8 @@
 //! clock and a line, so that a test reads as a dialogue:
 //!
 //! ```
-//! use tailback_base::{BitRate, Settings, Stream};
-//! use tailback_queue::{DropReason, registry, testing::{Bench, TestPacket}};
+//! use tailback_base::{BitRate, Duration, Settings, Stream};
+//! use tailback_queue::{BuildContext, DropReason, registry, testing::{Bench, TestPacket}};
 //!
 //! let model = registry::find("droptail").unwrap();
 //! let settings = Settings::defaults(model).with("buffer", "2 packets");

@@ -126,7 +126,7 @@ fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
     for model in registry::models() {
         let built = registry::build::<TestPacket>(&defaults(model), place());
         let queue = built.unwrap_or_else(|e| panic!("{}: {e}", model.name));
-        let names = |probes: &'static [tailback_base::ProbeDef]| probes.iter().map(|p| p.name).collect::<Vec<_>>();
+        let names = |probes: &[tailback_base::ProbeDef]| -> Vec<&str> { probes.iter().map(|p| p.name).collect() };
         assert_eq!(names(queue.probes()), names(model.probes), "{}", model.name);
         assert_eq!(queue.backlog().packets, 0);
     }

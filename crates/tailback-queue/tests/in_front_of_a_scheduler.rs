@@ -5,8 +5,9 @@
 //! whoever drops, and that RED stands before it unchanged, are the tests.
 
 use tailback_base::{BitRate, Duration, Packet, Settings, Size, Stream, Time};
+use tailback_queue::Admitted;
 use tailback_queue::BuildContext;
-use tailback_queue::admission::{Admission, Admitted, Decision, Handle, QueueView, Waiting};
+use tailback_queue::admission::{Admission, Decision, Exit, Handle, QueueView, Waiting};
 use tailback_queue::aqm::red;
 use tailback_queue::fifo::random_drop::RandomDrop;
 use tailback_queue::fifo::{Fifo, Ring};
@@ -89,7 +90,7 @@ impl QueueView<TestPacket> for Pair {
             self.queues[1].get((at.0 - first) as usize)
         }
     }
-    fn remove(&mut self, at: Handle, _line: &Line) -> Option<TestPacket> {
+    fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<TestPacket> {
         let first = self.lengths()[0];
         if at.0 < first {
             self.queues[0].remove(at.0 as usize)
@@ -122,7 +123,7 @@ impl Admission<TestPacket> for Compare {
         self.inside += 1;
         Decision::Store
     }
-    fn left(&mut self, _p: &TestPacket, _rest: Backlog, _line: &Line) {
+    fn left(&mut self, _p: &TestPacket, _how: Exit, _rest: Backlog, _line: &Line) {
         self.inside -= 1;
     }
 }
@@ -228,7 +229,7 @@ fn admissions_stack_as_prefilters() {
         stream: Stream::new(3, "compare"),
         inside: 0,
     };
-    let mut b = Bench::new(Admitted::new(compare, Fifo::from_settings(&settings, red)).with_probes(red::MODEL.probes));
+    let mut b = Bench::new(Admitted::new(compare, Fifo::from_settings(&settings, red)));
     for id in 0..1000 {
         b.arrive(TestPacket::new(id, (id % 5) as u32, 500));
         if id % 4 == 0 {

@@ -53,7 +53,7 @@ pub struct Param {
 }
 
 /// A quantity a model lets the recorder read.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ProbeDef {
     pub name: &'static str,
     pub unit: &'static str,

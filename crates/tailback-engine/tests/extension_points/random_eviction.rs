@@ -6,7 +6,8 @@
 use crate::common::*;
 use tailback_base::{Packet, Size, Stream, Time};
 use tailback_engine::build::network::Network;
-use tailback_queue::admission::{Admission, Admitted, Decision, Waiting};
+use tailback_queue::Admitted;
+use tailback_queue::admission::{Admission, Decision, Exit, Waiting};
 use tailback_queue::pieces::classify::per_flow::PerFlow;
 use tailback_queue::pieces::drop::longest::Longest;
 use tailback_queue::pieces::index::length_index::Tie;
@@ -35,7 +36,7 @@ impl<P: Packet> Admission<P> for Roulette {
         self.inside += 1;
         Decision::Store
     }
-    fn left(&mut self, _p: &P, _rest: Backlog, _line: &Line) {
+    fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {
         self.inside -= 1;
     }
 }

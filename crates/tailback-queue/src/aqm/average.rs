@@ -23,6 +23,17 @@ pub struct Average {
     mean_packet: u64,
     /// Since when the line has found nothing to send.
     idle_since: Option<Time>,
+    ends: IdleEnds,
+}
+
+/// What ends an idle period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleEnds {
+    /// The first arrival, stored or not (RED).
+    AtArrival,
+    /// The first packet that is stored ([`Average::stored`]): an arrival that is refused lets the average decay up to its
+    /// instant, and the line stays idle (REDn).
+    WhenStored,
 }
 
 impl Average {
@@ -32,7 +43,14 @@ impl Average {
             weight,
             mean_packet: mean_packet.max(1),
             idle_since: None,
+            ends: IdleEnds::AtArrival,
         }
+    }
+
+    /// The same with another end of idle periods.
+    pub fn with_idle_ending(mut self, ends: IdleEnds) -> Average {
+        self.ends = ends;
+        self
     }
 
     /// The average as of the last arrival.
@@ -45,6 +63,9 @@ impl Average {
     #[inline]
     pub fn arrival(&mut self, q: f64, line: &Line) -> f64 {
         if let Some(since) = self.idle_since.take() {
+            if self.ends == IdleEnds::WhenStored {
+                self.idle_since = Some(line.now);
+            }
             // Whole packets, counted in integers: exact, whatever the length of the idle period.
             let bits = u128::from(line.now.since(since).0) * u128::from(line.rate.0) / 1_000_000_000;
             let missed = bits / (8 * u128::from(self.mean_packet));
@@ -52,6 +73,12 @@ impl Average {
         }
         self.value += self.weight * (q - self.value);
         self.value
+    }
+
+    /// The arrival was stored.
+    #[inline]
+    pub fn stored(&mut self) {
+        self.idle_since = None;
     }
 
     /// A dequeue found nothing. Only the first of a row counts.
@@ -120,6 +147,22 @@ mod tests {
         // The period is over: the next arrival decays once.
         let before = idle.value();
         assert!((idle.arrival(0.0, &line(300)) - before * 0.99).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_refused_arrival_ends_the_idle_time_of_red_but_not_of_redn() {
+        let run = |ends| {
+            let mut a = Average::new(10.0, 0.01, 500).with_idle_ending(ends);
+            a.idle(line(0).now);
+            a.arrival(0.0, &line(100)); // refused
+            a.arrival(0.0, &line(200));
+            a.stored();
+            let value = a.arrival(0.0, &line(300));
+            (value / 10.0).ln() / 0.99_f64.ln()
+        };
+        // 25 packet times of 4 ms in each 100 ms, and three arrivals.
+        assert!((run(IdleEnds::AtArrival) - 28.0).abs() < 1e-9);
+        assert!((run(IdleEnds::WhenStored) - 53.0).abs() < 1e-9);
     }
 
     #[test]

@@ -259,7 +259,7 @@ impl<P: Packet> Admission<P> for Blue {
         }
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn probes(&self) -> &[ProbeDef] {
         MODEL.probes
     }
 

@@ -18,14 +18,13 @@
 //!
 //! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
 
+use crate::admission::{Admission, Decision, PacketSource, Waiting};
 use crate::build_context::BuildContext;
-use crate::discipline::{
-    Backlog, DropReason, Line, MarkReason, Out, Place as At, ProbeId, QueueDiscipline, Service, signal,
-};
+use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
 use crate::entry::{Entry, Facts, Marks};
-use crate::fifo::Ring;
+use crate::fifo::Fifo;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Time};
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 pub static MODEL: Model = Model {
     name: "codel",
@@ -114,24 +113,15 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Codel::new(s.size("buffer"), Config::from_settings(s)?)))
+    Ok(Box::new(Fifo::from_settings(s, admission(s)?)))
 }
 
-/// Where CoDel takes packets from: the ring of `codel`, or one flow's queue of a fair scheduler.
-pub trait Source<P> {
-    /// Take the head. It leaves the backlog.
-    fn pop(&mut self) -> Option<P>;
-    /// Bytes that wait now.
-    fn bytes(&self) -> u64;
-}
-
-impl<P: Packet> Source<P> for Ring<P> {
-    fn pop(&mut self) -> Option<P> {
-        Ring::pop(self)
-    }
-    fn bytes(&self) -> u64 {
-        self.backlog().bytes
-    }
+/// CoDel's decisions alone.
+///
+/// # Errors
+/// A target above the interval.
+pub fn admission(s: &Settings) -> Result<Codel, Refusal> {
+    Ok(Codel::new(Config::from_settings(s)?))
 }
 
 /// CoDel's parameters.
@@ -192,9 +182,9 @@ impl Control {
     }
 
     /// Whether the delay has been above target for an interval, now that `p` was taken from `queue`.
-    fn judge<P: Packet>(&mut self, c: &Config, p: Option<&P>, queue: &dyn Source<P>, now: Time) -> bool {
+    fn judge<P: Packet>(&mut self, c: &Config, p: Option<&P>, queue: &dyn PacketSource<P>, now: Time) -> bool {
         self.sojourn = p.map_or(Duration::ZERO, |p| now.since(p.stamp()));
-        if p.is_none() || self.sojourn < c.target || queue.bytes() <= c.mtu {
+        if p.is_none() || self.sojourn < c.target || queue.waiting().bytes <= c.mtu {
             self.first_above = None;
             return false;
         }
@@ -207,10 +197,10 @@ impl Control {
     }
 
     /// Take the next packet that is to be sent, dropping and marking on the way.
-    pub fn dequeue<P: Packet>(
+    pub fn take<P: Packet>(
         &mut self,
         c: &Config,
-        queue: &mut dyn Source<P>,
+        queue: &mut dyn PacketSource<P>,
         now: Time,
         out: &mut dyn Out<P>,
     ) -> Option<P> {
@@ -229,7 +219,7 @@ impl Control {
                     marked = true;
                     break;
                 }
-                out.dropped(victim, At::Dequeued, DropReason::Sojourn);
+                queue.drop(victim, DropReason::Sojourn, out);
                 p = queue.pop();
                 bad = self.judge(c, p.as_ref(), queue, now);
                 if bad {
@@ -242,7 +232,7 @@ impl Control {
                 p = Some(victim);
                 marked = true;
             } else {
-                out.dropped(victim, At::Dequeued, DropReason::Sojourn);
+                queue.drop(victim, DropReason::Sojourn, out);
                 p = queue.pop();
                 self.judge(c, p.as_ref(), queue, now);
             }
@@ -265,45 +255,35 @@ impl Control {
     }
 }
 
-/// One queue under CoDel.
-#[derive(Debug)]
-pub struct Codel<P> {
-    ring: Ring<P>,
+/// CoDel's decisions over one queue: a FIFO, or one of several of a port.
+#[derive(Clone, Debug)]
+pub struct Codel {
     config: Config,
     control: Control,
 }
 
-impl<P: Packet> Codel<P> {
-    pub fn new(buffer: Size, config: Config) -> Codel<P> {
+impl Codel {
+    pub fn new(config: Config) -> Codel {
         Codel {
-            ring: Ring::new(buffer),
             config,
             control: Control::default(),
         }
     }
 }
 
-impl<P: Packet> QueueDiscipline<P> for Codel<P> {
-    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
-        if self.ring.fits(p.bytes()) {
-            self.ring.push(p, line.now);
-        } else {
-            out.dropped(p, At::Arriving, DropReason::Overflow);
+impl<P: Packet> Admission<P> for Codel {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
+        match queue.fits(p.bytes()) {
+            true => Decision::Store,
+            false => Decision::Drop(DropReason::Overflow),
         }
     }
 
-    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        match self.control.dequeue(&self.config, &mut self.ring, line.now, out) {
-            Some(p) => Service::Send(p),
-            None => Service::Empty,
-        }
+    fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
+        self.control.take(&self.config, from, line.now, out)
     }
 
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn probes(&self) -> &[ProbeDef] {
         MODEL.probes
     }
 

@@ -21,7 +21,7 @@
 //!
 //! Cost of a packet: one filter step, a few comparisons, one draw while the probability is between 0 and 1.
 
-use crate::admission::{Admission, Decision, Waiting};
+use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::{Average, weight_for_rate};
 use crate::build_context::BuildContext;
 use crate::capacity;
@@ -420,7 +420,14 @@ impl<P: Packet> Admission<P> for Red {
         self.average.idle(line.now);
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn congestion(&self) -> Option<Congestion> {
+        Some(Congestion {
+            average: self.average.value(),
+            threshold: self.config.min_threshold,
+        })
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
         MODEL.probes
     }
 

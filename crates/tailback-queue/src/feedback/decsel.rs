@@ -29,7 +29,7 @@
 //! count, but are not marked; the panic threshold (2 packets) is a parameter, as the spec holds it for uncertain. A cycle
 //! that is older than `max_cycle` at an arrival ends there.
 
-use crate::admission::{Admission, Decision, Waiting};
+use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
@@ -326,7 +326,7 @@ impl<P: Packet> Admission<P> for DecBit {
     }
 
     /// Served: the packet before it has left the line, and it takes that place.
-    fn left(&mut self, _p: &P, rest: Backlog, line: &Line) {
+    fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {
         self.pass(line.now);
         self.length = rest.packets + 1;
     }
@@ -336,7 +336,7 @@ impl<P: Packet> Admission<P> for DecBit {
         self.length = 0;
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn probes(&self) -> &[ProbeDef] {
         &PROBES
     }
 

@@ -5,10 +5,11 @@
 //! (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service` chooses the other
 //! convention.
 
-use crate::admission::{Admission, Decision, Handle, QueueView, Waiting};
+use crate::admission::{Admission, Decision, Waiting};
 use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
 use crate::fifo::ring::Ring;
 use crate::params::COUNT_IN_SERVICE;
+use crate::view::{Congestion, Exit, Handle, QueueView};
 use tailback_base::{Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// A FIFO under an admission.
@@ -46,7 +47,7 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
     fn report_evicted(&mut self, line: &Line, out: &mut dyn Out<P>) {
         let rest = self.ring.backlog();
         for (p, why) in self.gone.drain(..) {
-            self.admission.left(&p, rest, line);
+            self.admission.left(&p, Exit::Evicted(why), rest, line);
             out.dropped(p, Place::Queued, why);
         }
     }
@@ -63,17 +64,18 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
             Decision::Store if self.ring.fits(p.bytes()) => self.ring.push(p, line.now),
             Decision::Store => {
                 // The admission let in what does not fit: the buffer is the last word.
-                self.admission.left(&p, self.ring.backlog(), line);
+                let how = Exit::Dropped(Place::Arriving, DropReason::Overflow);
+                self.admission.left(&p, how, self.ring.backlog(), line);
                 out.dropped(p, Place::Arriving, DropReason::Overflow);
             }
             Decision::Drop(why) => out.dropped(p, Place::Arriving, why),
         }
     }
 
-    fn dequeue(&mut self, line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
-        match self.ring.pop() {
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        match self.admission.take(&mut self.ring, line, out) {
             Some(p) => {
-                self.admission.left(&p, self.ring.backlog(), line);
+                self.admission.left(&p, Exit::Served, self.ring.backlog(), line);
                 Service::Send(p)
             }
             None => {
@@ -97,7 +99,15 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         self.ring.backlog()
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
         self.admission.probes()
     }
 
@@ -122,9 +132,12 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
     fn get(&self, at: Handle) -> Option<&P> {
         self.ring.get(at.0 as usize)
     }
-    fn remove(&mut self, at: Handle, line: &Line) -> Option<P> {
+    fn remove(&mut self, at: Handle, why: DropReason, line: &Line) -> Option<P> {
         let p = self.ring.remove(at.0 as usize)?;
-        self.admission.left(&p, self.ring.backlog(), line);
+        self.admission.left(&p, Exit::Evicted(why), self.ring.backlog(), line);
         Some(p)
+    }
+    fn congestion(&self) -> Option<Congestion> {
+        self.admission.congestion()
     }
 }

@@ -3,9 +3,10 @@
 //! Its memory grows with a burst and shrinks again after it, so that a thousand ports do not keep what one second
 //! needed. A packet costs one push, one pop and two additions.
 
-use crate::admission::{Handle, QueueView};
 use crate::capacity;
-use crate::discipline::{Backlog, Line};
+use crate::line::Line;
+use crate::report::{Backlog, DropReason, Out, Place};
+use crate::view::{Handle, PacketSource, QueueView};
 use std::collections::VecDeque;
 use tailback_base::{Packet, Size, Stream, Time};
 
@@ -52,6 +53,12 @@ impl<P: Packet> Ring<P> {
     #[inline]
     pub fn push(&mut self, mut p: P, now: Time) {
         p.set_stamp(now);
+        self.push_stamped(p);
+    }
+
+    /// Append a packet that keeps its stamp, for one that is moved between queues and has waited already.
+    #[inline]
+    pub fn push_stamped(&mut self, p: P) {
         self.bytes += u64::from(p.bytes());
         self.packets.push_back(p);
     }
@@ -108,7 +115,19 @@ impl<P: Packet> QueueView<P> for Ring<P> {
     fn get(&self, at: Handle) -> Option<&P> {
         self.packets.get(at.0 as usize)
     }
-    fn remove(&mut self, at: Handle, _line: &Line) -> Option<P> {
+    fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<P> {
         Ring::remove(self, at.0 as usize)
+    }
+}
+
+impl<P: Packet> PacketSource<P> for Ring<P> {
+    fn pop(&mut self) -> Option<P> {
+        Ring::pop(self)
+    }
+    fn waiting(&self) -> Backlog {
+        self.backlog()
+    }
+    fn drop(&mut self, p: P, why: DropReason, out: &mut dyn Out<P>) {
+        out.dropped(p, Place::Dequeued, why);
     }
 }

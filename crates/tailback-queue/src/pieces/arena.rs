@@ -89,6 +89,14 @@ impl<P> Arena<P> {
         self.slots.get_mut(slot as usize)?.packet.as_mut()
     }
 
+    /// The slot behind this one in its list.
+    pub fn next(&self, slot: u32) -> Option<u32> {
+        self.slots
+            .get(slot as usize)
+            .map(|s| s.next)
+            .filter(|next| *next != NONE)
+    }
+
     /// The queue the packet in this slot is in.
     pub fn queue(&self, slot: u32) -> Option<u32> {
         self.slots

@@ -6,9 +6,9 @@
 //! [`Scheduler`], [`DropPolicy`]) that it calls at fixed points:
 //!
 //! ```text
-//! enqueue   too large for the empty buffer? drop    queue_of   refuse?   while full: victim, evict   append
+//! enqueue   too large for the empty buffer? drop   queue_of   refuse?   AQM: admit   while full: evict   append
 //!           Scheduler::appended, activate   DropPolicy::after_append   DropPolicy::mark
-//! dequeue   Scheduler::next   take the front   Scheduler::served   DropPolicy::after_service   Classifier::left
+//! dequeue   Scheduler::next   take a packet   Scheduler::served   DropPolicy::after_service   Classifier::left
 //! evict     Scheduler::evicting   take the front   Scheduler::deactivate or head_changed   DropPolicy::after_evict
 //!           Classifier::left
 //! ```
@@ -23,16 +23,23 @@
 //! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the victim
 //! is reported as dropped on arrival, so that drops of stored packets are exactly the memory written in vain.
 //!
+//! Each queue may have an AQM of its own ([`QueueAqms`]): it admits packets to its queue, and decides what is sent of it
+//! when its turn has come.
+//!
 //! State: the [`Store`]; `accepted` and `evicted`, bytes written to memory and bytes of those dropped again. A packet
 //! costs O(1) here; what the pieces cost, they say.
 
-use crate::admission::{Handle, QueueView, earlier};
+use crate::admission::earlier;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
 use crate::pieces::classify::Classifier;
+use crate::pieces::drop::End;
 use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::queue_aqms::QueueAqms;
 use crate::pieces::schedule::Scheduler;
+use crate::pieces::schedule::Turn;
 use crate::pieces::store::{QueueId, Store};
+use crate::view::{Exit, Handle, QueueView};
 use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// How many queues hold packets.
@@ -82,6 +89,8 @@ enum Reading {
     Classifier(usize),
     Scheduler(usize),
     Policy(usize),
+    /// Of the AQM of the queue that is asked for.
+    Aqm(ProbeId),
     Unknown,
 }
 
@@ -91,13 +100,14 @@ pub struct Port<P, C, S, D> {
     classifier: C,
     scheduler: S,
     policy: D,
+    aqms: Option<Box<QueueAqms<P>>>,
     count_newcomer: bool,
     count_in_service: bool,
     /// The queues the classifier is made for.
     configured: u32,
     accepted: u64,
     evicted: u64,
-    probes: &'static [ProbeDef],
+    probes: Vec<ProbeDef>,
     readings: Vec<Reading>,
     /// For each probe of the policy, its id in `probes`.
     ids: Vec<Option<ProbeId>>,
@@ -132,11 +142,12 @@ where
             classifier,
             scheduler,
             policy,
+            aqms: None,
             count_newcomer: false,
             count_in_service: false,
             accepted: 0,
             evicted: 0,
-            probes: &[],
+            probes: Vec::new(),
             readings: Vec::new(),
             ids: Vec::new(),
         }
@@ -145,6 +156,12 @@ where
     /// Store the newcomer first and choose the victim with it counted (ns-2's way; A7).
     pub fn counting_newcomer(mut self, yes: bool) -> Self {
         self.count_newcomer = yes;
+        self
+    }
+
+    /// Give each queue an AQM of its own.
+    pub fn with_aqms(mut self, aqms: QueueAqms<P>) -> Self {
+        self.aqms = Some(Box::new(aqms));
         self
     }
 
@@ -163,7 +180,8 @@ where
     }
 
     /// Offer these probes: any of the frame's and of the pieces', in any order, found by name.
-    pub fn declaring(mut self, probes: &'static [ProbeDef]) -> Self {
+    /// Those of the AQMs come after them, for each queue.
+    pub fn declaring(mut self, probes: &[ProbeDef]) -> Self {
         let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
         let find = |name: &str| match name {
             _ if name == BACKLOGGED.name => Reading::Backlogged,
@@ -177,9 +195,14 @@ where
                 .or_else(|| within(self.classifier.probes(), name).map(Reading::Classifier))
                 .unwrap_or(Reading::Unknown),
         };
-        let readings = probes.iter().map(|d| find(d.name)).collect();
+        let mut readings: Vec<Reading> = probes.iter().map(|d| find(d.name)).collect();
         let id = |d: &ProbeDef| within(probes, d.name).map(|i| ProbeId(i as u16));
         let ids = self.policy.probes().iter().map(id).collect();
+        let mut probes = probes.to_vec();
+        for (i, d) in self.aqms.iter().flat_map(|a| a.probes()).enumerate() {
+            readings.push(Reading::Aqm(ProbeId(i as u16)));
+            probes.push(ProbeDef { per: "queue", ..*d });
+        }
         (self.probes, self.readings, self.ids) = (probes, readings, ids);
         self
     }
@@ -221,33 +244,49 @@ where
         Some((q, p))
     }
 
-    /// Evict one packet for a newcomer of queue `q`, which is already stored in `newcomer` if it counts. Gives the slot
-    /// that was emptied, or `None` when the policy has no victim.
-    pub(super) fn evict_one(
+    /// Evict for a newcomer of queue `q`, which is already stored in `newcomer` if it counts. Gives the slot that was
+    /// emptied last, that of the newcomer if it was among them, or `None` when the policy names nobody.
+    pub(super) fn evict(
         &mut self,
         q: QueueId,
         newcomer: Option<u32>,
         line: &Line,
         out: &mut dyn Out<P>,
     ) -> Option<u32> {
-        let victim = self.policy.victim(q, scene!(self, line, out))?;
-        let slot = match self.policy.takes_last() {
-            false => self.store.head(victim)?,
-            true => self.store.tail(victim)?,
-        };
-        let (v, x) = self.take_out(slot, line, out)?;
-        if newcomer == Some(slot) {
-            self.refuse(x, v, DropReason::Overflow, line, out);
-        } else {
+        let eviction = self.policy.evict(q, scene!(self, line, out))?;
+        let mut emptied = None;
+        for _ in 0..eviction.packets {
+            let slot = match eviction.end {
+                End::Front => self.store.head(eviction.queue),
+                End::Back => self.store.tail(eviction.queue),
+            };
+            let Some((v, x)) = slot.and_then(|slot| self.take_out(slot, line, out)) else {
+                break;
+            };
+            emptied = slot;
+            if newcomer.is_some() && newcomer == slot {
+                self.refuse(x, v, eviction.why, line, out);
+                break;
+            }
             self.evicted += u64::from(x.bytes());
             self.classifier.left(&x, v, line.now);
-            out.dropped(x, Place::Queued, DropReason::Overflow);
+            self.tell_aqm(v, &x, Exit::Evicted(eviction.why), line);
+            out.dropped(x, Place::Queued, eviction.why);
         }
-        Some(slot)
+        emptied
+    }
+
+    /// Tell the AQM of a queue that a packet it let in is gone.
+    #[inline]
+    fn tell_aqm(&mut self, q: QueueId, p: &P, how: Exit, line: &Line) {
+        if let Some(aqms) = &mut self.aqms {
+            aqms.left(q, p, how, self.store.backlog_of(q), line);
+        }
     }
 
     fn refuse(&mut self, p: P, q: QueueId, why: DropReason, line: &Line, out: &mut dyn Out<P>) {
         self.classifier.refused(&p, q, line.now);
+        self.tell_aqm(q, &p, Exit::Dropped(Place::Arriving, why), line);
         out.dropped(p, Place::Arriving, why);
     }
 
@@ -306,15 +345,23 @@ where
         }
         let q = self.classifier.queue_of(&p, line.now);
         if let Some(why) = self.policy.refuse(q, &p, scene!(self, line, out)) {
-            self.refuse(p, q, why, line, out);
+            self.classifier.refused(&p, q, line.now);
+            out.dropped(p, Place::Arriving, why);
             return;
         }
+        let p = match self.aqms {
+            None => p,
+            Some(_) => match self.admitted(q, p, line, out) {
+                Some(p) => p,
+                None => return,
+            },
+        };
         if self.count_newcomer {
             let Some(slot) = self.append(q, p, line, out) else {
                 return;
             };
             while !self.fits_now(0, line) {
-                match self.evict_one(q, Some(slot), line, out) {
+                match self.evict(q, Some(slot), line, out) {
                     Some(emptied) if emptied == slot => return,
                     Some(_) => {}
                     None => {
@@ -329,7 +376,7 @@ where
             self.mark(q, slot, line, out);
         } else {
             while !self.fits_now(cost, line) {
-                if self.evict_one(q, None, line, out).is_none() {
+                if self.evict(q, None, line, out).is_none() {
                     self.refuse(p, q, DropReason::Overflow, line, out);
                     return;
                 }
@@ -351,18 +398,37 @@ where
     }
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        let head = self.scheduler.next(&self.store, line).and_then(|q| self.store.head(q));
-        let Some((q, p)) = head.and_then(|slot| self.store.remove(slot)) else {
-            return Service::Empty;
-        };
-        self.scheduler.served(q, &self.store, line);
-        self.policy.after_service(q, &p, scene!(self, line, out));
-        self.classifier.left(&p, q, line.now);
-        Service::Send(p)
+        loop {
+            let q = match self.scheduler.next(&self.store, line) {
+                Turn::Queue(q) => q,
+                Turn::Wait(t) => return Service::Wait(t),
+                Turn::Empty => return Service::Empty,
+            };
+            let taken = match self.aqms {
+                None => self.store.head(q).and_then(|slot| self.store.remove(slot)).map(|x| x.1),
+                Some(_) => self.taken(q, line, out),
+            };
+            let Some(p) = taken else {
+                // An AQM that drops all it takes empties the queue, and another has its turn.
+                match self.store.backlog().packets {
+                    0 => return Service::Empty,
+                    _ => continue,
+                }
+            };
+            self.scheduler.served(q, p.bytes(), &self.store, line);
+            self.policy.after_service(q, &p, scene!(self, line, out));
+            self.classifier.left(&p, q, line.now);
+            self.tell_aqm(q, &p, Exit::Served, line);
+            return Service::Send(p);
+        }
     }
 
     fn next_timer(&self) -> Option<Time> {
-        earlier(self.classifier.next_timer(), self.policy.next_timer())
+        let pieces = earlier(self.classifier.next_timer(), self.policy.next_timer());
+        match &self.aqms {
+            None => pieces,
+            Some(aqms) => earlier(pieces, aqms.next_timer()),
+        }
     }
 
     fn on_timer(&mut self, line: &Line, out: &mut dyn Out<P>) {
@@ -373,14 +439,25 @@ where
         if due(self.policy.next_timer()) {
             self.policy.on_timer(scene!(self, line, out));
         }
+        while let Some(q) = self.aqms.as_ref().and_then(|a| a.due(line.now)) {
+            self.aqm_timer(q, line, out);
+        }
     }
 
     fn backlog(&self) -> Backlog {
         self.store.backlog()
     }
 
-    fn probes(&self) -> &'static [ProbeDef] {
-        self.probes
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &self.probes
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
@@ -400,6 +477,7 @@ where
             Reading::Classifier(i) => self.classifier.read(i, index),
             Reading::Scheduler(i) => self.scheduler.read(i, index),
             Reading::Policy(i) => self.policy.read(i, index),
+            Reading::Aqm(id) => self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id)),
             Reading::Unknown => f64::NAN,
         }
     }
@@ -448,17 +526,18 @@ where
         self.store.packet(u32::try_from(at.0).ok()?)
     }
 
-    /// What an admission evicts is memory written in vain as well.
-    fn remove(&mut self, at: Handle, line: &Line) -> Option<P> {
+    /// What an admission evicts was stored and is discarded as well.
+    fn remove(&mut self, at: Handle, why: DropReason, line: &Line) -> Option<P> {
         let (q, p) = self.take_out(u32::try_from(at.0).ok()?, line, &mut Silent)?;
         self.evicted += u64::from(p.bytes());
         self.classifier.left(&p, q, line.now);
+        self.tell_aqm(q, &p, Exit::Evicted(why), line);
         Some(p)
     }
 }
 
 /// An `Out` for calls that have nobody to report to.
-struct Silent;
+pub(super) struct Silent;
 
 impl<P> Out<P> for Silent {
     fn dropped(&mut self, _p: P, _place: Place, _why: DropReason) {}
@@ -466,6 +545,9 @@ impl<P> Out<P> for Silent {
     fn request(&mut self, _about: &P, _r: Request) {}
     fn note(&mut self, _probe: ProbeId, _index: u32, _value: f64) {}
 }
+
+#[path = "port_aqm.rs"]
+mod aqm;
 
 #[cfg(test)]
 #[path = "port_tests.rs"]

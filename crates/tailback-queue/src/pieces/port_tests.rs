@@ -1,11 +1,13 @@
 //! The frame: hooks in their order, the view for admissions, and conservation with pieces of every kind.
 
 use super::*;
-use crate::admission::{Admission, Admitted, Decision, Waiting};
+use crate::admission::{Admission, Decision, Waiting};
+use crate::admitted::Admitted;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::drop::sticky::{self, Sticky};
 use crate::pieces::drop::throughput::Throughput;
+use crate::pieces::drop::{End, Eviction};
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::index::rate_estimate::PerService;
 use crate::pieces::schedule::ServiceOrder;
@@ -58,8 +60,8 @@ impl Scheduler<TestPacket> for Told {
     fn activate(&mut self, q: QueueId, _: &Store<TestPacket>, _: &Line) {
         self.say(format!("s.activate({q})"));
     }
-    fn next(&mut self, store: &Store<TestPacket>, _: &Line) -> Option<QueueId> {
-        (0..store.queues()).find(|q| store.packets(*q) > 0)
+    fn next(&mut self, store: &Store<TestPacket>, _: &Line) -> Turn {
+        Turn::of((0..store.queues()).find(|q| store.packets(*q) > 0))
     }
     fn deactivate(&mut self, q: QueueId, _: &Store<TestPacket>, _: &Line) {
         self.say(format!("s.deactivate({q})"));
@@ -73,9 +75,9 @@ impl DropPolicy<TestPacket> for Told {
     fn refuse(&mut self, _: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) -> Option<DropReason> {
         (p.flow == 9).then_some(DropReason::Refused)
     }
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<QueueId> {
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<Eviction> {
         self.say(format!("p.victim({newcomer})"));
-        (scene.store.packets(0) > 0).then_some(0)
+        (scene.store.packets(0) > 0).then_some(Eviction::one(0, End::Front))
     }
     fn after_append(&mut self, q: QueueId, p: &TestPacket, _: &mut Scene<TestPacket>) {
         self.say(format!("p.append({q},{})", p.id));
@@ -233,8 +235,8 @@ fn an_admission_draws_from_all_queues_alike_and_evicts_from_the_middle() {
             }
         };
         let line = b.line();
-        assert_eq!(b.queue.remove(at, &line).unwrap().id, id);
-        assert!(b.queue.get(at).is_none() && b.queue.remove(at, &line).is_none());
+        assert_eq!(b.queue.remove(at, DropReason::Overflow, &line).unwrap().id, id);
+        assert!(b.queue.get(at).is_none() && b.queue.remove(at, DropReason::Overflow, &line).is_none());
     }
     assert_eq!(b.probe("evicted_bytes", 0), 4000.0);
     assert_eq!(b.queue.store().backlogged(), 1);

@@ -165,6 +165,19 @@ impl<P: Packet> Store<P> {
         self.head(q).and_then(|s| self.arena.packet(s)).map_or(0, P::bytes)
     }
 
+    /// The slot of the `k`-th packet of a queue, 0 being the front. Walks the queue.
+    pub fn nth_of(&self, q: QueueId, k: u32) -> Option<u32> {
+        (0..k).try_fold(self.head(q)?, |slot, _| self.arena.next(slot))
+    }
+
+    /// What a queue holds.
+    pub fn backlog_of(&self, q: QueueId) -> Backlog {
+        Backlog {
+            packets: u64::from(self.packets(q)),
+            bytes: self.bytes(q),
+        }
+    }
+
     /// The packet in a slot.
     pub fn packet(&self, slot: u32) -> Option<&P> {
         self.arena.packet(slot)
@@ -188,10 +201,15 @@ impl<P: Packet> Store<P> {
     /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Gives its slot, or the packet
     /// back when not even an index is left for it.
     pub(super) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
+        p.set_stamp(now);
+        self.append_stamped(q, p)
+    }
+
+    /// The same for a packet that keeps its stamp, because it has waited elsewhere already.
+    pub(super) fn append_stamped(&mut self, q: QueueId, p: P) -> Result<u32, P> {
         if self.queues.len() <= q as usize {
             self.queues.resize(q as usize + 1, Queue::default());
         }
-        p.set_stamp(now);
         let bytes = u64::from(p.bytes());
         let queue = &mut self.queues[q as usize];
         let slot = queue.list.push(&mut self.arena, p, q)?;

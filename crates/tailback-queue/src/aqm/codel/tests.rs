@@ -1,19 +1,17 @@
 use super::*;
+use crate::discipline::Place;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Ecn;
 
-fn bench(with: &[(&str, &str)]) -> Bench<Codel<TestPacket>> {
+fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Codel>> {
     let settings = with
         .iter()
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-    Bench::new(Codel::new(
-        settings.size("buffer"),
-        Config::from_settings(&settings).unwrap(),
-    ))
+    Bench::new(Fifo::from_settings(&settings, admission(&settings).unwrap()))
 }
 
 /// Store `n` packets now, identities from `first`.
-fn fill(b: &mut Bench<Codel<TestPacket>>, first: u64, n: u64, capable: bool) {
+fn fill(b: &mut Bench<Fifo<TestPacket, Codel>>, first: u64, n: u64, capable: bool) {
     for id in first..first + n {
         let p = TestPacket::new(id, 0, 1000);
         b.arrive(if capable { p.capable() } else { p });
@@ -21,7 +19,7 @@ fn fill(b: &mut Bench<Codel<TestPacket>>, first: u64, n: u64, capable: bool) {
 }
 
 /// Dequeue once a step; the offsets (ms, from the start) at which actions happened, until there are `want`.
-fn actions(b: &mut Bench<Codel<TestPacket>>, step: Duration, want: usize) -> Vec<f64> {
+fn actions(b: &mut Bench<Fifo<TestPacket, Codel>>, step: Duration, want: usize) -> Vec<f64> {
     let start = b.now;
     let mut seen = vec![];
     while seen.len() < want {
@@ -85,7 +83,7 @@ fn a_single_packet_below_target_starts_the_interval_anew() {
         b.log
             .dropped
             .iter()
-            .all(|d| d.1 == At::Dequeued && d.2 == DropReason::Sojourn)
+            .all(|d| d.1 == Place::Dequeued && d.2 == DropReason::Sojourn)
     );
 }
 

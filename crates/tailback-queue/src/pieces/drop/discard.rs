@@ -27,7 +27,7 @@
 
 use crate::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::params::BUFFER;
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::quantity::Refusal;
@@ -243,7 +243,7 @@ impl<P: Packet> DropPolicy<P> for Discard {
         None
     }
 
-    fn victim(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<QueueId> {
+    fn evict(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<Eviction> {
         None
     }
 

@@ -11,7 +11,7 @@
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
 //! M. Shreedhar and G. Varghese 1995 (DRR); `spec/multi-queue-buffers.md` 2.4. The front packet goes, not the last.
 
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
 use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
@@ -54,8 +54,8 @@ impl Longest {
 }
 
 impl<P: Packet> DropPolicy<P> for Longest {
-    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
-        self.index.longest(scene.order)
+    fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        self.index.longest(scene.order).map(|q| Eviction::one(q, End::Front))
     }
     fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
         self.index.set(q, scene.store.length(q));

@@ -19,19 +19,15 @@ pub trait DropPolicy<P: Packet> {
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that gives up its front packet (or its last, see [`DropPolicy::takes_last`]) for a packet of queue
-    /// `newcomer`; `None` refuses the newcomer instead, as does a queue that is empty. Asked again until the newcomer fits.
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId>;
-    /// Whether a victim loses the packet at its end, instead of the one at its front.
-    fn takes_last(&self) -> bool {
-        false
-    }
+    /// The queue that gives up packets for one of queue `newcomer`; `None` refuses the newcomer instead, as does a queue
+    /// that is empty. Asked again until the newcomer fits.
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction>;
     /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it is
     /// ECN-capable.
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
     }
-    /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `victim` is `None`.
+    /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `evict` is `None`.
     fn evicts(&self) -> bool {
         true
     }
@@ -48,6 +44,35 @@ pub trait DropPolicy<P: Packet> {
     }
     fn read(&self, _probe: usize, _index: u32) -> f64 {
         f64::NAN
+    }
+}
+
+/// Who loses, and what.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Eviction {
+    pub queue: QueueId,
+    pub end: End,
+    /// How many packets, if the queue has so many; a policy that sheds load in bulk takes several at once.
+    pub packets: u32,
+    pub why: DropReason,
+}
+
+/// Which packet of a queue goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Front,
+    Back,
+}
+
+impl Eviction {
+    /// One packet, for the buffer is full.
+    pub fn one(queue: QueueId, end: End) -> Eviction {
+        Eviction {
+            queue,
+            end,
+            packets: 1,
+            why: DropReason::Overflow,
+        }
     }
 }
 
@@ -78,11 +103,8 @@ impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
     fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
         (**self).refuse(q, p, scene)
     }
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
-        (**self).victim(newcomer, scene)
-    }
-    fn takes_last(&self) -> bool {
-        (**self).takes_last()
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        (**self).evict(newcomer, scene)
     }
     fn mark(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<MarkReason> {
         (**self).mark(q, p, scene)

@@ -10,7 +10,7 @@
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; `spec/keshav-fq-packet-pair.md` 2.3 and 7.6 (ties).
 
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, Tie};
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Packet, Stream};
@@ -31,15 +31,13 @@ impl MostHeld {
 }
 
 impl<P: Packet> DropPolicy<P> for MostHeld {
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
         let most = self.index.longest(scene.order)?;
-        match scene.store.length(newcomer) == scene.store.length(most) {
-            true => Some(newcomer),
-            false => Some(most),
-        }
-    }
-    fn takes_last(&self) -> bool {
-        true
+        let loses = match scene.store.length(newcomer) == scene.store.length(most) {
+            true => newcomer,
+            false => most,
+        };
+        Some(Eviction::one(loses, End::Back))
     }
     fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
         self.index.set(q, scene.store.length(q));

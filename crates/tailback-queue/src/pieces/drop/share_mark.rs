@@ -19,7 +19,7 @@
 //! are counted before or after an overflow that this packet causes is not said: after.
 
 use crate::discipline::{DropReason, MarkReason};
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::{Kind, Packet, Param, ProbeDef, Time};
 
@@ -78,11 +78,8 @@ impl<P: Packet, D: DropPolicy<P>> DropPolicy<P> for ShareMark<D> {
     fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
         self.policy.refuse(q, p, scene)
     }
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
-        self.policy.victim(newcomer, scene)
-    }
-    fn takes_last(&self) -> bool {
-        self.policy.takes_last()
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        self.policy.evict(newcomer, scene)
     }
     fn evicts(&self) -> bool {
         self.policy.evicts()

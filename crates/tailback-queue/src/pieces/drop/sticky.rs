@@ -15,7 +15,7 @@
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR); `spec/multi-queue-buffers.md` 2.6 and 3.2.
 
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
 use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
@@ -73,7 +73,7 @@ impl Sticky {
 }
 
 impl<P: Packet> DropPolicy<P> for Sticky {
-    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
+    fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
         if self.sticky.is_none_or(|q| self.index.strictly_shortest(q)) {
             let chosen = self.index.longest(scene.order);
             if chosen != self.sticky {
@@ -81,7 +81,7 @@ impl<P: Packet> DropPolicy<P> for Sticky {
                 scene.note(0, 0, chosen.map_or(f64::NAN, f64::from));
             }
         }
-        self.sticky
+        self.sticky.map(|q| Eviction::one(q, End::Front))
     }
     fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
         self.index.set(q, scene.store.length(q));

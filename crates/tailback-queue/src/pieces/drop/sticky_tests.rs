@@ -142,7 +142,7 @@ fn replay<D: DropPolicy<TestPacket>>(n: u32, length: u32, policy: D) -> usize {
     }
     let line = b.line();
     for _ in 0..n {
-        b.by_hand.queue.evict_one(0, None, &line, &mut b.log).expect("a victim");
+        b.by_hand.queue.evict(0, None, &line, &mut b.log).expect("a victim");
     }
     assert_eq!(b.backlog().packets, cap - u64::from(n));
     b.log.dropped.iter().map(|d| d.0.flow).collect::<BTreeSet<_>>().len()
@@ -179,7 +179,7 @@ fn the_replay_holds_in_bytes_for_one_large_newcomer() {
 struct Loose(Sticky);
 
 impl DropPolicy<TestPacket> for Loose {
-    fn victim(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<QueueId> {
+    fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<TestPacket>) -> Option<Eviction> {
         let length = |q| scene.store.packets(q);
         let others = (0..scene.store.queues()).filter(|q| Some(*q) != self.0.sticky && length(*q) > 0);
         if self
@@ -189,7 +189,7 @@ impl DropPolicy<TestPacket> for Loose {
         {
             self.0.sticky = None;
         }
-        self.0.victim(newcomer, scene)
+        self.0.evict(newcomer, scene)
     }
     fn after_append(&mut self, q: QueueId, p: &TestPacket, scene: &mut Scene<TestPacket>) {
         self.0.after_append(q, p, scene);

@@ -15,7 +15,7 @@
 //! `spec/multi-queue-buffers.md` 2.7.
 
 use crate::discipline::DropReason;
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::params::BUFFER;
 use crate::pieces::store::QueueId;
 use tailback_base::quantity::Refusal;
@@ -74,7 +74,7 @@ impl<P: Packet> DropPolicy<P> for Threshold {
         }
         reached(self.alpha, q, scene).then_some(DropReason::Refused)
     }
-    fn victim(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<QueueId> {
+    fn evict(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<Eviction> {
         None
     }
     fn evicts(&self) -> bool {

@@ -14,7 +14,7 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR); `spec/multi-queue-buffers.md` 2.5; w = 1/32 of
 //! the thesis, which found 1e-6 to 0.5 alike.
 
-use crate::pieces::drop::{DropPolicy, Scene};
+use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{TIE, Tie};
 use crate::pieces::index::rate_estimate::{
     Clocked, ESTIMATOR, Estimator, PerArrival, PerService, RateEstimate, THETA, WEIGHT,
@@ -80,8 +80,8 @@ impl<E: RateEstimate> Throughput<E> {
 }
 
 impl<P: Packet, E: RateEstimate> DropPolicy<P> for Throughput<E> {
-    fn victim(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<QueueId> {
-        self.heap.highest(scene.order)
+    fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        self.heap.highest(scene.order).map(|q| Eviction::one(q, End::Front))
     }
 
     fn after_append(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) {

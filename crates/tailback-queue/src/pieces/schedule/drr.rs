@@ -24,7 +24,7 @@
 //! 2.10; weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
 
 use crate::pieces::arena::NONE;
-use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId, Store};
@@ -54,16 +54,16 @@ pub trait Quanta {
     /// A packet of this weight was stored in the queue.
     fn learn(&mut self, _q: QueueId, _weight: f64) {}
     /// What a turn brings the queue, in units of credit.
-    fn of(&self, q: QueueId) -> u64;
+    fn of(&self, q: QueueId) -> i64;
 }
 
 /// The same for every queue, bytes.
 #[derive(Clone, Copy, Debug)]
-pub struct Equal(u64);
+pub struct Equal(i64);
 
 impl Quanta for Equal {
     const BYTE: u32 = 0;
-    fn of(&self, _q: QueueId) -> u64 {
+    fn of(&self, _q: QueueId) -> i64 {
         self.0
     }
 }
@@ -86,9 +86,9 @@ impl Quanta for ByWeight {
         self.least = self.least.min(weight);
     }
 
-    fn of(&self, q: QueueId) -> u64 {
+    fn of(&self, q: QueueId) -> i64 {
         let ratio = self.weight.get(q) / self.least;
-        libm::round(f64::from(self.quantum) * ratio * f64::from(1 << Self::BYTE)) as u64
+        libm::round(f64::from(self.quantum) * ratio * f64::from(1 << Self::BYTE)) as i64
     }
 }
 
@@ -107,7 +107,8 @@ struct Member {
     prev: u32,
     /// `NONE` when the queue is not in the ring.
     next: u32,
-    credit: u64,
+    /// Below 0 after a packet for which it did not have the credit.
+    credit: i64,
 }
 
 impl Default for Member {
@@ -123,7 +124,7 @@ impl Default for Member {
 impl Drr {
     /// Equal quanta, in bytes; 0 counts as 1.
     pub fn new(quantum: u32) -> Drr {
-        Drr::with(Equal(u64::from(quantum.max(1))))
+        Drr::with(Equal(i64::from(quantum.max(1))))
     }
 }
 
@@ -150,7 +151,7 @@ impl<Q: Quanta> Drr<Q> {
 
     /// What the queue may still send, bytes.
     pub fn credit(&self, q: QueueId) -> u64 {
-        self.ring.get(q).credit >> Q::BYTE
+        (self.ring.get(q).credit >> Q::BYTE).max(0) as u64
     }
 
     fn pass_turn(&mut self) {
@@ -194,19 +195,26 @@ impl<P: Packet, Q: Quanta> Scheduler<P> for Drr<Q> {
         self.ring.at(next).prev = q;
     }
 
-    fn next(&mut self, store: &Store<P>, _line: &Line) -> Option<QueueId> {
+    fn next(&mut self, store: &Store<P>, _line: &Line) -> Turn {
         loop {
-            let q = self.turn()?;
+            let Some(q) = self.turn() else { return Turn::Empty };
             let quantum = if self.given { 0 } else { self.quanta.of(q) };
             self.given = true;
             let member = self.ring.at(q);
             member.credit = member.credit.saturating_add(quantum);
-            let bytes = u64::from(store.head_bytes(q)) << Q::BYTE;
+            let bytes = i64::from(store.head_bytes(q)) << Q::BYTE;
             if bytes <= member.credit {
-                member.credit -= bytes;
-                return Some(q);
+                return Turn::Queue(q);
             }
             self.pass_turn();
+        }
+    }
+
+    /// A packet larger than the one it was given the turn for, after an AQM has dropped that, leaves a debt.
+    fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
+        match store.packets(q) {
+            0 => self.deactivate(q, store, line),
+            _ => self.ring.at(q).credit -= i64::from(bytes) << Q::BYTE,
         }
     }
 

@@ -95,7 +95,13 @@ fn evicting_the_last_packet_of_the_queue_with_the_turn_moves_the_turn_and_leaves
     );
     let slot = b.queue.store().head(0).unwrap();
     let line = b.line();
-    assert_eq!(b.queue.remove(Handle(u64::from(slot)), &line).unwrap().id, 1);
+    assert_eq!(
+        b.queue
+            .remove(Handle(u64::from(slot)), crate::report::DropReason::Overflow, &line)
+            .unwrap()
+            .id,
+        1
+    );
     assert_eq!(
         (b.queue.scheduler().turn(), credit(&b, 0)),
         (Some(1), 0),

@@ -28,7 +28,7 @@
 use crate::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
-use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Packet, ProbeDef};
 
@@ -123,11 +123,11 @@ impl<P: Packet> Scheduler<P> for Fair {
         self.line_up(q, store);
     }
 
-    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Option<QueueId> {
-        self.heads.min().map(|(_, q)| q)
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        Turn::of(self.heads.min().map(|(_, q)| q))
     }
 
-    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
         self.line_up(q, store);
     }
 

@@ -9,7 +9,7 @@ pub mod wf2q_plus;
 
 use crate::discipline::Line;
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::{Packet, ProbeDef};
+use tailback_base::{Packet, ProbeDef, Time};
 
 /// The order in which queues will have their turns, for schedulers that have a ring.
 pub trait ServiceOrder {
@@ -37,17 +37,33 @@ pub trait ServiceOrder {
     }
 }
 
+/// The answer of a scheduler to "who is next?".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Turn {
+    Queue(QueueId),
+    /// Packets are stored, but none may leave before this instant.
+    Wait(Time),
+    Empty,
+}
+
+impl Turn {
+    /// The turn of this queue, if there is one.
+    pub fn of(q: Option<QueueId>) -> Turn {
+        q.map_or(Turn::Empty, Turn::Queue)
+    }
+}
+
 /// Chooses whose packet is sent next (2.3, 2.10 to 2.12).
 pub trait Scheduler<P: Packet>: ServiceOrder {
     /// A packet was stored, in this slot, at the end of `q`. Comes before [`Scheduler::activate`].
     fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// `q` holds its first packet.
     fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// The queue whose front packet is sent now; `None` when nothing is stored. The frame takes the packet and calls
-    /// [`Scheduler::served`].
-    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId>;
-    /// The front packet of `q`, chosen by [`Scheduler::next`], is gone.
-    fn served(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+    /// Whose turn it is. The frame takes a packet of that queue and calls [`Scheduler::served`]; an AQM may drop others on
+    /// the way, or all of them, and then asks again.
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Turn;
+    /// A packet of `q`, chosen by [`Scheduler::next`], is being sent: what the queue is charged for.
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
         if store.packets(q) == 0 {
             self.deactivate(q, store, line);
         }
@@ -57,7 +73,7 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows if
     /// it is the only one or at the front.
     fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
-    /// The front packet of `q` was evicted and another is now at the front.
+    /// The front packet of `q` was evicted, or dropped when it was taken out, and another is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
@@ -87,11 +103,11 @@ impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
     fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
         (**self).activate(q, store, line)
     }
-    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Turn {
         (**self).next(store, line)
     }
-    fn served(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
-        (**self).served(q, store, line)
+    fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, line: &Line) {
+        (**self).served(q, bytes, store, line)
     }
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
         (**self).deactivate(q, store, line)

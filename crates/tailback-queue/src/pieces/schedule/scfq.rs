@@ -20,7 +20,7 @@
 //! `spec/multi-queue-buffers.md` 2.11. Tags are in bytes per unit of weight, where the spec has seconds: the order is the
 //! same. An evicted packet keeps its place in the flow's tags.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -96,16 +96,18 @@ impl<P: Packet> Scheduler<P> for Scfq {
         self.line_up(q, store);
     }
 
-    fn next(&mut self, store: &Store<P>, _line: &Line) -> Option<QueueId> {
-        let (_, q) = self.heads.min()?;
+    fn next(&mut self, store: &Store<P>, _line: &Line) -> Turn {
+        let Some((_, q)) = self.heads.min() else {
+            return Turn::Empty;
+        };
         if let Some(finish) = store.head(q).and_then(|slot| self.packets.get(slot as usize)) {
             self.v = *finish;
             self.rebase();
         }
-        Some(q)
+        Turn::Queue(q)
     }
 
-    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
         match store.packets(q) {
             0 => {
                 self.heads.remove(q);

@@ -16,7 +16,7 @@
 //! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996;
 //! `spec/multi-queue-buffers.md` 2.12. An evicted packet stays in the account of the fluid server.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -87,7 +87,7 @@ impl<P: Packet> Scheduler<P> for Wf2q {
         self.line_up(q, store);
     }
 
-    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+    fn next(&mut self, store: &Store<P>, line: &Line) -> Turn {
         self.advance(line);
         while let Some((start, q)) = self.waiting.min() {
             if start > self.clock.v().grid() {
@@ -99,10 +99,10 @@ impl<P: Packet> Scheduler<P> for Wf2q {
             }
         }
         // The last resort is for a rounding, and for a line that was faster than the clock knew.
-        self.due.min().or_else(|| self.waiting.min()).map(|(_, q)| q)
+        Turn::of(self.due.min().or_else(|| self.waiting.min()).map(|(_, q)| q))
     }
 
-    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
         self.line_up(q, store);
     }
 

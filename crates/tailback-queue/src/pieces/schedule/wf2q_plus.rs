@@ -24,7 +24,7 @@
 //! `spec/multi-queue-buffers.md` 2.12. The spec scales all tags by the sum of weights; unscaled they need no change when
 //! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's F goes back to S, for nothing was sent.
 
-use crate::pieces::schedule::{Scheduler, ServiceOrder};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;
@@ -157,9 +157,11 @@ impl<P: Packet> Scheduler<P> for Wf2qPlus {
         self.line_up(q, last.max(clock), store);
     }
 
-    fn next(&mut self, store: &Store<P>, line: &Line) -> Option<QueueId> {
+    fn next(&mut self, _store: &Store<P>, line: &Line) -> Turn {
         if self.due.is_empty() {
-            let (_, q) = self.waiting.min()?;
+            let Some((_, q)) = self.waiting.min() else {
+                return Turn::Empty;
+            };
             self.v = self.v.max(self.flows.get(q).start);
         }
         self.rebase();
@@ -170,13 +172,12 @@ impl<P: Packet> Scheduler<P> for Wf2qPlus {
             self.waiting.remove(q);
             self.due.set(q, self.flows.get(q).finish.grid());
         }
-        let (_, q) = self.due.min()?;
         (self.v_before, self.since) = (self.v, line.now);
-        self.v = self.v.plus(Tag::of(store.head_bytes(q), self.total.weight()));
-        Some(q)
+        Turn::of(self.due.min().map(|(_, q)| q))
     }
 
-    fn served(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+    fn served(&mut self, q: QueueId, bytes: u32, store: &Store<P>, _line: &Line) {
+        self.v = self.v.plus(Tag::of(bytes, self.total.weight()));
         match store.packets(q) {
             0 => self.leave(q),
             _ => self.line_up(q, self.flows.get(q).finish, store),

@@ -1,0 +1,34 @@
+//! The line behind a queue, as a discipline sees it.
+
+use tailback_base::{BitRate, Duration, FlowId, Time};
+
+/// The line behind the queue, as it is at this call.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub now: Time,
+    pub rate: BitRate,
+    /// What is being sent, if anything.
+    pub busy: Option<OnWire>,
+}
+
+/// The packet on the wire.
+#[derive(Clone, Copy, Debug)]
+pub struct OnWire {
+    pub until: Time,
+    pub flow: FlowId,
+    /// Its [`tailback_base::KeyField::Pair`] key.
+    pub pair: u64,
+    pub bytes: u32,
+}
+
+impl Line {
+    /// The time this many bytes take on the line.
+    pub fn time_of(&self, bytes: u32) -> Duration {
+        self.rate.time_of(u64::from(bytes))
+    }
+
+    /// An idle line, for tests and lazy drivers.
+    pub fn idle(now: Time, rate: BitRate) -> Line {
+        Line { now, rate, busy: None }
+    }
+}

@@ -1,0 +1,91 @@
+//! An AQM for each queue of a port, made when the queue is first used.
+//!
+//! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when its
+//! timer changes.
+
+use crate::admission::Admission;
+use crate::line::Line;
+use crate::pieces::store::QueueId;
+use crate::report::{Backlog, DropReason, ProbeId};
+use crate::view::Exit;
+use std::collections::BTreeSet;
+use tailback_base::{Packet, ProbeDef, Time};
+
+/// Makes the AQM of a queue.
+pub type MakeAqm<P> = Box<dyn Fn(QueueId) -> Box<dyn Admission<P>>>;
+
+/// The AQMs of all queues.
+pub struct QueueAqms<P> {
+    make: MakeAqm<P>,
+    queues: Vec<Option<Box<dyn Admission<P>>>>,
+    timers: BTreeSet<(Time, QueueId)>,
+    /// What they declare, whichever queue they are for.
+    probes: Vec<ProbeDef>,
+    /// What an AQM evicts is collected here until its call has ended.
+    pub(super) gone: Vec<(P, DropReason)>,
+}
+
+impl<P: Packet> QueueAqms<P> {
+    pub fn new(make: MakeAqm<P>) -> QueueAqms<P> {
+        let probes = make(0).probes().to_vec();
+        QueueAqms {
+            make,
+            queues: Vec::new(),
+            timers: BTreeSet::new(),
+            probes,
+            gone: Vec::new(),
+        }
+    }
+
+    pub fn probes(&self) -> &[ProbeDef] {
+        &self.probes
+    }
+
+    /// NaN for a queue that has not been used.
+    pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
+        let aqm = self.queues.get(q as usize).and_then(Option::as_ref);
+        aqm.map_or(f64::NAN, |a| a.read(probe, 0))
+    }
+
+    /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
+    pub(super) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
+        if self.queues.len() <= q as usize {
+            self.queues.resize_with(q as usize + 1, || None);
+        }
+        match self.queues[q as usize].take() {
+            Some(aqm) => {
+                if let Some(t) = aqm.next_timer() {
+                    self.timers.remove(&(t, q));
+                }
+                aqm
+            }
+            None => (self.make)(q),
+        }
+    }
+
+    pub(super) fn give_back(&mut self, q: QueueId, aqm: Box<dyn Admission<P>>) {
+        if let Some(t) = aqm.next_timer() {
+            self.timers.insert((t, q));
+        }
+        self.queues[q as usize] = Some(aqm);
+    }
+
+    pub(super) fn left(&mut self, q: QueueId, p: &P, how: Exit, rest: Backlog, line: &Line) {
+        let mut aqm = self.lend(q);
+        aqm.left(p, how, rest, line);
+        if rest.packets == 0 {
+            // Its queue is idle from now on, whatever the line does for others.
+            aqm.idle(line);
+        }
+        self.give_back(q, aqm);
+    }
+
+    pub(super) fn next_timer(&self) -> Option<Time> {
+        self.timers.first().map(|t| t.0)
+    }
+
+    /// The queue whose timer is due first.
+    pub(super) fn due(&self, now: Time) -> Option<QueueId> {
+        self.timers.first().filter(|t| t.0 <= now).map(|t| t.1)
+    }
+}

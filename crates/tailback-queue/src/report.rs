@@ -1,0 +1,38 @@
+//! What a discipline says of packets: where and why they were dropped or marked, what is stored.
+
+pub use tailback_base::{DropReason, MarkReason, Place};
+use tailback_base::{Ecn, Packet, Request};
+
+/// What is stored, without the packet on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Backlog {
+    pub packets: u64,
+    pub bytes: u64,
+}
+
+/// Index into [`QueueDiscipline::probes`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ProbeId(pub u16);
+
+/// Where a discipline reports what it did. The driver counts, records and delivers.
+pub trait Out<P> {
+    /// `p` leaves here, unsent.
+    fn dropped(&mut self, p: P, place: Place, why: DropReason);
+    /// `p` was marked (its CE is already set) and stays.
+    fn marked(&mut self, p: &P, why: MarkReason);
+    /// Send a control packet back to the source of `about`.
+    fn request(&mut self, about: &P, r: Request);
+    /// A probe whose every change matters (victims, modes, intervals) tells its new value.
+    fn note(&mut self, probe: ProbeId, index: u32, value: f64);
+}
+
+/// The router's side of ECN (RFC 3168 §5): mark a capable packet when `ecn` is on, and say whether it survives.
+/// The caller drops what does not.
+pub fn signal<P: Packet>(p: &mut P, ecn: bool, why: MarkReason, out: &mut dyn Out<P>) -> bool {
+    if ecn && p.ecn() != Ecn::NotEct {
+        p.set_ce();
+        out.marked(p, why);
+        return true;
+    }
+    false
+}
