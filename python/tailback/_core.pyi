@@ -69,7 +69,11 @@ class Scenario:
 @final
 class Plan:
     def __new__(
-        cls, points: Sequence[tuple[dict[str, str], Scenario]], replications: int = 1, seed: int | None = None
+        cls,
+        points: Sequence[tuple[dict[str, str], Scenario]],
+        replications: int | Sequence[int] | None = None,
+        seed: int | None = None,
+        parts: Sequence[str] | None = None,
     ) -> Self: ...
     def __len__(self) -> int: ...
     def runs(self, build: str = "") -> list[dict[str, Any]]: ...
@@ -80,6 +84,11 @@ class Plan:
         progress: Callable[[dict[str, Any]], Any] | None = None,
         queues: dict[str, Callable[[], Any]] | None = None,
         build: str = "",
+        *,
+        each: Callable[[int, RunTables], Any] | None = None,
+        replace: bool = False,
+        chunks: bool = False,
+        about: str | None = None,
     ) -> Results: ...
 
 @final
@@ -97,6 +106,21 @@ class Results:
     store_error: OSError | None
     reports: list[dict[str, Any]]
     report: dict[str, Any]
+    damaged: list[str]
+    replaced: int
+    names: list[str]
+    def __getattr__(self, name: str, /) -> Table: ...
+
+@final
+class RunTables:
+    failure: str | None
+    def table(self, name: str) -> Table: ...
+
+@final
+class StoredRuns:
+    def __new__(cls, dir: str | PathLike[str]) -> Self: ...
+    def __contains__(self, key: str, /) -> bool: ...
+    def table(self, key: str, name: str) -> Table: ...
 
 @final
 class Packet:
@@ -185,6 +209,10 @@ def combine(
     how: Literal["product", "zip"], axes: Sequence[tuple[str, list[str], list[str]]]
 ) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
 def read_results(dir: str | PathLike[str]) -> Results: ...
+def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
+
+source: str
+
 def read_parquet(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...
 def peak_rss_bytes() -> int: ...

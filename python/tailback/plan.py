@@ -8,6 +8,7 @@ Every point runs with the same seeds, so that comparisons are paired. A run that
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -79,13 +80,17 @@ class Plan:
         progress: Callable[[dict[str, Any]], Any] | None = None,
         queues: Mapping[str, Callable[[], Any]] | None = None,
         queues_key: str | None = None,
+        *,
+        others: Literal["beside", "replace"] = "beside",
+        about: Mapping[str, Any] | None = None,
     ) -> Any:
         """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
 
         `progress` is called a few times a second with a dict (total, reused, done, failed, share, elapsed_s,
         remaining_s) and stops the plan by returning False. `queues` gives disciplines written in Python, by port:
         functions without arguments that make one. Ctrl-C stops the plan; finished runs are kept, and executing again
-        goes on from there.
+        goes on from there. Stored runs of other plans stay beside this one's, in `dir/chunks`, unless `others` lets
+        them be replaced. `about` is added to the folder's manifest.
         """
         build = ""
         if dir is not None:
@@ -95,8 +100,19 @@ class Plan:
             build = fingerprint.build()
             if queues:
                 build += queues_key if queues_key is not None else fingerprint.queues(queues)
-        where = None if dir is None else os.fspath(dir)
-        return self._core.execute(where, jobs, progress, dict(queues) if queues else None, build)
+        if dir is not None and about is None:
+            from tailback.store import manifest
+
+            about = manifest.program()
+        return self._core.execute(
+            None if dir is None else os.fspath(dir),
+            jobs,
+            progress,
+            dict(queues) if queues else None,
+            build,
+            replace=others == "replace",
+            about=None if about is None else json.dumps(about),
+        )
 
 
 def _points(

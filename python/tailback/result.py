@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tailback import _core
 from tailback.plan import Plan
@@ -92,7 +92,9 @@ class Result:
         manifest.write_scenario(where, self.scenario)
         for name in TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
-        manifest.write(where, self.manifest or manifest.make(self))
+        # Checksums are of the files of another folder.
+        made = self.manifest or manifest.make(self)
+        manifest.write(where, {k: v for k, v in made.items() if k != "store"})
 
     def __repr__(self) -> str:
         return self.summary()
@@ -160,35 +162,38 @@ def execute(
 
     for w in scenario.warnings:
         print(f"warning: {w}", file=sys.stderr)
-    where = None if out is None else Path(out)
     plan = Plan([({}, scenario)], replications)
-    if where is not None:
-        # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until
-        # the new results are.
-        where.mkdir(parents=True, exist_ok=True)
-        lost = 0 if queues else len(_stored(where) - {run["key"] for run in plan.runs()})
-        if lost:
-            runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
-            print(f"warning: {where} holds {runs} not among these, and will be replaced", file=sys.stderr)
-        if not (where / "runs.parquet").exists():
-            manifest.write_scenario(where, scenario)
     started = datetime.datetime.now(datetime.UTC)
-    results = plan.execute(where, jobs, progress, queues, queues_key)
-    result = Result(results, scenario, queues=queues)
-    result.manifest = manifest.make(result, started, command)
-    if where is not None and results.store_error is None and not results.interrupted:
+    if out is None:
+        result = Result(plan.execute(None, jobs, progress, queues, queues_key), scenario, queues=queues)
+        result.manifest = manifest.make(result, started, command)
+        return result
+    # First of all, so that a folder that cannot be written costs no run. What is there already stays whole until the
+    # new results are.
+    where = Path(out)
+    where.mkdir(parents=True, exist_ok=True)
+    lost = 0 if queues else len(_stored(where) - {run["key"] for run in plan.runs()})
+    if lost:
+        runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
+        print(f"warning: {where} holds {runs} not among these, and will be replaced", file=sys.stderr)
+    if not (where / "runs.parquet").exists():
         manifest.write_scenario(where, scenario)
-        manifest.write(where, result.manifest)
+    seeds = [run["seed"] for run in plan.runs()]
+    about = manifest.about(scenario, seeds, queues or {}, command)
+    others: Literal["beside", "replace"] = "replace" if lost else "beside"
+    results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about)
+    result = Result(results, scenario, queues=queues)
+    for path in results.damaged:
+        print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+    if results.store_error is None and not results.interrupted:
+        manifest.write_scenario(where, scenario)
+        result.manifest = manifest.read(where)
     return result
 
 
 def _stored(where: Path) -> set[str]:
-    """The keys of the finished runs in a folder; none if its tables are missing or damaged."""
-    try:
-        runs = _core.read_parquet(where / "runs.parquet")
-    except OSError:
-        return set()
-    return {key for key, status in zip(runs.to_list("key"), runs.to_list("status"), strict=True) if status == "done"}
+    """The keys of the finished runs in a folder."""
+    return {run["key"] for run in _core.status(where)["runs"] if run["stored"]}
 
 
 def load_result(dir: str | os.PathLike[str]) -> Result:

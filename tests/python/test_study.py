@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from tailback import load_scenario
 from tailback.cli import cli
 from tailback.cli import reproduce as command
-from tailback.store.running import Interrupted
 from tailback.study import load as study
 from tailback.study import published as numbers
 from tailback.study import reproduce
@@ -28,6 +27,7 @@ from tailback.study.measures.series import overflows
 from tailback.study.model import MODES, StudyError
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
+from tailback.study.work import Interrupted
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.

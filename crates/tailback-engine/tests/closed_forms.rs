@@ -73,7 +73,7 @@ fn waiting_times_of_single_servers() {
         })
         .collect();
     let results = execute(&plan(SINGLE, &points, SEEDS));
-    let links = table(&results, "links");
+    let links = &table(&results, "links");
     println!("model  load   waiting us   formula      error  half-width   errors in SE: waiting, queue, load");
     for (model, load, _) in cases {
         let name = format!("{model} {load}");
@@ -119,7 +119,7 @@ fn waiting_times_of_single_servers() {
 fn poisson_arrivals_are_poisson() {
     let set = ["duration=20s", "interval=1ms", "link.line.rate=1Gbps"].map(String::from);
     let results = execute(&plan(SINGLE, &[point("counts", &set)], SEEDS));
-    let counts = values(table(&results, "intervals"), "sent_packets", &[]);
+    let counts = values(&table(&results, "intervals"), "sent_packets", &[]);
     assert_eq!(counts.len(), 20 * 20_000);
     let mean = 6.25;
     for together in [1, 10, 100] {
@@ -222,7 +222,7 @@ fn the_window_under_periodic_loss() {
         })
         .collect();
     let results = execute(&plan(WINDOW, &points, 1));
-    let t = table(&results, "series");
+    let t = &table(&results, "series");
     println!(
         "variant      N    law   a round (whole cycle)   mean window: of time, outside recovery, of ACKs (share of the law)"
     );

@@ -9,10 +9,10 @@
 mod plans;
 
 use plans::{plan, point, table, values};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tailback_engine::plan::execute::Results;
-use tailback_engine::plan::{Execution, Plan, Report};
+use tailback_engine::plan::{Execution, Keep, Plan, Report};
 use tailback_engine::results::{Outcome, Table};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
@@ -115,10 +115,9 @@ impl Drop for Folder {
 
 fn store(plan: &Plan, dir: &Path, jobs: usize, progress: &mut dyn FnMut(&Report) -> bool) -> Results {
     let r = plan.execute(Execution {
-        dir: Some(dir.to_path_buf()),
+        keep: Some(Keep::at(dir)),
         jobs,
-        queues: HashMap::new(),
-        progress,
+        ..Execution::new(progress)
     });
     assert!(
         r.failure.is_none() && r.store_error.is_none(),
@@ -135,7 +134,7 @@ fn whole(plan: &Plan, dir: &Path, jobs: usize) -> Results {
     r
 }
 
-/// Every file under a folder, by its path in it.
+/// Every file under a folder, by its path in it; but for the manifest, which holds times.
 fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut all = BTreeMap::new();
     let mut folders = vec![dir.to_path_buf()];
@@ -144,7 +143,7 @@ fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.expect("the folder can be read").path();
             if path.is_dir() {
                 folders.push(path);
-            } else {
+            } else if path.file_name().is_some_and(|n| n != "manifest.json") {
                 let bytes = std::fs::read(&path).expect("the file can be read");
                 all.insert(path.strip_prefix(dir).expect("it is inside").to_path_buf(), bytes);
             }

@@ -36,8 +36,8 @@ const EXACT_TIES: &str = "flows.bulk.send_delay=0s";
 
 /// The six quantities of each run of a point.
 fn measured(r: &Results, name: &str) -> [Vec<f64>; 6] {
-    let group = |c: &str| values(table(r, "groups"), c, &[("point", name)]);
-    let link = |c: &str| values(table(r, "links"), c, &[("point", name), ("name", "bottleneck")]);
+    let group = |c: &str| values(&table(r, "groups"), c, &[("point", name)]);
+    let link = |c: &str| values(&table(r, "links"), c, &[("point", name), ("name", "bottleneck")]);
     let mega = |x: Vec<f64>| x.iter().map(|v| v * 1e-6).collect();
     [
         mega(group("goodput_wire_bps_mean")),

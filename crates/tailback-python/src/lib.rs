@@ -26,6 +26,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
     m.add_class::<results::Results>()?;
+    m.add_class::<results::RunTables>()?;
+    m.add_class::<results::StoredRuns>()?;
     m.add_class::<packet::Packet>()?;
     m.add_class::<outlet::Out>()?;
     m.add_class::<outlet::Line>()?;
@@ -34,6 +36,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
+    m.add_function(wrap_pyfunction!(results::status, m)?)?;
+    m.add("source", tailback_engine::plan::source())?;
     m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;

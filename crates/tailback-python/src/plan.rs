@@ -1,16 +1,17 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
 use crate::discipline::PyQueue;
-use crate::results::Results;
+use crate::results::{Results, RunTables};
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tailback_engine::packet::SimPacket;
-use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Point, Report};
+use tailback_engine::plan::store::{Finish, Others};
+use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
 use tailback_engine::run::QueueMaker;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
@@ -21,21 +22,41 @@ type Maker = Box<dyn Fn(BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + S
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Plan {
     points: Vec<Point>,
-    replications: u64,
+    /// Of each point.
+    replications: Vec<u64>,
 }
 
 #[pymethods]
 impl Plan {
     /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs with
-    /// seed + r; without it, with the seed of its scenario plus r.
+    /// seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of each point;
+    /// `replications` may be a list, one number a point.
     #[new]
-    #[pyo3(signature = (points, replications = 1, seed = None))]
-    fn new(points: Vec<(Bound<PyDict>, Bound<Scenario>)>, replications: u64, seed: Option<u64>) -> PyResult<Plan> {
-        if replications == 0 {
+    #[pyo3(signature = (points, replications = None, seed = None, parts = None))]
+    fn new(
+        points: Vec<(Bound<PyDict>, Bound<Scenario>)>,
+        replications: Option<&Bound<PyAny>>,
+        seed: Option<u64>,
+        parts: Option<Vec<String>>,
+    ) -> PyResult<Plan> {
+        let n = points.len();
+        let replications: Vec<u64> = match replications {
+            None => vec![1; n],
+            Some(all) => match all.extract::<u64>() {
+                Ok(each) => vec![each; n],
+                Err(_) => all.extract()?,
+            },
+        };
+        if replications.contains(&0) {
             return Err(PyValueError::new_err("a plan needs at least one replication"));
         }
+        if replications.len() != n || parts.as_ref().is_some_and(|p| p.len() != n) {
+            return Err(PyValueError::new_err(
+                "a plan needs replications and a part for each point",
+            ));
+        }
         let mut list = Vec::new();
-        for (labels, scenario) in points {
+        for (i, (labels, scenario)) in points.into_iter().enumerate() {
             let mut named = Vec::new();
             for (k, v) in labels {
                 named.push((k.extract::<String>()?, v.str()?.extract::<String>()?));
@@ -44,7 +65,12 @@ impl Plan {
             if let Some(s) = seed.filter(|s| *s != loaded.spec.seed) {
                 Arc::make_mut(&mut loaded).spec.seed = s;
             }
-            list.push(Point { labels: named, loaded });
+            let part = parts.as_ref().map(|p| p[i].clone()).unwrap_or_default();
+            list.push(Point {
+                labels: named,
+                part,
+                loaded,
+            });
         }
         Ok(Plan {
             points: list,
@@ -54,13 +80,13 @@ impl Plan {
 
     /// How many runs it has.
     fn __len__(&self) -> usize {
-        self.points.len() * self.replications as usize
+        self.replications.iter().sum::<u64>() as usize
     }
 
     /// The runs in order: a dict each with point, replication, seed and key.
     #[pyo3(signature = (build = ""))]
     fn runs<'py>(&self, py: Python<'py>, build: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let plan = engine::Plan::new(self.points.clone(), self.replications, build);
+        let plan = self.engine(build);
         let row = |r: &engine::Run| {
             let d = PyDict::new(py);
             d.set_item("point", r.point)?;
@@ -73,8 +99,14 @@ impl Plan {
     }
 
     /// Run what is not stored in `dir` yet. `progress` is called a few times a second with a dict, on the calling thread,
-    /// and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept.
-    #[pyo3(signature = (dir = None, jobs = 0, progress = None, queues = None, build = ""))]
+    /// and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept. `each` is called with the
+    /// position and the tables of each run that is simulated. `replace`: stored runs that are not in the plan give way;
+    /// otherwise they stay beside. `chunks`: the tables stay in chunks, by part. `about` is JSON for the manifest.
+    #[pyo3(signature = (
+        dir = None, jobs = 0, progress = None, queues = None, build = "", *,
+        each = None, replace = false, chunks = false, about = None
+    ))]
+    #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn execute(
         &self,
         py: Python,
@@ -83,58 +115,91 @@ impl Plan {
         progress: Option<Py<PyAny>>,
         queues: Option<HashMap<String, Py<PyAny>>>,
         build: &str,
+        each: Option<Py<PyAny>>,
+        replace: bool,
+        chunks: bool,
+        about: Option<&str>,
     ) -> PyResult<Results> {
-        let plan = engine::Plan::new(self.points.clone(), self.replications, build);
-        let makers: Vec<(String, Maker)> = queues
-            .unwrap_or_default()
-            .into_iter()
-            .map(|(port, factory)| {
-                let at = port.clone();
-                (
-                    port,
-                    Box::new(move |mut context: BuildContext| {
-                        Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut context.stream))
-                            as Box<dyn QueueDiscipline<SimPacket>>
-                    }) as Maker,
-                )
-            })
-            .collect();
+        let plan = self.engine(build);
+        let makers = makers(queues.unwrap_or_default());
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
-        let mut raised: Option<PyErr> = None;
+        let about = match about {
+            Some(text) => serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?,
+            None => serde_json::Map::new(),
+        };
+        let keep = dir.map(|dir| Keep {
+            dir,
+            build: build.to_string(),
+            others: if replace { Others::Replace } else { Others::Beside },
+            finish: if chunks { Finish::Chunks } else { Finish::Tables },
+            about,
+        });
+        let raised: Mutex<Option<PyErr>> = Mutex::new(None);
+        // False stops the plan; so does an exception, which is raised when the plan has stopped.
+        let asked = |ask: &dyn Fn(Python) -> PyResult<bool>| -> bool {
+            Python::attach(|py| {
+                ask(py).unwrap_or_else(|e| {
+                    raised.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(e);
+                    false
+                })
+            })
+        };
         let results = py.detach(|| {
-            let mut tell = |r: &Report| -> bool {
-                Python::attach(|py| {
-                    let answer = py.check_signals().and_then(|()| match &progress {
-                        Some(f) => Ok(!f
-                            .call1(py, (report(py, r)?,))?
-                            .bind(py)
-                            .is(pyo3::types::PyBool::new(py, false))),
+            let mut tell = |r: &Report| {
+                asked(&|py| {
+                    py.check_signals()?;
+                    match &progress {
+                        Some(f) => goes_on(f.call1(py, (report(py, r)?,))?.bind(py)),
                         None => Ok(true),
-                    });
-                    answer.unwrap_or_else(|e| {
-                        raised = Some(e);
-                        false
-                    })
+                    }
+                })
+            };
+            let mut hand = |i: usize, run: &tables::RunTables| {
+                asked(&|py| match &each {
+                    Some(f) => goes_on(f.call1(py, (i, RunTables::new(run)))?.bind(py)),
+                    None => Ok(true),
                 })
             };
             plan.execute(Execution {
-                dir,
+                keep,
                 jobs,
                 queues: makers
                     .iter()
                     .map(|(port, make)| (port.clone(), &**make as QueueMaker))
                     .collect(),
-                progress: &mut tell,
+                each: each.is_some().then_some(&mut hand as _),
+                ..Execution::new(&mut tell)
             })
         });
-        match raised {
+        match raised.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(e) => Err(e),
             None => Results::new(py, results),
         }
     }
 }
 
+fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
+    Ok(!answer.is(pyo3::types::PyBool::new(answer.py(), false)))
+}
+
+/// Makers of disciplines written in Python, by port.
+fn makers(queues: HashMap<String, Py<PyAny>>) -> Vec<(String, Maker)> {
+    let maker = |(port, factory): (String, Py<PyAny>)| {
+        let at = port.clone();
+        let make = move |mut context: BuildContext| {
+            Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut context.stream))
+                as Box<dyn QueueDiscipline<SimPacket>>
+        };
+        (port, Box::new(make) as Maker)
+    };
+    queues.into_iter().map(maker).collect()
+}
+
 impl Plan {
+    fn engine(&self, build: &str) -> engine::Plan {
+        engine::Plan::with_replications(self.points.clone(), &self.replications, build)
+    }
+
     /// A discipline for a port that no scenario has would silently not be used.
     fn check_ports<'a>(&self, ports: impl Iterator<Item = &'a str>) -> PyResult<()> {
         for port in ports {

@@ -1,35 +1,44 @@
-//! What a plan gives back.
+//! What a plan gives back, and what a folder of results holds.
 
 use crate::plan::report;
 use crate::table::Table;
-use pyo3::exceptions::{PyFileNotFoundError, PyOSError};
+use pyo3::exceptions::{PyAttributeError, PyFileNotFoundError, PyKeyError, PyOSError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::path::PathBuf;
-use tailback_engine::plan::{execute, store};
-use tailback_engine::results::{self, parquet};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use tailback_engine::plan::keeper::Kept;
+use tailback_engine::plan::store::{self, Stored};
+use tailback_engine::plan::{execute, tables};
 
-#[pyclass(frozen, module = "tailback._core", get_all)]
+/// A plan's results. Tables are attributes: `runs` has one row a run (status, cost in packets and events). Those of a
+/// stored plan are read when they are asked for.
+#[pyclass(frozen, module = "tailback._core")]
 pub struct Results {
-    /// One row a run: status, cost in packets and events.
-    runs: Py<Table>,
-    flows: Py<Table>,
-    groups: Py<Table>,
-    links: Py<Table>,
-    losses: Py<Table>,
-    intervals: Py<Table>,
-    series: Py<Table>,
-    log: Py<Table>,
+    kept: Kept,
+    tables: Mutex<HashMap<String, Py<Table>>>,
     /// Why the first run that failed did; None when none did.
+    #[pyo3(get)]
     failure: Option<Py<PyDict>>,
     /// Stopped before the end by `progress`.
+    #[pyo3(get)]
     interrupted: bool,
     /// The error of the file system that stopped storing; None when all is stored.
+    #[pyo3(get)]
     store_error: Option<Py<PyAny>>,
     /// What each run cost: cpu_s, packet_hops, events; zero for runs that were stored before.
+    #[pyo3(get)]
     reports: Py<PyList>,
     /// The last state: total, done, reused, failed, elapsed_s.
+    #[pyo3(get)]
     report: Py<PyDict>,
+    /// Files of the store that were damaged; what was in them was run again.
+    #[pyo3(get)]
+    damaged: Vec<PathBuf>,
+    /// How many stored runs of other plans gave way.
+    #[pyo3(get)]
+    replaced: usize,
 }
 
 impl Results {
@@ -54,47 +63,201 @@ impl Results {
             None => None,
         };
         let store_error = r.store_error.map(|e| os_error(py, e, None).into_value(py).into_any());
-        let last = report(py, &r.report)?;
-        Results::from_tables(py, r.tables, failure, r.interrupted, store_error, reports, last)
-    }
-
-    fn from_tables(
-        py: Python,
-        tables: Vec<results::Table>,
-        failure: Option<Py<PyDict>>,
-        interrupted: bool,
-        store_error: Option<Py<PyAny>>,
-        reports: Bound<PyList>,
-        report: Bound<PyDict>,
-    ) -> PyResult<Results> {
-        let mut tables = tables.into_iter().map(|t| Py::new(py, Table::new(t)?));
-        let mut next = || {
-            tables.next().unwrap_or_else(|| {
-                Py::new(
-                    py,
-                    Table::new(results::Table {
-                        name: String::new(),
-                        columns: vec![],
-                    })?,
-                )
-            })
-        };
         Ok(Results {
-            runs: next()?,
-            flows: next()?,
-            groups: next()?,
-            links: next()?,
-            losses: next()?,
-            intervals: next()?,
-            series: next()?,
-            log: next()?,
+            kept: r.kept,
+            tables: Mutex::default(),
             failure,
-            interrupted,
+            interrupted: r.interrupted,
             store_error,
             reports: reports.unbind(),
-            report: report.unbind(),
+            report: report(py, &r.report)?.unbind(),
+            damaged: r.damaged,
+            replaced: r.replaced,
         })
     }
+
+    fn read(&self, py: Python, name: &str) -> PyResult<Table> {
+        match &self.kept {
+            Kept::Tables(all) => match all.iter().find(|t| t.name == name) {
+                Some(t) => Table::new(t.clone()),
+                None => Err(PyAttributeError::new_err(format!("there is no table {name} here"))),
+            },
+            Kept::Stored(dir) => {
+                let table = py.detach(|| store::read_table(dir, name)).map_err(|e| {
+                    let path = dir.join(format!("{name}.parquet"));
+                    PyOSError::new_err(format!("{} cannot be read: {e}", path.display()))
+                })?;
+                Table::new(table)
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Results {
+    #[getter]
+    fn runs(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "runs")
+    }
+
+    #[getter]
+    fn flows(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "flows")
+    }
+
+    #[getter]
+    fn groups(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "groups")
+    }
+
+    #[getter]
+    fn links(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "links")
+    }
+
+    #[getter]
+    fn losses(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "losses")
+    }
+
+    #[getter]
+    fn intervals(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "intervals")
+    }
+
+    #[getter]
+    fn series(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "series")
+    }
+
+    #[getter]
+    fn log(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "log")
+    }
+
+    /// Every other table.
+    fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
+        self.table(py, name)
+    }
+
+    /// Names of the tables.
+    #[getter]
+    fn names(&self) -> Vec<&'static str> {
+        tables::names().collect()
+    }
+}
+
+impl Results {
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
+        if !tables::names().any(|n| n == name) {
+            let names: Vec<&str> = tables::names().collect();
+            return Err(PyAttributeError::new_err(format!(
+                "results have no attribute '{name}'; their tables are {}",
+                names.join(", ")
+            )));
+        }
+        if let Some(t) = self.held().get(name) {
+            return Ok(t.clone_ref(py));
+        }
+        let table = Py::new(py, self.read(py, name)?)?;
+        let mut held = self.held();
+        let t = held.entry(name.to_string()).or_insert(table);
+        Ok(t.clone_ref(py))
+    }
+
+    fn held(&self) -> std::sync::MutexGuard<'_, HashMap<String, Py<Table>>> {
+        self.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// The tables of one run, as its plan hands them out.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct RunTables {
+    run: tables::RunTables,
+}
+
+impl RunTables {
+    pub fn new(run: &tables::RunTables) -> RunTables {
+        RunTables { run: run.clone() }
+    }
+}
+
+#[pymethods]
+impl RunTables {
+    /// Why the run failed; None when it did not.
+    #[getter]
+    fn failure(&self) -> Option<&str> {
+        match &self.run.status {
+            execute::Status::Failed(why) => Some(why),
+            execute::Status::Done => None,
+        }
+    }
+
+    /// A table by name, without the columns of the plan.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        match self.run.tables.iter().find(|t| t.name == name) {
+            Some(t) => Table::new(t.clone()),
+            None => Err(PyKeyError::new_err(format!("there is no table {name}"))),
+        }
+    }
+}
+
+/// The results in a folder, read run by run, in any order.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct StoredRuns {
+    inner: Mutex<Stored>,
+}
+
+#[pymethods]
+impl StoredRuns {
+    #[new]
+    fn new(py: Python, dir: PathBuf) -> StoredRuns {
+        StoredRuns {
+            inner: Mutex::new(py.detach(|| Stored::open(&dir))),
+        }
+    }
+
+    fn __contains__(&self, key: &str) -> bool {
+        self.lock().has(key)
+    }
+
+    /// A run's rows of one table, without the columns of the plan.
+    fn table(&self, py: Python, key: &str, name: &str) -> PyResult<Table> {
+        let found = py.detach(|| self.lock().table(key, name));
+        Table::new(found.map_err(|e| os_error(py, e, None))?)
+    }
+}
+
+impl StoredRuns {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Stored> {
+        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each: key,
+/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, and the manifest as JSON.
+#[pyfunction]
+pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
+    let found = py.detach(|| store::status(&dir));
+    let runs = PyList::empty(py);
+    for r in &found.runs {
+        let d = PyDict::new(py);
+        d.set_item("key", &r.key)?;
+        d.set_item("stored", r.stored)?;
+        d.set_item("failed", r.failed)?;
+        d.set_item("kept", r.kept)?;
+        d.set_item("cpu_s", r.cpu_s.is_finite().then_some(r.cpu_s))?;
+        d.set_item("seed", r.seed)?;
+        d.set_item("point", r.point)?;
+        runs.append(d)?;
+    }
+    let d = PyDict::new(py);
+    d.set_item("status", &found.status)?;
+    d.set_item("runs", runs)?;
+    d.set_item("damaged", &found.damaged)?;
+    d.set_item("in_use_by", found.in_use_by)?;
+    d.set_item("manifest", found.manifest.to_string())?;
+    Ok(d)
 }
 
 /// An error of the file system as the exception Python would raise for it.
@@ -131,35 +294,38 @@ fn system_error(e: std::io::Error) -> std::io::Error {
 /// Read the tables of a finished plan back.
 #[pyfunction]
 pub fn read_results(py: Python, dir: PathBuf) -> PyResult<Results> {
-    let names = || std::iter::once("runs").chain(store::NAMES);
     if !dir.join("runs.parquet").is_file() {
-        let chunks = dir.join("chunks").is_dir();
-        let hint = if chunks {
-            "its plan was interrupted: run it again to finish it"
-        } else {
-            "`tailback run --out DIR` makes one"
-        };
         return Err(PyFileNotFoundError::new_err(format!(
-            "{} holds no results; {hint}",
-            dir.display()
+            "{} holds no results; {}",
+            dir.display(),
+            if holds_chunks(&dir) {
+                "its plan was interrupted: run it again to finish it"
+            } else {
+                "`tailback run --out DIR` makes one"
+            }
         )));
     }
-    let tables: Vec<results::Table> = py
-        .detach(|| {
-            names()
-                .map(|n| {
-                    let path = dir.join(format!("{n}.parquet"));
-                    parquet::read(&path).map_err(|e| format!("{} cannot be read: {e}", path.display()))
-                })
-                .collect::<Result<_, _>>()
-        })
-        .map_err(PyOSError::new_err)?;
-    let report = PyDict::new(py);
-    let total = tables.first().map_or(0, results::Table::rows);
+    let results = Results {
+        kept: Kept::Stored(dir),
+        tables: Mutex::default(),
+        failure: None,
+        interrupted: false,
+        store_error: None,
+        reports: PyList::empty(py).unbind(),
+        report: PyDict::new(py).unbind(),
+        damaged: Vec::new(),
+        replaced: 0,
+    };
+    let total = results.table(py, "runs")?.get().rows_count();
+    let report = results.report.bind(py);
     report.set_item("total", total)?;
     report.set_item("done", total)?;
     report.set_item("reused", total)?;
-    Results::from_tables(py, tables, None, false, None, PyList::empty(py), report)
+    Ok(results)
+}
+
+fn holds_chunks(dir: &Path) -> bool {
+    dir.join("chunks").is_dir()
 }
 
 /// The largest memory the process has held, bytes.

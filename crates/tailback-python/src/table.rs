@@ -14,9 +14,10 @@ use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::model::nearest;
+use tailback_engine::plan::store;
 use tailback_engine::results::{self, Data, parquet};
 
 #[pyclass(frozen, module = "tailback._core")]
@@ -30,6 +31,10 @@ fn internal(e: impl std::fmt::Display) -> PyErr {
 }
 
 impl Table {
+    pub fn rows_count(&self) -> usize {
+        self.batch.num_rows()
+    }
+
     /// Take over the memory of a table of the engine.
     pub fn new(table: results::Table) -> PyResult<Table> {
         let mut fields = Vec::new();
@@ -339,6 +344,16 @@ impl Rows {
 /// Read one Parquet file that tailback wrote.
 #[pyfunction]
 pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
+    let name = path
+        .file_stem()
+        .and_then(|n| n.to_str())
+        .unwrap_or_default()
+        .to_string();
+    let dir = path.parent().map(Path::to_path_buf).unwrap_or_default();
+    // A table of a store is held against its checksum first.
+    if path.extension().is_some_and(|e| e == "parquet") {
+        return Table::new(py.detach(|| store::read_table(&dir, &name))?);
+    }
     Table::new(py.detach(|| parquet::read(&path))?)
 }
 

@@ -20,6 +20,7 @@ from tailback.cli.errors import Failure, os_message, say
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
     "reproduce": ("tailback.cli.reproduce", "Repeat a published study, and compare point by point."),
+    "status": ("tailback.cli.status", "Say what a folder of results holds."),
     "predict": ("tailback.cli.predict", "Say what theory predicts for a bottleneck."),
     "report": ("tailback.cli.report", "Write the report of a folder of results."),
     "describe": ("tailback.cli.describe", "Explain a model, its parameters and probes; or list all."),

@@ -16,12 +16,12 @@ import click
 
 from tailback.cli.errors import Failure, os_message
 from tailback.scenarios import as_toml
-from tailback.store.running import Interrupted
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment, Study
 from tailback.study.reproduce import Reproduction, listing, reproduce
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count
+from tailback.study.work import Interrupted
 from tailback.terminal import columns
 
 _SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}

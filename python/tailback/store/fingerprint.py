@@ -1,4 +1,4 @@
-"""What decides a run's results beside its scenario: the build, and the source of disciplines written in Python."""
+"""What decides a run's results beside its scenario: the source of the simulator, and of disciplines in Python."""
 
 from __future__ import annotations
 
@@ -10,13 +10,11 @@ from pathlib import Path
 from typing import Any
 
 
-@functools.cache
 def build() -> str:
-    """32 hexadecimal digits of the SHA-256 of the extension module's file."""
+    """32 hexadecimal digits that stand for the source of the simulator, in whatever folder it was built."""
     from tailback import _core
 
-    with open(_core.__file__, "rb") as f:
-        return hashlib.file_digest(f, "sha256").hexdigest()[:32]
+    return _core.source
 
 
 def queues(factories: Mapping[str, Callable[[], Any]]) -> str:

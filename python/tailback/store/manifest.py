@@ -7,16 +7,40 @@ import json
 import os
 import platform
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
 
 
-def make(result: Any, started: datetime.datetime | None = None, command: list[str] | None = None) -> dict[str, Any]:
-    """The manifest of a result."""
+def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
+    """What the manifest of a scenario's replications says beside the runs."""
+    return {
+        **program(command),
+        "scenario": scenario.name,
+        "scenario_digest": scenario.digest,
+        "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(queues.items())},
+        "seeds": seeds,
+        "replications": len(seeds),
+    }
+
+
+def program(command: list[str] | None = None) -> dict[str, Any]:
+    """What ran, how it was called, and where."""
     from tailback.store import fingerprint
 
+    return {
+        "tailback": _core.__version__,
+        "build": fingerprint.build(),
+        "python": platform.python_version(),
+        "command": command or sys.argv,
+        "machine": machine(),
+    }
+
+
+def make(result: Any, started: datetime.datetime | None = None, command: list[str] | None = None) -> dict[str, Any]:
+    """The manifest of a result that is in memory; a folder of results has one from its store."""
     now = datetime.datetime.now(datetime.UTC)
     results, scenario = result.results, result.scenario
     reports = list(results.reports)
@@ -29,23 +53,13 @@ def make(result: Any, started: datetime.datetime | None = None, command: list[st
         }
         for row in results.runs
     ]
-    status = "failed" if results.failure else "interrupted" if results.interrupted else "done"
     return {
-        "tailback": _core.__version__,
-        "build": fingerprint.build(),
-        "python": platform.python_version(),
-        "command": command or sys.argv,
-        "scenario": scenario.name,
-        "scenario_digest": scenario.digest,
-        "queues": {port: getattr(make, "__qualname__", repr(make)) for port, make in sorted(result.queues.items())},
-        "seeds": [r["seed"] for r in runs],
-        "replications": len(runs),
-        "status": status,
+        **about(scenario, [r["seed"] for r in runs], result.queues, command),
+        "status": "failed" if results.failure else "interrupted" if results.interrupted else "done",
         "started": (started or now).isoformat(timespec="seconds"),
         "finished": now.isoformat(timespec="seconds"),
         "elapsed_s": results.report.get("elapsed_s"),
         "runs": runs,
-        "machine": machine(),
     }
 
 
@@ -80,6 +94,8 @@ def read(dir: Path) -> dict[str, Any]:
         return json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except ValueError as e:
+        raise OSError(f"{dir / 'manifest.json'} is damaged; run the plan again to repair it") from e
 
 
 def write_text(path: Path, text: str) -> None:

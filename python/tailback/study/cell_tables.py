@@ -10,10 +10,10 @@ title = "background on"      # told beside the metric
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
+from tailback.store.paths import table_file, write_csv
 from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.errors import StudyError
@@ -70,13 +70,9 @@ def build(
             known = any(t != "-" for t in theirs)
             rows.append((study.discipline_title(pair), theirs if known else None, ours))
         made.append(cells.Table(lead, [f"{s} {titles[s]}" for s in sources], rows))
-    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
-        w.writerow([*head, "measured", "measured sd", "within"])
-        w.writerows(plain)
+    path = table_file(out, e.id, number)
+    head = ["pair", "metric", "source", "kind", "published", "published sd", "class", "allowed"]
+    write_csv(path, [[*head, "measured", "measured sd", "within"], *plain])
     return [_entry(t, str(path.relative_to(out))) for t in made if t.rows]
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
+from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import selected
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.model import Axis, Experiment, Point, Runs, Study
@@ -37,16 +37,12 @@ def build(
             rows.append([*head, *cells, str(n)])
             plain.append([*head, *(x for v in values for x in ((v.mean, v.half) if v else (None, None))), n])
     heads = _heads(varied, several, len(classes) > 1)
-    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        names = [n if not u else f"{n} ({u})" for n, u in heads]
-        for m in measures:
-            unit = "" if m.unit == "1" else f" ({m.unit})"
-            names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
-        w.writerow([*names, "seeds"])
-        w.writerows(plain)
+    path = table_file(out, e.id, number)
+    names = [n if not u else f"{n} ({u})" for n, u in heads]
+    for m in measures:
+        unit = "" if m.unit == "1" else f" ({m.unit})"
+        names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
+    write_csv(path, [[*names, "seeds"], *plain])
     of_measures = [[m.title, "" if m.unit == "1" or m.unit in m.title else m.unit] for m in measures]
     return {
         "caption": o.get("caption", ""),

@@ -9,12 +9,12 @@ measures = ["source_throughput", "source_delay"]
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import selected
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Study
@@ -40,12 +40,9 @@ def build(
         shown = [f"{m.show(a)} to {m.show(b)}" for m, (a, b) in zip(measures, ends, strict=True)]
         rows.append([study.discipline_title(name), klass, *shown])
         plain.append([study.discipline_title(name), klass, *(x for pair in ends for x in pair)])
-    path = out / "tables" / f"{e.id}{'' if number == 0 else f'-{number + 1}'}.csv"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        w.writerow(["pair", "class", *(f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most"))])
-        w.writerows(plain)
+    path = table_file(out, e.id, number)
+    columns = [f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most")]
+    write_csv(path, [["pair", "class", *columns], *plain])
     return {
         "caption": o.get("caption", ""),
         "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],

@@ -6,7 +6,7 @@ What a study's folder of results holds:
     verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
     figures/           PNG, PDF and SVG of each figure
     tables/            CSV of each table, means with 95 % intervals
-    runs/<set>/        Parquet files of every run; running again goes on from here
+    runs/              the store: Parquet files of every run, by set; running again goes on from here
     study.json         what the report was made from
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.store.running import estimate, jobs_of, run_all, threads_of
+from tailback.store.paths import file_name
 from tailback.study import load as studies
 from tailback.study.checks.base import Published
 from tailback.study.errors import StudyError
@@ -28,6 +28,7 @@ from tailback.study.model import MODES, Experiment, Study, with_overrides
 from tailback.study.samples import Samples
 from tailback.study.statement import Statement
 from tailback.study.verdict import Verdict
+from tailback.study.work import Work, threads_of
 
 
 @dataclass
@@ -74,11 +75,11 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     if overrides:
         study = with_overrides(study, list(overrides))
-    todo, threads = jobs_of(study, experiments, mode, out, seeds), threads_of(jobs)
-    ahead = estimate(todo, threads)
+    work = Work(study, experiments, mode, out, seeds, threads_of(jobs))
+    ahead = work.estimate()
     if announce is not None:
         announce(ahead.text())
-    samples, cpu = run_all(todo, _wanted(study, experiments), threads, progress)
+    samples, cpu = work.run(_wanted(study, experiments), progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
     sections = [_section(study, e, mode, samples, out, figures) for e in experiments]
     # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
@@ -171,7 +172,7 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
             if fig is None:
                 continue
             number += 1
-            stem = out / "figures" / (e.id if number == 1 else f"{e.id}-{number}")
+            stem = out / "figures" / file_name(e.id if number == 1 else f"{e.id}-{number}")
             files = plots.save(fig, stem)
             made["figures"].append({"caption": caption, "files": [str(f.relative_to(out)) for f in files]})
     return made

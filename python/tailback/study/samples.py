@@ -1,6 +1,6 @@
 """Measured values of a study: one number a seed for a set of runs, a point, a class of flows and a measure.
 
-Nothing is held but numbers: a run's tables are read from its folder, measured, and dropped. Figures that draw a series
+Nothing is held but numbers: a run's tables are measured as it ends, and dropped. Figures that draw a series
 or a log ask for the view of the one run they draw.
 """
 
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tailback.store.sources import RunSource
 from tailback.study.measures import MEASURES, RunView
 
 Key = tuple[str, tuple[str, ...], str, str]
@@ -24,8 +24,8 @@ class Samples:
 
     #: (set of runs, label values in the order of the set's axes, class, measure) -> one number a replication
     data: dict[Key, np.ndarray] = field(default_factory=dict)
-    #: (set of runs, label values) -> (the set, labels by axis, [(seed, folder)])
-    stored: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, str], list[tuple[int, Path]]]] = field(
+    #: (set of runs, label values) -> (the set, labels by axis, [(seed, where its tables are)])
+    stored: dict[tuple[str, tuple[str, ...]], tuple[Any, dict[str, str], list[tuple[int, RunSource]]]] = field(
         default_factory=dict
     )
     failed: list[str] = field(default_factory=list)
@@ -41,9 +41,9 @@ class Samples:
         entry = self.stored.get((runs, key))
         if entry is None or replication >= len(entry[2]):
             return None
-        of, labels, folders = entry
-        seed, folder = folders[replication]
-        return RunView(folder, labels, of.fair_share_of(labels), of.link, of.buffer_of(key), seed, of.options)
+        of, labels, stored = entry
+        seed, source = stored[replication]
+        return RunView(source, labels, of.fair_share_of(labels), of.link, of.buffer_of(key), seed, of.options)
 
     def views(self, runs: str, key: tuple[str, ...]) -> Iterator[RunView]:
         """All stored runs of a point, one after the other."""
@@ -57,7 +57,7 @@ class Samples:
         key = (runs, labels, klass, measure)
         if key not in self.data:
             views = list(self.views(runs, labels))
-            if not views or not all(v.folder is None or v.has(klass) for v in views):
+            if not views or not all(v.source is None or v.has(klass) for v in views):
                 return None
             found = [MEASURES[measure].on(v, klass) for v in views]
             self.data[key] = np.array(found, dtype=float)

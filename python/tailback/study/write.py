@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from typing import TYPE_CHECKING
 
@@ -12,11 +11,29 @@ from tailback import _core, report
 from tailback.report import markdown
 from tailback.scenarios import as_toml
 from tailback.store import fingerprint
+from tailback.store.manifest import write_text
+from tailback.store.paths import write_csv
 from tailback.study import parameters
 from tailback.study.verdict import count
 
 if TYPE_CHECKING:
     from tailback.study.reproduce import Reproduction
+
+
+#: Columns of verdicts.csv, and the verdict's attributes they show.
+COLUMNS = (
+    ("id", "id"),
+    ("source", "source"),
+    ("experiment", "experiment"),
+    ("outcome", "outcome"),
+    ("gate", "gate"),
+    ("statement", "sentence"),
+    ("published", "published"),
+    ("measured", "measured"),
+    ("required", "tolerance"),
+    ("seeds", "seeds"),
+    ("explanation", "explanation"),
+)
 
 
 def write(r: Reproduction, overrides: list[str], command: str) -> None:
@@ -50,41 +67,10 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
         "version": _core.__version__,
         "build": fingerprint.build(),
     }
-    (r.out / "study.json").write_text(json.dumps(bundle, indent=1, ensure_ascii=False), encoding="utf-8")
+    write_text(r.out / "study.json", json.dumps(bundle, indent=1, ensure_ascii=False))
     verdicts = {"study": s.id, "mode": r.mode, "count": bundle["count"], "verdicts": bundle["verdicts"]}
-    (r.out / "verdicts.json").write_text(json.dumps(verdicts, indent=1, ensure_ascii=False), encoding="utf-8")
-    with (r.out / "verdicts.csv").open("w", newline="", encoding="utf-8") as f:
-        w = csv.writer(f)
-        w.writerow(
-            [
-                "id",
-                "source",
-                "experiment",
-                "outcome",
-                "gate",
-                "statement",
-                "published",
-                "measured",
-                "required",
-                "seeds",
-                "explanation",
-            ]
-        )
-        for v in r.verdicts:
-            w.writerow(
-                [
-                    v.id,
-                    v.source,
-                    v.experiment,
-                    v.outcome,
-                    v.gate,
-                    v.sentence,
-                    v.published,
-                    v.measured,
-                    v.tolerance,
-                    v.seeds,
-                    v.explanation,
-                ]
-            )
-    (r.out / "verdicts.md").write_text(markdown.verdicts(bundle), encoding="utf-8")
+    write_text(r.out / "verdicts.json", json.dumps(verdicts, indent=1, ensure_ascii=False))
+    rows = [[getattr(v, attribute) for _, attribute in COLUMNS] for v in r.verdicts]
+    write_csv(r.out / "verdicts.csv", [[name for name, _ in COLUMNS], *rows])
+    write_text(r.out / "verdicts.md", markdown.verdicts(bundle))
     report.write(r.out)

@@ -1,14 +1,15 @@
 //! Running a plan on all cores.
 //!
-//! Workers take runs in plan order from a shared counter; the calling thread collects what they finish, stores whole
-//! chunks, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a row, not an
+//! Workers take runs in plan order from a shared counter; the calling thread collects what they finish, hands it to
+//! whoever keeps it, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a row, not an
 //! end.
 
-use crate::plan::store::{RunTables, Store, assemble};
+use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
+use crate::plan::tables::RunTables;
 use crate::plan::{Plan, Run};
 use crate::results::{Outcome, Table};
 use crate::run::{Hooks, QueueMaker, run};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -17,16 +18,36 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use tailback_base::quantity::Refusal;
 
+/// Hears of each run that is simulated: its position in the plan, and its tables. Answers false to stop.
+pub type Each<'a> = dyn FnMut(usize, &RunTables) -> bool + 'a;
+
 /// How to execute.
 pub struct Execution<'a> {
     /// Where to store results; in memory only without it.
-    pub dir: Option<PathBuf>,
+    #[cfg(feature = "parquet")]
+    pub keep: Option<crate::plan::Keep>,
     /// Worker threads; 0 for all cores.
     pub jobs: usize,
     /// Disciplines from outside, by port.
     pub queues: HashMap<String, QueueMaker<'a>>,
     /// Called a few times a second with the state; answers false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
+    /// Called as soon as a run's tables are there.
+    pub each: Option<&'a mut Each<'a>>,
+}
+
+impl<'a> Execution<'a> {
+    /// In memory, on all cores.
+    pub fn new(progress: &'a mut dyn FnMut(&Report) -> bool) -> Execution<'a> {
+        Execution {
+            #[cfg(feature = "parquet")]
+            keep: None,
+            jobs: 0,
+            queues: HashMap::new(),
+            progress,
+            each: None,
+        }
+    }
 }
 
 /// How far a plan is.
@@ -61,143 +82,127 @@ pub struct RunReport {
 /// A plan's results.
 pub struct Results {
     /// `runs`, `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`, rows in plan order.
-    pub tables: Vec<Table>,
+    pub kept: Kept,
     pub reports: Vec<RunReport>,
     pub report: Report,
     /// The first run that failed, and why.
     pub failure: Option<(Run, String)>,
     /// Stopped by `progress`.
     pub interrupted: bool,
-    /// Storing failed; results are complete in memory, and what was stored before is kept.
+    /// Storing failed; what was stored before is kept.
     pub store_error: Option<io::Error>,
+    /// Files of the store that were damaged; their runs were run again.
+    pub damaged: Vec<PathBuf>,
+    /// How many stored runs of other plans gave way.
+    pub replaced: usize,
+}
+
+impl Results {
+    /// One of the tables.
+    ///
+    /// # Errors
+    /// A stored table that cannot be read.
+    pub fn table(&self, name: &str) -> io::Result<Table> {
+        match &self.kept {
+            Kept::Tables(all) => match all.iter().find(|t| t.name == name) {
+                Some(t) => Ok(t.clone()),
+                None => Err(io::Error::other(format!("there is no table {name}"))),
+            },
+            #[cfg(feature = "parquet")]
+            Kept::Stored(dir) => crate::plan::store::read_table(dir, name),
+            #[cfg(not(feature = "parquet"))]
+            Kept::Stored(dir) => Err(io::Error::other(format!("{} cannot be read", dir.display()))),
+        }
+    }
 }
 
 /// How often the caller is told, at most.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 
+/// A finished run on its way from a worker.
+type Finished = (usize, RunTables, RunReport);
+
+/// What workers and the collecting thread share.
+struct Shared<'a> {
+    todo: Vec<usize>,
+    next: AtomicUsize,
+    stop: AtomicBool,
+    /// Hundredths of runs done.
+    work: AtomicU64,
+    queues: HashMap<String, QueueMaker<'a>>,
+}
+
 impl Plan {
     /// Run what is not yet stored.
-    pub fn execute(&self, mut with: Execution) -> Results {
+    pub fn execute(&self, with: Execution) -> Results {
         let started = Instant::now();
-        let mut store_error = None;
-        let mut store = match with.dir.take().map(Store::open) {
-            Some(Ok(s)) => Some(s),
-            Some(Err(e)) => {
-                store_error = Some(e);
-                None
-            }
-            None => None,
+        let keeper: io::Result<Box<dyn Keeper + '_>> = self.keeper(&with);
+        let (mut keeper, mut error) = match keeper {
+            Ok(k) => (k, None),
+            Err(e) => (Box::new(Memory::new(self)) as Box<dyn Keeper>, Some(e)),
         };
-        let mut known: HashMap<String, RunTables> = store.as_mut().map(Store::take_known).unwrap_or_default();
         let mut seen = std::collections::HashSet::new();
         let todo: Vec<usize> = (0..self.runs.len())
-            .filter(|i| !known.contains_key(&self.runs[*i].key) && seen.insert(self.runs[*i].key.clone()))
+            .filter(|i| !keeper.has(&self.runs[*i].key) && seen.insert(self.runs[*i].key.as_str()))
             .collect();
-        let mut report = Report {
-            total: self.runs.len(),
-            reused: self.runs.len() - todo.len(),
-            remaining_s: f64::NAN,
-            ..Report::default()
+        let reused = self.runs.len() - todo.len();
+        let mut collector = Collector {
+            plan: self,
+            report: Report {
+                total: self.runs.len(),
+                reused,
+                done: reused,
+                remaining_s: f64::NAN,
+                ..Report::default()
+            },
+            reports: vec![RunReport::default(); self.runs.len()],
+            failures: BTreeMap::new(),
+            interrupted: false,
+            started,
+            told: None,
         };
-        report.done = report.reused;
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = if with.jobs == 0 { cores } else { with.jobs }.min(todo.len().max(1));
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
-        // Hundredths of runs done.
-        let work = AtomicU64::new(0);
-        let mut costs: HashMap<usize, RunReport> = HashMap::new();
-        let mut interrupted = false;
-        let chunk = (todo.len() / 64).clamp(1, 32);
-        let mut open_chunk: Vec<(String, RunTables)> = Vec::new();
-        if store_error.is_none() {
-            std::thread::scope(|scope| {
-                // Bounded: workers never run far ahead of what is stored, so a stop loses little.
-                let (send, receive) = mpsc::sync_channel::<(usize, RunTables, RunReport)>(jobs);
-                for _ in 0..jobs {
-                    let send = send.clone();
-                    let (next, stop, work, todo, queues) = (&next, &stop, &work, &todo, &with.queues);
-                    scope.spawn(move || {
-                        while !stop.load(Ordering::Relaxed) {
-                            let Some(&i) = todo.get(next.fetch_add(1, Ordering::Relaxed)) else {
-                                break;
-                            };
-                            let (tables, cost) = self.one(i, queues, stop, work);
-                            if stop.load(Ordering::Relaxed) || send.send((i, tables, cost)).is_err() {
-                                break;
-                            }
-                        }
-                    });
-                }
-                drop(send);
-                let mut told = Instant::now() - TELL_EVERY;
-                loop {
-                    let message = receive.recv_timeout(TELL_EVERY);
-                    if let Err(mpsc::RecvTimeoutError::Disconnected) = message {
-                        break;
-                    }
-                    if let Ok((i, tables, cost)) = message {
-                        report.done += 1;
-                        report.failed += usize::from(tables.status != Status::Done);
-                        costs.insert(i, cost);
-                        if store.is_some() {
-                            open_chunk.push((self.runs[i].key.clone(), tables.clone()));
-                        }
-                        known.insert(self.runs[i].key.clone(), tables);
-                        if open_chunk.len() >= chunk {
-                            if let Some(e) = store.as_mut().and_then(|s| s.add_chunk(&open_chunk).err()) {
-                                store_error.get_or_insert(e);
-                                stop.store(true, Ordering::Relaxed);
-                            }
-                            open_chunk.clear();
-                        }
-                    }
-                    if told.elapsed() >= TELL_EVERY || report.done == report.total {
-                        told = Instant::now();
-                        report.elapsed_s = started.elapsed().as_secs_f64();
-                        let parts = work.load(Ordering::Relaxed) as f64 / 100.0;
-                        report.share = if report.total == 0 {
-                            1.0
-                        } else {
-                            (report.reused as f64 + parts) / report.total as f64
-                        };
-                        let left = todo.len() as f64 - parts;
-                        report.remaining_s = if parts > 0.05 {
-                            report.elapsed_s * left / parts
-                        } else {
-                            f64::NAN
-                        };
-                        if !(with.progress)(&report) {
-                            interrupted = true;
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                    }
-                }
-            });
+        if error.is_none() {
+            error = keeper.start(&todo).err();
         }
-        if !open_chunk.is_empty() && store_error.is_none() {
-            store_error = store.as_mut().and_then(|s| s.add_chunk(&open_chunk).err());
+        let jobs = if with.jobs == 0 { cores() } else { with.jobs }.clamp(1, todo.len().max(1));
+        let shared = Shared {
+            todo,
+            next: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            work: AtomicU64::new(0),
+            queues: with.queues,
+        };
+        if error.is_none() {
+            error = collector
+                .run(&shared, jobs, &mut *keeper, with.progress, with.each)
+                .err();
         }
-        report.elapsed_s = started.elapsed().as_secs_f64();
-        let complete = self.runs.iter().all(|r| known.contains_key(&r.key));
-        let tables = assemble(self, &known);
-        if complete && store_error.is_none() {
-            store_error = store.and_then(|s| s.finish(&tables).err());
-        }
-        let failure = self.runs.iter().find_map(|r| match &known.get(&r.key)?.status {
-            Status::Failed(why) => Some((r.clone(), why.clone())),
-            Status::Done => None,
-        });
-        let reports = (0..self.runs.len())
-            .map(|i| costs.remove(&i).unwrap_or_default())
-            .collect();
-        Results {
-            tables,
-            reports,
-            report,
-            failure,
-            interrupted,
-            store_error,
+        collector.end(&mut *keeper, error)
+    }
+
+    #[cfg(feature = "parquet")]
+    fn keeper(&self, with: &Execution) -> io::Result<Box<dyn Keeper + '_>> {
+        Ok(match &with.keep {
+            Some(keep) => Box::new(crate::plan::store::Filing::open(keep.clone(), self)?),
+            None => Box::new(Memory::new(self)),
+        })
+    }
+
+    #[cfg(not(feature = "parquet"))]
+    fn keeper(&self, _: &Execution) -> io::Result<Box<dyn Keeper + '_>> {
+        Ok(Box::new(Memory::new(self)))
+    }
+
+    /// Take runs in plan order until there are no more.
+    fn work(&self, shared: &Shared, send: &mpsc::SyncSender<Finished>) {
+        while !shared.stop.load(Ordering::Relaxed) {
+            let Some(&i) = shared.todo.get(shared.next.fetch_add(1, Ordering::Relaxed)) else {
+                break;
+            };
+            let (tables, cost) = self.one(i, &shared.queues, &shared.stop, &shared.work);
+            if shared.stop.load(Ordering::Relaxed) || send.send((i, tables, cost)).is_err() {
+                break;
+            }
         }
     }
 
@@ -249,6 +254,121 @@ impl Plan {
             events: engine.events,
         };
         (RunTables::new(status, outcome), cost)
+    }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// The calling thread's side: takes what workers finish, and tells how far the plan is.
+struct Collector<'a> {
+    plan: &'a Plan,
+    report: Report,
+    reports: Vec<RunReport>,
+    failures: BTreeMap<usize, String>,
+    interrupted: bool,
+    started: Instant,
+    told: Option<Instant>,
+}
+
+impl Collector<'_> {
+    fn run(
+        &mut self,
+        shared: &Shared,
+        jobs: usize,
+        keeper: &mut dyn Keeper,
+        progress: &mut dyn FnMut(&Report) -> bool,
+        mut each: Option<&mut Each>,
+    ) -> io::Result<()> {
+        let plan = self.plan;
+        std::thread::scope(|scope| {
+            // Bounded: workers never run far ahead of what is stored, so a stop loses little.
+            let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
+            for _ in 0..jobs {
+                let send = send.clone();
+                scope.spawn(move || plan.work(shared, &send));
+            }
+            drop(send);
+            let mut kept = Ok(());
+            loop {
+                let message = receive.recv_timeout(TELL_EVERY);
+                if let Err(mpsc::RecvTimeoutError::Disconnected) = message {
+                    return kept;
+                }
+                if let Ok((i, tables, cost)) = message {
+                    let wanted = each.as_mut().is_none_or(|f| f(i, &tables));
+                    self.count(i, &tables, &cost);
+                    if kept.is_ok() {
+                        kept = keeper.take(i, tables, cost);
+                    }
+                    self.interrupted |= !wanted;
+                }
+                if self.due() {
+                    self.measure(shared);
+                    self.interrupted |= !progress(&self.report);
+                }
+                if self.interrupted || kept.is_err() {
+                    shared.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        })
+    }
+
+    fn count(&mut self, i: usize, tables: &RunTables, cost: &RunReport) {
+        self.report.done += 1;
+        self.reports[i] = cost.clone();
+        if let Status::Failed(why) = &tables.status {
+            self.report.failed += 1;
+            self.failures.insert(i, why.clone());
+        }
+    }
+
+    /// Whether the caller is to be told again.
+    fn due(&mut self) -> bool {
+        let due = self.report.done == self.report.total || self.told.is_none_or(|t| t.elapsed() >= TELL_EVERY);
+        if due {
+            self.told = Some(Instant::now());
+        }
+        due
+    }
+
+    fn measure(&mut self, shared: &Shared) {
+        let r = &mut self.report;
+        let parts = shared.work.load(Ordering::Relaxed) as f64 / 100.0;
+        r.elapsed_s = self.started.elapsed().as_secs_f64();
+        r.share = if r.total == 0 {
+            1.0
+        } else {
+            (r.reused as f64 + parts) / r.total as f64
+        };
+        r.remaining_s = if parts > 0.05 {
+            r.elapsed_s * (shared.todo.len() as f64 - parts) / parts
+        } else {
+            f64::NAN
+        };
+    }
+
+    fn end(mut self, keeper: &mut dyn Keeper, error: Option<io::Error>) -> Results {
+        let elapsed_s = self.started.elapsed().as_secs_f64();
+        self.report.elapsed_s = elapsed_s;
+        let ending = match error {
+            Some(_) => Ending::Broken,
+            None if self.report.done == self.report.total => Ending::Complete { elapsed_s },
+            None => Ending::Stopped { elapsed_s },
+        };
+        let (kept, done) = keeper.end(ending);
+        let failure = self.failures.pop_first();
+        Results {
+            kept,
+            reports: self.reports,
+            report: self.report,
+            failure: failure.map(|(i, why)| (self.plan.runs[i].clone(), why)),
+            interrupted: self.interrupted,
+            store_error: error.or(done.err()),
+            damaged: keeper.damaged(),
+            replaced: keeper.replaced(),
+        }
     }
 }
 

@@ -2,14 +2,22 @@
 //!
 //! Replications, `reproduce` and sweeps are all plans. A plan is points (a scenario and what distinguishes it) times
 //! replications (seeds). The same seeds serve every point, so that comparisons are paired. Each run has a key, a hash of
-//! scenario, seed, version and build; a run whose key is already stored is not run again.
+//! scenario, seed, version and source; a run whose key is already stored is not run again.
 //!
 //! Results come in plan order, whatever the number of threads.
 
+pub mod chunks;
 pub mod execute;
+pub mod keeper;
+#[cfg(feature = "parquet")]
+pub mod lock;
+#[cfg(feature = "parquet")]
 pub mod store;
+pub mod tables;
 
 pub use execute::{Execution, Report, RunReport, Status};
+#[cfg(feature = "parquet")]
+pub use store::Keep;
 
 use crate::scenario::{Loaded, ScenarioError, load_text};
 use std::sync::Arc;
@@ -18,6 +26,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Point {
     pub labels: Vec<(String, String)>,
+    /// What it belongs to in a plan of several parts, each of which is stored apart and has labels of its own.
+    pub part: String,
     pub loaded: Arc<Loaded>,
 }
 
@@ -105,9 +115,15 @@ impl Plan {
     ///
     /// `build` is the fingerprint of the program that will run it.
     pub fn new(points: Vec<Point>, replications: u64, build: &str) -> Plan {
+        let each = vec![replications.max(1); points.len()];
+        Plan::with_replications(points, &each, build)
+    }
+
+    /// As [`Plan::new`], with a number of replications for each point.
+    pub fn with_replications(points: Vec<Point>, replications: &[u64], build: &str) -> Plan {
         let mut runs = Vec::new();
-        for (i, p) in points.iter().enumerate() {
-            for r in 0..replications.max(1) {
+        for (i, (p, n)) in points.iter().zip(replications).enumerate() {
+            for r in 0..*n {
                 let seed = p.loaded.spec.seed.wrapping_add(r);
                 runs.push(Run {
                     point: i,
@@ -136,6 +152,7 @@ impl Plan {
             let loaded = load_text(base, name, &c.overrides)?;
             points.push(Point {
                 labels: c.labels.clone(),
+                part: String::new(),
                 loaded: Arc::new(loaded),
             });
         }
@@ -144,8 +161,17 @@ impl Plan {
 
     /// Names of the label columns, in the order they first occur.
     pub fn label_names(&self) -> Vec<String> {
+        self.names(&|_| true)
+    }
+
+    /// The same, of one part of the plan.
+    pub fn labels_of_part(&self, part: &str) -> Vec<String> {
+        self.names(&|p| p.part == part)
+    }
+
+    fn names(&self, of: &dyn Fn(&Point) -> bool) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        for (name, _) in self.points.iter().flat_map(|p| &p.labels) {
+        for (name, _) in self.points.iter().filter(|p| of(p)).flat_map(|p| &p.labels) {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -163,11 +189,21 @@ impl Plan {
     }
 }
 
-/// 32 hexadecimal digits of FNV-1a over everything that decides a run's results.
+/// The fingerprint of the source this program is made of, which is part of every key; the same in whatever folder and on
+/// whatever machine it was built.
+pub fn source() -> &'static str {
+    env!("TAILBACK_SOURCE")
+}
+
+/// Stands for everything that decides a run's results.
 fn key(digest: &str, seed: u64, build: &str) -> String {
-    let text = format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION"));
+    hash(format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION")).bytes())
+}
+
+/// 32 hexadecimal digits of FNV-1a.
+fn hash(bytes: impl Iterator<Item = u8>) -> String {
     let mut h: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for b in text.bytes() {
+    for b in bytes {
         h = (h ^ u128::from(b)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
     }
     format!("{h:032x}")

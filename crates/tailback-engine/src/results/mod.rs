@@ -2,6 +2,7 @@
 //! reads its rows.
 
 pub mod column;
+pub mod file;
 mod flows;
 mod groups;
 mod intervals;
@@ -9,6 +10,7 @@ mod links;
 mod log;
 mod losses;
 pub mod outcome;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 mod series;
 pub mod summary;

@@ -1,20 +1,23 @@
 //! Tables to Arrow and Parquet, and back.
 //!
 //! Units and meanings travel in the metadata of each column (`unit`, `doc`). The bytes of a file depend on nothing but
-//! the table: no time stamp, fixed writer settings. A file is written beside its place and moved there when complete, so
-//! that a reader never sees half a file and a full disk loses nothing that was there before.
+//! the table: no time stamp, fixed writer settings.
+//!
+//! A file of a store has one row group for each chunk of runs, and the store remembers a checksum of each, so that damage
+//! is found before the file is decoded, and costs no more than the runs of that row group.
 
+use crate::results::file::{sums, write_whole};
 use crate::results::table::{Column, Data, Table};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::basic::Compression;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A table as an Arrow record batch. NaN stays NaN.
@@ -86,21 +89,124 @@ fn fail(e: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::other(e)
 }
 
-/// Write a file beside its place, then move it there.
+fn properties() -> WriterPropertiesBuilder {
+    WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_created_by("tailback".to_string())
+}
+
+/// What a store remembers of a file with one row group for each chunk.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Rows of each chunk; one without rows has no row group.
+    pub rows: Vec<u64>,
+    /// Where each chunk's bytes end, and at last the file.
+    pub ends: Vec<u64>,
+    /// CRC-32 of the bytes up to each end.
+    pub sums: Vec<u32>,
+}
+
+/// What of a file is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
+    Whole,
+    /// The chunks that are not.
+    Damaged(Vec<usize>),
+    /// The file is missing, cut, or its footer is damaged: nothing in it can be read.
+    Lost,
+}
+
+impl Layout {
+    /// Hold a file against what is remembered of it.
+    pub fn check(&self, path: &Path) -> Condition {
+        let length = std::fs::metadata(path).map_or(0, |m| m.len());
+        let found = match sums(path, &self.ends) {
+            Ok(found) if self.ends.last() == Some(&length) => found,
+            _ => return Condition::Lost,
+        };
+        if found.last() != self.sums.last() {
+            return Condition::Lost;
+        }
+        let bad: Vec<usize> = (0..self.rows.len()).filter(|g| found[*g] != self.sums[*g]).collect();
+        if bad.is_empty() {
+            Condition::Whole
+        } else {
+            Condition::Damaged(bad)
+        }
+    }
+}
+
+/// Writes one row group for each chunk of runs.
+pub struct ChunkWriter {
+    path: PathBuf,
+    writer: Option<ArrowWriter<File>>,
+    file: File,
+    layout: Layout,
+}
+
+impl ChunkWriter {
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn create(path: PathBuf) -> io::Result<ChunkWriter> {
+        let file = File::create(&path)?;
+        Ok(ChunkWriter {
+            path,
+            writer: None,
+            file,
+            layout: Layout::default(),
+        })
+    }
+
+    /// # Errors
+    /// Of the file system.
+    pub fn chunk(&mut self, table: &Table) -> io::Result<()> {
+        let batch = to_batch(table).map_err(fail)?;
+        let writer = match &mut self.writer {
+            Some(w) => w,
+            None => {
+                let properties = properties().set_max_row_group_row_count(None).build();
+                self.writer.insert(
+                    ArrowWriter::try_new(self.file.try_clone()?, batch.schema(), Some(properties)).map_err(fail)?,
+                )
+            }
+        };
+        if batch.num_rows() > 0 {
+            writer.write(&batch).map_err(fail)?;
+            writer.flush().map_err(fail)?;
+        }
+        self.layout.rows.push(batch.num_rows() as u64);
+        self.layout.ends.push(writer.bytes_written() as u64);
+        Ok(())
+    }
+
+    /// # Errors
+    /// Of the file system.
+    pub fn close(mut self) -> io::Result<Layout> {
+        if let Some(w) = self.writer {
+            w.close().map_err(fail)?;
+        }
+        self.file.sync_all()?;
+        self.layout.ends.push(self.file.metadata()?.len());
+        self.layout.sums = sums(&self.path, &self.layout.ends)?;
+        Ok(self.layout)
+    }
+}
+
+/// Read one chunk of a file whose condition has been checked.
 ///
 /// # Errors
-/// Whatever the file system says; a partial file is removed, and a file that was there before is untouched.
-pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(".partial");
-    let partial = path.with_file_name(name);
-    let done = File::create(&partial)
-        .and_then(|mut f| write(&mut f).and_then(|()| f.sync_all()))
-        .and_then(|()| std::fs::rename(&partial, path));
-    if done.is_err() {
-        let _ = std::fs::remove_file(&partial);
+/// A file that is missing or not readable.
+pub fn read_chunk(path: &Path, name: &str, layout: &Layout, chunk: usize) -> io::Result<Table> {
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(fail)?;
+    let mut table = from_batch(name, &RecordBatch::new_empty(reader.schema().clone()));
+    if layout.rows[chunk] > 0 {
+        let group = layout.rows[..chunk].iter().filter(|n| **n > 0).count();
+        let batches = reader.with_row_groups(vec![group]).with_batch_size(65_536);
+        for batch in batches.build().map_err(fail)? {
+            table.append(from_batch(name, &batch.map_err(fail)?));
+        }
     }
-    done
+    Ok(table)
 }
 
 /// Write the rows of several tables of the same columns, in order, as one Parquet file.
@@ -118,10 +224,7 @@ pub fn write(path: &Path, tables: &mut dyn Iterator<Item = io::Result<Table>>) -
             let w = match &mut writer {
                 Some(w) => w,
                 None => {
-                    let properties = WriterProperties::builder()
-                        .set_compression(Compression::SNAPPY)
-                        .set_created_by("tailback".to_string())
-                        .build();
+                    let properties = properties().build();
                     writer.insert(
                         ArrowWriter::try_new(file.try_clone()?, batch.schema(), Some(properties)).map_err(fail)?,
                     )
@@ -184,15 +287,39 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_write_leaves_what_was_there() {
-        let dir = std::env::temp_dir().join(format!("tailback-partial-{}", std::process::id()));
+    fn a_flipped_bit_costs_one_chunk_and_a_cut_the_file() {
+        let dir = std::env::temp_dir().join(format!("tailback-chunks-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        let path = dir.join("x");
-        std::fs::write(&path, "before").unwrap();
-        let e = write_whole(&path, |_| Err(io::Error::other("disk full"))).unwrap_err();
-        assert_eq!(e.to_string(), "disk full");
-        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
-        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+        let path = dir.join("flows.parquet");
+        let table = |n: u64| {
+            let mut t = Table::new("flows", &DEFS);
+            (0..n).for_each(|i| t.row([Cell::from("a"), i.into(), 0.5.into()]));
+            t
+        };
+        let mut w = ChunkWriter::create(path.clone()).unwrap();
+        for n in [3, 0, 500] {
+            w.chunk(&table(n)).unwrap();
+        }
+        let layout = w.close().unwrap();
+        assert_eq!(layout.rows, [3, 0, 500]);
+        assert_eq!(layout.check(&path), Condition::Whole);
+        for (g, n) in [3, 0, 500].into_iter().enumerate() {
+            assert_eq!(read_chunk(&path, "flows", &layout, g).unwrap(), table(n));
+        }
+        let good = std::fs::read(&path).unwrap();
+        for at in 0..good.len() {
+            let mut bad = good.clone();
+            bad[at] ^= 4;
+            std::fs::write(&path, &bad).unwrap();
+            let expected = match at as u64 {
+                x if x < layout.ends[0] => Condition::Damaged(vec![0]),
+                x if x < layout.ends[2] => Condition::Damaged(vec![2]),
+                _ => Condition::Lost,
+            };
+            assert_eq!(layout.check(&path), expected, "byte {at}");
+        }
+        std::fs::write(&path, &good[..good.len() - 1]).unwrap();
+        assert_eq!(layout.check(&path), Condition::Lost);
         std::fs::remove_dir_all(&dir).unwrap();
     }
 }

@@ -65,6 +65,18 @@ pub struct Column {
     pub data: Data,
 }
 
+impl Column {
+    /// The column without its values.
+    fn described(&self) -> Column {
+        Column {
+            name: self.name.clone(),
+            unit: self.unit.clone(),
+            doc: self.doc.clone(),
+            data: Data::Real(vec![]),
+        }
+    }
+}
+
 /// One value of a row being added.
 #[derive(Clone, Debug)]
 pub enum Cell {
@@ -208,6 +220,22 @@ impl Table {
                 data,
             },
         );
+    }
+
+    /// Rows `from` to the one before `to`.
+    pub fn rows_between(&self, from: usize, to: usize) -> Table {
+        let columns = self.columns.iter().map(|c| Column {
+            data: match &c.data {
+                Data::Count(v) => Data::Count(v[from..to].to_vec()),
+                Data::Real(v) => Data::Real(v[from..to].to_vec()),
+                Data::Text(v) => Data::Text(v[from..to].to_vec()),
+            },
+            ..c.described()
+        });
+        Table {
+            name: self.name.clone(),
+            columns: columns.collect(),
+        }
     }
 
     pub fn column(&self, name: &str) -> Option<&Column> {

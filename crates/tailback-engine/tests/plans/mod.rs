@@ -1,7 +1,6 @@
 //! What the tests that run plans share: scenarios run on all cores, columns out of tables, and Student's t.
 #![allow(dead_code)]
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tailback_engine::plan::execute::Results;
 use tailback_engine::plan::{Combination, Execution, Plan};
@@ -28,23 +27,15 @@ pub fn plan(base: &str, points: &[Combination], seeds: u64) -> Plan {
 /// Run a plan on all cores, in memory.
 pub fn execute(plan: &Plan) -> Results {
     let mut progress = |_: &_| true;
-    let results = plan.execute(Execution {
-        dir: None,
-        jobs: 0,
-        queues: HashMap::new(),
-        progress: &mut progress,
-    });
+    let results = plan.execute(Execution::new(&mut progress));
     if let Some((run, why)) = &results.failure {
         panic!("run {run:?} failed: {why}");
     }
     results
 }
 
-pub fn table<'a>(r: &'a Results, name: &str) -> &'a Table {
-    r.tables
-        .iter()
-        .find(|t| t.name == name)
-        .unwrap_or_else(|| panic!("no table {name}"))
+pub fn table(r: &Results, name: &str) -> Table {
+    r.table(name).unwrap_or_else(|e| panic!("{name}: {e}"))
 }
 
 pub fn texts(t: &Table, column: &str) -> Vec<String> {

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import functools
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tailback.store.sources import Columns, RunSource
+
 TABLES = ("flows", "groups", "links", "losses", "intervals", "series", "log")
-Columns = dict[str, np.ndarray]
 
 
 class RunView:
-    """A stored run. Tables are read on first use and live as long as the view: drop the view to drop them."""
+    """One run. Tables are read on first use and live as long as the view: drop the view to drop them."""
 
     def __init__(
         self,
-        folder: Path | None,
+        source: RunSource | None,
         labels: dict[str, str] | None = None,
         fair_share_bps: float = 1.0,
         link: str = "bottleneck",
@@ -39,28 +38,14 @@ class RunView:
         self.seed = seed
         #: Whatever the set of runs says under `options`, for measures that need a number such as a round trip.
         self.options = dict(options or {})
-        self.folder = folder
+        self.source = source
         self._tables: dict[str, Columns] = dict(tables or {})
         self._values = values
 
     def table(self, name: str) -> Columns:
         """Columns of one of flows, groups, links, losses, intervals, series, log, without labels and keys."""
         if name not in self._tables:
-            if self.folder is None:
-                return {}
-            if (self.folder / f"{name}.npz").is_file():
-                # Of an experiment without packets.
-                with np.load(self.folder / f"{name}.npz", allow_pickle=False) as found:
-                    self._tables[name] = {k: found[k] for k in found.files}
-                return self._tables[name]
-            if not (self.folder / f"{name}.parquet").is_file():
-                return {}
-            from tailback import _core
-
-            t = _core.read_parquet(self.folder / f"{name}.parquet")
-            columns = list(t.columns)
-            own = columns[columns.index("key") + 1 :] if "key" in columns else columns
-            self._tables[name] = {c: np.asarray(t[c]) for c in own}
+            self._tables[name] = {} if self.source is None else self.source.columns(name)
         return self._tables[name]
 
     @property
@@ -95,9 +80,7 @@ class RunView:
     def values(self) -> dict[str, float]:
         """Numbers of an experiment without packets."""
         if self._values is None:
-            path = None if self.folder is None else self.folder / "computed.json"
-            found = json.loads(path.read_text()) if path is not None and path.is_file() else {}
-            self._values = {k: float("nan" if v is None else v) for k, v in found.get("values", {}).items()}
+            self._values = {} if self.source is None else self.source.values
         return self._values
 
     # ------------------------------------------------------------------------------------------------- shorthands

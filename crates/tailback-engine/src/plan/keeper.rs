@@ -1,0 +1,93 @@
+//! What becomes of finished runs: kept in memory, or filed in a folder.
+
+use crate::plan::tables::RunTables;
+use crate::plan::{Plan, RunReport};
+use crate::results::Table;
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+
+/// How an execution ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ending {
+    /// Every run of the plan has been done, now or before.
+    Complete { elapsed_s: f64 },
+    /// The caller stopped it.
+    Stopped { elapsed_s: f64 },
+    /// Keeping failed.
+    Broken,
+}
+
+/// Where the plan's tables are.
+#[derive(Clone, Debug)]
+pub enum Kept {
+    Tables(Vec<Table>),
+    /// In this folder, one Parquet file each.
+    Stored(PathBuf),
+}
+
+/// Takes finished runs, in any order.
+pub trait Keeper {
+    /// Whether a run has been done before.
+    fn has(&self, key: &str) -> bool;
+    /// Files that should hold results and are damaged.
+    fn damaged(&self) -> Vec<PathBuf>;
+    /// These runs, by position in the plan, are going to be done.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    fn start(&mut self, todo: &[usize]) -> io::Result<()>;
+    /// A run is done.
+    ///
+    /// # Errors
+    /// A folder that cannot be written.
+    fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()>;
+    /// No more runs will come.
+    fn end(&mut self, ending: Ending) -> (Kept, io::Result<()>);
+    /// How many stored runs of other plans gave way.
+    fn replaced(&self) -> usize;
+}
+
+/// Keeps everything in memory.
+pub struct Memory<'a> {
+    plan: &'a Plan,
+    runs: HashMap<&'a str, RunTables>,
+}
+
+impl<'a> Memory<'a> {
+    pub fn new(plan: &'a Plan) -> Memory<'a> {
+        Memory {
+            plan,
+            runs: HashMap::new(),
+        }
+    }
+}
+
+impl Keeper for Memory<'_> {
+    fn has(&self, _: &str) -> bool {
+        false
+    }
+
+    fn damaged(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn start(&mut self, _: &[usize]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn take(&mut self, run: usize, tables: RunTables, _: RunReport) -> io::Result<()> {
+        self.runs.insert(&self.plan.runs[run].key, tables);
+        Ok(())
+    }
+
+    fn end(&mut self, _: Ending) -> (Kept, io::Result<()>) {
+        let (plan, runs) = (self.plan, &self.runs);
+        let tables = plan.assemble(&mut |i| runs.get(plan.runs[i].key.as_str()).cloned());
+        (Kept::Tables(tables), Ok(()))
+    }
+
+    fn replaced(&self) -> usize {
+        0
+    }
+}

@@ -1,0 +1,183 @@
+//! Filing what a plan's workers finish: runs are collected until their chunk is complete, then stored.
+
+use super::{Finish, Keep, Store};
+use crate::plan::chunks::{Chunk, chunks};
+use crate::plan::keeper::{Ending, Keeper, Kept};
+use crate::plan::tables::RunTables;
+use crate::plan::{Plan, RunReport};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
+use std::path::PathBuf;
+
+pub struct Filing<'a> {
+    plan: &'a Plan,
+    store: Store,
+    chunks: Vec<Chunk>,
+    /// The chunk of each run, by position in the plan.
+    chunk_of: HashMap<usize, usize>,
+    /// How many runs of each chunk are still to come.
+    missing: Vec<usize>,
+    /// Finished runs of chunks that are open.
+    open: BTreeMap<usize, (RunTables, RunReport)>,
+    /// The plan is one chunk and the folder was empty: nothing can be lost by writing its tables at once.
+    at_once: bool,
+    replaced: usize,
+}
+
+impl<'a> Filing<'a> {
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open(keep: Keep, plan: &'a Plan) -> io::Result<Filing<'a>> {
+        let store = Store::open(keep, plan)?;
+        let mut seen = HashSet::new();
+        let first: Vec<bool> = plan.runs.iter().map(|r| seen.insert(r.key.as_str())).collect();
+        let chunks = chunks(plan, &|i| first[i] && !store.settled(&plan.runs[i].key));
+        let chunk_of = chunks
+            .iter()
+            .enumerate()
+            .flat_map(|(n, c)| c.runs.iter().map(move |i| (*i, n)));
+        Ok(Filing {
+            plan,
+            chunk_of: chunk_of.collect(),
+            missing: vec![0; chunks.len()],
+            at_once: store.keep.finish == Finish::Tables && store.is_empty() && chunks.len() <= 1,
+            chunks,
+            store,
+            open: BTreeMap::new(),
+            replaced: 0,
+        })
+    }
+
+    /// Store what is there of a chunk; all of it when nothing is missing.
+    fn close(&mut self, chunk: usize) -> io::Result<()> {
+        let whole = self.missing[chunk] == 0;
+        let mut runs = Vec::new();
+        let mut fresh = Vec::new();
+        for i in self.chunks[chunk].runs.clone() {
+            let key = &self.plan.runs[i].key;
+            if let Some((tables, cost)) = self.open.remove(&i) {
+                fresh.push((key.clone(), cost));
+                runs.push((i, tables));
+            } else if whole {
+                runs.push((i, self.store.load(key)?));
+            }
+        }
+        self.store.add_chunk(self.plan, chunk, &runs, &fresh, whole)
+    }
+
+    /// Chunks none of whose runs had to be simulated, but which stand in pieces.
+    fn gather(&mut self) -> io::Result<()> {
+        for n in 0..self.chunks.len() {
+            let keys = self.chunks[n].runs.iter().map(|i| self.plan.runs[*i].key.as_str());
+            if !self.store.is_one_chunk(keys) {
+                self.close(n)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, elapsed_s: f64) -> io::Result<()> {
+        match self.store.keep.finish {
+            Finish::Chunks => {
+                self.gather()?;
+                self.store.conclude(self.plan, "done", elapsed_s)?;
+            }
+            Finish::Tables if self.store.is_published() => self.store.conclude(self.plan, "done", elapsed_s)?,
+            Finish::Tables => {
+                let mut fresh = HashMap::new();
+                let mut costs = Vec::new();
+                for (i, (tables, cost)) in std::mem::take(&mut self.open) {
+                    costs.push((self.plan.runs[i].key.clone(), cost));
+                    fresh.insert(self.plan.runs[i].key.clone(), tables);
+                }
+                self.store.manifest.remember(&costs);
+                let done = self.store.publish(self.plan, &fresh, elapsed_s);
+                if done.is_err() {
+                    // What was computed can still be shown.
+                    let back = costs.into_iter().zip(self.positions(&fresh));
+                    self.open = back
+                        .filter_map(|((k, c), i)| Some((i, (fresh.remove(&k)?, c))))
+                        .collect();
+                }
+                done?;
+            }
+        }
+        self.replaced = self.store.sweep(self.plan)?;
+        Ok(())
+    }
+
+    fn positions(&self, of: &HashMap<String, RunTables>) -> Vec<usize> {
+        let mut first = HashMap::new();
+        for (i, r) in self.plan.runs.iter().enumerate() {
+            first.entry(r.key.as_str()).or_insert(i);
+        }
+        let mut all: Vec<usize> = of.keys().filter_map(|k| first.get(k.as_str()).copied()).collect();
+        all.sort_unstable();
+        all
+    }
+}
+
+impl Keeper for Filing<'_> {
+    fn has(&self, key: &str) -> bool {
+        self.store.has(key)
+    }
+
+    fn damaged(&self) -> Vec<PathBuf> {
+        self.store.damaged().to_vec()
+    }
+
+    fn start(&mut self, todo: &[usize]) -> io::Result<()> {
+        for i in todo {
+            if let Some(c) = self.chunk_of.get(i) {
+                self.missing[*c] += 1;
+            }
+        }
+        if todo.is_empty() {
+            return Ok(());
+        }
+        self.store.announce(self.plan)
+    }
+
+    fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()> {
+        self.open.insert(run, (tables, cost));
+        let Some(&chunk) = self.chunk_of.get(&run) else {
+            return Ok(());
+        };
+        self.missing[chunk] -= 1;
+        if self.missing[chunk] == 0 && !self.at_once {
+            self.close(chunk)?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, ending: Ending) -> (Kept, io::Result<()>) {
+        let done = match ending {
+            Ending::Complete { elapsed_s } => self.finish(elapsed_s),
+            Ending::Stopped { elapsed_s } => {
+                let open: Vec<usize> = (0..self.chunks.len()).filter(|c| self.missing[*c] > 0).collect();
+                open.into_iter()
+                    .try_for_each(|c| self.close(c))
+                    .and_then(|()| self.store.conclude(self.plan, "interrupted", elapsed_s))
+            }
+            // The folder cannot be written; what could be stored is.
+            Ending::Broken => Ok(()),
+        };
+        let complete = matches!(ending, Ending::Complete { .. }) && done.is_ok();
+        let kept = if complete && self.store.keep.finish == Finish::Tables && !self.plan.runs.is_empty() {
+            Kept::Stored(self.store.keep.dir.clone())
+        } else if complete {
+            Kept::Tables(Vec::new())
+        } else {
+            let (plan, open, store) = (self.plan, &self.open, &mut self.store);
+            Kept::Tables(plan.assemble(&mut |i| match open.get(&i) {
+                Some((tables, _)) => Some(tables.clone()),
+                None => store.load(&plan.runs[i].key).ok(),
+            }))
+        };
+        (kept, done)
+    }
+
+    fn replaced(&self) -> usize {
+        self.replaced
+    }
+}

@@ -1,0 +1,258 @@
+//! A folder of results, which survives whatever happens to the process that fills it.
+//!
+//! ```text
+//! manifest.json         what this is: the plan (scenarios, points, seeds, keys), what each run cost, and checksums
+//! runs.parquet, ...     the tables of the finished plan, one row group for each chunk of runs
+//! chunks/N-HASH/        while the plan is not finished: the tables of the chunks that are
+//! times.jsonl           as long as there are chunks: what their runs cost
+//! lock                  while a process writes
+//! ```
+//!
+//! A chunk is filled under a name that ends in `.partial` and renamed when all of it is on disk; finished tables are
+//! staged as `.next`, then `publish.json` says that they are complete, then they take their places. Each step leaves
+//! the runs that were stored where they can be found, so a kill loses no more than the chunks that were open. In memory
+//! stand keys and where their rows are, not rows.
+
+mod filing;
+mod manifest;
+mod read;
+mod source;
+mod status;
+mod write;
+
+pub use filing::Filing;
+pub use manifest::About;
+pub use read::{Stored, read_table};
+pub use status::{FolderStatus, RunStatus, status};
+
+use crate::plan::lock::Lock;
+use crate::plan::tables::RunTables;
+use crate::plan::{Plan, Run, hash};
+use manifest::Manifest;
+use read::Cache;
+use source::Source;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The name of the lock of a folder that is not shared by shards.
+pub const LOCK: &str = "lock";
+/// Of files that are complete and wait for their places.
+const STAGED: &str = ".next";
+/// Says that all staged files are complete, and is the manifest that goes with them.
+const PUBLISH: &str = "publish.json";
+
+/// What becomes of stored runs that are not in the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Others {
+    /// They stay, in chunks beside the plan's tables.
+    #[default]
+    Beside,
+    /// They give way when the plan is finished; whoever says this has told the user.
+    Replace,
+}
+
+/// What a finished plan looks like on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Finish {
+    /// One Parquet file a table.
+    #[default]
+    Tables,
+    /// The chunks as they are, in the folders of their parts: for plans that are asked for one part or another, and for
+    /// plans that grow.
+    Chunks,
+}
+
+/// Where a plan's results are kept, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Keep {
+    pub dir: PathBuf,
+    /// What made the results; part of every key.
+    pub build: String,
+    pub others: Others,
+    pub finish: Finish,
+    /// What else the manifest says.
+    pub about: About,
+}
+
+impl Keep {
+    pub fn at(dir: impl Into<PathBuf>) -> Keep {
+        Keep {
+            dir: dir.into(),
+            ..Keep::default()
+        }
+    }
+}
+
+/// Where a run's rows are.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    source: usize,
+    chunk: usize,
+    failed: bool,
+}
+
+/// A folder of results that this process writes into.
+pub struct Store {
+    keep: Keep,
+    /// Names the plan among others.
+    plan: String,
+    sources: Vec<Option<Source>>,
+    /// The source that is the finished tables.
+    published: Option<usize>,
+    index: HashMap<String, Place>,
+    /// What is damaged, and folders that nothing can be read from.
+    damaged: Vec<PathBuf>,
+    broken: Vec<PathBuf>,
+    manifest: Manifest,
+    cache: Cache,
+    /// Why nothing can be written, where that is so.
+    read_only: Option<io::Error>,
+    /// Last, so that it is let go last.
+    _lock: Option<Lock>,
+}
+
+impl Store {
+    /// Open a folder for a plan: make it, lock it, clear away what a kill left, and see what is stored.
+    ///
+    /// # Errors
+    /// Another process has it, or it can neither be written nor holds results.
+    pub fn open(keep: Keep, plan: &Plan) -> io::Result<Store> {
+        let (lock, read_only) = match std::fs::create_dir_all(&keep.dir).and_then(|()| Lock::take(&keep.dir, LOCK)) {
+            Ok(lock) => (Some(lock), None),
+            Err(e) if e.kind() == io::ErrorKind::Other || !keep.dir.join(manifest::FILE).is_file() => return Err(e),
+            Err(e) => (None, Some(e)),
+        };
+        if lock.is_some() {
+            write::tidy(&keep.dir)?;
+        }
+        let found = read::Folder::look(&keep.dir);
+        let mut store = Store {
+            plan: plan_name(&plan.runs),
+            manifest: Manifest::new(&keep, plan, &found.manifest, &found.times),
+            keep,
+            sources: Vec::new(),
+            published: None,
+            index: HashMap::new(),
+            damaged: found.damaged,
+            broken: found.broken,
+            cache: Cache::default(),
+            read_only,
+            _lock: lock,
+        };
+        for c in found.chunks {
+            store.add_source(c);
+        }
+        if let Some(p) = found.published {
+            store.published = Some(store.add_source(p));
+        }
+        Ok(store)
+    }
+
+    fn add_source(&mut self, s: Source) -> usize {
+        let at = self.sources.len();
+        for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
+            for key in keys {
+                let failed = s.contents.failed.contains(key);
+                let place = Place {
+                    source: at,
+                    chunk,
+                    failed,
+                };
+                // A failed run gives way to one that did not.
+                if !failed || self.index.get(key).is_none_or(|p| p.failed) {
+                    self.index.insert(key.clone(), place);
+                }
+            }
+        }
+        self.sources.push(Some(s));
+        at
+    }
+
+    /// Whether a run's results are there and need not be made again.
+    pub fn has(&self, key: &str) -> bool {
+        self.index.get(key).is_some_and(|p| !p.failed)
+    }
+
+    /// Whether anything is stored, of this plan or of another.
+    pub fn is_empty(&self) -> bool {
+        self.index.is_empty() && self.sources.is_empty()
+    }
+
+    /// Files that were found damaged; their runs are not among those the store has.
+    pub fn damaged(&self) -> &[PathBuf] {
+        &self.damaged
+    }
+
+    /// Whether a run is in a piece that an earlier, smaller plan was cut into: such pieces stay as they are.
+    pub fn settled(&self, key: &str) -> bool {
+        let Some(p) = self.index.get(key).filter(|p| !p.failed) else {
+            return false;
+        };
+        self.published == Some(p.source)
+            || self.sources[p.source]
+                .as_ref()
+                .is_some_and(|s| s.contents.whole && s.contents.plan != self.plan)
+    }
+
+    /// The tables of a stored run.
+    ///
+    /// # Errors
+    /// A run that is not stored, or a file that has gone.
+    pub fn load(&mut self, key: &str) -> io::Result<RunTables> {
+        let place = self.index.get(key).copied();
+        let source = place.and_then(|p| Some((self.sources[p.source].as_ref()?, p)));
+        let Some((source, p)) = source else {
+            return Err(io::Error::other(format!("the run {key} is not stored")));
+        };
+        let at = read::At {
+            number: p.source,
+            source,
+            chunk: p.chunk,
+        };
+        self.cache.run(at, key)
+    }
+
+    /// Whether these runs, in this order, are one whole chunk, and the one their rows are read from.
+    fn is_one_chunk<'a>(&self, keys: impl Iterator<Item = &'a str> + Clone) -> bool {
+        let mut all = keys.clone();
+        let place = all.next().and_then(|k| self.index.get(k));
+        let Some((p, s)) = place.and_then(|p| Some((p, self.sources[p.source].as_ref()?))) else {
+            return false;
+        };
+        let same = s.contents.keys[p.chunk].iter().map(String::as_str).eq(keys.clone());
+        same && s.contents.whole && all.all(|k| self.index.get(k).is_some_and(|o| o.source == p.source))
+    }
+
+    /// Whether the finished tables are those of this plan, and whole.
+    fn is_published(&self) -> bool {
+        let source = self.published.and_then(|at| self.sources[at].as_ref());
+        source.is_some_and(|s| {
+            s.contents.plan == self.plan && s.contents.failed.is_empty() && s.usable.iter().all(|u| *u)
+        })
+    }
+
+    fn writable(&mut self) -> io::Result<()> {
+        match self.read_only.take() {
+            Some(e) => Err(e),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A plan by the keys of its runs.
+fn plan_name(runs: &[Run]) -> String {
+    hash(runs.iter().flat_map(|r| r.key.bytes().chain([b' '])))
+}
+
+/// Names of the folders in which chunks are: one for each part of a plan.
+///
+/// A part may be named by a stranger's study: its folder is one name inside the folder of results.
+fn part_folder(dir: &Path, part: &str) -> PathBuf {
+    let plain = |c: char| c.is_alphanumeric() || "=,.-+_".contains(c);
+    let name: String = part.chars().map(|c| if plain(c) { c } else { '_' }).collect();
+    match name.trim_start_matches('.') {
+        "" => dir.join("chunks"),
+        name => dir.join(name),
+    }
+}

@@ -1,0 +1,281 @@
+//! Seeing what a folder holds, and reading runs out of it.
+
+use super::manifest::{self, Times};
+use super::source::{Contents, LIST, Source};
+use super::{PUBLISH, STAGED};
+use crate::plan::Status;
+use crate::plan::tables::{RunTables, declared, names, own_rows};
+use crate::results::parquet;
+use crate::results::{Data, Table};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Everything in a folder, as it is found; nothing is changed.
+pub struct Folder {
+    /// Empty where there is none.
+    pub manifest: Value,
+    pub times: Times,
+    pub published: Option<Source>,
+    pub chunks: Vec<Source>,
+    pub damaged: Vec<PathBuf>,
+    /// Chunks whose list cannot be read.
+    pub broken: Vec<PathBuf>,
+}
+
+impl Folder {
+    pub fn look(dir: &Path) -> Folder {
+        let mut damaged = Vec::new();
+        // Where a finish was cut short after everything was staged, its manifest is the true one.
+        let (text, suffix) = match std::fs::read_to_string(dir.join(PUBLISH)) {
+            Ok(text) => (Some(text), STAGED),
+            Err(_) => (std::fs::read_to_string(dir.join(manifest::FILE)).ok(), ""),
+        };
+        let manifest: Value = match text.as_deref().map(serde_json::from_str) {
+            None => Value::Null,
+            Some(Ok(v)) => v,
+            Some(Err(_)) => {
+                damaged.push(dir.join(manifest::FILE));
+                Value::Null
+            }
+        };
+        let published = manifest.get("store").filter(|s| !s.is_null()).and_then(|s| {
+            let contents = Contents::from_json(s);
+            if contents.is_none() {
+                damaged.push(dir.join(manifest::FILE));
+            }
+            Some(Source::check(dir, contents?, suffix, &mut damaged))
+        });
+        let (mut chunks, mut broken) = (Vec::new(), Vec::new());
+        for at in chunk_folders(dir) {
+            match Source::chunk(&at, &mut damaged) {
+                Some(c) => chunks.push(c),
+                None => broken.push(at),
+            }
+        }
+        Folder {
+            manifest,
+            times: Times::read(dir),
+            published,
+            chunks,
+            damaged,
+            broken,
+        }
+    }
+}
+
+/// The folders of chunks that are complete, in order of their names.
+fn chunk_folders(dir: &Path) -> Vec<PathBuf> {
+    let inside = |d: &Path| -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = std::fs::read_dir(d)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .map(|e| e.path())
+            .filter(|p| p.extension().is_none() && p.is_dir())
+            .collect();
+        found.sort();
+        found
+    };
+    inside(dir)
+        .iter()
+        .flat_map(|part| inside(part))
+        .filter(|c| c.join(LIST).exists() || c.join("runs.parquet").exists())
+        .collect()
+}
+
+/// The tables of the chunk that was read last: neighbours are asked for one after the other.
+#[derive(Default)]
+pub struct Cache {
+    of: Option<(usize, usize)>,
+    /// As far as they were asked for, in the order they are shown.
+    tables: Vec<Option<Keyed>>,
+}
+
+/// A table, and the first row and the one behind the last of each key in it.
+struct Keyed {
+    table: Table,
+    rows: HashMap<Arc<str>, (usize, usize)>,
+}
+
+/// A chunk of a source, which has a number.
+#[derive(Clone, Copy)]
+pub struct At<'a> {
+    pub number: usize,
+    pub source: &'a Source,
+    pub chunk: usize,
+}
+
+impl Cache {
+    fn table(&mut self, at: At, n: usize) -> io::Result<&Keyed> {
+        if self.of != Some((at.number, at.chunk)) {
+            self.of = Some((at.number, at.chunk));
+            self.tables.clear();
+            self.tables.resize_with(declared().len(), || None);
+        }
+        let place = &mut self.tables[n];
+        if place.is_none() {
+            let name = names().nth(n).unwrap_or_default();
+            let table = at.source.read(name, at.chunk)?;
+            let rows = rows_by_key(&table);
+            *place = Some(Keyed { table, rows });
+        }
+        place.as_ref().ok_or_else(|| io::Error::other("no table"))
+    }
+
+    /// The rows of one run in table `n`.
+    fn rows(&mut self, at: At, n: usize, key: &str) -> io::Result<Table> {
+        let t = self.table(at, n)?;
+        let (from, to) = t.rows.get(key).copied().unwrap_or((0, 0));
+        Ok(own_rows(&t.table, from, to))
+    }
+
+    pub fn run(&mut self, at: At, key: &str) -> io::Result<RunTables> {
+        let runs = self.table(at, 0)?;
+        let missing = || io::Error::other(format!("{} says nothing of the run {key}", at.source.dir.display()));
+        let (row, _) = *runs.rows.get(key).ok_or_else(missing)?;
+        let status = match text(&runs.table, "status", row) {
+            Some("done") => Status::Done,
+            _ => Status::Failed(text(&runs.table, "message", row).unwrap_or_default().to_string()),
+        };
+        let (packet_hops, events) = (
+            count(&runs.table, "packet_hops", row),
+            count(&runs.table, "events", row),
+        );
+        let tables = match status {
+            Status::Failed(_) => Vec::new(),
+            Status::Done => (1..declared().len())
+                .map(|n| self.rows(at, n, key))
+                .collect::<io::Result<_>>()?,
+        };
+        Ok(RunTables {
+            status,
+            packet_hops,
+            events,
+            tables,
+        })
+    }
+}
+
+/// The rows of some runs of a chunk, with all that stands in front of them but the position in the plan.
+pub fn rows_of(source: &Source, chunk: usize, keys: &[String]) -> io::Result<Vec<Table>> {
+    let mut all = Vec::new();
+    for (name, _) in &source.contents.files {
+        let mut t = source.read(name, chunk)?;
+        t.columns.retain(|c| c.name != "run");
+        let rows = rows_by_key(&t);
+        let mut chosen = t.rows_between(0, 0);
+        for key in keys {
+            if let Some((from, to)) = rows.get(key.as_str()) {
+                chosen.append(t.rows_between(*from, *to));
+            }
+        }
+        all.push(chosen);
+    }
+    Ok(all)
+}
+
+fn text<'a>(t: &'a Table, column: &str, row: usize) -> Option<&'a str> {
+    match &t.column(column)?.data {
+        Data::Text(v) => v.get(row).map(|s| &**s),
+        _ => None,
+    }
+}
+
+fn count(t: &Table, column: &str, row: usize) -> u64 {
+    match t.column(column).map(|c| &c.data) {
+        Some(Data::Count(v)) => v.get(row).copied().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+fn rows_by_key(t: &Table) -> HashMap<Arc<str>, (usize, usize)> {
+    let mut rows = HashMap::new();
+    if let Some(Data::Text(keys)) = t.column("key").map(|c| &c.data) {
+        let mut from = 0;
+        for to in 1..=keys.len() {
+            if to == keys.len() || keys[to] != keys[from] {
+                rows.insert(keys[from].clone(), (from, to));
+                from = to;
+            }
+        }
+    }
+    rows
+}
+
+/// A table of a finished folder.
+///
+/// # Errors
+/// A file that is missing or damaged.
+pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
+    let path = dir.join(format!("{name}.parquet"));
+    let manifest: Option<Value> = std::fs::read_to_string(dir.join(manifest::FILE))
+        .ok()
+        .and_then(|text| serde_json::from_str(&text).ok());
+    let contents = manifest
+        .as_ref()
+        .and_then(|m| m.get("store"))
+        .and_then(Contents::from_json);
+    // A folder that something else has made has no checksums; its files are as they are.
+    if let Some(layout) = contents.as_ref().and_then(|c| c.layout(name))
+        && path.is_file()
+        && layout.check(&path) != parquet::Condition::Whole
+    {
+        return Err(io::Error::other("the file is damaged; run the plan again to repair it"));
+    }
+    parquet::read(&path)
+}
+
+/// The results in a folder, to be read run by run, in any order.
+pub struct Stored {
+    sources: Vec<Source>,
+    places: HashMap<String, (usize, usize)>,
+    cache: Cache,
+}
+
+impl Stored {
+    /// What is whole in a folder.
+    pub fn open(dir: &Path) -> Stored {
+        let found = Folder::look(dir);
+        let mut places = HashMap::new();
+        let sources: Vec<Source> = found.chunks.into_iter().chain(found.published).collect();
+        for (at, s) in sources.iter().enumerate() {
+            for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
+                for key in keys.iter().filter(|k| !s.contents.failed.contains(*k)) {
+                    places.insert(key.clone(), (at, chunk));
+                }
+            }
+        }
+        Stored {
+            sources,
+            places,
+            cache: Cache::default(),
+        }
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
+    /// A run's rows of one table.
+    ///
+    /// # Errors
+    /// A run or a table that is not there.
+    pub fn table(&mut self, key: &str, name: &str) -> io::Result<Table> {
+        let n = names().position(|x| x == name);
+        match (self.places.get(key), n) {
+            (Some((number, chunk)), Some(n)) => {
+                let at = At {
+                    number: *number,
+                    source: &self.sources[*number],
+                    chunk: *chunk,
+                };
+                self.cache.rows(at, n, key)
+            }
+            (None, _) => Err(io::Error::other(format!("the run {key} is not stored"))),
+            (_, None) => Err(io::Error::other(format!("there is no table {name}"))),
+        }
+    }
+}

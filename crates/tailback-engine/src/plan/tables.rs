@@ -1,0 +1,179 @@
+//! The tables of a run, and the plan's tables made of them: what distinguishes a run stands in front of each row.
+
+use crate::plan::{Plan, Run, Status};
+use crate::results::{Cell, ColumnDef, Outcome, Table};
+use std::sync::OnceLock;
+
+/// The tables of one run, without plan columns, in the order they are shown.
+#[derive(Clone, Debug)]
+pub struct RunTables {
+    pub status: Status,
+    pub packet_hops: u64,
+    pub events: u64,
+    pub tables: Vec<Table>,
+}
+
+/// A table of each kind, with its columns and no rows: `runs`, and those of a run.
+pub fn declared() -> &'static [Table] {
+    static ALL: OnceLock<Vec<Table>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let runs = Table::new("runs", &RUNS);
+        std::iter::once(runs).chain(Outcome::empty().tables).collect()
+    })
+}
+
+/// Their names.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    declared().iter().map(|t| t.name.as_str())
+}
+
+pub static RUNS: [ColumnDef; 5] = [
+    ColumnDef::text("key", "hash of scenario, seed, version and source"),
+    ColumnDef::text("status", "done or failed"),
+    ColumnDef::text("message", "why it failed"),
+    ColumnDef::count("packet_hops", "packets", "packets received at the far ends of links"),
+    ColumnDef::count("events", "1", "events processed"),
+];
+
+impl RunTables {
+    pub fn new(status: Status, outcome: Option<Outcome>) -> RunTables {
+        match outcome {
+            Some(o) => {
+                let (packet_hops, events) = (o.engine.packet_hops, o.engine.events);
+                RunTables {
+                    status,
+                    packet_hops,
+                    events,
+                    tables: o.tables,
+                }
+            }
+            None => RunTables {
+                status,
+                packet_hops: 0,
+                events: 0,
+                tables: Vec::new(),
+            },
+        }
+    }
+
+    fn runs_row(&self, key: &str) -> [Cell; 5] {
+        let (status, message) = match &self.status {
+            Status::Done => ("done", ""),
+            Status::Failed(why) => ("failed", why.as_str()),
+        };
+        [
+            key.into(),
+            status.into(),
+            message.into(),
+            self.packet_hops.into(),
+            self.events.into(),
+        ]
+    }
+}
+
+/// What stands in front of a run's rows.
+pub struct Frame<'a> {
+    /// Position in the plan; chunks do without it, since a plan may grow.
+    pub position: Option<u64>,
+    pub run: &'a Run,
+    /// Label columns and the run's values, in order.
+    pub labels: Vec<(&'a str, &'a str)>,
+}
+
+impl Frame<'_> {
+    /// `runs` carries the key in its own columns.
+    fn around(&self, mut t: Table) -> Table {
+        if t.name != "runs" {
+            t.prefix("key", RUNS[0].doc, self.run.key.as_str().into());
+        }
+        for (name, value) in self.labels.iter().rev() {
+            t.prefix(name, "what is varied", (*value).into());
+        }
+        t.prefix("seed", "the run's seed", self.run.seed.into());
+        t.prefix(
+            "replication",
+            "which repetition of the point",
+            self.run.replication.into(),
+        );
+        if let Some(i) = self.position {
+            t.prefix("run", "position in the plan", i.into());
+        }
+        t
+    }
+}
+
+/// Tables of several runs, one after the other.
+pub struct Assembly {
+    tables: Vec<Table>,
+}
+
+impl Assembly {
+    pub fn new() -> Assembly {
+        let empty = |n: &str| Table {
+            name: n.to_string(),
+            columns: vec![],
+        };
+        Assembly {
+            tables: names().map(empty).collect(),
+        }
+    }
+
+    pub fn add(&mut self, frame: &Frame, run: &RunTables) {
+        let mut own = Table::new("runs", &RUNS);
+        own.row(run.runs_row(&frame.run.key));
+        for (into, table) in self.tables.iter_mut().zip(std::iter::once(&own).chain(&run.tables)) {
+            into.append(frame.around(table.clone()));
+        }
+    }
+
+    /// The tables; those without rows have their columns all the same.
+    pub fn tables(mut self, frame: &Frame) -> Vec<Table> {
+        for (t, empty) in self.tables.iter_mut().zip(declared()) {
+            if t.columns.is_empty() {
+                *t = frame.around(empty.clone());
+            }
+        }
+        self.tables
+    }
+}
+
+impl Default for Assembly {
+    fn default() -> Assembly {
+        Assembly::new()
+    }
+}
+
+impl Plan {
+    /// What stands in front of run `i` in the plan's tables.
+    pub fn frame<'a>(&'a self, i: usize, labels: &'a [String]) -> Frame<'a> {
+        let run = &self.runs[i];
+        Frame {
+            position: Some(i as u64),
+            run,
+            labels: labels.iter().map(|n| (n.as_str(), self.label(run.point, n))).collect(),
+        }
+    }
+
+    /// The plan's tables, rows in plan order, of the runs that are known.
+    pub fn assemble(&self, known: &mut dyn FnMut(usize) -> Option<RunTables>) -> Vec<Table> {
+        let labels = self.label_names();
+        let mut all = Assembly::new();
+        for i in 0..self.runs.len() {
+            if let Some(run) = known(i) {
+                all.add(&self.frame(i, &labels), &run);
+            }
+        }
+        if self.runs.is_empty() {
+            return all.tables;
+        }
+        all.tables(&self.frame(0, &labels))
+    }
+}
+
+/// Rows `from` to `to` of a table, of the columns behind its key.
+pub fn own_rows(t: &Table, from: usize, to: usize) -> Table {
+    let own = t.columns.iter().position(|c| c.name == "key").map_or(0, |k| k + 1);
+    let mut rows = t.rows_between(from, to);
+    rows.columns.drain(..own);
+    rows
+}

@@ -1,0 +1,104 @@
+//! Files that are whole or not there, and that say when they are damaged.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Write a file beside its place, then move it there.
+///
+/// # Errors
+/// Whatever the file system says; a partial file is removed, and a file that was there before is untouched.
+pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".partial");
+    let partial = path.with_file_name(name);
+    let done = File::create(&partial)
+        .and_then(|mut f| write(&mut f).and_then(|()| f.sync_all()))
+        .and_then(|()| std::fs::rename(&partial, path));
+    if done.is_err() {
+        let _ = std::fs::remove_file(&partial);
+    }
+    done
+}
+
+/// As [`write_whole`], for a text.
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
+    write_whole(path, |f| f.write_all(text.as_bytes()))
+}
+
+/// Make renames in a folder last through a power cut.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn sync_folder(dir: &Path) -> io::Result<()> {
+    // Some systems cannot open a folder; there the rename itself has to do.
+    match File::open(dir) {
+        Ok(f) => f.sync_all(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Err(e),
+        Err(_) => Ok(()),
+    }
+}
+
+/// The CRC-32 of each of a file's stretches, which end at these offsets.
+///
+/// # Errors
+/// A file that cannot be read, or ends before the last offset.
+pub fn sums(path: &Path, ends: &[u64]) -> io::Result<Vec<u32>> {
+    let mut file = File::open(path)?;
+    let mut buffer = vec![0u8; 1 << 16];
+    let mut at = 0;
+    let mut found = Vec::with_capacity(ends.len());
+    for end in ends {
+        let mut sum = crc32fast::Hasher::new();
+        while at < *end {
+            let n = usize::try_from(*end - at).unwrap_or(usize::MAX).min(buffer.len());
+            file.read_exact(&mut buffer[..n])?;
+            sum.update(&buffer[..n]);
+            at += n as u64;
+        }
+        found.push(sum.finalize());
+    }
+    Ok(found)
+}
+
+/// JSON in an envelope that tells whether it is what was written: `{"sum": CRC-32 of the value's text, "NAME": value}`.
+pub fn sealed(name: &str, value: &serde_json::Value) -> serde_json::Value {
+    let sum = crc32fast::hash(value.to_string().as_bytes());
+    serde_json::json!({ "sum": sum, name: value })
+}
+
+/// What [`sealed`] was given; nothing when it is damaged.
+pub fn unsealed(name: &str, envelope: &serde_json::Value) -> Option<serde_json::Value> {
+    let value = envelope.get(name)?;
+    let sum = crc32fast::hash(value.to_string().as_bytes());
+    (envelope.get("sum")?.as_u64()? == u64::from(sum)).then(|| value.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_write_leaves_what_was_there() {
+        let dir = std::env::temp_dir().join(format!("tailback-partial-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let path = dir.join("x");
+        std::fs::write(&path, "before").unwrap();
+        let e = write_whole(&path, |_| Err(io::Error::other("disk full"))).unwrap_err();
+        assert_eq!(e.to_string(), "disk full");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(std::fs::read_dir(&dir).unwrap().count(), 1);
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn a_changed_value_breaks_the_seal() {
+        let mut e = sealed("chunk", &serde_json::json!({ "rows": [1, 2] }));
+        assert_eq!(unsealed("chunk", &e), Some(serde_json::json!({ "rows": [1, 2] })));
+        e["chunk"]["rows"][1] = 3.into();
+        assert_eq!(unsealed("chunk", &e), None);
+    }
+}

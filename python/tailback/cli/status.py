@@ -1,0 +1,64 @@
+"""`tailback status`: what a folder of results holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("dir")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def status(dir: str, as_json: bool) -> None:
+    """Say what DIR holds, finished or as an interruption left it; nothing in it is changed.
+
+    Of a study, DIR is its folder of results or the folder `runs` in it.
+    """
+    from tailback import _core
+
+    where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
+    if not os.path.isdir(where):
+        raise click.UsageError(f"there is no folder {dir}; `tailback run --out DIR` makes one")
+    found = _core.status(where)
+    if as_json:
+        manifest = json.loads(found.pop("manifest")) or {}
+        found["command"] = manifest.get("command")
+        found["scenario"] = manifest.get("scenario")
+        found["damaged"] = [str(p) for p in found["damaged"]]
+        click.echo(json.dumps(found, allow_nan=False))
+    else:
+        click.echo("\n".join(lines(dir, found)))
+
+
+def lines(name: str, found: dict[str, Any]) -> list[str]:
+    """A folder's state in words."""
+    from tailback.cli.progress import span
+
+    runs = found["runs"]
+    planned = [r for r in runs if r["point"] is not None]
+    stored = sum(r["stored"] for r in planned)
+    beside = sum(r["stored"] for r in runs) - stored
+    failed = sum(r["failed"] for r in runs)
+    if not runs:
+        return [f"{name} holds no results; `tailback run --out DIR` makes some"]
+    said = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
+    if failed:
+        said[0] += f", {failed} failed"
+    if beside:
+        said.append(f"{beside} runs of other plans beside them")
+    costs = [r["cpu_s"] for r in runs if r["stored"] and r["cpu_s"] is not None]
+    if costs:
+        said.append(f"they took {span(sum(costs))} of CPU time")
+    if found["in_use_by"] is not None:
+        said.append(f"process {found['in_use_by']} is at work there")
+    elif stored < len(planned):
+        said.append("run the same command again to go on")
+    said += [f"damaged: {p}" for p in found["damaged"]]
+    return said
+
+
+def register(group: click.Group) -> None:
+    group.add_command(status)

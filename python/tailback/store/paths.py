@@ -1,0 +1,43 @@
+"""Names that a study may choose become files inside the folder of results, and text that is safe in a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tailback.store.manifest import write_text
+
+
+def file_name(name: str) -> str:
+    """A name as one plain file name: a study by a stranger writes nowhere but into its own folder of results."""
+    plain = "".join(c if c.isalnum() or c in "=,.-+_" else "_" for c in name)
+    return plain.lstrip(".") or "_"
+
+
+def cell(value: Any) -> Any:
+    """A cell of a CSV file. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
+        return value
+    if value == "-":
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return "'" + value
+    return value
+
+
+def write_csv(path: Path, rows: Iterable[Iterable[Any]]) -> None:
+    """Write rows as CSV."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    csv.writer(text).writerows([cell(x) for x in row] for row in rows)
+    write_text(path, text.getvalue())
+
+
+def table_file(out: Path, experiment: str, number: int) -> Path:
+    """The CSV file of an experiment's table, of which it may have several."""
+    return out / "tables" / f"{file_name(experiment)}{'' if number == 0 else f'-{number + 1}'}.csv"
