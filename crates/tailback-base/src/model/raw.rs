@@ -33,7 +33,7 @@ impl Raw {
     }
 
     /// Read a bare word the way `--set` and declared defaults need it: number, bool, list in brackets, else text.
-    /// Lists nest to [`DEEPEST`]; what lies deeper is a text, which no list of values allows.
+    /// Lists nest to `DEEPEST`; what lies deeper is a text, which no list of values allows.
     pub fn from_word(word: &str) -> Raw {
         Raw::nested_word(word, DEEPEST)
     }

@@ -1,6 +1,6 @@
 //! What a run is built from: nodes, links, flows, applications and conditioners by name, handed in in any order.
 //!
-//! [`Network::build`] then numbers everything (see [`super::assemble`]).
+//! [`Network::build`] then numbers everything (see `assemble.rs`).
 
 pub use super::assemble::{Built, natural};
 use crate::measure::convergence::Settling;

@@ -240,7 +240,7 @@ pub fn write(path: &Path, tables: &mut dyn Iterator<Item = io::Result<Table>>) -
     Ok(rows)
 }
 
-/// Read a Parquet file written by [`write`].
+/// Read a Parquet file written by [`write()`].
 ///
 /// # Errors
 /// A file that is missing, not Parquet, or not readable.

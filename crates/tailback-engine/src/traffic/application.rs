@@ -1,7 +1,7 @@
 //! Applications: what opens, feeds and closes the flows.
 //!
 //! An application is an object that is called when something it asked for happens, and acts on the network through
-//! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic::source`]) are applications;
+//! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic`]) are applications;
 //! so is anything a user writes, such as a server farm with a million short connections.
 
 use tailback_base::{Duration, FlowId, Request, Stream, Time};

@@ -11,7 +11,7 @@
 //! | [`store`], [`arena`] | the queues and their packets, which all pieces may look at |
 //! | [`classify`] | a queue a flow, a queue a conversation, hashing, Bloom-filter groups |
 //! | [`schedule`] | deficit round robin, fair queueing and its kin |
-//! | [`drop`] | policies that evict, policies that refuse, and fair queueing's mark |
+//! | [`mod@drop`] | policies that evict, policies that refuse, and fair queueing's mark |
 //! | [`index`] | the longest, the shortest, the fastest of many queues at once |
 //! | [`by_name`] | the pieces a scenario can name, a row each |
 //! | [`assembly`] | how a scenario's settings become a port |

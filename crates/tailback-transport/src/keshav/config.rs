@@ -5,7 +5,7 @@ use tailback_base::model::{Settings, Value};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
 
-/// See [`params`] for what each field means.
+/// See `params.rs` for what each field means.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub kind: Kind,

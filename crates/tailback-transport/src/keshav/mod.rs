@@ -5,7 +5,7 @@
 //! pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is neither
 //! handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of its own.
 //!
-//! A source is [`Sender`]: the shell that is an [`Endpoint`](crate::Endpoint), [`state`] (numbers, what is outstanding,
+//! A source is [`Sender`]: the shell that is an [`Endpoint`], [`state`] (numbers, what is outstanding,
 //! what waits, counters), and a flow control behind [`FlowControl`]:
 //!
 //! * `backlog`: written and not sent; `outstanding`: sent and not acknowledged;

@@ -4,7 +4,7 @@
 //! estimate of its service rate, kept while the queue is empty: the thesis credits TDRR's results on short bursts to this
 //! memory that outlives a queue. When the buffer is full, the non-empty queue with the highest estimate is the victim.
 //!
-//! The estimate is a piece of its own ([`RateEstimate`](crate::pieces::index::rate_estimate::RateEstimate)), because the thesis does not
+//! The estimate is a piece of its own ([`RateEstimate`]), because the thesis does not
 //! say what is averaged: bits over the gap at each service (the default, A1), at each arrival, or the services of late with
 //! a time constant.
 //!

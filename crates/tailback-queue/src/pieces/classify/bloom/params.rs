@@ -145,7 +145,7 @@ pub const OWN: [&str; 14] = [
 /// The mapper these settings describe.
 ///
 /// # Errors
-/// Learning that takes the whole period; fewer groups than queues; filters that take more than [`MOST_BYTES`]; what only
+/// Learning that takes the whole period; fewer groups than queues; filters that take more than `MOST_BYTES`; what only
 /// PB looks at, without PB.
 pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<Bloom, Refusal> {
     let number = |p: &Param, otherwise: u32| match settings.is_none(p.name) {
