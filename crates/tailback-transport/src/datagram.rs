@@ -1,7 +1,7 @@
 //! Datagrams: an end that sends what it is told, and an end that counts (RFC 768).
 //!
-//! There is no window, no acknowledgement and no timer, so an application paces its own datagrams. The simulator carries
-//! datagram flows without endpoints; these two are for drivers that know only [`Endpoint`], such as a test.
+//! There is no window, no acknowledgement and no timer: the application decides when to send. The simulator carries
+//! datagram flows without endpoints; the two here are for drivers that know only [`Endpoint`], such as a test.
 //! Each write is cut into datagrams of at most `payload` bytes. A datagram's `seq` is the offset of its first byte.
 
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
@@ -69,7 +69,7 @@ impl DatagramSender {
 }
 
 impl Endpoint for DatagramSender {
-    /// Data without end have no pace and are not for datagrams: nothing is sent.
+    /// A write without end is ignored: datagrams have no pace of their own.
     fn write(&mut self, n: Amount, _now: Time) {
         if let Amount::Bytes(n) = n
             && n > 0
@@ -120,7 +120,7 @@ impl Endpoint for DatagramSender {
     }
 }
 
-/// The receiving end: it counts.
+/// The receiving end, which counts what arrives.
 #[derive(Default)]
 pub struct DatagramReceiver {
     bytes: u64,

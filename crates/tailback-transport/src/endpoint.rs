@@ -44,7 +44,7 @@ pub trait AppEvents {
     fn event(&mut self, e: AppEvent);
 }
 
-/// Nobody listens.
+/// For endpoints that no application listens to.
 impl AppEvents for () {
     fn event(&mut self, _: AppEvent) {}
 }
@@ -114,8 +114,8 @@ pub trait Endpoint {
     fn read(&self, _probe: usize) -> f64 {
         f64::NAN
     }
-    /// Whether this end is done. A connection is forgotten once both ends are: one that still has data to send, or waits
-    /// lest its last ACK be lost (TIME-WAIT), says no. An end that only answers what it hears is always done.
+    /// Whether this end is done. A connection is forgotten once both ends are: one that still has data to send, or
+    /// waits lest its last ACK be lost (TIME-WAIT), says no. An end that only answers what it hears is always done.
     fn is_closed(&self) -> bool {
         true
     }

@@ -1,7 +1,7 @@
 //! What an endpoint may be told of the path under it when it is made.
 //!
-//! Real endpoints measure; the sources of the REAL simulator start from the round trip of an empty path, and a rate
-//! control needs to know how fast its host's own line is.
+//! Endpoints of today measure their path; the sources of the REAL simulator start from the round trip of an empty path,
+//! and a rate control needs to know how fast its host's own line is.
 
 use smallvec::SmallVec;
 use tailback_base::{BitRate, Duration};

@@ -1,4 +1,5 @@
-//! The transports and congestion controls a scenario can name: one list of rows for each, and what is looked up in them.
+//! The transports and congestion controls a scenario can name: one list of rows for each, and what is looked up in
+//! them.
 //!
 //! A caller that brings rows of its own adds them to a copy.
 

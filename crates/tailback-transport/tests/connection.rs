@@ -1,4 +1,4 @@
-//! Connection, timer and receiver: the dialogues of spec sections 2 to 4 and the edge cases of section 9.
+//! Connection, retransmission timer and receiver, as packet dialogues: the ordinary course and what tends to go wrong.
 
 mod common;
 
@@ -54,7 +54,7 @@ fn syn_then_syn_ack_then_data() {
     assert_eq!((delivered, p.receiver.received_bytes()), (3000, 3000));
 }
 
-/// Edge case 8: shorter than the initial window, exactly one segment, and nothing at all.
+/// Shorter than the initial window, exactly one segment, and nothing at all.
 #[test]
 fn tiny_transfers_end() {
     for (bytes, segments) in [(1, 1), (1000, 1), (2500, 3), (0, 0)] {
@@ -75,7 +75,8 @@ fn tiny_transfers_end() {
     }
 }
 
-/// Three expiries in a row are rto, 2 rto, 4 rto apart; a lost SYN costs the initial window (RFC 5681) and 3 s (RFC 6298).
+/// Three expiries in a row are rto, 2 rto, 4 rto apart; a lost SYN costs the initial window (RFC 5681) and 3 s (RFC
+/// 6298).
 #[test]
 fn a_lost_syn_is_repeated_with_backoff() {
     let mut p = Path::new(&config(&[]), 10);
@@ -99,7 +100,7 @@ fn a_syn_nobody_answers_is_given_up() {
     assert_eq!(p.at_sender.0, [AppEvent::Closed]);
 }
 
-/// Tail loss (edge case 7) and the segment lost again: three expiries, doubling, and Karn's rule on the samples.
+/// Tail loss and the segment lost again: three expiries, doubling, and Karn's rule on the samples.
 #[test]
 fn expiries_double_and_repeats_are_not_timed() {
     let cfg = config(&[("initial_window", "1 packets"), ("min_rto", "200ms")]);
@@ -144,7 +145,7 @@ fn with_timestamps_every_ack_is_a_sample() {
     assert!((r.rtt_min - 0.1).abs() < 1e-9 && r.rtt_sum > 0.0);
 }
 
-/// Edge cases 1 and 2: ACKs that fit nothing are counted and change nothing.
+/// ACKs that fit nothing are counted and change nothing.
 #[test]
 fn foreign_acks_are_ignored() {
     let mut p = Path::new(&config(&[("initial_window", "4 packets")]), 10);
@@ -254,7 +255,7 @@ fn sack_blocks_are_newest_first_and_duplicates_are_reported() {
     assert_eq!(give(1), (vec![(1, 1), (5, 5), (9, 9)], 64));
 }
 
-/// Edge case 4: lost ACKs are covered by later ones.
+/// Lost ACKs are covered by later ones.
 #[test]
 fn lost_acks_cost_no_repeats() {
     let mut p = Path::new(&config(&[("initial_window", "10 packets")]), 10);
@@ -266,7 +267,7 @@ fn lost_acks_cost_no_repeats() {
     assert!(p.at_sender.0.contains(&AppEvent::AllAcknowledged));
 }
 
-/// Edge case 3: reordering by one or two places repeats nothing, by three one segment; D-SACK tells.
+/// Reordering by one or two places repeats nothing, by three one segment; D-SACK tells.
 #[test]
 fn reordering_by_three_repeats_one_segment() {
     for (later, repeats) in [(1, 0), (2, 0), (3, 1)] {
@@ -303,7 +304,7 @@ fn reordering_by_three_repeats_one_segment() {
     }
 }
 
-/// Edge case 12: data end inside recovery; what is outstanding is still repaired.
+/// Data end inside recovery; what is outstanding is still repaired.
 #[test]
 fn abort_inside_recovery_repairs_and_sends_nothing_new() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
@@ -340,8 +341,8 @@ fn after_an_idle_time_the_window_starts_small_again() {
     }
 }
 
-/// `idle_after` counts from the last acknowledgement of all that was written, and ssthresh stays. The RTO here is 200 ms
-/// and more.
+/// `idle_after` counts from the last acknowledgement of all that was written, and ssthresh stays. The RTO here is 200
+/// ms and more.
 #[test]
 fn a_given_idle_time_replaces_the_rto() {
     for (after, rest_ms, first) in [("0s", 1, 1), ("50ms", 40, 34), ("50ms", 60, 1)] {

@@ -1,4 +1,4 @@
-//! The sources of the REAL simulator, spoken to packet by packet: the checks spec sections 2.6 to 2.11 name.
+//! The sources of the REAL simulator, packet by packet.
 
 use tailback_base::model::{Model, Settings};
 use tailback_base::{BitRate, Duration, Ecn, Stream, Time};
@@ -164,7 +164,7 @@ fn the_sink_answers_every_packet_and_keeps_what_is_out_of_order() {
     assert_eq!(data(0, Ecn::Ect0, Flags::NONE), (1, 0, false, false));
     assert_eq!(data(2, Ecn::Ce, Flags::NONE), (1, 2, true, false));
     assert_eq!(data(3, Ecn::Ect0, Flags::NONE), (1, 3, false, false));
-    // The hole is filled by a repeat; then a duplicate.
+    // A retransmission fills the hole; then a duplicate.
     assert_eq!(data(1, Ecn::Ect0, Flags::RETRANSMISSION), (4, 1, false, true));
     assert_eq!(data(2, Ecn::Ect0, Flags::RETRANSMISSION), (4, 2, false, true));
     assert_eq!(up.0, [AppEvent::Delivered(1000), AppEvent::Delivered(3000)]);

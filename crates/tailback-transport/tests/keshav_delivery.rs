@@ -1,5 +1,5 @@
-//! Whatever the path does (losses, marks, copies, late packets, both ways), a REAL source delivers every byte once, keeps
-//! its window, and closes.
+//! Whatever the path does (losses, marks, copies, late packets, both ways), a REAL source delivers every byte once,
+//! keeps its window, and closes.
 
 use proptest::prelude::*;
 use tailback_base::model::{Model, Settings};

@@ -1,4 +1,4 @@
-//! Loss recovery, ECN and the window law: the checks of spec sections 5 and 6 and the edge cases that tell variants apart.
+//! Loss recovery, ECN and the growth of the window: dialogues that tell the variants apart.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn window(variant: &str, segments: &str) -> Arc<Config> {
     ])
 }
 
-/// Spec 5.3: lose k segments of one window. Reno usually times out for three or more, NewReno leaves after k round trips
+/// Lose k segments of one window. Reno usually times out for three or more, NewReno leaves after k round trips
 /// without a timeout, SACK after about one.
 #[test]
 fn several_losses_in_a_window() {
@@ -69,7 +69,7 @@ fn several_losses_in_a_window() {
     }
 }
 
-/// Spec 5.4: segments 10, 12, 14 of a window of 20: three repeats within a round trip after the third duplicate, none
+/// Segments 10, 12, 14 of a window of 20: three repeats within a round trip after the third duplicate, none
 /// spurious, the window halved once. Both forms.
 #[test]
 fn sack_repairs_three_losses_in_a_round_trip() {
@@ -121,7 +121,7 @@ fn sack_rescues_the_tail() {
     assert_eq!(p.repeated(), [5, 12, 20]);
 }
 
-/// Edge case 6: a repair lost again waits for the timer, in NewReno and by RFC 6675.
+/// A repair lost again waits for the timer, in NewReno and by RFC 6675.
 #[test]
 fn a_repair_lost_again_waits_for_the_timer() {
     for variant in ["reno", "newreno", "sack"] {
@@ -133,7 +133,7 @@ fn a_repair_lost_again_waits_for_the_timer() {
     }
 }
 
-/// Edge case 7: fewer than three duplicates; limited transmit raises enough of them.
+/// Fewer than three duplicates; limited transmit raises enough of them.
 #[test]
 fn limited_transmit_finds_a_loss_in_a_small_window() {
     for variant in ["tahoe", "reno", "newreno", "sack"] {
@@ -210,9 +210,9 @@ fn duplicates_after_a_timeout_start_nothing() {
     }
 }
 
-/// W-DUP of the multi-queue study (section 4.1): "ssthresh = cwnd/2, cwnd = ssthresh, resend the missing packet, no slow
-/// start". Ten segments, of which the last ones are lost, so that only the timer finds out; the ACKs before have opened the
-/// window by one each.
+/// Kantawala 2005, the timeout reaction called W-DUP: "ssthresh = cwnd/2, cwnd = ssthresh, resend the missing packet,
+/// no slow start". Ten segments, of which the last ones are lost, so that only the timer finds out; the ACKs before
+/// have opened the window by one each.
 #[test]
 fn a_timeout_may_halve_instead() {
     let run = |reaction: &str, lost: &'static [u64]| {
@@ -273,10 +273,10 @@ fn rate_under_periodic_loss(variant: &str, n: u64) -> f64 {
     (p.receiver.received_bytes() - before) as f64 / PAYLOAD as f64 / 2000.0
 }
 
-/// Spec 5.6. The law rate = sqrt(3 N / 2) counts only the rounds in which the window grows from h = W/2 to W. The round in
-/// which the loss is found (h + 2 segments with limited transmit) and the round of recovery (h) belong to the cycle too:
-/// N = 3 h (h + 1) / 2 + 2 h + 2 segments in h + 3 rounds. At N = 100 that is 9.9, not 12.2; the law is met within 5 %
-/// once the window is large (N = 10000: 122).
+/// The law rate = sqrt(3 N / 2) (Mathis et al. 1997) counts only the rounds in which the window grows from h = W/2 to
+/// W. The round in which the loss is found (h + 2 segments with limited transmit) and the round of recovery (h) belong
+/// to the cycle too: N = 3 h (h + 1) / 2 + 2 h + 2 segments in h + 3 rounds. At N = 100 that is 9.9, not 12.2; the law
+/// is met within 5 % once the window is large (N = 10000: 122).
 #[test]
 fn periodic_loss_gives_the_square_root_law() {
     for variant in ["reno", "newreno", "sack"] {
@@ -311,7 +311,8 @@ fn ecn_path(values: &[(&str, &str)]) -> Path {
     p
 }
 
-/// Spec 6: one mark in a window: exactly one halving, the echo on all ACKs until CWR arrives, nothing repeated.
+/// RFC 3168 section 6.1: one mark in a window: exactly one halving, the echo on all ACKs until CWR arrives, nothing
+/// repeated.
 #[test]
 fn one_mark_halves_once() {
     let mut p = ecn_path(&[]);
@@ -352,7 +353,8 @@ fn one_mark_halves_once() {
     assert_eq!(p.ssthresh(), 5.0);
 }
 
-/// A mark and a loss in one window: one halving, whichever comes first. Edge case 10: the ACK that ends recovery echoes.
+/// A mark and a loss in one window: one halving, whichever comes first. An echo on the ACK that ends recovery is of the
+/// same window, too.
 #[test]
 fn a_mark_and_a_loss_of_one_window_halve_once() {
     for variant in ["reno", "newreno", "sack"] {
@@ -399,7 +401,7 @@ fn test_hosts_ignore_or_hide_marks() {
     );
 }
 
-/// RFC 3168 6.1.2: at one segment the window stays and sending waits for the timer; it never starves for good.
+/// RFC 3168 section 6.1.2: at one segment the window stays and sending waits for the timer; it never starves for good.
 #[test]
 fn marks_at_a_window_of_one_wait_for_the_timer() {
     let mut p = ecn_path(&[("min_rto", "300ms")]);

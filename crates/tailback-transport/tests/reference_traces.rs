@@ -1,8 +1,8 @@
 //! The sixteen reference traces: one flow through a small bottleneck, segment by segment against ns-2.35.
 //!
-//! `s` -10 Mb/s, 1 ms- `r1` -1 Mb/s, 20 ms- `r2` -10 Mb/s, 1 ms- `d`; 1000 B data, 40 B ACKs (40 + 8 a block with SACK).
-//! Either drop-tail with 9 waiting and 1 in service at r1, or a large buffer and losses by arrival index. The set-up and
-//! the columns of the files are described in `tests/reference/tcp-traces` of the repository's root.
+//! `s` -10 Mb/s, 1 ms- `r1` -1 Mb/s, 20 ms- `r2` -10 Mb/s, 1 ms- `d`; 1000 B data, 40 B ACKs (40 + 8 a block with
+//! SACK). Either drop-tail with 9 waiting and 1 in service at r1, or a large buffer and losses by arrival index. The
+//! set-up and the columns of the files are described in `tests/reference/tcp-traces` of the repository's root.
 //!
 //! Compared, to the end of the run: every segment sent (order, number, CWR flag, time to 1 ms), every drop, every ACK
 //! arriving, and each change of window (to 0.002), threshold, backoff and smoothed round trip.

@@ -56,7 +56,7 @@ struct Steady {
 }
 
 impl CongestionControl for Steady {
-    fn on_ack(&mut self, a: &AckEvent) {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
         if a.phase != Phase::Recovery {
             self.window += self.step * self.rules.segment * a.acked as f64 / self.window;
         }

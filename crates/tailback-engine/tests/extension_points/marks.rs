@@ -42,7 +42,7 @@ struct Counting {
 }
 
 impl CongestionControl for Counting {
-    fn on_ack(&mut self, a: &AckEvent) {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
         self.acked += a.acked;
         self.marked += if a.ecn_echo { a.acked } else { 0 };
     }

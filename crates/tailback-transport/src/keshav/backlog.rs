@@ -6,7 +6,7 @@
 use crate::endpoint::Amount;
 use std::collections::VecDeque;
 
-/// Data without end, among the writes.
+/// How a write without end stands among the writes.
 const ENDLESS: u64 = u64::MAX;
 
 #[derive(Default)]
@@ -46,7 +46,7 @@ impl Backlog {
         Some(n as u32)
     }
 
-    /// Data without end stop here.
+    /// Drop what was written without end; writes of a given length stay.
     pub fn end(&mut self) {
         self.writes.retain(|n| *n != ENDLESS);
     }

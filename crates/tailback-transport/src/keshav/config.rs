@@ -25,7 +25,7 @@ pub struct Config {
     pub backoff: f64,
     /// `Duration::ZERO` is an exact clock.
     pub tick: Duration,
-    /// Timers of sources with one for each packet.
+    /// For sources with a timer for each packet.
     pub beta: f64,
     pub gain: f64,
 }
@@ -226,7 +226,7 @@ impl Config {
         }
     }
 
-    /// Whether it heeds the congestion bit, so that switches may set it.
+    /// Whether the source reacts to the congestion bit; only then may switches set it.
     pub fn reads_bit(&self) -> bool {
         matches!(self.kind, Kind::DecBit(_))
     }

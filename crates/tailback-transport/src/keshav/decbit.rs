@@ -10,9 +10,10 @@
 //!    fewer:                                win = min(wmax, win + `increase`)
 //! ```
 //!
-//! Every acknowledgement counts, duplicates too. Not stated and chosen here: a timeout sets the window to
-//! `timeout_window` and begins a new cycle that ignores as many as are outstanding; at exactly the threshold the window
-//! shrinks; when it cannot grow a new cycle begins all the same. Timers are those of [`super::timers`].
+//! Every acknowledgement counts, duplicates too. Not stated and chosen here (see `docs/decisions/keshav-sources.md`): a
+//! timeout sets the window to `timeout_window` and begins a new cycle that ignores as many as are outstanding; at
+//! exactly the threshold the window shrinks; when it cannot grow a new cycle begins all the same. Timers are those of
+//! [`super::timers`].
 //!
 //! State: the window, and how many acknowledgements to ignore and to count. An acknowledgement costs a few operations.
 
@@ -184,7 +185,7 @@ mod tests {
         trace(&mut w, &[0]);
         // Window 2: one ignored (its bit says nothing), then one of two set: decrease to 1.75.
         assert_eq!(trace(&mut w, &[1, 0, 1]), [2.0, 2.0, 1.75]);
-        // floor(2) = 2 ignored, floor(1.75) = 1 counted, clear: 2.75. Then 1 ignored and 2 counted: 3.75.
+        // 2 are ignored, 1.75 rounded down = 1 counted, clear: 2.75. Then 1 ignored and 2 counted: 3.75.
         assert_eq!(trace(&mut w, &[1, 1, 0]), [1.75, 1.75, 2.75]);
         assert_eq!(trace(&mut w, &[1, 0, 0]), [2.75, 2.75, 3.75]);
     }

@@ -1,8 +1,9 @@
 //! The estimator of a packet-pair source: an exponential average of the gaps whose weight follows how well it predicts.
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control: the weight of the past is
-//! high while predictions are good and falls when the error is large, and a single spike is ignored. The equations are of
-//! that family; the membership points are our choice and are parameters.
+//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994 on packet-pair flow control: the weight of the past
+//! is high while predictions are good and falls when the error is large, and a single spike is ignored. The papers give
+//! the rules in words; equations and membership points are our choice, the points as parameters
+//! (`docs/decisions/keshav-sources.md`).
 //!
 //! ```text
 //! e  = min(1, |g - G| / g)         proportional error of the estimate G against the new gap g
@@ -16,8 +17,8 @@
 //!
 //! State: four numbers. A gap costs some twenty operations.
 
-/// A controller of one input with three rules. The sets low, middle and high are triangles that peak at three points and
-/// sum to one everywhere; the output is the mean of three values, weighted by membership.
+/// A controller of one input with three rules. The sets low, middle and high are triangles that peak at three points
+/// and sum to one everywhere; the output is the mean of three values, weighted by membership.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Rules {
     /// Rising.
@@ -112,7 +113,7 @@ mod tests {
         assert_eq!(x.map(at), [0.9, 0.9, 0.7, 0.5, 0.3, 0.1, 0.1]);
     }
 
-    /// Spec 2.11, first sequence.
+    /// One gap of 0.6 s among gaps of 0.3 s.
     #[test]
     fn a_single_spike_is_ignored() {
         let mut g = settled();
@@ -127,7 +128,7 @@ mod tests {
         assert!((g.gap() - 0.3).abs() < 0.01, "{}", g.gap());
     }
 
-    /// Spec 2.11, second sequence.
+    /// From 0.3 s to 0.6 s, for good: estimate and weight after each gap, from the equations by hand.
     #[test]
     fn a_lasting_step_is_followed() {
         let mut g = settled();

@@ -58,7 +58,7 @@ impl FlowControl for Generic {
     }
 }
 
-/// What expired goes first, whatever the window; then what a window of `window` packets allows.
+/// Packets whose timer expired go first, even beyond the window; then new ones within `window` packets.
 pub fn send_within(window: f64, timers: &mut PacketTimers, state: &mut SenderState, now: Time) -> Transmit {
     if let Some(s) = timers.resend(state, now) {
         return Transmit::Segment(s);

@@ -1,6 +1,6 @@
 //! The Jacobson-Karels source: slow start, congestion avoidance, fast retransmit, mean and deviation.
 //!
-//! From Jacobson and Karels, Congestion Avoidance and FlowControl, 1988, as Keshav's thesis, chapter 6, uses it: the window
+//! From Jacobson and Karels, Congestion Avoidance and Control, 1988, as Keshav's thesis, chapter 6, uses it: the window
 //! opens exponentially, then linearly, and drops to one on a loss. There is no fast recovery.
 //!
 //! ```text
@@ -10,18 +10,20 @@
 //! shut:       ssthresh = max(2, min(win, wmax) / 2);  win = `shut_window`
 //! ```
 //!
-//! The next packet to send stays where it is after duplicates, as in 4.3BSD-Tahoe: a second loss of the same window waits
-//! for the timer, which sets the threshold from a window of one or two. With `go_back` the source goes back then, too.
+//! The next packet to send stays where it is after duplicates, as in 4.3BSD-Tahoe: a second loss of the same window
+//! waits for the timer, which sets the threshold from a window of one or two. With `go_back` the source goes back then,
+//! too.
 //!
 //! One timer runs for the oldest packet, (mean + k x deviation) x backoff, and starts again with each advance; with
-//! `timer = "packet"` each packet has its own, from its own transmission, and that of the oldest one counts. No samples are taken from packets that were
-//! sent again (Karn), and an acknowledgement of such a packet leaves the backoff alone: if it ended it, a path whose
-//! round trip exceeds the first timeout would send every packet twice, take no sample, and stay so for ever.
+//! `timer = "packet"` each packet has its own, from its own transmission, and that of the oldest one counts. No samples
+//! are taken from packets that were sent again (Karn), and an acknowledgement of such a packet leaves the backoff
+//! alone. Otherwise a path whose round trip exceeds the first timeout would never yield a sample: every packet would be
+//! sent twice, for ever.
 //!
-//! Not stated and chosen here: the window grows once an acknowledgement; the first slow-start threshold is `wmax`; the
-//! first sample m gives mean m and deviation m/2; until `first_samples` are in, a timeout is at least the first estimate
-//! of [`super::timers`]; when going back after a timeout, packets that an acknowledgement named are passed over (with
-//! `use_echo`); bounds of the timeout are those of [`super::timers`].
+//! Not stated and chosen here (see `docs/decisions/keshav-sources.md`): the window grows once an acknowledgement; the
+//! first slow-start threshold is `wmax`; the first sample m gives mean m and deviation m/2; until `first_samples` are
+//! in, a timeout is at least the first estimate of [`super::timers`]; when going back after a timeout, packets that an
+//! acknowledgement named are passed over (with `use_echo`); bounds of the timeout are those of [`super::timers`].
 //!
 //! State: window and threshold, duplicates, mean and deviation, one deadline.
 

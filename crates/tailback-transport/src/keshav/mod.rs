@@ -1,9 +1,10 @@
 //! The sources of Keshav's REAL simulator, and the sink they talk to.
 //!
 //! Four flow controls from before TCP settled: a fixed window with a timer for each packet (`generic`), Jacobson and
-//! Karels' window of 1988 (`jacobson-karels`), the window steered by a congestion bit (`decbit`), and the rate steered by
-//! pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is neither
-//! handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of its own.
+//! Karels' window of 1988 (`jacobson-karels`), the window steered by a congestion bit (`decbit`), and the rate steered
+//! by pairs of packets (`packet-pair`). They send packets of fixed size, numbered one by one from 0, and there is
+//! neither handshake nor options. A write becomes packets of at most `packet` bytes, so that a keystroke is a packet of
+//! its own.
 //!
 //! A source is [`Sender`]: the shell that is an [`Endpoint`], [`state`] (numbers, what is outstanding,
 //! what waits, counters), and a flow control behind [`FlowControl`]:
@@ -16,9 +17,9 @@
 //!   congestion bit;
 //! * `params`, `config`: every parameter once, as data, and their values.
 //!
-//! How the parts of an acknowledgement travel in a [`Segment`](crate::Segment): `ack` is the next packet expected, `seq`
-//! the number of the packet that is answered (the source kept when it sent it first), [`Flags::ECE`](crate::Flags) its
-//! congestion bit, [`Flags::RETRANSMISSION`](crate::Flags) that it was a repeat.
+//! How the parts of an acknowledgement travel in a [`Segment`](crate::Segment): `ack` is the next packet expected,
+//! `seq` the number of the packet that is answered (the source kept when it sent it first),
+//! [`Flags::ECE`](crate::Flags) its congestion bit, [`Flags::RETRANSMISSION`](crate::Flags) that it was a repeat.
 
 mod backlog;
 pub mod config;

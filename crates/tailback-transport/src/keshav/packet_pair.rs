@@ -1,9 +1,10 @@
 //! The packet-pair source with the control-theoretic rate law (PP_CTH).
 //!
-//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data leave in pairs, back to back. Where a Fair
-//! Queueing switch is the bottleneck it lets the two go one round of service apart, so the gap between their
-//! acknowledgements is the inverse of the rate this conversation gets. The source estimates that gap ([`super::fuzzy`]),
-//! and paces its pairs so that the bottleneck holds `setpoint` of its packets in about one round trip:
+//! From Keshav's thesis, chapter 6, and his papers of 1991 and 1994. All data leave in pairs, back to back. Where a
+//! Fair Queueing switch is the bottleneck it lets the two go one round of service apart, so the gap between their
+//! acknowledgements is the inverse of the rate this conversation gets. The source estimates that gap
+//! ([`super::fuzzy`]), and paces its pairs so that the bottleneck holds `setpoint` of its packets in about one round
+//! trip:
 //!
 //! ```text
 //! mu  = 1 / G                               rate of service, packets/s
@@ -13,24 +14,23 @@
 //! ```
 //!
 //! S is the number of packets sent and not known to have arrived, P the round trip of the very first packet, never
-//! updated, T that of the first packet of this pair. A window limit `wmax` stands on top; a source it blocks sends at once
-//! when an acknowledgement makes room. It holds back packets: where one place is left the first of a pair goes and the
-//! second waits, so that a blocked source always has `wmax` outstanding, and its gaps are those of its acknowledgements,
-//! which tell the rate of service as long as the bottleneck holds some of its packets. With `limit = "pair"` both go
-//! together or not at all, and half a packet of the limit is lost on average; the published delays of blocked sources are
-//! those of the former (2.40 s for each of six sources at 10 packets/s is 4.00 packets, 1.00 s for two is 5.00).
-//! With `queue_est = "rtt"`, n = mu (T - P) instead.
+//! updated, T that of the first packet of this pair. Besides, no more than `wmax` packets may be outstanding; a source
+//! that this limit blocks sends at once when an acknowledgement makes room. If there is room for one packet, the first
+//! of a pair goes and the second waits. A blocked source then always has `wmax` outstanding, and its gaps are those of
+//! its acknowledgements; they show the rate of service as long as the bottleneck holds some of its packets. With `limit
+//! = "pair"` both go together or not at all. Published delays fit the first rule, see
+//! `docs/decisions/packet-pair-window.md`. With `queue_est = "rtt"`, n = mu (T - P) instead.
 //!
-//! A gap is discarded when either packet was sent again, when the acknowledgements came out of order, or when either did
-//! not move the next packet expected. Lost packets are found by a timer each ([`super::timers`]) and take the next slot of
-//! the pacer before new data, one packet, no probe. A loss changes neither estimate nor window.
+//! A gap is discarded when either packet was sent again, when the acknowledgements came out of order, or when either
+//! did not move the next packet expected. Lost packets are found by a timer each ([`super::timers`]) and take the next
+//! slot of the pacer before new data, one packet, no probe. A loss changes neither estimate nor window.
 //!
-//! Not stated there and chosen here: after `silence` round trips without a gap the rate is 1/T until there is one; where
-//! only one packet waits it goes alone, half a slot; while the first pair is out nothing else goes, and when it yields no
-//! gap another first pair follows.
+//! Not stated there and chosen here (see `docs/decisions/keshav-sources.md`): after `silence` round trips without a gap
+//! the rate is 1/T until there is one; where only one packet waits it goes alone, half a slot; while the first pair is
+//! out nothing else goes, and when it yields no gap another first pair follows.
 //!
-//! The published table of scenario 1 has the longer delay at the source whose first probe was not delayed; this law gives
-//! it to the other one, since an overestimate of P makes n too small and the queue longer.
+//! The published table of scenario 1 has the longer delay at the source whose first probe was not delayed; this law
+//! gives it to the other one, since an overestimate of P makes n too small and the queue longer.
 //!
 //! State: the estimator, P, T, the rate and the last slot. An acknowledgement costs some fifty operations.
 
@@ -77,7 +77,7 @@ pub struct PacketPair {
     slot_packets: f64,
     /// A slot came and the window did not let it be used.
     blocked: bool,
-    /// The last gap, seconds, and the queue it made us believe in, packets.
+    /// The last gap, seconds, and the queue estimated from it, packets.
     gap: f64,
     queue: f64,
     /// The least gap the path can show, seconds, and the rate of the host's line, packets/s.
@@ -106,7 +106,7 @@ impl PacketPair {
             blocked: false,
             gap: f64::NAN,
             queue: f64::NAN,
-            // A gap of nothing would be a rate without end.
+            // A gap of 0 s would be an infinite rate.
             least_gap: (bits / path.fastest_line()).max(1e-9),
             line_rate: path.first_line() / bits,
         }

@@ -15,7 +15,8 @@ pub trait FlowControl {
     fn on_ack(&mut self, a: &Ack, state: &mut SenderState, now: Time);
     /// The next packet; asked again until there is none. New ones come from [`SenderState::fresh`].
     fn next(&mut self, state: &mut SenderState, now: Time) -> Transmit;
-    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. A timer may be found to be early.
+    /// When [`FlowControl::on_timer`] is to be called; [`Time::NEVER`] for never. It may turn out then that nothing is
+    /// due yet.
     fn deadline(&self) -> Time;
     fn on_timer(&mut self, state: &mut SenderState, now: Time);
     /// Window, packets.
@@ -30,7 +31,7 @@ pub struct Sender<C> {
     state: SenderState,
     control: C,
     limit: LimitClock,
-    /// Events the application must hear although no packet arrived: wake up at once.
+    /// When to wake up for events that the application must hear although no packet arrived.
     wake: Time,
     connected_told: bool,
     /// Everything up to here was reported as acknowledged.

@@ -1,7 +1,8 @@
-//! What every source of the REAL simulator does alike: numbers, what is outstanding, writing packets, counters.
+//! What all sources of the REAL simulator have in common: numbers, what is outstanding, writing packets, counters.
 //!
-//! A flow control asks for the next new packet or for one again; whether the window or the clock allows it is its own
-//! affair. The time each packet was first sent is kept, so that an acknowledgement needs to carry only its number.
+//! A flow control asks for the next new packet, or for one that was sent before; whether its window or its clock allows
+//! it, it decides itself. The time each packet was first sent is kept, so that an acknowledgement needs to carry only
+//! its number.
 //!
 //! The round-trip samples that are reported are those of the published tables: from the first transmission of a packet
 //! to the acknowledgement of its first copy that arrives, in order or not, one a packet. They are not what timers are
@@ -49,7 +50,7 @@ impl SenderState {
         }
     }
 
-    /// Whether the source takes a packet for received although what precedes it is missing.
+    /// Whether the source knows that this packet arrived, although an earlier one is missing.
     #[inline]
     pub fn knows(&self, p: &Packet) -> bool {
         self.cfg.use_echo && p.heard
@@ -64,7 +65,7 @@ impl SenderState {
         }
     }
 
-    /// Take an acknowledgement; `None` if it fits nothing.
+    /// Take an acknowledgement; `None` if it names a packet that was never sent.
     pub fn take(&mut self, s: &Segment, now: Time) -> Option<Ack> {
         if s.ack > self.sent.end() || s.seq >= self.sent.end() {
             return None;
@@ -77,7 +78,7 @@ impl SenderState {
             self.sample(now.since(p.first_sent));
         }
         let advances = s.ack > una;
-        // The sink moves on when the packet it waits for arrives: that packet moved it, unless acknowledgements were lost.
+        // The sink moves on when the packet it waits for arrives. Unless acknowledgements were lost, that is this one.
         let mover = if self.cfg.use_echo && s.seq >= una { s.seq } else { una };
         let mover = self.sent.get(mover).copied().filter(|_| advances);
         let duplicate = s.ack == una && !self.sent.is_empty();
@@ -117,7 +118,7 @@ impl SenderState {
         Some(self.segment(number, bytes, Flags::NONE))
     }
 
-    /// A packet again.
+    /// Send a packet again.
     pub fn again(&mut self, number: u64) -> Option<Segment> {
         let p = self.sent.get_mut(number)?;
         p.again = true;

@@ -1,16 +1,17 @@
 //! A retransmission timer for each packet, with one estimate of the round trip.
 //!
 //! From Keshav's thesis, chapter 6: the timeout is `beta` times a smoothed round trip, samples are also taken from
-//! retransmitted packets (from their first transmission), and repeated expiry backs off. A timer for each packet rather
-//! than for the oldest alone is inferred: recovering one packet a timeout after a burst of losses would leave a source
-//! dead for minutes, which the published throughputs rule out.
+//! retransmitted packets (from their first transmission), and repeated expiry backs off. That each packet has a timer,
+//! not the oldest alone, is inferred: if a burst of losses were repaired at one packet a timeout, a source would stop
+//! for minutes, and the published throughputs would not be possible.
 //!
-//! Not stated there and chosen here: the first estimate is max(`rtt0`, `rtt0_path` x the round trip of the empty path);
-//! a timeout is at least `rto_min`; with backoff it is at most `rto_max` or `rto_max_factor` x the first timeout,
-//! whichever is larger; an acknowledgement that advances ends all backoff, but leaves running timers alone.
+//! Not stated there and chosen here (see `docs/decisions/keshav-sources.md`): the first estimate is max(`rtt0`,
+//! `rtt0_path` x the round trip of the empty path); a timeout is at least `rto_min`; with backoff it is at most
+//! `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that advances ends all
+//! backoff, but leaves running timers alone.
 //!
-//! State: the estimate, and the earliest time any timer may expire. The latter is not moved when a packet is
-//! acknowledged, only when it has come: the packets are then looked through, so that an acknowledgement costs nothing here.
+//! State: the estimate, and the earliest time any timer may expire. An acknowledgement does not change the latter, so
+//! it costs nothing here; when that time comes, all packets are checked.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};
@@ -67,7 +68,7 @@ impl PacketTimers {
             state.sent.iter_mut().for_each(|p| p.backoff = 1.0);
         }
         if self.due > 0 {
-            // What was acknowledged while it waited is gone.
+            // Some of those that waited to be sent again are acknowledged now.
             self.due = state.sent.iter().filter(|(_, p)| p.due).count();
         }
     }

@@ -11,8 +11,8 @@
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
 //! Not modelled: FIN (an application's `close` ends the connection when all is acknowledged), data from receiver to
-//! sender, urgent data, checksums, a receive buffer that fills (the advertised window is constant, so there are no window
-//! updates and no zero-window probes), Nagle's rule, F-RTO, PRR.
+//! sender, urgent data, checksums, a receive buffer that fills (the advertised window is constant, so there are no
+//! window updates and no zero-window probes), Nagle's rule, F-RTO, PRR.
 
 pub mod config;
 pub mod congestion;

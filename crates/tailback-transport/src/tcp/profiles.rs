@@ -1,9 +1,9 @@
 //! Profiles: named sets of parameter values, as data.
 //!
 //! TCP is not one protocol but a family of choices: what starts the window, what is halved, how coarse the clock is.
-//! Each study made its own, and a simulator its own again. A profile writes such a set down once, as pairs of a
-//! parameter's name and the text a user would write, so that a study can bring its own in its folder and nothing here
-//! has to know about it. The user's own values win over the profile's, the profile's over the declared defaults.
+//! Each study and each simulator made these choices in its own way. A profile writes such a set down once, as names of
+//! parameters and the text a user would write. A study brings its own in its folder; nothing here has to know it.
+//! Values that a user gives win over the profile's, the profile's over the declared defaults.
 //!
 //! A profile may build on another: its value for `profile` names the one to start from. Without it, it starts from the
 //! declared defaults, which are those of `rfc`.

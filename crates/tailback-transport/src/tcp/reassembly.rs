@@ -1,9 +1,9 @@
 //! What a receiver holds beyond the next byte it expects: disjoint intervals, and which of them to report.
 //!
-//! Intervals are kept sorted in a plain vector: the top one usually grows, a search is a handful of steps, and while
-//! nothing is missing the vector owns no memory. Which intervals a SACK option lists is a matter of recency (RFC 2018
-//! section 4): a short list of points, each inside an interval that was touched, newest first, resolved when an ACK is
-//! written. So the order survives any merging.
+//! Intervals are kept sorted in a plain vector: usually the last one grows, a search takes a few steps, and while
+//! nothing is missing the vector owns no memory. A SACK option lists the intervals that changed last (RFC 2018 section
+//! 4). What is remembered is a byte of each, newest first; the interval around it is looked up when an ACK is written,
+//! so that the order stays right when intervals merge.
 
 use crate::segment::SackBlocks;
 use smallvec::SmallVec;

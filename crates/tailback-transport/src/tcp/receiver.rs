@@ -209,7 +209,7 @@ impl Receiver {
 }
 
 impl Endpoint for Receiver {
-    /// A receiver of a one-way connection has nothing to say.
+    /// The receiver of a one-way connection sends no data.
     fn write(&mut self, _n: Amount, _now: Time) {}
 
     fn close(&mut self, _now: Time) {}

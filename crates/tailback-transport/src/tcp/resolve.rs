@@ -1,4 +1,5 @@
-//! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself refused.
+//! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
+//! refused.
 
 use super::config::{Config, EcnMode, OptionBytes, RtoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};

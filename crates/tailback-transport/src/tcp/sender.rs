@@ -1,8 +1,8 @@
-//! The sending end: it opens the connection, sends what the window and recovery allow, and reports upwards. The states it
-//! goes through are drawn in `handshake`.
+//! The sending end: it opens the connection, sends what the window and recovery allow, and reports upwards. The states
+//! it goes through are drawn in `handshake`.
 //!
-//! The sender is three parts: `ControlBlock` (sequence space, timer, ECN window), `Recovery` (what is lost, what goes next)
-//! and the congestion controller inside the block (how much). This file is the connection around them and the
+//! The sender is three parts: `ControlBlock` (sequence space, timer, ECN window), `Recovery` (what is lost, what goes
+//! next) and the congestion controller inside the block (how much). This file is the connection around them and the
 //! [`Endpoint`] contract. A data segment with its ACK costs a few hundred instructions and allocates nothing while
 //! nothing is lost.
 //!

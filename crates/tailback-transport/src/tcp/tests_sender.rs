@@ -12,7 +12,7 @@ use tailback_base::{BitRate, Ecn};
 struct Paced(Arc<Mutex<Vec<RateSample>>>);
 
 impl CongestionControl for Paced {
-    fn on_ack(&mut self, a: &AckEvent) {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
         self.0.lock().unwrap().extend(a.rate);
     }
     fn on_congestion(&mut self, _: &CongestionEvent) {}

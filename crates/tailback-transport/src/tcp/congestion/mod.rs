@@ -1,12 +1,12 @@
 //! Congestion control: how much may be outstanding, and how fast it may leave.
 //!
-//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes in
-//! as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window and
-//! pacing rate come out. A controller knows neither sequence numbers nor timers, so that CUBIC or BBR is one new file
-//! here, with its parameters, and one row in [`list`].
+//! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes
+//! in as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window
+//! and pacing rate come out. A controller knows neither sequence numbers nor timers, so that CUBIC or BBR is one new
+//! file here, with its parameters, and one row in [`list`].
 //!
-//! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded window
-//! shows it. The sender rounds down to whole segments by sending only what fits.
+//! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
+//! window shows it. The sender rounds down to whole segments by sending only what fits.
 
 pub mod list;
 pub mod reno;
@@ -122,7 +122,7 @@ pub struct RateSample {
 /// A congestion controller of one connection.
 pub trait CongestionControl: Send {
     /// An ACK arrived; called once for each, after recovery has judged it and before anything is sent.
-    fn on_ack(&mut self, a: &AckEvent);
+    fn on_ack(&mut self, a: &AckEvent<'_>);
     fn on_congestion(&mut self, e: &CongestionEvent);
     fn window_reset(&mut self, why: Reset);
     /// The last reduction was a mistake (RFC 4015): what it took comes back.

@@ -105,7 +105,7 @@ impl Reno {
 }
 
 impl CongestionControl for Reno {
-    fn on_ack(&mut self, a: &AckEvent) {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
         let always = self.rules.growth == Growth::Always;
         // RFC 3168 section 6.1.2 with RFC 5681: an ACK that reports congestion does not open the window.
         if a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always) {

@@ -1,8 +1,8 @@
 //! Loss recovery: which segments are lost, and what goes out next.
 //!
-//! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that the files
-//! read as the columns of one reaction table. An algorithm is a file and a row at the end of this one.
-//! The growth of the window is not its business: it says in which phase it saw an ACK.
+//! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that
+//! the files read as the columns of one reaction table. An algorithm is a file and a row at the end of this one. The
+//! growth of the window is not its business: it says in which phase it saw an ACK.
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
 //! |---|---|---|---|---|
@@ -37,11 +37,11 @@ pub struct Duplicate<'a> {
 pub trait LossRecovery {
     /// `una` has moved; the algorithm repairs and handles the timer, and says whether the window may grow.
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged;
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged;
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged;
     /// The retransmission timer expired with data outstanding. [`ControlBlock::timed_out`] has not been called yet.
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time);
-    /// When [`LossRecovery::on_timer`] is to be called; [`Time::NEVER`] for algorithms that know only the retransmission
-    /// timer.
+    /// When [`LossRecovery::on_timer`] is to be called; [`Time::NEVER`] for algorithms that know only the
+    /// retransmission timer.
     fn deadline(&self) -> Time {
         Time::NEVER
     }
@@ -61,8 +61,8 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     }
 }
 
-/// The algorithms: one row each, with what the parameters `variant` and `sack_form` call it. One enum rather than boxes,
-/// since each segment asks it several times.
+/// The algorithms: one row each, with what the parameters `variant` and `sack_form` call it. One enum rather than
+/// boxes, since each segment asks it several times.
 macro_rules! recoveries {
     ($($(#[$cfg:meta])* $name:ident($type:ty) = ($variant:literal, $form:literal);)*) => {
         pub enum Recovery {
@@ -85,7 +85,7 @@ macro_rules! recoveries {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.on_ack(c, a, sack),)* }
             }
 
-            fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+            fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.on_duplicate(c, d),)* }
             }
 

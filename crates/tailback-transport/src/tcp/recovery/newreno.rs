@@ -7,10 +7,10 @@
 //!            ACK of `recover`: deflate        timeout: deflate, window one, go back
 //! ```
 //!
-//! A new ACK short of `recover` (a partial ACK) says that the next segment is lost as well: it is resent at once and the
-//! window is deflated by what was acknowledged. One loss is repaired a round trip. The *impatient* form restarts the
-//! retransmission timer at the first partial ACK only, so that a window with many losses ends in a timeout; the *slow but
-//! steady* form restarts it at each (RFC 6582 section 4).
+//! A new ACK short of `recover` (a partial ACK) says that the next segment is lost as well: it is resent at once and
+//! the window is deflated by what was acknowledged. One loss is repaired a round trip. The *impatient* form restarts
+//! the retransmission timer at the first partial ACK only, so that a window with many losses ends in a timeout; the
+//! *slow but steady* form restarts it at each (RFC 6582 section 4).
 
 use super::reno::enter;
 use super::{Duplicate, LossRecovery, without_reports};
@@ -57,7 +57,7 @@ impl LossRecovery for NewRenoRecovery {
         }
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         if d.classic {
             let duplicates = c.count_duplicate();
             let threshold = c.cfg().dupack_threshold;

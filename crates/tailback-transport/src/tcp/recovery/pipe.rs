@@ -7,10 +7,10 @@
 //!            ACK of `recover`                timeout: window one, go back, reports ignored until a new ACK
 //! ```
 //!
-//! `pipe` counts the segments thought to be in the network: one more for each sent, one less for each duplicate, two less
-//! for a partial ACK (the repair and the segment lost). While it is below the window, the first hole below the highest
-//! report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no threshold.
-//! Only duplicates with new reports are counted before recovery.
+//! `pipe` counts the segments thought to be in the network: one more for each sent, one less for each duplicate, two
+//! less for a partial ACK (the repair and the segment lost). While it is below the window, the first hole below the
+//! highest report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no
+//! threshold. Only duplicates with new reports are counted before recovery.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, LossRecovery, without_reports};
@@ -97,7 +97,7 @@ impl LossRecovery for PipeRecovery {
         self.judge(c, in_recovery)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         match &mut self.phase {
             Phase::Recovery { pipe } => {
                 *pipe -= 1;

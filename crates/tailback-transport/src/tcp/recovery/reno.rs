@@ -7,9 +7,9 @@
 //!            any new ACK: deflate          timeout: deflate, window one, go back
 //! ```
 //!
-//! The inflation is kept apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have left the
-//! network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with several
-//! the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
+//! The inflation is kept apart from the window (by [`ControlBlock::inflate`]): it stands for segments that have left
+//! the network, and dropping it is all the deflation there is. One loss a window is repaired without a timeout; with
+//! several the first new ACK ends recovery and each further loss needs three new duplicates, which often do not come.
 //! After a timeout, duplicates of what was outstanding then start nothing.
 
 use super::{Duplicate, LossRecovery, without_reports};
@@ -37,7 +37,7 @@ impl LossRecovery for RenoRecovery {
         without_reports(c, ended && !c.cfg().grow_on_exit)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         if d.classic {
             let duplicates = c.count_duplicate();
             if duplicates < c.cfg().dupack_threshold {

@@ -91,7 +91,7 @@ impl LossRecovery for SackRecovery {
         self.judge(c, in_recovery)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         // Section 2: a duplicate is an ACK that "contains a SACK block identifying previously unacknowledged and
         // un-SACKed octets".
         let new = if d.sack.is_empty() {

@@ -1,9 +1,9 @@
 //! What the other side has reported by SACK: disjoint intervals above `una`, and how far repairs have got.
 //!
-//! RFC 6675 defines `IsLost` and `pipe` segment by segment; here both come from the intervals. A segment is lost when
-//! three intervals, or more than two segments' bytes, are reported above it, so everything below one edge is lost and
-//! nothing above: the edge is found by looking at no more than the top few intervals. The bytes reported below the
-//! repair mark (`HighRxt`) are counted as intervals arrive. So an ACK costs a binary search, not a walk.
+//! RFC 6675 section 4 defines `IsLost` and `pipe` segment by segment; here both are computed from the intervals. A
+//! segment is lost when three intervals, or the bytes of more than two segments, are reported above it. So there is one
+//! edge: below it all that is unreported is lost, above it nothing is, and the last few intervals tell where it lies.
+//! The bytes reported below the repair mark (`HighRxt`) are counted as intervals arrive. An ACK costs a binary search.
 //!
 //! While nothing is reported there is no memory beside the struct.
 

@@ -2,9 +2,9 @@
 //!
 //! Kept only where someone asks for it, such as a controller that [wants rates]. From the records come delivery-rate
 //! samples (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers, when it is sent, how much had been
-//! delivered by then and when. The ACK or SACK that covers it gives a sample: what was delivered since, over the longer of
-//! the time it took to send and the time it took to acknowledge. A sample taken while the application, not the network,
-//! held the sender back says so.
+//! delivered by then and when. The ACK or SACK that covers it gives a sample: what was delivered since, over the longer
+//! of the time it took to send and the time it took to acknowledge. A sample taken while the application, not the
+//! network, held the sender back says so.
 //!
 //! State: 72 bytes for each outstanding segment, in order of their ends. An ACK costs a step for each segment it covers
 //! and for each in its SACK blocks.

@@ -20,7 +20,7 @@ impl LossRecovery for TahoeRecovery {
         without_reports(c, false)
     }
 
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         if d.classic {
             let duplicates = c.count_duplicate();
             if duplicates < c.cfg().dupack_threshold {

@@ -20,7 +20,7 @@ impl LossRecovery for Patient {
         c.timer_after_ack(a.now);
         without_reports(c, false)
     }
-    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate) -> Judged {
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
         c.count_duplicate();
         self.due.get_or_insert(d.now + Duration::from_millis(5));
         without_reports(c, false)

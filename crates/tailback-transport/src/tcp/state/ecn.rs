@@ -1,8 +1,8 @@
 //! Congestion marks and the answers to them: at most one reduction a window, and what says so to the receiver.
 //!
-//! RFC 3168 section 6.1.2: "TCP should not react to congestion indications more than once every window of data". The rule
-//! covers losses and routers' requests as well: whatever reduced the window last, echoes of marks in what was outstanding
-//! then say nothing new.
+//! RFC 3168 section 6.1.2: "TCP should not react to congestion indications more than once every window of data". The
+//! rule covers losses and routers' requests as well: whatever reduced the window last, echoes of marks in what was
+//! outstanding then say nothing new.
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {

@@ -400,9 +400,10 @@ impl ControlBlock {
         self.window.inflation += i64::from(segments) * i64::from(self.cfg.payload);
     }
 
-    /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the Cumulative
-    /// Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back SMSS bytes to the
-    /// congestion window." Not below one segment: what the window itself allows has been paid for by the halving.
+    /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
+    /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
+    /// SMSS bytes to the congestion window." Not below one segment: what the window itself allows has been paid for by
+    /// the halving.
     pub fn deflate(&mut self, acked: u64) {
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
         let back = if acked >= segment { segment } else { 0 };
@@ -475,7 +476,8 @@ impl ControlBlock {
         self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
     }
 
-    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section 6.1.2).
+    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section
+    /// 6.1.2).
     pub fn reduce(&mut self, now: Time) {
         self.report.fast_retransmits += 1;
         if self.seq.una >= self.ecn.reduced {

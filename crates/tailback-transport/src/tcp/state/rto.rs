@@ -3,8 +3,8 @@
 //! The RFC form keeps srtt and rttvar as real seconds; the clock granularity G is only the floor of the variance term.
 //! The tick form is Van Jacobson's fixed-point code as BSD and ns-2 carry it: a round trip is a whole number of ticks,
 //! counted from the tick before the segment was sent, srtt is kept in eighths and rttvar in quarters of a tick, and
-//! after the fourth doubling srtt is thrown away into rttvar. Its timeouts are multiples of the tick, and a run is
-//! reproduced only if this arithmetic is.
+//! after the fourth doubling srtt is added to rttvar and forgotten. Its timeouts are multiples of the tick; to
+//! reproduce a run of ns-2 this arithmetic must be the same to the bit.
 //!
 //! State: 48 bytes. A sample costs some twenty operations, reading the timeout two.
 
@@ -177,8 +177,8 @@ impl Rto {
 
 /// A round trip in whole ticks, counted from the tick before the segment was sent.
 ///
-/// Where the ticks lie is the clock's phase. In the reference each sender has a random one; the sixteen traces, which log
-/// every change of srtt, pin theirs down to between 5.54 and 5.58 ms after the last tick.
+/// Where the ticks lie is the clock's phase. In the reference each sender has a random one; the sixteen traces, which
+/// log every change of srtt, pin theirs down to between 5.54 and 5.58 ms after the last tick.
 fn ticks_between(sent: Time, now: Time, phase: Duration, tick: f64) -> i32 {
     let round_trip = now.seconds() - sent.seconds();
     let started = sent.seconds() + phase.seconds();

@@ -32,8 +32,9 @@ impl Timers {
     }
 
     /// Whether the connection has rested long enough to start with a small window again. RFC 5681 section 4.1: after an
-    /// idle time longer than the RTO; or after a rest that the parameters give, which begins when all that was written is
-    /// acknowledged: a sender with one segment outstanding has nothing in the network at each ACK, but it does not rest.
+    /// idle time longer than the RTO; or after a rest that the parameters give, which begins when all that was written
+    /// is acknowledged: a sender with one segment outstanding has nothing in the network at each ACK, but it does not
+    /// rest.
     pub fn has_rested(&mut self, cfg: &Config, now: Time) -> bool {
         let rested = match cfg.idle_after {
             None => now.since(self.last_sent) > self.rto.timeout(cfg),

@@ -43,8 +43,8 @@ impl SendWindow {
         w
     }
 
-    /// Take over what the controller says: after every event that may have moved the window, so that the send rule, which
-    /// is asked more often, compares whole numbers.
+    /// Take over what the controller says: after every event that may have moved the window, so that the send rule,
+    /// which is asked more often, compares whole numbers.
     #[inline]
     pub fn refresh(&mut self, control: &dyn CongestionControl) {
         self.cwnd = control.cwnd();

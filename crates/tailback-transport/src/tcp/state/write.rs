@@ -33,8 +33,8 @@ impl ControlBlock {
         self.timers.empty_since = now;
     }
 
-    /// Before data are sent with nothing outstanding: RFC 5681 section 4.1, after a rest "cwnd is reduced to [...] min (IW,
-    /// cwnd)".
+    /// Before data are sent with nothing outstanding: RFC 5681 section 4.1, after a rest "cwnd is reduced to [...] min
+    /// (IW, cwnd)".
     #[inline]
     pub fn before_sending(&mut self, now: Time) {
         let s = &self.seq;
