@@ -20,11 +20,12 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS
+from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.measures.series import overflows
-from tailback.study.model import MODES, StudyError
+from tailback.study.model import MODES
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
 from tailback.study.work import Interrupted

@@ -18,10 +18,12 @@ from tailback.cli.errors import Failure, os_message
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
-from tailback.study.model import Experiment, Study
-from tailback.study.reproduce import Reproduction, listing, reproduce
+from tailback.study.model import Experiment
+from tailback.study.reproduce import listing, reproduce
+from tailback.study.study import Study
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count
 from tailback.study.work import Interrupted
+from tailback.study.write import Reproduction
 from tailback.terminal import columns
 
 _SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}

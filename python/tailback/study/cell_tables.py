@@ -18,8 +18,9 @@ from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.errors import StudyError
 from tailback.study.measures.sources import METRICS
-from tailback.study.model import Experiment, Study
+from tailback.study.model import Experiment
 from tailback.study.samples import Samples
+from tailback.study.study import Study
 from tailback.study.verdict import Verdict
 
 NOTE = (

@@ -17,14 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tailback.study.checks.base import Measured, Published
-from tailback.study.model import MODES, Study, matches
+from tailback.study.checks.base import Measured, Place, Published, Statement
+from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
-from tailback.study.statement import Statement
+from tailback.study.study import Study
 from tailback.study.verdict import NO, OPEN, Finding, Verdict, measured_text, outcome_of
-
-#: Labels of a point by axis, without its discipline.
-Place = dict[str, str]
 
 
 class Judge:
@@ -72,6 +69,9 @@ class Judge:
         )
 
     # ------------------------------------------------------------------------------------------ what checks ask for
+
+    def runs(self, name: str) -> Runs:
+        return self.study.runs[name]
 
     def title(self, discipline: str) -> str:
         return self.study.discipline_title(discipline)

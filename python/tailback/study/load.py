@@ -38,10 +38,11 @@ from tailback.study.files import (
     read_toml,
 )
 from tailback.study.measures import MEASURES
-from tailback.study.model import Experiment, Runs, Study
+from tailback.study.model import Experiment, Runs
 from tailback.study.published import read_published
 from tailback.study.runs import read_runs
 from tailback.study.statement import read_statement
+from tailback.study.study import Study
 
 
 def places() -> list[Path]:

@@ -8,8 +8,9 @@ from typing import Any
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import selected
 from tailback.study.measures import MEASURES, Measure
-from tailback.study.model import Axis, Experiment, Point, Runs, Study
+from tailback.study.model import Axis, Experiment, Point, Runs
 from tailback.study.samples import Samples
+from tailback.study.study import Study
 from tailback.study.tolerance import Estimate
 
 

@@ -1,18 +1,11 @@
-"""A study in memory: sets of runs with their axes and cases, experiments that read them, what was published."""
+"""Parts of a study in memory: sets of runs with their axes and cases, and experiments that read them."""
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from tailback.study.errors import StudyError
-
-if TYPE_CHECKING:
-    from tailback.study.checks.base import Published
-    from tailback.study.files import About, Discipline, Pair
-    from tailback.study.statement import Statement
+from typing import Any
 
 MODES = ("quick", "full")
 
@@ -146,49 +139,6 @@ class Experiment:
     aliases: tuple[str, ...] = ()
 
 
-@dataclass
-class Study:
-    id: str
-    path: Path
-    about: About
-    disciplines: dict[str, Discipline]
-    runs: dict[str, Runs]
-    experiments: list[Experiment]
-    published: list[Published]
-    statements: list[Statement]
-    #: Disciplines that were exchanged by the caller: name -> queue table. Reports say so.
-    replaced: dict[str, dict[str, Any]] = field(default_factory=dict)
-    #: Combinations that stand where a discipline does: name -> its title, its discipline, and a table for each role.
-    pairs: dict[str, Pair] = field(default_factory=dict)
-
-    @property
-    def title(self) -> str:
-        return self.about.title
-
-    def discipline_title(self, name: str) -> str:
-        if name in self.pairs:
-            queue = self.pairs[name].queue
-            return self.pairs[name].title + (f" ({queue} replaced)" if queue in self.replaced else "")
-        title = self.disciplines[name].title if name in self.disciplines else name
-        return f"{title} (replaced)" if name in self.replaced else title
-
-    def experiment(self, name: str) -> Experiment:
-        """By its id, an id it had before, or the source's own name for it, in any case."""
-        for e in self.experiments:
-            if name.lower() in (x.lower() for x in (e.id, *e.aliases, e.item)):
-                return e
-        known = ", ".join(e.id for e in self.experiments)
-        raise StudyError(f'study {self.id} has no experiment "{name}"; it has {known}')
-
-    def needs(self, experiments: list[Experiment]) -> dict[str, list[dict[str, Any]]]:
-        """Which sets of runs some experiments read, and the conditions of the points they need."""
-        needed: dict[str, list[dict[str, Any]]] = {}
-        for e in experiments:
-            for name in e.runs:
-                needed.setdefault(name, []).append(e.where)
-        return needed
-
-
 def matches(labels: dict[str, str], where: dict[str, Any]) -> bool:
     """Whether a point's labels meet a condition: a value, a list of values, or `{ from = , to = }`."""
     return all(name not in labels or meets(labels[name], wanted) for name, wanted in where.items())
@@ -199,9 +149,3 @@ def meets(label: str, wanted: Any) -> bool:
         return float(wanted.get("from", "-inf")) <= float(label) <= float(wanted.get("to", "inf"))
     wanted = wanted if isinstance(wanted, list) else [wanted]
     return label in [str(w) for w in wanted]
-
-
-def with_overrides(study: Study, overrides: list[str]) -> Study:
-    """The study with changes to every scenario, as `--set` takes them."""
-    runs = {k: replace(r, set=(*r.set, *overrides)) for k, r in study.runs.items()}
-    return replace(study, runs=runs)

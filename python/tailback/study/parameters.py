@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from tailback.study.model import Study
+from tailback.study.study import Study
 
 #: Where models stand in a scenario: key -> family of models.
 _PLACES = {"transport": "transport", "queue": "queue", "reverse_queue": "queue", "traffic": "traffic"}

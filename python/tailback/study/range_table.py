@@ -17,8 +17,9 @@ import numpy as np
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import selected
 from tailback.study.measures import MEASURES
-from tailback.study.model import Experiment, Study
+from tailback.study.model import Experiment
 from tailback.study.samples import Samples
+from tailback.study.study import Study
 
 
 def build(

@@ -14,42 +14,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tailback.store.paths import file_name
 from tailback.study import load as studies
-from tailback.study.checks.base import Published
+from tailback.study.checks.base import Published, Statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
-from tailback.study.model import MODES, Experiment, Study, with_overrides
+from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
-from tailback.study.statement import Statement
-from tailback.study.verdict import Verdict
+from tailback.study.study import Study, with_overrides
 from tailback.study.work import Work, threads_of
-
-
-@dataclass
-class Reproduction:
-    study: Study
-    mode: str
-    experiments: list[Experiment]
-    out: Path
-    samples: Samples
-    verdicts: list[Verdict]
-    sections: list[dict[str, Any]]
-    runs: int
-    reused: int
-    seeds: int
-    seconds: float
-    cpu_s: float
-    failed: list[str] = field(default_factory=list)
-
-    @property
-    def report(self) -> Path:
-        return self.out / "report.html"
+from tailback.study.write import Reproduction, write
 
 
 def reproduce(
@@ -100,8 +78,6 @@ def reproduce(
         cpu_s=cpu,
         failed=samples.failed,
     )
-    from tailback.study.write import write
-
     write(r, list(overrides), command)
     return r
 

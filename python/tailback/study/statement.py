@@ -6,14 +6,13 @@ check.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tailback.study.checks import read_check
-from tailback.study.checks.base import Asked, Check
+from tailback.study.checks.base import Statement
 from tailback.study.files import Table, Where, read_table
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
@@ -38,22 +37,6 @@ class StatementTable(Table, kw_only=True, frozen=True):
     class_over: str | None = None
     measure: str | None = None
     where: Where = {}
-
-
-@dataclass(frozen=True)
-class Statement:
-    id: str
-    sentence: str
-    source: str
-    experiment: str
-    gate: bool
-    explanation: str
-    note: str
-    why_not: str
-    checks: tuple[Check, ...]
-
-    def asks(self) -> list[Asked]:
-        return [x for c in self.checks for x in c.asks()]
 
 
 def read_statement(table: dict[str, Any], file: Path | str) -> Statement:

@@ -27,8 +27,9 @@ from tailback.store import fingerprint, manifest
 from tailback.store.sources import Answers, Fresh, RunSource, Stored
 from tailback.study import computed
 from tailback.study.measures import RunView
-from tailback.study.model import Experiment, Point, Runs, Study
+from tailback.study.model import Experiment, Point, Runs
 from tailback.study.samples import Samples
+from tailback.study.study import Study
 
 #: Answers are written when the work since the last time is worth so many seconds.
 ANSWERS_EVERY_S = 2.0

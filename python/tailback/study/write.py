@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -14,11 +16,10 @@ from tailback.store import fingerprint
 from tailback.store.manifest import write_text
 from tailback.store.paths import write_csv
 from tailback.study import parameters
-from tailback.study.verdict import count
-
-if TYPE_CHECKING:
-    from tailback.study.reproduce import Reproduction
-
+from tailback.study.model import Experiment
+from tailback.study.samples import Samples
+from tailback.study.study import Study
+from tailback.study.verdict import Verdict, count
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
 COLUMNS = (
@@ -34,6 +35,27 @@ COLUMNS = (
     ("seeds", "seeds"),
     ("explanation", "explanation"),
 )
+
+
+@dataclass
+class Reproduction:
+    study: Study
+    mode: str
+    experiments: list[Experiment]
+    out: Path
+    samples: Samples
+    verdicts: list[Verdict]
+    sections: list[dict[str, Any]]
+    runs: int
+    reused: int
+    seeds: int
+    seconds: float
+    cpu_s: float
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def report(self) -> Path:
+        return self.out / "report.html"
 
 
 def write(r: Reproduction, overrides: list[str], command: str) -> None:

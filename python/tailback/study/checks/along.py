@@ -6,17 +6,13 @@ check = [{ of = "dsdrr", along = "limit", within = 3 }]
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tailback.study.checks.base import Measured, each
+from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.verdict import NO, OPEN, YES, Finding
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from tailback.study.checks.base import Judge
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.measures import MEASURES
 from tailback.study.verdict import Verdict
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 
 class Band(MeasuredNumber, kw_only=True, frozen=True):

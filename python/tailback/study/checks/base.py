@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import abc
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
+import numpy as np
 
 from tailback.study.files import Table, Where
+from tailback.study.model import Runs
+from tailback.study.samples import Samples
 from tailback.study.verdict import Finding, Verdict
 
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
+#: Labels of a point by axis, without its discipline.
+Place = dict[str, str]
+
+
+class Judge(Protocol):
+    """What a check asks of the judge (`study/judge.py`): measured values, and names for what is told."""
+
+    @property
+    def samples(self) -> Samples: ...
+
+    def runs(self, name: str) -> Runs: ...
+
+    def title(self, discipline: str) -> str: ...
+
+    def places(self, c: Measured) -> list[Place]: ...
+
+    def values(
+        self, c: Measured, discipline: str, where: Place | Sequence[Place], klass: str | None = None
+    ) -> np.ndarray | None: ...
+
+    def where_text(self, where: Mapping[str, Any], runs: str) -> str: ...
+
+    def statement(self, s: Statement) -> Verdict: ...
 
 
 class Asked(NamedTuple):
@@ -62,6 +88,24 @@ class Published(Table, kw_only=True, frozen=True):
 
     def asks(self) -> list[Asked]:
         return []
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A published sentence with the checks that decide it."""
+
+    id: str
+    sentence: str
+    source: str
+    experiment: str
+    gate: bool
+    explanation: str
+    note: str
+    why_not: str
+    checks: tuple[Check, ...]
+
+    def asks(self) -> list[Asked]:
+        return [x for c in self.checks for x in c.asks()]
 
 
 def each(of: str | list[str]) -> list[str]:

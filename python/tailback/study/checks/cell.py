@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 import numpy as np
 
 from tailback.study.cells import Cell, show, statistics
-from tailback.study.checks.base import Published
+from tailback.study.checks.base import Judge, Published
 from tailback.study.measures.sources import METRICS, by_interval
 from tailback.study.samples import Samples
 from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 
 def pooled(samples: Samples, runs: str, key: tuple[str, ...], source: str, metric: str) -> np.ndarray | None:
@@ -40,7 +35,7 @@ class CellNumber(Published, kw_only=True, frozen=True):
     cell: Cell
 
     def verdict(self, judge: Judge) -> Verdict:
-        c, runs = self.cell, judge.study.runs[self.runs]
+        c, runs = self.cell, judge.runs(self.runs)
         metric, key = METRICS[self.metric], runs.key_of(self.queue)
         values = pooled(judge.samples, runs.name, key, self.class_, self.metric)
         outcome, told, mean = OPEN, "not run", None

@@ -10,16 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tailback.study.checks.base import Asked, Measured, each
+from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate, Limits
 from tailback.study.verdict import NO, OPEN, YES, Finding
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge, Place
 
 
 class Limit(Measured, kw_only=True, frozen=True):

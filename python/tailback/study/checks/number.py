@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
-from tailback.study.checks.base import Asked, Published
+from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
 from tailback.study.files import Where
 from tailback.study.measures import MEASURES
-from tailback.study.statement import Statement
 from tailback.study.verdict import Verdict
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):

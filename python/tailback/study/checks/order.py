@@ -6,14 +6,10 @@ check = [{ order = ["droptail", "red", "drr"] }]
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
-from tailback.study.checks.base import Measured
+from tailback.study.checks.base import Judge, Measured
 from tailback.study.checks.rival import Rival
 from tailback.study.verdict import Finding
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 
 class Order(Measured, kw_only=True, frozen=True):

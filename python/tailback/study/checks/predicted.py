@@ -6,16 +6,13 @@ check = [{ predict = "qsdrr", with = { flows = 100, buffer = 4000 }, field = "vi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
 
-from tailback.study.checks.base import Check
+from tailback.study.checks.base import Check, Judge
 from tailback.study.verdict import NO, YES, Finding
 from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge
 
 #: Fields of the models, in words, with units.
 _FIELDS = {

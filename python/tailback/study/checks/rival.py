@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from tailback.study.checks.base import Measured, each
+from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate
 from tailback.study.verdict import NO, OPEN, YES, Finding
-
-if TYPE_CHECKING:
-    from tailback.study.judge import Judge, Place
 
 
 class Rival(Measured, kw_only=True, frozen=True):

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback.study.measures import RunView
-from tailback.study.model import Axis, Experiment, Point, Runs, Study
+from tailback.study.model import Axis, Experiment, Point, Runs
 from tailback.study.registry import Registry
 from tailback.study.samples import Samples
+from tailback.study.study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

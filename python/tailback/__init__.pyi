@@ -1,0 +1,33 @@
+"""Types of the public names; `__init__.py` imports each when it is first used."""
+
+from tailback._core import Line as Line
+from tailback._core import Packet as Packet
+from tailback._core import Results as Results
+from tailback._core import Scenario as Scenario
+from tailback._core import ScenarioError as ScenarioError
+from tailback._core import Table as Table
+from tailback._core import Wait as Wait
+from tailback._core import __version__ as __version__
+from tailback._core import parse_bytes as parse_bytes
+from tailback._core import parse_level as parse_level
+from tailback._core import parse_rate as parse_rate
+from tailback._core import parse_size as parse_size
+from tailback._core import parse_time as parse_time
+from tailback._core import read_parquet as read_parquet
+from tailback._core import read_results as read_results
+from tailback.builder import Network as Network
+from tailback.builder import Queue as Queue
+from tailback.builder import drive as drive
+from tailback.builder import dumbbell as dumbbell
+from tailback.builder import network as network
+from tailback.builder import packet as packet
+from tailback.builder import parking_lot as parking_lot
+from tailback.builder import queue as queue
+from tailback.plan import Plan as Plan
+from tailback.reference import describe as describe
+from tailback.reference import schema as schema
+from tailback.result import Result as Result
+from tailback.result import RunError as RunError
+from tailback.result import load_result as load_result
+from tailback.result import run as run
+from tailback.scenarios import load_scenario as load_scenario
