@@ -20,7 +20,7 @@ def build() -> str:
 def queues(factories: Mapping[str, Callable[[], Any]]) -> str:
     """A fingerprint of disciplines written in Python: the files they are written in, and what their makers remember.
 
-    Raises ValueError when that cannot be known; the caller then names the variant himself.
+    Raises ValueError when that cannot be known; pass `queues_key` then.
     """
     h = hashlib.sha256()
     for port in sorted(factories):
