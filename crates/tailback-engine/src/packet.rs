@@ -4,6 +4,7 @@
 //! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
 //! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
 
+use crate::measure::capture::PacketId;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::Header;
 use tailback_transport::{Flags, SackBlocks, Segment};
@@ -274,6 +275,16 @@ impl WirePacket {
     #[inline]
     pub fn born(&self) -> Time {
         Time(self.born_flags_tos >> 16)
+    }
+
+    /// What tells it apart from all other packets of a run.
+    pub fn id(&self) -> PacketId {
+        PacketId {
+            flow: self.flow_id(),
+            backward: self.is_backward(),
+            sequence: self.seq(),
+            born: self.born(),
+        }
     }
 
     /// How many links it has left behind.

@@ -2,6 +2,7 @@
 
 use crate::build::{Prepared, prepare};
 use crate::library::Library;
+use crate::measure::capture::TapMaker;
 use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
 use crate::spec::Spec;
@@ -21,6 +22,8 @@ pub struct Hooks<'a> {
     pub queues: HashMap<String, QueueMaker<'a>>,
     /// What the scenario was read with, if not the standard library.
     pub library: Option<&'a Library>,
+    /// Makes what sees every packet of a run at every port.
+    pub tap: Option<TapMaker<'a>>,
     /// Called about every hundredth of the run with the share done; stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
 }

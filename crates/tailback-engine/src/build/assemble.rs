@@ -7,9 +7,10 @@ use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Ne
 use super::route::{Arc, Router};
 use crate::event::EventKind;
 use crate::impair::Impairments;
+use crate::measure::capture::Tap;
 use crate::measure::recorder::Recorder;
 use crate::packet::Keys;
-use crate::port::{Explicit, Fused, Port, Queue};
+use crate::port::{Before, Explicit, Fused, Port, Queue};
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
 use crate::sim::{AppSlot, NO_FOLLOWER, Sim, Tick};
@@ -113,8 +114,10 @@ impl Network {
         for (i, (link, reverse, conditioner)) in self.edges.drain(..).enumerate() {
             let port = link_ports[link.0 as usize][usize::from(reverse)];
             sim.ports[port as usize].edge = i as u32;
+            sim.ports[port as usize].before |= Before::CONDITIONER;
             let peer = sim.peer[port as usize];
             sim.ports[peer as usize].peer_edge = i as u32;
+            sim.ports[peer as usize].watched_exit = true;
             let l = &self.links[link.0 as usize];
             nodes.push(if reverse { l.to } else { l.from });
             sim.edges.push(EdgeSlot::new(conditioner, port));
@@ -245,6 +248,7 @@ fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
     if !d.impairments.is_empty() {
         let stream = Stream::new(seed, &format!("link.{name}.impairments"));
         port.impair = Impairments::new(&d.impairments, stream);
+        port.before |= Before::IMPAIRMENTS;
     }
     let number = sim.ports.len() as u32;
     // A discipline that acts by the clock starts with the run, not with its first packet.
@@ -328,6 +332,15 @@ impl Built {
             self.sim.intervals.push((Time::ZERO, rows));
         }
         self.tick(Tick::Interval(period), first);
+    }
+
+    /// Let a tap see every packet at every port.
+    pub fn tap(&mut self, tap: Box<dyn Tap>) {
+        self.sim.tap = Some(tap);
+        for port in &mut self.sim.ports {
+            port.before |= Before::TAP;
+            port.watched_exit = true;
+        }
     }
 
     /// Record these series (declared by the caller), sampled or on change.

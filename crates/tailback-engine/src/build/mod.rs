@@ -66,6 +66,10 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         built.intervals(period, from + period);
     }
     recordings::declare(spec, &mut built)?;
+    if let Some(make) = hooks.tap {
+        let tap = make(&built.port_names);
+        built.tap(tap);
+    }
     Ok(Prepared { built, reported, from })
 }
 

@@ -226,6 +226,7 @@ impl Plan {
             queues: queues.clone(),
             progress: Some(&progress),
             library: None,
+            tap: None,
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run(&self.points[r.point].loaded.spec, r.seed, &hooks)

@@ -185,6 +185,15 @@ impl PortStats {
 /// No conditioner.
 pub const NO_EDGE: u32 = u32::MAX;
 
+/// What may stand before a queue. Most ports have none of it, and one test says so.
+pub struct Before;
+
+impl Before {
+    pub const CONDITIONER: u8 = 1;
+    pub const IMPAIRMENTS: u8 = 1 << 1;
+    pub const TAP: u8 = 1 << 2;
+}
+
 /// Fields in the order of use: a delivery touches the first cache line, an arrival at a fused queue the next three.
 #[repr(C, align(64))]
 pub struct Port {
@@ -192,15 +201,19 @@ pub struct Port {
     pub delay: Duration,
     /// Fused: when the line has sent everything it was given.
     free_at: Time,
-    /// The conditioner in front of this port's queue.
-    pub edge: u32,
-    /// The conditioner that watches what this port delivers (it stands at the opposite port).
-    pub peer_edge: u32,
+    /// What stands between a packet that is offered and the queue: bits of [`Before`].
+    pub before: u8,
+    /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
+    pub watched_exit: bool,
     pub stats: PortStats,
     /// Fused: the times on the line.
     clock: LineClock,
     pub queue: Queue,
     pub impair: Option<Box<Impairments>>,
+    /// The conditioner in front of this port's queue.
+    pub edge: u32,
+    /// The conditioner that watches what this port delivers (it stands at the opposite port).
+    pub peer_edge: u32,
     /// Some probe of this port is recorded at every change.
     pub watched: bool,
 }
@@ -217,6 +230,8 @@ impl Port {
                 sojourn: quantiles.then(Box::default),
                 ..PortStats::default()
             },
+            before: 0,
+            watched_exit: false,
             impair: None,
             edge: NO_EDGE,
             peer_edge: NO_EDGE,

@@ -8,7 +8,7 @@ use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
 use tailback_base::{Dscp, FlowId, Packet, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, SenderState};
-use tailback_queue::{DropReason, Place};
+use tailback_queue::DropReason;
 
 /// A conditioner at its port.
 pub(crate) struct EdgeSlot {
@@ -151,10 +151,7 @@ impl Sim {
         forwarded.iter().for_each(|p| slot.count(p));
         self.arm_edge(edge);
         for (p, why) in dropped {
-            let mut out = self.outlet(port);
-            out.stats.arrived_packets += 1;
-            out.stats.arrived_bytes += u64::from(p.wire.size());
-            out.drop_wire(&p.wire, Place::Arriving, why);
+            self.outlet(port).drop_before(&p.wire, why);
         }
         for (to, what) in messages {
             self.send_message(edge, to, what);

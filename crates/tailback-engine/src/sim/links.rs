@@ -2,9 +2,10 @@
 
 use super::Sim;
 use crate::event::EventKind;
+use crate::measure::capture::{Sight, Tap};
 use crate::measure::recorder::{Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
-use crate::port::{NO_EDGE, Offer, Port, PortStats, Queue};
+use crate::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
 use crate::sim::prefetch::prefetch;
 use tailback_base::{Ecn, Packet, Request, Time};
@@ -19,6 +20,7 @@ pub(super) struct Outlet<'a> {
     flows: &'a mut [Flow],
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
+    tap: &'a mut Option<Box<dyn Tap>>,
     requests: &'a mut Vec<(u32, WirePacket, Request)>,
     free_flows: &'a mut Vec<u32>,
 }
@@ -48,8 +50,11 @@ impl Outlet<'_> {
         if f.is_reusable() {
             self.free_flows.push(p.flow_id().0);
         }
-        self.extras.release(p);
         self.log(p, Fate::Dropped(place, why));
+        if let Some(tap) = self.tap {
+            tap.dropped(&sight(self.now, self.port, p, self.extras), place, why);
+        }
+        self.extras.release(p);
     }
 
     pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
@@ -58,6 +63,25 @@ impl Outlet<'_> {
             self.flows[p.flow_id().0 as usize].stats.of(p).marked += 1;
         }
         self.log(p, Fate::Marked(why));
+        if let Some(tap) = self.tap {
+            tap.marked(&sight(self.now, self.port, p, self.extras), why);
+        }
+    }
+
+    /// A packet that never gets to the queue: what stands before it drops it.
+    pub(super) fn drop_before(&mut self, p: &WirePacket, why: DropReason) {
+        self.stats.arrived_packets += 1;
+        self.stats.arrived_bytes += u64::from(p.size());
+        self.drop_wire(p, Place::Arriving, why);
+    }
+}
+
+fn sight<'a>(now: Time, port: u32, packet: &'a WirePacket, extras: &'a Extras) -> Sight<'a> {
+    Sight {
+        now,
+        port,
+        packet,
+        extras,
     }
 }
 
@@ -97,13 +121,13 @@ impl Sim {
     /// A packet reaches the head of a port: conditioner, impairments, queue.
     #[inline]
     pub(super) fn offer(&mut self, port: u32, p: WirePacket) {
-        let at = &self.ports[port as usize];
-        if at.edge != NO_EDGE {
-            self.condition(port, p);
-        } else if at.impair.is_some() {
-            self.offer_impaired(port, p);
-        } else {
+        let before = self.ports[port as usize].before;
+        if before == 0 {
             self.enqueue(port, p);
+        } else if before & Before::CONDITIONER != 0 {
+            self.condition(port, p);
+        } else {
+            self.offer_impaired(port, p);
         }
     }
 
@@ -113,11 +137,7 @@ impl Sim {
         if let Some(i) = &mut self.ports[port as usize].impair {
             let v = i.judge(now);
             if v.drop {
-                let mut out = self.outlet(port);
-                out.stats.arrived_packets += 1;
-                out.stats.arrived_bytes += u64::from(p.size());
-                out.drop_wire(&p, Place::Arriving, DropReason::Impairment);
-                return;
+                return self.outlet(port).drop_before(&p, DropReason::Impairment);
             }
             if v.mark && p.ecn_bits() != Ecn::NotEct {
                 p.mark_ce();
@@ -130,7 +150,7 @@ impl Sim {
             });
             for p in [Some(p), copy].into_iter().flatten() {
                 match v.hold_until {
-                    None => self.enqueue(port, p),
+                    None => self.enter(port, p),
                     Some(t) => {
                         if let Some(i) = &mut self.ports[port as usize].impair {
                             i.hold(p, t);
@@ -140,6 +160,14 @@ impl Sim {
                 }
             }
             return;
+        }
+        self.enter(port, p);
+    }
+
+    /// A packet has passed what stands before a queue.
+    fn enter(&mut self, port: u32, p: WirePacket) {
+        if let Some(tap) = &mut self.tap {
+            tap.arrived(&sight(self.now, port, &p, &self.extras));
         }
         self.enqueue(port, p);
     }
@@ -153,6 +181,7 @@ impl Sim {
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.recorder,
+            tap: &mut self.tap,
             requests: &mut self.requests,
             free_flows: &mut self.free_flows,
         }
@@ -180,7 +209,7 @@ impl Sim {
         }
         i.release_at = Time::NEVER;
         while let Some(p) = self.ports[port as usize].impair.as_mut().and_then(|i| i.release(now)) {
-            self.enqueue(port, p);
+            self.enter(port, p);
         }
         self.schedule_release(port);
     }
@@ -253,6 +282,7 @@ impl Sim {
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.recorder,
+            tap: &mut self.tap,
             requests: &mut self.requests,
             free_flows: &mut self.free_flows,
         };
@@ -300,9 +330,8 @@ impl Sim {
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
         self.counters.packet_hops += 1;
-        if p.peer_edge != NO_EDGE {
-            let edge = p.peer_edge;
-            self.show_reverse(edge, packet);
+        if p.watched_exit {
+            self.show_exit(port, packet);
         }
         packet.next_hop();
         let route = self.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
@@ -311,6 +340,18 @@ impl Sim {
             self.offer(next, packet);
         } else {
             self.arrive(packet);
+        }
+    }
+
+    /// A packet has reached the far end of a port that something watches.
+    #[cold]
+    fn show_exit(&mut self, port: u32, p: WirePacket) {
+        if let Some(tap) = &mut self.tap {
+            tap.delivered(&sight(self.now, port, &p, &self.extras));
+        }
+        let edge = self.ports[port as usize].peer_edge;
+        if edge != NO_EDGE {
+            self.show_reverse(edge, p);
         }
     }
 

@@ -14,6 +14,7 @@ mod prefetch;
 mod recording;
 
 use crate::event::{EventKind, EventList};
+use crate::measure::capture::Tap;
 use crate::measure::recorder::Recorder;
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::Port;
@@ -109,6 +110,7 @@ pub struct Sim {
     pub(crate) intervals: Vec<(Time, Vec<Snapshot>)>,
     pub(crate) extras: Extras,
     pub(crate) recorder: Option<Box<Recorder>>,
+    pub(crate) tap: Option<Box<dyn Tap>>,
     pub(crate) counters: EngineCounters,
     pub(crate) transports: Vec<TransportMaker>,
     pub(crate) router: crate::build::route::Router,
@@ -144,6 +146,7 @@ impl Sim {
             intervals: Vec::new(),
             extras: Extras::default(),
             recorder: None,
+            tap: None,
             counters: EngineCounters::default(),
             transports: Vec::new(),
             router,

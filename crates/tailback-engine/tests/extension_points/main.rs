@@ -12,6 +12,7 @@
 //! | `marks` | a congestion control that hears of every ACK whether it was marked |
 //! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
 //! | `packet_pair` | a sender that paces pairs of probes, and a receiver that echoes |
+//! | `tap` | what sees every packet at every port, as a capture does |
 //! | `two_edges` | a marker at an edge that sees both directions and tells another edge |
 //! | `marker_by_text` | a marker with a parameter that a scenario names, on a link and in hosts |
 //! | `header_reader` | an edge that sees who opens a connection, who reduces its window, and what is acknowledged |
@@ -37,5 +38,6 @@ mod quench;
 mod random_eviction;
 mod recorded;
 mod relabel;
+mod tap;
 mod two_edges;
 mod web;

@@ -1,0 +1,62 @@
+//! A capture's tap: what passes each port, as it happens.
+//!
+//! The driver tells a [`Tap`] of every packet that arrives at a port's queue, is marked or dropped there, or reaches the far
+//! end of the line. A run without a tap pays nothing: the bits that say whether a port has one are tested together with
+//! those for its conditioner and impairments.
+
+use crate::packet::{Extras, WirePacket};
+use tailback_base::{DropReason, FlowId, MarkReason, Place, Time};
+use tailback_transport::Segment;
+
+/// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
+/// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
+/// impairment makes, and a pure ACK that is sent twice at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PacketId {
+    pub flow: FlowId,
+    /// From the flow's destination to its source.
+    pub backward: bool,
+    pub sequence: u64,
+    /// When its source sent it.
+    pub born: Time,
+}
+
+/// A packet at a port.
+pub struct Sight<'a> {
+    pub now: Time,
+    /// Number of the port, as in the list of names that the tap was made with.
+    pub port: u32,
+    pub(crate) packet: &'a WirePacket,
+    pub(crate) extras: &'a Extras,
+}
+
+impl Sight<'_> {
+    pub fn id(&self) -> PacketId {
+        self.packet.id()
+    }
+
+    /// Bytes on the wire.
+    pub fn bytes(&self) -> u32 {
+        self.packet.size()
+    }
+
+    /// The packet with everything it carries.
+    pub fn segment(&self) -> Segment {
+        self.packet.to_segment(self.extras)
+    }
+}
+
+/// Sees packets at all ports.
+pub trait Tap {
+    /// A packet is offered to the queue, behind conditioner and impairments.
+    fn arrived(&mut self, at: &Sight<'_>);
+    /// It is marked; by an impairment before it arrives at the queue.
+    fn marked(&mut self, at: &Sight<'_>, why: MarkReason);
+    /// It leaves, unsent; dropped by a conditioner or an impairment it has not arrived at the queue.
+    fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason);
+    /// It reaches the far end of the line.
+    fn delivered(&mut self, at: &Sight<'_>);
+}
+
+/// Makes the tap of a run from the names of its ports.
+pub type TapMaker<'a> = &'a dyn Fn(&[String]) -> Box<dyn Tap>;
