@@ -101,6 +101,7 @@ class Results:
     intervals: Table
     series: Table
     log: Table
+    transfers: Table
     failure: dict[str, Any] | None
     interrupted: bool
     store_error: OSError | None

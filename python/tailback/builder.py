@@ -106,6 +106,21 @@ class Network:
         table.update(_plain(params))
         return self
 
+    def sessions(
+        self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any
+    ) -> Network:
+        """Add clients that open connections while the run goes on; parameters as in `[sessions.NAME]`.
+
+        `kind` says how they behave: see `tailback describe session`. Data go from `from_` to `to`.
+        """
+        table = self.document.setdefault("sessions", {}).setdefault(name, {})
+        table["kind"] = kind
+        for key, node in (("from", from_), ("to", to)):
+            if node is not None:
+                table[key] = node
+        table.update(_plain(params))
+        return self
+
     def record(self, name: str | None = None, **params: Any) -> Network:
         """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
         tables = self.document.setdefault("record", {})
@@ -119,7 +134,8 @@ class Network:
         return self
 
     def set(self, **top: Any) -> Network:
-        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `name`."""
+        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `end`,
+        `name`."""
         self.document.update(_plain(top))
         return self
 
@@ -179,7 +195,7 @@ class Network:
         )
 
     def __repr__(self) -> str:
-        parts = [f"{k} {', '.join(self.document[k])}" for k in ("link", "flows", "record") if self.document.get(k)]
+        parts = [f"{k} {', '.join(self.document[k])}" for k in ("link", "flows", "sessions", "record") if self.document.get(k)]
         topology = self.document.get("topology")
         kind = topology.get("kind", "network") if isinstance(topology, Mapping) else "network"
         return f"<Network {kind}: {'; '.join(parts) or 'empty'}>"

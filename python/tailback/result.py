@@ -16,7 +16,7 @@ from tailback.scenarios import Source, load_scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
+TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
 
 
 class RunError(RuntimeError):
@@ -26,7 +26,8 @@ class RunError(RuntimeError):
 
 
 class Result:
-    """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`, `runs`.
+    """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`,
+    `transfers`, `runs`.
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
     """

@@ -127,7 +127,7 @@ def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> Non
     assert r.returncode == 0 and "stored in o" in r.stdout
     out = tmp_path / "o"
     names = {p.name for p in out.iterdir()}
-    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
+    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
     assert names == {f"{t}.parquet" for t in tables} | {"scenario.toml", "manifest.json"}
     m = json.loads((out / "manifest.json").read_text())
     assert m["seeds"] == [1, 2] and m["status"] == "done" and m["command"][:2] == ["tailback", "run"]

@@ -58,11 +58,11 @@ def test_the_page_of_workloads_says_what_loads() -> None:
     )
     page = (ROOT / "docs/workloads.md").read_text()
     found = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
-    assert len(found) == 4
+    assert len(found) == 5
     for text in found:
-        top, _, flows = text.partition("[flows.")
+        top, table, rest = re.split(r"^(\[(?:flows|sessions)\.)", text, maxsplit=1, flags=re.MULTILINE)
         extra = 'transport = "udp"\ntraffic = { kind = "cbr", rate = "5Mbps" }\n' if "meter" in text else ""
-        filled = line.replace("{top}", top).replace("{flows}", f"[flows.{flows}{extra}")
+        filled = line.replace("{top}", top).replace("{flows}", f"{table}{rest}{extra}")
         assert tailback.load_scenario(filled).duration_s == 1.0
     # And what the table says of one line each.
     rows = re.findall(r"^\| W-\w+ \| (.*?) \| ", page, re.MULTILINE)

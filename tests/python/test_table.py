@@ -95,7 +95,7 @@ def test_pandas(result: tb.Result) -> None:
 def test_parquet_round_trip(result: tb.Result, tmp_path) -> None:
     result.save(tmp_path / "kept")
     again = tb.load_result(tmp_path / "kept")
-    for name in ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log"):
+    for name in ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log", "transfers"):
         a, b = getattr(result, name), getattr(again, name)
         assert a.columns == b.columns and a.units == b.units and repr(list(a)) == repr(list(b))
     assert again.scenario.digest == result.scenario.digest

@@ -6,7 +6,8 @@
 use crate::measure::convergence;
 use crate::packet::SimPacket;
 use crate::scenario::{impairments, instants, tables};
-use crate::traffic::{registry, sizes};
+use crate::traffic::session::{self, SESSIONS};
+use crate::traffic::{laws, registry, sizes};
 use std::sync::LazyLock;
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family};
@@ -23,6 +24,8 @@ pub struct Library {
     /// What makes the transports and congestion controls in it.
     pub transports: Registry,
     conditioners: Vec<conditioner::Entry<SimPacket>>,
+    /// The kinds of sessions.
+    pub sessions: Vec<&'static session::Entry>,
 }
 
 static STANDARD: LazyLock<Library> = LazyLock::new(Library::new);
@@ -46,7 +49,13 @@ impl Library {
             Family::new(
                 "table",
                 "Tables",
-                vec![&tables::SCENARIO, &tables::LINK, &tables::FLOWS, &tables::RECORD],
+                vec![
+                    &tables::SCENARIO,
+                    &tables::LINK,
+                    &tables::FLOWS,
+                    &tables::SESSIONS,
+                    &tables::RECORD,
+                ],
             ),
             Family::new("topology", "Topologies", vec![&tables::DUMBBELL, &tables::PARKING_LOT]),
             Family::new(
@@ -75,6 +84,9 @@ impl Library {
                 registry::SOURCES.iter().map(|e| e.model).collect(),
             ),
             Family::new("sizes", "Packet sizes", sizes::SIZES.iter().map(|e| e.model).collect()),
+            Family::new("session", "Sessions", SESSIONS.iter().map(|e| e.model).collect()),
+            Family::new("transfer-size", "Sizes of transfers", laws::sizes()),
+            Family::new("pause", "Pauses", laws::pauses()),
             Family::new("instants", "Instants", instants::models()),
             Family::new("impairment", "Impairments", impairments::models()),
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
@@ -84,6 +96,7 @@ impl Library {
             catalogue,
             transports,
             conditioners,
+            sessions: SESSIONS.to_vec(),
         }
     }
 
@@ -103,6 +116,12 @@ impl Library {
             let problem = format!("nothing here builds the conditioner \"{}\"", model.name);
             Refusal::new(problem, "hand the run the library that the scenario was read with")
         })
+    }
+
+    /// Add a kind of session.
+    pub fn add_session(&mut self, entry: &'static session::Entry) {
+        self.catalogue.add("session", entry.model);
+        self.sessions.push(entry);
     }
 }
 

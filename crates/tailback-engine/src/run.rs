@@ -5,10 +5,10 @@ use crate::library::Library;
 use crate::measure::capture::TapMaker;
 use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
-use crate::spec::Spec;
+use crate::spec::{End, Spec};
 use std::collections::HashMap;
-use tailback_base::Time;
 use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Makes a discipline for one run, which may know what a discipline of the registry may.
@@ -53,12 +53,23 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
         built
             .sim
             .run_until(Time((u128::from(to.0) * u128::from(part) / 100) as u64));
+        if built.sim.ended().is_some() {
+            break;
+        }
         if hooks.progress.is_some_and(|p| !p(part as f64 / 100.0)) {
             return Err(Refusal::new(
                 "the run was interrupted",
                 "run it again; finished runs are kept",
             ));
         }
+    }
+    let to = built.sim.ended().unwrap_or(to);
+    if to <= from && spec.end == End::Sessions {
+        let problem = format!(
+            "all sessions had ended at {}, before the warm-up was over",
+            Duration(to.0)
+        );
+        return Err(Refusal::new(problem, "give a shorter warm-up, or longer sessions"));
     }
     built.sim.finish();
     let frame = Frame {

@@ -3,6 +3,7 @@
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
 use crate::scenario::tables::DELAY_ONLY_BPS;
+use crate::traffic::session;
 use tailback_base::{BitRate, Duration, Settings, Time};
 
 /// One scenario, ready to run with any seed.
@@ -18,6 +19,8 @@ pub struct Spec {
     pub interval: Option<Duration>,
     pub links: Vec<LinkSpec>,
     pub flows: Vec<GroupSpec>,
+    pub sessions: Vec<SessionSpec>,
+    pub end: End,
     pub record: Vec<RecordSpec>,
     /// Keep one row for each drop and mark.
     pub log_drops: bool,
@@ -111,6 +114,42 @@ pub struct GroupSpec {
     pub meter: Option<Settings>,
     pub start: Instants,
     /// When the flow stops producing data; without it, at the end of the run.
+    pub stop: Option<Instants>,
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Its duration.
+    Duration,
+    /// The last session that has nothing more to ask for, or its duration.
+    Sessions,
+}
+
+/// Clients and servers that open connections while the run goes on.
+#[derive(Clone, Debug)]
+pub struct SessionSpec {
+    pub name: String,
+    /// One member each.
+    pub clients: u32,
+    /// The clients take them in turn.
+    pub servers: u32,
+    /// The node where the servers attach (or live, without `access`).
+    pub from: String,
+    /// The node where the clients attach (or live, without `exit`).
+    pub to: String,
+    /// Client i has entry i modulo the length.
+    pub weight: Vec<f64>,
+    /// Each server has its own host behind such a link.
+    pub access: Option<AccessSpec>,
+    /// Each client has its own host behind such a link.
+    pub exit: Option<AccessSpec>,
+    /// A model of family `transport` that is a connection.
+    pub transport: Settings,
+    pub kind: &'static session::Entry,
+    /// The values of that kind's model.
+    pub settings: Settings,
+    pub start: Instants,
     pub stop: Option<Instants>,
 }
 

@@ -237,3 +237,25 @@ fn reserved_flow() {
     let o = example("reserved-flow", &["link.bottleneck.queue.kind=droptail"]);
     assert!(group(&o, "target")("delay_mean_s") > 1.0);
 }
+
+#[test]
+fn sessions() {
+    let median = |o: &Outcome, column: &str| {
+        let t = &o["transfers"];
+        let done = (0..t.rows()).filter(|i| number(t, "done_s", *i).is_finite());
+        let mut all: Vec<f64> = done.map(|i| number(t, column, i)).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    let o = example("sessions", &[]);
+    near(median(&o, "completion_s"), 0.62, 0.05);
+    near(median(&o, "bytes"), 6000.0, 300.0);
+    near(group(&o, "people")("goodput_bps_sum"), 0.73e6, 0.03e6);
+    near(bottleneck(&o)("utilisation"), 1.0, 0.001);
+    assert_eq!(group(&o, "people")("flows"), 20.0);
+    let drr = "link.bottleneck.queue={ kind = \"drr\", buffer = \"100 packets\" }";
+    let o = example("sessions", &[drr]);
+    near(median(&o, "completion_s"), 0.32, 0.02);
+    near(group(&o, "people")("goodput_bps_sum"), 0.85e6, 0.03e6);
+    near(bottleneck(&o)("utilisation"), 1.0, 0.001);
+}

@@ -135,6 +135,11 @@ impl Results {
         self.table(py, "log")
     }
 
+    #[getter]
+    fn transfers(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "transfers")
+    }
+
     /// Every other table.
     fn __getattr__(&self, py: Python<'_>, name: &str) -> PyResult<Py<Table>> {
         self.table(py, name)

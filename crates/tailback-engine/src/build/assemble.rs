@@ -85,10 +85,6 @@ impl Network {
         }
         self.add_conditioners(&mut sim, &link_ports);
         let flow_ids = self.add_flows(&mut sim)?;
-        for (name, group, a) in self.free_apps {
-            let stream = Stream::new(self.seed, &format!("application.{name}"));
-            add_app(&mut sim, a, stream, None, group);
-        }
         for (flow, side, edge) in self.followers {
             let flow = flow_ids[flow.0 as usize].0 as usize;
             sim.flows[flow].followed = true;
@@ -148,9 +144,16 @@ impl Network {
 
     fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
         let id = FlowId(sim.flows.len() as u32);
-        let name = format!("flows.{}.{}", self.groups[def.group as usize], def.index);
-        let (forward, backward) = sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer);
-        if forward.len == 0 {
+        let name = match &def.transport {
+            Transport::Member(stream) => stream.clone(),
+            _ => format!("flows.{}.{}", self.groups[def.group as usize], def.index),
+        };
+        let member = matches!(def.transport, Transport::Member(_));
+        let (forward, backward) = match member {
+            true => Default::default(),
+            false => sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer),
+        };
+        if forward.len == 0 && !member {
             let (from, to) = (&self.nodes[def.from.0 as usize], &self.nodes[def.to.0 as usize]);
             return Err(Refusal::new(
                 format!("no path leads from \"{from}\" to \"{to}\""),
@@ -164,6 +167,10 @@ impl Network {
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
             Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
+            Transport::Member(_) => {
+                sim.unfinished += 1;
+                Carrier::Member(Box::default())
+            }
         };
         let mut flow = Flow {
             group: def.group,
@@ -275,7 +282,7 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
 }
 
 /// What the endpoints of a flow may know of the lines under it.
-fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
+pub(crate) fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
     let mut path = Path::default();
     for arc in sim.router.path(from, to).unwrap_or_default() {
         let back = sim.peer[arc.port as usize];
@@ -305,6 +312,7 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
         started: false,
         stopped: false,
         group,
+        finished: false,
     });
 }
 
@@ -328,10 +336,16 @@ impl Built {
     /// run, so that what is sent at the very first instant belongs to it.
     pub fn intervals(&mut self, period: Duration, first: Time) {
         if self.sim.intervals.is_empty() {
-            let rows = self.sim.flows.iter().map(|f| f.snapshot(Time::ZERO)).collect();
+            let rows = self.sim.snapshots(Time::ZERO);
             self.sim.intervals.push((Time::ZERO, rows));
         }
         self.tick(Tick::Interval(period), first);
+    }
+
+    /// End when every member has said that it asks for nothing more, if that comes before the end of the run.
+    pub fn end_with_sessions(&mut self) {
+        self.sim.end_tick = Some(self.sim.ticks.len() as u32);
+        self.sim.ticks.push(Tick::End);
     }
 
     /// Let a tap see every packet at every port.

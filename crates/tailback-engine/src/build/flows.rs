@@ -130,7 +130,7 @@ fn unknown(what: &str, name: &str) -> Refusal {
 }
 
 /// The link of flow `i` between its own host and the network.
-fn private_link(net: &mut Network, name: &str, a: &AccessSpec, i: u32, [from, to]: [NodeId; 2]) -> LinkId {
+pub(super) fn private_link(net: &mut Network, name: &str, a: &AccessSpec, i: u32, [from, to]: [NodeId; 2]) -> LinkId {
     let nth = |n: usize| i as usize % n;
     let (rate, delay) = (a.rate[nth(a.rate.len())], a.delay[nth(a.delay.len())]);
     let there = Direction {

@@ -2,7 +2,7 @@
 //!
 //! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
 
-mod assemble;
+pub(crate) mod assemble;
 mod conditioners;
 mod flows;
 mod instants;
@@ -10,10 +10,11 @@ mod links;
 pub mod network;
 mod recordings;
 pub mod route;
+mod sessions;
 
 use crate::packet::MAX_TIME;
 use crate::run::Hooks;
-use crate::spec::Spec;
+use crate::spec::{End, Spec};
 use network::{Built, Network};
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
@@ -49,8 +50,14 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     for g in &spec.flows {
         flows::add_group(&mut net, g, &around, &mut edges)?;
     }
+    for s in &spec.sessions {
+        sessions::add(&mut net, s, hooks.library(), seed, Time::ZERO + spec.duration)?;
+    }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
+    if spec.end == End::Sessions {
+        built.end_with_sessions();
+    }
     let reported: Vec<u32> = (0..built.port_names.len() as u32)
         .filter(|p| {
             let name = &built.port_names[*p as usize];

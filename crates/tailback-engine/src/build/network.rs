@@ -5,6 +5,7 @@
 pub use super::assemble::{Built, natural};
 use crate::measure::convergence::Settling;
 use crate::packet::SimPacket;
+use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use std::collections::HashMap;
@@ -77,6 +78,8 @@ pub enum Transport {
     Datagrams {
         ecn: Ecn,
     },
+    /// Opened by the application of the row, while the run goes on. Holds the name of its random stream.
+    Member(String),
 }
 
 pub(super) struct FlowDef {
@@ -107,9 +110,7 @@ pub struct Network {
     pub(super) links: Vec<LinkDef>,
     pub(super) groups: Vec<String>,
     pub(super) flows: Vec<FlowDef>,
-    /// Applications without a flow of their own, with the group of the flows they open.
-    pub(super) free_apps: Vec<(String, u32, AppDef)>,
-    pub(super) transports: Vec<Rc<dyn Fn() -> Ends>>,
+    pub(super) transports: Vec<TransportMaker>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
 }
@@ -123,7 +124,6 @@ impl Network {
             links: Vec::new(),
             groups: Vec::new(),
             flows: Vec::new(),
-            free_apps: Vec::new(),
             transports: Vec::new(),
             edges: Vec::new(),
             followers: Vec::new(),
@@ -223,21 +223,31 @@ impl Network {
     /// An application that opens its own connections; they are counted in the group of its name.
     pub fn application(&mut self, name: &str, app: Box<dyn Application>, start: Time) {
         let group = self.group(name);
-        self.free_apps.push((
-            name.to_string(),
-            group,
-            AppDef {
-                app,
-                start,
-                stop: None,
-                listens: true,
-            },
-        ));
+        let index = self.flows.iter().filter(|f| f.group == group).count() as u32;
+        let member = self.member(group, index, &format!("application.{name}"));
+        self.feed(member, app, start, None, true);
+    }
+
+    /// A member of a group: a row for an application that opens its own connections. `stream`: the name of the
+    /// application's random stream.
+    pub fn member(&mut self, group: u32, index: u32, stream: &str) -> FlowHandle {
+        let node = NodeId(0);
+        self.flow(group, index, node, node, Transport::Member(stream.to_string()))
     }
 
     /// Register a way to make connections, for [`crate::traffic::application::Net::open`].
     pub fn transport(&mut self, make: impl Fn() -> Ends + 'static) -> TransportId {
-        self.transports.push(Rc::new(make));
+        self.add_transport(Rc::new(move |_, _| make()), Stream::new(self.seed, "transport"))
+    }
+
+    /// Register connections of this description; what they leave to chance is drawn from the stream of this name.
+    pub fn described_transport(&mut self, connection: Connection, stream: &str) -> TransportId {
+        let stream = Stream::new(self.seed, stream);
+        self.add_transport(Rc::new(move |path, rng| connection.ends(path, rng)), stream)
+    }
+
+    fn add_transport(&mut self, make: MakeEnds, stream: Stream) -> TransportId {
+        self.transports.push(TransportMaker { make, stream });
         TransportId((self.transports.len() - 1) as u32)
     }
 

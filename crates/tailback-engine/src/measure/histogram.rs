@@ -101,6 +101,36 @@ impl Histogram {
         self.bins[i] += 1;
     }
 
+    /// The count of a bin, which is stored from now on.
+    fn room(&mut self, bin: u32) -> &mut u32 {
+        if self.bins.get(bin.wrapping_sub(self.first) as usize).is_none() {
+            self.grow(bin);
+            self.bins[(bin - self.first) as usize] -= 1;
+        }
+        &mut self.bins[(bin - self.first) as usize]
+    }
+
+    /// Count everything that `other` counted as well.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (i, &c) in other.bins.iter().enumerate().filter(|(_, c)| **c > 0) {
+            let bin = other.first + i as u32;
+            let stored = self.room(bin);
+            let (sum, wraps) = stored.overflowing_add(c);
+            *stored = sum;
+            if wraps {
+                self.wrap(bin);
+            }
+        }
+        for bin in other.wrapped.iter().flat_map(|w| w.iter()) {
+            self.room(*bin);
+            self.wrap(*bin);
+        }
+        let (sum, wraps) = self.sum_ns.overflowing_add(other.sum_ns);
+        (self.sum_ns, self.carried) = (sum, self.carried + other.carried + u32::from(wraps));
+        self.count += other.count;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     pub fn clear(&mut self) {
         *self = Histogram::default();
     }
@@ -168,6 +198,21 @@ mod tests {
         }
         assert_eq!(h.max(), 0.1);
         assert!((h.mean() - 0.0500005).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_merged_is_counted_as_if_at_once() {
+        let times = |from: u64| (from..from + 1000).map(|i| Duration(i * i * 77));
+        let (mut a, mut b, mut whole) = (Histogram::default(), Histogram::default(), Histogram::default());
+        times(5000).for_each(|d| a.add(d));
+        times(10).for_each(|d| b.add(d));
+        times(5000).chain(times(10)).for_each(|d| whole.add(d));
+        a.merge(&b);
+        a.merge(&Histogram::default());
+        assert_eq!((a.count, a.sum_ns, a.max_ns), (whole.count, whole.sum_ns, whole.max_ns));
+        for q in [0.0, 0.01, 0.3, 0.5, 0.7, 1.0] {
+            assert_eq!(a.quantile(q), whole.quantile(q));
+        }
     }
 
     #[test]

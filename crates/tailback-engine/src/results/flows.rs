@@ -18,6 +18,7 @@ pub(super) struct FlowRow {
     /// Mean, median, 95th and 99th percentile, maximum.
     delay: [f64; 5],
     pub(super) bursts: BurstStats,
+    pub(super) connections: u64,
 }
 
 /// What held a sender back.
@@ -182,6 +183,12 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "CE marks set on them on the way",
         |r| r.reverse().map_or(0, |b| b.marked),
     ),
+    Column::count(
+        "connections",
+        "1",
+        "connections opened and closed, for a row whose application opens them",
+        |r| r.connections,
+    ),
 ];
 
 impl FlowRow {
@@ -191,9 +198,10 @@ impl FlowRow {
             group: reading.group(f.group),
             start_s: f.opened.seconds(),
             seconds: reading.seconds(),
-            counted: reading.counted(i, f),
+            counted: reading.counted(i),
             delay: quantiles(Some(&f.stats.forward.delay)),
             bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
+            connections: f.closed().map_or(0, |c| c.connections),
         }
     }
 

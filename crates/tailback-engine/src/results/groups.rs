@@ -4,15 +4,13 @@ use super::column::{Column, table};
 use super::flows::FlowRow;
 use super::summary::{jain, mean_sd, ratio};
 use super::{Reading, Table};
-use crate::sim::Retired;
 use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
 
 /// The flows of a group together, and the connections its applications opened and closed.
 struct GroupRow {
     group: Arc<str>,
-    seconds: f64,
-    retired: Retired,
+    connections: u64,
     goodput: Vec<f64>,
     wire: Vec<f64>,
     delay_sum: f64,
@@ -33,7 +31,7 @@ static COLUMNS: &[Column<GroupRow>] = &[
         "connections",
         "1",
         "connections its application opened and closed",
-        |r| r.retired.connections,
+        |r| r.connections,
     ),
     Column::real("goodput_bps_mean", "bit/s", "mean over its flows", |r| {
         mean_sd(&r.goodput).0
@@ -53,12 +51,9 @@ static COLUMNS: &[Column<GroupRow>] = &[
         "standard deviation over its flows, whole packets",
         |r| mean_sd(&r.wire).1,
     ),
-    Column::real(
-        "goodput_bps_sum",
-        "bit/s",
-        "all its flows (and closed connections) together",
-        |r| r.goodput.iter().sum::<f64>() + r.retired.delivered as f64 * 8.0 / r.seconds,
-    ),
+    Column::real("goodput_bps_sum", "bit/s", "all its flows together", |r| {
+        r.goodput.iter().sum::<f64>()
+    }),
     Column::real(
         "jain_index",
         "1",
@@ -68,17 +63,13 @@ static COLUMNS: &[Column<GroupRow>] = &[
     Column::real("delay_mean_s", "s", "one-way delay, mean over its packets", |r| {
         ratio(r.delay_sum, r.delay_count as f64)
     }),
-    Column::count("sent_packets", "packets", "data packets sent", |r| {
-        r.sent + r.retired.sent_packets
-    }),
+    Column::count("sent_packets", "packets", "data packets sent", |r| r.sent),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
-        r.retransmitted + r.retired.retransmitted_packets
+        r.retransmitted
     }),
-    Column::count("timeouts", "1", "retransmission timeouts", |r| {
-        r.timeouts + r.retired.timeouts
-    }),
+    Column::count("timeouts", "1", "retransmission timeouts", |r| r.timeouts),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
-        r.dropped + r.retired.dropped
+        r.dropped
     }),
     Column::count("bursts", "1", "bursts that ended in the measured time", |r| {
         r.bursts.count
@@ -108,6 +99,7 @@ impl GroupRow {
         self.retransmitted += f.counted.sender.retransmitted_packets;
         self.timeouts += f.counted.sender.timeouts;
         self.dropped += f.counted.dropped;
+        self.connections += f.connections;
         self.bursts.merge(&f.bursts);
         if f.active().is_finite() {
             self.active.push(f.active());
@@ -118,8 +110,7 @@ impl GroupRow {
 pub(super) fn read(reading: &Reading) -> Table {
     let empty = |i: usize| GroupRow {
         group: reading.group(i as u32),
-        seconds: reading.seconds(),
-        retired: reading.sim.retired(i),
+        connections: 0,
         goodput: vec![],
         wire: vec![],
         delay_sum: 0.0,

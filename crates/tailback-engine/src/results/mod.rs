@@ -15,6 +15,7 @@ pub mod parquet;
 mod series;
 pub mod summary;
 pub mod table;
+mod transfers;
 
 pub use outcome::{Outcome, Reading};
 pub use table::{Cell, Column, ColumnDef, Data, Table};

@@ -1,10 +1,12 @@
 //! The tables of one run.
 
-use super::{Table, flows, groups, intervals, links, log, losses, series};
+use super::{Table, flows, groups, intervals, links, log, losses, series, transfers};
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
+use crate::sim::members::TransferRow;
 use crate::sim::{EngineCounters, Sim};
+use crate::traffic::application::Transfer;
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
@@ -18,6 +20,7 @@ static TABLES: &[fn(&Reading) -> Table] = &[
     intervals::read,
     series::read,
     log::read,
+    transfers::read,
 ];
 
 /// Everything a run gives back.
@@ -53,6 +56,8 @@ pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
+    /// Of each row, at the end.
+    totals: Vec<Snapshot>,
 }
 
 impl Reading<'_> {
@@ -85,12 +90,19 @@ impl Reading<'_> {
     }
 
     /// What a flow counted in the measured time.
-    pub fn counted(&self, i: usize, f: &Flow) -> Snapshot {
-        let total = f.snapshot(self.frame.to);
+    pub fn counted(&self, i: usize) -> Snapshot {
+        let total = &self.totals[i];
         match self.sim.baseline.get(i) {
-            Some(b) => since(&total, b),
-            None => total,
+            Some(b) => since(total, b),
+            None => total.clone(),
         }
+    }
+
+    /// The transfers asked for in the measured time, with the row of the member each belongs to.
+    pub fn transfers(&self) -> impl Iterator<Item = (&Flow, Transfer)> {
+        let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from;
+        let rows = self.sim.transfers.iter().filter(measured);
+        rows.map(|r| (&self.sim.flows[r.member as usize], r.transfer))
     }
 
     /// The ports that are reported, with their names.
@@ -119,7 +131,13 @@ impl Outcome {
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
-        let reading = Reading { sim, frame, groups };
+        let totals = sim.snapshots(frame.to);
+        let reading = Reading {
+            sim,
+            frame,
+            groups,
+            totals,
+        };
         Outcome {
             tables: TABLES.iter().map(|read| read(&reading)).collect(),
             engine: sim.counters(),

@@ -187,7 +187,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         access.get_or_insert_with(AccessSpec::no_time);
     }
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
-        in_order(r, node, &filled, start, stop);
+        in_order(r, node, &filled, filled.settings.count("count"), (start, stop));
     }
     if r.seen() > before {
         return None;
@@ -234,7 +234,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
 }
 
 /// The two ends, given or by default.
-fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around) -> Option<(String, String)> {
+pub(super) fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around) -> Option<(String, String)> {
     let mut end = |key: &str, default: Option<&String>| -> Option<String> {
         if !filled.settings.is_none(key) {
             return Some(filled.settings.text(key).to_string());
@@ -266,7 +266,7 @@ fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around) -> Option
 }
 
 /// The delay of the path there and back; complains if there is no path.
-fn route(
+pub(super) fn route(
     r: &mut Reader,
     node: &Node,
     filled: &Filled,
@@ -340,7 +340,7 @@ pub fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
 }
 
 /// The numbers of a parameter.
-fn reals(s: &Settings, key: &str) -> Vec<f64> {
+pub(super) fn reals(s: &Settings, key: &str) -> Vec<f64> {
     s.list(key)
         .iter()
         .filter_map(|v| if let Value::Real(x) = v { Some(*x) } else { None })
@@ -402,7 +402,11 @@ fn private_links(
     (private_link(rates(s, "access_rate"), access_delay, access_impair), exit)
 }
 
-fn private_link(rate: Vec<BitRate>, delay: Vec<Duration>, impairments: Vec<Impairment>) -> Option<AccessSpec> {
+pub(super) fn private_link(
+    rate: Vec<BitRate>,
+    delay: Vec<Duration>,
+    impairments: Vec<Impairment>,
+) -> Option<AccessSpec> {
     if rate.is_empty() && delay.is_empty() && impairments.is_empty() {
         return None;
     }

@@ -178,7 +178,7 @@ fn last_instant(i: &Instants) -> Option<Time> {
 }
 
 /// A flow that stops before it starts is a mistake, where that can be seen; where it is drawn, perhaps one.
-pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, start: &Instants, stop: &Instants) {
+pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, count: u64, (start, stop): (&Instants, &Instants)) {
     let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
         if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))
             && first < last
@@ -192,7 +192,7 @@ pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, start: &Instants, 
         }
         return;
     };
-    let flows = (filled.settings.count("count") as usize).min(start.len().max(stop.len()));
+    let flows = (count as usize).min(start.len().max(stop.len()));
     if let Some(i) = (0..flows).find(|i| stop[i % stop.len()] <= start[i % start.len()]) {
         let (a, b) = (Duration(start[i % start.len()].0), Duration(stop[i % stop.len()].0));
         let at = node.get("stop").map_or(At::Nowhere, |e| e.node.at.clone());

@@ -36,6 +36,7 @@ pub mod read;
 pub mod recording;
 pub mod routes;
 pub mod schema;
+pub mod sessions;
 pub mod sources;
 pub mod table;
 pub mod tables;

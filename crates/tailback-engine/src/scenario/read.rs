@@ -12,10 +12,10 @@ use super::profiles::Profiles;
 use super::routes::Routes;
 use super::table::{Filled, Reader, join};
 use super::tables::{LINK, SCENARIO};
-use super::{flows, recording, topology};
+use super::{flows, recording, sessions, topology};
 use crate::library::Library;
-use crate::spec::{DirectionSpec, LinkSpec, Spec};
-use tailback_base::model::nearest;
+use crate::spec::{DirectionSpec, End, LinkSpec, SessionSpec, Spec};
+use tailback_base::model::{Settings, nearest};
 use tailback_base::{BitRate, Duration, Stream, Time};
 use tailback_queue::testing::TestPacket;
 use tailback_queue::{BuildContext, registry};
@@ -126,6 +126,11 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         ));
     }
     let groups = flows::groups(r, &flow_entries, &around, &mut routes);
+    let session_entries = named(r, part("sessions"), "sessions");
+    let sessions = sessions::sessions(r, &session_entries, &around, &groups, &mut routes);
+    if let (None, None, Some(flows)) = (part("flows"), part("sessions"), SCENARIO.param("flows")) {
+        r.missing(flows, &expanded.root, "", &SCENARIO);
+    }
 
     let record_entries = named(r, part("record"), "record");
     let known = recording::Known {
@@ -157,7 +162,8 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         );
     }
     let interval = (!s.is_none("interval")).then(|| s.time("interval"));
-    let flows_in_all: u64 = groups.iter().map(|g| u64::from(g.count)).sum();
+    let members = sessions.iter().map(|s| u64::from(s.clients));
+    let flows_in_all: u64 = groups.iter().map(|g| u64::from(g.count)).chain(members).sum();
     if let Some(interval) = interval {
         let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
         if rows > recording::MOST_ROWS {
@@ -185,9 +191,25 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         interval,
         links,
         flows: groups,
+        end: end(r, s, &sessions, &expanded.root),
+        sessions,
         record,
         log_drops: s.flag("log_drops"),
     })
+}
+
+/// What ends the run.
+fn end(r: &mut Reader, top: &Settings, sessions: &[SessionSpec], root: &Node) -> End {
+    if top.text("end") == "duration" {
+        return End::Duration;
+    }
+    if sessions.is_empty() {
+        let at = root.get("end").map_or(At::Nowhere, |e| e.node.at.clone());
+        let problem = "the run is to end with its sessions, and there are none";
+        let remedy = "add a table [sessions.NAME], or leave `end` out";
+        r.complain(Problem::new("conflict", at, "end", problem, remedy).value("sessions"));
+    }
+    End::Sessions
 }
 
 /// The name of a file without folders and ending.

@@ -46,12 +46,47 @@ pub fn schema() -> Value {
             );
         }
     }
+    definitions.insert("sessions".into(), sessions());
     let mut top = table(&tables::SCENARIO);
     top["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     top["title"] = json!("tailback scenario");
-    top["required"] = json!(["duration", "flows"]);
+    top["required"] = json!(["duration"]);
+    top["anyOf"] = json!([{ "required": ["flows"] }, { "required": ["sessions"] }]);
     top["$defs"] = Value::Object(definitions);
     top
+}
+
+/// A table of sessions: what all have, beside the parameters of the kinds. Which belong to which kind is left to the reader.
+fn sessions() -> Value {
+    let mut schema = table(&tables::SESSIONS);
+    schema["required"] = json!(["kind"]);
+    let kinds = catalogue().family("session");
+    let names: Vec<&str> = kinds.iter().map(|m| m.name).collect();
+    let own = kinds
+        .iter()
+        .flat_map(|m| m.params)
+        .map(|p| (p.name.to_string(), param(p)));
+    let transports = catalogue().family("transport").iter().map(|m| {
+        let reference = format!("#/$defs/flows.{}", m.name);
+        let description = m.summary;
+        (
+            m.name.to_string(),
+            json!({ "$ref": reference, "description": description }),
+        )
+    });
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.insert(
+            "kind".into(),
+            json!({ "enum": names, "description": "The kind of session." }),
+        );
+        for (name, value) in own.chain(transports) {
+            match properties.get_mut(&name) {
+                Some(other) => *other = json!({ "anyOf": [other.clone(), value] }),
+                None => drop(properties.insert(name, value)),
+            }
+        }
+    }
+    schema
 }
 
 fn catalogue() -> &'static Catalogue {

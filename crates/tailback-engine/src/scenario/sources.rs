@@ -24,7 +24,7 @@ fn is_stream(traffic: &Settings) -> bool {
 }
 
 /// A conflict inside the settings of one model.
-fn inner_conflict(r: &mut Reader, at: At, path: &str, conflict: Conflict) {
+pub(super) fn inner_conflict(r: &mut Reader, at: At, path: &str, conflict: Conflict) {
     let path = join(path, conflict.param);
     let problem = Problem::new("conflict", at, &path, conflict.problem, conflict.remedy);
     r.complain(match conflict.value {

@@ -296,7 +296,7 @@ impl<'l> Reader<'l> {
         );
     }
 
-    fn missing(&mut self, p: &'static Param, node: &Node, path: &str, model: &'static Model) {
+    pub(super) fn missing(&mut self, p: &'static Param, node: &Node, path: &str, model: &'static Model) {
         let example = match &p.kind {
             Kind::Named(family) => format!("add a table [{family}.NAME]"),
             Kind::Model(family) => format!(

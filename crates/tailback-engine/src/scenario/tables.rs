@@ -37,7 +37,11 @@ pub static SCENARIO: Model = Model {
             "A well-known network, whose links need not be written out.", ""),
         Param::new("link", Kind::Named("link"), "none",
             "The links, by name; nodes come into being by being named.", ""),
-        Param::new("flows", Kind::Named("flows"), "", "The groups of flows, by name.", ""),
+        Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", ""),
+        Param::new("sessions", Kind::Named("sessions"), "none",
+            "Clients and servers that open connections while the run goes on, by name.", ""),
+        Param::new("end", Kind::Choice(&["duration", "sessions"]), "duration",
+            "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", ""),
         Param::new("profile", Kind::Named("profile"), "none",
             "Named sets of tcp values, which flows and other sets choose by `profile`.", ""),
         Param::new("record", Kind::Named("record"), "none", "What to record in the course of the run, by name.", ""),
@@ -207,6 +211,44 @@ pub static FLOWS: Model = Model {
             "When the flows stop sending; without it, at the end of the run.", ""),
     ],
     probes: &FLOW_PROBES,
+};
+
+#[rustfmt::skip]
+pub static SESSIONS: Model = Model {
+    name: "sessions",
+    family: "table",
+    title: "Sessions",
+    summary: "Clients that talk to servers over connections opened while the run goes on. `kind` says how; the \
+              parameters of the kind stand in the same table. Data go from the servers at `from` to the clients at `to`. \
+              Each client has one row in the results, whatever number of connections it opens, and each transfer has one \
+              in the table of transfers. A table named after a transport, such as `tcp = { variant = \"reno\" }`, chooses \
+              that transport.",
+    source: "",
+    params: &[
+        Param::new("clients", Kind::Count { min: 1, max: MOST_FLOWS, }, "1", "How many clients.", ""),
+        Param::new("servers", Kind::Count { min: 1, max: MOST_FLOWS, }, "none",
+            "How many servers, which the clients take in turn; without it, one for each client.", ""),
+        Param::new("from", Kind::Text, "none",
+            "The node of the servers; without it, where the topology or the only link begins.", ""),
+        Param::new("to", Kind::Text, "none",
+            "The node of the clients; without it, where the topology or the only link ends.", ""),
+        Param::new("weight", Kind::Each(Per::Flow, &WEIGHT), "1",
+            "The client's share where a queue shares the line by weight. Other queues do not look at it.", ""),
+        Param::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
+            "The round trip with empty queues and without transmission times; sets the delay of the clients' links.", ""),
+        Param::new("access_rate", Kind::Each(Per::Flow, &RATE), "none",
+            "Each server has its own host behind a link of this rate.", ""),
+        Param::new("access_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
+        Param::new("exit_rate", Kind::Each(Per::Flow, &RATE), "none",
+            "Each client has its own host behind a link of this rate.", ""),
+        Param::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
+        Param::new("transport", Kind::Model("transport"), "tcp", "The protocol of the connections.", ""),
+        Param::new("start", Kind::Model("instants"), "0s",
+            "When the clients start: an instant, a list taken in turn, or a table with kind.", ""),
+        Param::new("stop", Kind::Model("instants"), "none",
+            "When they begin nothing more; without it, at the end of the run.", ""),
+    ],
+    probes: &[],
 };
 
 #[rustfmt::skip]

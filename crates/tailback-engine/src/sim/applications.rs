@@ -2,12 +2,12 @@
 
 use super::Sim;
 use crate::event::EventKind;
-use crate::packet::{Keys, SimPacket, WirePacket};
+use crate::packet::{SimPacket, WirePacket};
 use crate::port::Queue;
-use crate::sim::flow::{Carrier, Flow, FlowStats};
-use crate::traffic::application::{AppInput, Net, NodeId, Side, TransportId};
+use crate::sim::flow::Carrier;
+use crate::traffic::application::{AppInput, Net, NodeId, Side, Transfer, TransferId, TransportId};
 use tailback_base::{Duration, FlowId, Stream, Time};
-use tailback_transport::{Amount, AppEvent};
+use tailback_transport::{Amount, AppEvent, Endpoint};
 
 impl Sim {
     /// Deliver pending news, including what it causes.
@@ -86,7 +86,8 @@ impl Sim {
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
         let f = &mut self.flows[flow.0 as usize];
-        if std::mem::replace(&mut f.present, joins) == joins {
+        // A member's connections join one by one.
+        if matches!(f.carrier, Carrier::Member(_)) || std::mem::replace(&mut f.present, joins) == joins {
             return;
         }
         let directions = match f.carrier {
@@ -122,56 +123,31 @@ impl Sim {
             self.events.push(at, EventKind::Application, app);
         }
     }
-
-    pub(super) fn open_connection(&mut self, app: u32, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
-        let now = self.now;
-        let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
-        let ends = self.transports[transport.0 as usize]();
-        // An application that feeds a flow of its own passes the weight and the aggregate of that flow on.
-        let owner = self.apps[app as usize].own_flow;
-        let keys = owner.map_or_else(Keys::default, |f| self.flows[f.0 as usize].keys);
-        let flow = Flow {
-            group: self.apps[app as usize].group,
-            index: 0,
-            carrier: Carrier::Connection(ends),
-            timers: [Time::NEVER; 2],
-            keys: Keys {
-                source: from.0,
-                destination: to.0,
-                label: to.0,
-                ..keys
-            },
-            app,
-            listens: true,
-            followed: false,
-            in_flight: 0,
-            watched: false,
-            declared: false,
-            present: false,
-            opened: now,
-            stats: FlowStats::default(),
-        };
-        let id = match self.free_flows.pop() {
-            Some(i) => {
-                self.flows[i as usize] = flow;
-                self.ways[i as usize] = [forward, backward];
-                FlowId(i)
-            }
-            None => {
-                self.flows.push(flow);
-                self.ways.push([forward, backward]);
-                FlowId((self.flows.len() - 1) as u32)
-            }
-        };
-        self.announce(id, true);
-        id
-    }
 }
 
 /// The network, as one application sees it.
 struct View<'a> {
     sim: &'a mut Sim,
     app: u32,
+}
+
+impl View<'_> {
+    fn shut(&mut self, flow: FlowId, side: Side, how: fn(&mut dyn Endpoint, Time)) {
+        let now = self.sim.now;
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            let end = &mut ends[side as usize];
+            let was_closed = end.is_closed();
+            how(end.as_mut(), now);
+            if !was_closed && end.is_closed() {
+                // Nothing was ever written, so no acknowledgement will bring the news.
+                let event = AppEvent::Closed;
+                self.sim
+                    .news
+                    .push((self.app, AppInput::Transport { flow, side, event }));
+            }
+            self.sim.pump(flow, side);
+        }
+    }
 }
 
 impl Net for View<'_> {
@@ -200,20 +176,23 @@ impl Net for View<'_> {
     }
 
     fn close(&mut self, flow: FlowId, side: Side) {
-        let now = self.sim.now;
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
-            let end = &mut ends[side as usize];
-            let was_closed = end.is_closed();
-            end.close(now);
-            if !was_closed && end.is_closed() {
-                // Nothing was ever written, so no acknowledgement will bring the news.
-                let event = AppEvent::Closed;
-                self.sim
-                    .news
-                    .push((self.app, AppInput::Transport { flow, side, event }));
-            }
-            self.sim.pump(flow, side);
-        }
+        self.shut(flow, side, |end, now| end.close(now));
+    }
+
+    fn abort(&mut self, flow: FlowId, side: Side) {
+        self.shut(flow, side, |end, now| end.abort(now));
+    }
+
+    fn ask(&mut self, bytes: u64) -> TransferId {
+        self.sim.ask(self.app, bytes)
+    }
+
+    fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer> {
+        self.sim.arrived(transfer, bytes)
+    }
+
+    fn finished(&mut self) {
+        self.sim.member_finished(self.app);
     }
 
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {

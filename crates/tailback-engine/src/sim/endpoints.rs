@@ -1,9 +1,9 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
-use super::{Retired, Sim};
+use super::Sim;
 use crate::event::EventKind;
 use crate::packet::WirePacket;
-use crate::sim::flow::{Carrier, FlowStats, NO_APP};
+use crate::sim::flow::{Carrier, NO_APP};
 use crate::traffic::application::{AppInput, Side};
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
@@ -107,7 +107,7 @@ impl Sim {
                     self.tell();
                 }
             }
-            Carrier::Closed => {
+            Carrier::Member(_) | Carrier::Closed => {
                 self.extras.release(&p);
                 self.reuse_if_done(id);
             }
@@ -203,31 +203,6 @@ impl Sim {
         if self.flows[id.0 as usize].is_reusable() {
             self.free_flows.push(id.0);
         }
-    }
-
-    pub(super) fn retire(&mut self, id: FlowId) {
-        let now = self.now;
-        let f = &self.flows[id.0 as usize];
-        let s = f.snapshot(now);
-        self.announce(id, false);
-        let f = &mut self.flows[id.0 as usize];
-        f.carrier = Carrier::Closed;
-        f.timers = [Time::NEVER; 2];
-        let (group, lifetime) = (f.group as usize, (now - f.opened).seconds());
-        f.stats = FlowStats::default();
-        if self.retired.len() <= group {
-            self.retired.resize_with(group + 1, Retired::default);
-        }
-        let r = &mut self.retired[group];
-        r.connections += 1;
-        r.delivered += s.delivered;
-        r.sent_packets += s.sender.sent_packets;
-        r.retransmitted_packets += s.sender.retransmitted_packets;
-        r.timeouts += s.sender.timeouts;
-        r.dropped += s.dropped;
-        r.marked += s.marked;
-        r.lifetime += lifetime;
-        self.reuse_if_done(id);
     }
 
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.

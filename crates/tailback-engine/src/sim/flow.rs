@@ -3,6 +3,7 @@
 use crate::measure::convergence::{Settled, Settling, UNMEASURED};
 use crate::measure::histogram::Histogram;
 use crate::packet::{Keys, WirePacket};
+use crate::sim::members::Closed;
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use tailback_base::{Duration, Ecn, Time};
@@ -23,6 +24,8 @@ pub enum Carrier {
         ecn: Ecn,
         next_seq: u64,
     },
+    /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in here.
+    Member(Box<Closed>),
     /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
     Closed,
 }
@@ -149,10 +152,28 @@ impl Flow {
         }
     }
 
+    /// The connections of a member that are over.
+    pub fn closed(&self) -> Option<&Closed> {
+        match &self.carrier {
+            Carrier::Member(closed) => Some(closed),
+            _ => None,
+        }
+    }
+
     pub fn snapshot(&self, now: Time) -> Snapshot {
         let s = &self.stats;
         let mut total = Snapshot::of(&s.forward);
         total.datagrams = s.datagrams;
+        if let Carrier::Member(closed) = &self.carrier {
+            total.delivered = 0;
+            if let Some(back) = s.reverse.as_deref() {
+                total.reverse = Some(Box::new(Snapshot {
+                    delivered: 0,
+                    ..Snapshot::of(back)
+                }));
+            }
+            total.add_closed(closed);
+        }
         if let Carrier::Connection([source, destination]) = &self.carrier {
             total.sender = source.report(now);
             total.delivered = destination.received_bytes();
@@ -189,6 +210,33 @@ impl Snapshot {
         }
     }
 
+    fn add_closed(&mut self, closed: &Closed) {
+        add_report(&mut self.sender, &closed.senders[0]);
+        self.delivered += closed.delivered[0];
+        if let Some(back) = &mut self.reverse {
+            add_report(&mut back.sender, &closed.senders[1]);
+            back.delivered += closed.delivered[1];
+        }
+    }
+
+    /// Add the totals of a connection to those of its member.
+    pub fn add(&mut self, other: &Snapshot) {
+        add_report(&mut self.sender, &other.sender);
+        self.delivered += other.delivered;
+        self.received_packets += other.received_packets;
+        self.repeats += other.repeats;
+        self.received_wire_bytes += other.received_wire_bytes;
+        self.received_payload_bytes += other.received_payload_bytes;
+        self.datagrams += other.datagrams;
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.delay_sum += other.delay_sum;
+        self.delay_count += other.delay_count;
+        if let Some(back) = &other.reverse {
+            self.reverse.get_or_insert_default().add(back);
+        }
+    }
+
     /// What a flow starts statistics with: delays are counted afresh from here on.
     pub fn without_delays(mut self) -> Snapshot {
         (self.delay_count, self.delay_sum) = (0, 0.0);
@@ -206,6 +254,26 @@ impl Snapshot {
             self.sender.sent_packets
         }
     }
+}
+
+/// Add the counters of one sender to those of others; extremes of the round-trip time are those of all.
+pub fn add_report(sum: &mut SenderReport, r: &SenderReport) {
+    if r.rtt_samples > 0 {
+        let first = sum.rtt_samples == 0;
+        sum.rtt_min = if first { r.rtt_min } else { sum.rtt_min.min(r.rtt_min) };
+        sum.rtt_max = if first { r.rtt_max } else { sum.rtt_max.max(r.rtt_max) };
+    }
+    sum.sent_packets += r.sent_packets;
+    sum.sent_payload_bytes += r.sent_payload_bytes;
+    sum.retransmitted_packets += r.retransmitted_packets;
+    sum.timeouts += r.timeouts;
+    sum.fast_retransmits += r.fast_retransmits;
+    sum.ecn_reductions += r.ecn_reductions;
+    sum.limited_by_network = sum.limited_by_network + r.limited_by_network;
+    sum.limited_by_window_cap = sum.limited_by_window_cap + r.limited_by_window_cap;
+    sum.limited_by_application = sum.limited_by_application + r.limited_by_application;
+    sum.rtt_samples += r.rtt_samples;
+    sum.rtt_sum += r.rtt_sum;
 }
 
 /// `a - b`, field by field; extremes of the round-trip time are those of the whole life of the connection.

@@ -10,6 +10,7 @@ pub(crate) mod conditioners;
 mod endpoints;
 pub mod flow;
 mod links;
+pub mod members;
 mod prefetch;
 mod recording;
 
@@ -20,8 +21,8 @@ use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::Port;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Route, Snapshot};
-use crate::traffic::application::{AppInput, Application, Ends};
-use std::rc::Rc;
+use crate::traffic::application::{AppInput, Application};
+pub use members::{Closed, Retired};
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 
@@ -46,6 +47,8 @@ pub(crate) struct AppSlot {
     pub stopped: bool,
     /// Group of the flows it opens.
     pub group: u32,
+    /// A member that asks for nothing more.
+    pub finished: bool,
 }
 
 /// No conditioner follows this end of a flow.
@@ -60,6 +63,8 @@ pub(crate) struct Message {
 
 pub(crate) enum Tick {
     Warmup,
+    /// The run is over before its time.
+    End,
     /// Flows by interval: period, end of the first.
     Interval(Duration),
     /// Sample these series.
@@ -68,22 +73,6 @@ pub(crate) enum Tick {
         series: Vec<u32>,
     },
 }
-
-/// Totals of the connections an application opened and closed, by group.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Retired {
-    pub connections: u64,
-    pub delivered: u64,
-    pub sent_packets: u64,
-    pub retransmitted_packets: u64,
-    pub timeouts: u64,
-    pub dropped: u64,
-    pub marked: u64,
-    /// Sum of the lifetimes, seconds.
-    pub lifetime: f64,
-}
-
-pub(crate) type TransportMaker = Rc<dyn Fn() -> Ends>;
 
 /// A run in progress.
 pub struct Sim {
@@ -112,10 +101,15 @@ pub struct Sim {
     pub(crate) recorder: Option<Box<Recorder>>,
     pub(crate) tap: Option<Box<dyn Tap>>,
     pub(crate) counters: EngineCounters,
-    pub(crate) transports: Vec<TransportMaker>,
+    pub(crate) transports: Vec<members::TransportMaker>,
     pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
-    pub(crate) retired: Vec<Retired>,
+    pub(crate) transfers: Vec<members::TransferRow>,
+    /// Members that have not said that they ask for nothing more.
+    pub(crate) unfinished: u32,
+    /// The tick to push when there are none, if the run is to end then.
+    pub(crate) end_tick: Option<u32>,
+    ended: Option<Time>,
     /// News for applications, delivered when the call that caused it is over.
     news: Vec<(u32, AppInput)>,
     /// Control packets to send, with the port they come from.
@@ -151,7 +145,10 @@ impl Sim {
             transports: Vec::new(),
             router,
             free_flows: Vec::new(),
-            retired: Vec::new(),
+            transfers: Vec::new(),
+            unfinished: 0,
+            end_tick: None,
+            ended: None,
             news: Vec::new(),
             requests: Vec::new(),
             forwarded: Vec::new(),
@@ -165,16 +162,6 @@ impl Sim {
 
     pub fn counters(&self) -> EngineCounters {
         self.counters
-    }
-
-    /// Totals of the connections that applications opened and that are over, for the group of that index.
-    pub fn retired(&self, group: usize) -> Retired {
-        self.retired.get(group).copied().unwrap_or_default()
-    }
-
-    /// Number of flow slots in use or free: does not grow while closed connections are replaced by new ones.
-    pub fn flow_slots(&self) -> usize {
-        self.flows.len()
     }
 
     /// Run every event up to and including `until`.
@@ -195,6 +182,6 @@ impl Sim {
                 EventKind::Tick => self.on_tick(entity),
             }
         }
-        self.now = until;
+        self.now = self.ended.unwrap_or(until);
     }
 }

@@ -1,10 +1,10 @@
 //! Recording: reading probes, at a step or on change; snapshots for warm-up and intervals.
 
 use super::{Sim, Tick};
-use crate::event::EventKind;
+use crate::event::{EventKind, EventList};
 use crate::measure::recorder::Source;
 use crate::port::Queue;
-use crate::sim::flow::Carrier;
+use crate::sim::flow::{Carrier, Snapshot};
 use tailback_base::Dscp;
 use tailback_queue::ProbeId;
 
@@ -99,7 +99,7 @@ impl Sim {
                 for p in &mut self.ports {
                     p.restart_statistics(now);
                 }
-                self.baseline = self.flows.iter().map(|f| f.snapshot(now).without_delays()).collect();
+                self.baseline = self.snapshots(now).into_iter().map(Snapshot::without_delays).collect();
                 for f in &mut self.flows {
                     f.stats.restart(now);
                 }
@@ -108,6 +108,10 @@ impl Sim {
                 }
                 self.intervals.clear();
                 self.intervals.push((now, self.baseline.clone()));
+            }
+            Tick::End => {
+                self.events = EventList::new();
+                self.ended = Some(now);
             }
             Tick::Interval(period) => {
                 let next = now + *period;
@@ -154,15 +158,13 @@ impl Sim {
     fn end_interval(&mut self) {
         let now = self.now;
         if self.intervals.last().is_none_or(|(t, _)| *t < now) {
-            let row = |f: &mut crate::sim::flow::Flow| {
-                let mut row = f.snapshot(now);
+            let mut rows = self.snapshots(now);
+            for (f, row) in self.flows.iter_mut().zip(&mut rows) {
                 if let Some(meter) = &mut f.stats.settling {
                     row.settled = meter.close(now);
                     meter.restart(now);
                 }
-                row
-            };
-            let rows = self.flows.iter_mut().map(row).collect();
+            }
             self.intervals.push((now, rows));
         }
     }
@@ -172,5 +174,6 @@ impl Sim {
         if self.ticks.iter().any(|t| matches!(t, Tick::Interval(_))) {
             self.end_interval();
         }
+        self.fold_open();
     }
 }

@@ -42,6 +42,22 @@ pub struct TransportId(pub u32);
 /// The two ends of a new connection, source first.
 pub type Ends = [Box<dyn Endpoint>; 2];
 
+/// Data that one side of an application asked for, and the other side waits for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Transfer {
+    /// Payload.
+    pub bytes: u64,
+    /// When it was asked for: before the first write, and before the connection for it was opened, if it needs one.
+    pub asked: Time,
+    /// When its first and its last byte were delivered in order to the application that waits for it.
+    pub first: Option<Time>,
+    pub done: Option<Time>,
+}
+
+/// A transfer that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TransferId(pub(crate) u32);
+
 /// What an application may do.
 pub trait Net {
     fn now(&self) -> Time;
@@ -53,7 +69,16 @@ pub trait Net {
     /// closed and none of its packets is in flight.
     fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
     fn write(&mut self, flow: FlowId, side: Side, n: Amount);
+    /// This side will write no more; what it has written is still delivered.
     fn close(&mut self, flow: FlowId, side: Side);
+    /// Give up what this side has not sent yet, and close.
+    fn abort(&mut self, flow: FlowId, side: Side);
+    /// A transfer is asked for now: it gets a row in the table of transfers.
+    fn ask(&mut self, bytes: u64) -> TransferId;
+    /// So many bytes of a transfer have arrived. Answers the transfer when that ends it.
+    fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
+    /// This application asks for nothing more: a run may end when all that open connections have said so.
+    fn finished(&mut self);
     /// Send a datagram of this size on the wire, of which `header` bytes are no payload.
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32);
     /// A burst of a flow, of so much payload in bytes, is acknowledged to its last byte: count it and the time it took.

@@ -17,6 +17,7 @@
 //! | `marker_by_text` | a marker with a parameter that a scenario names, on a link and in hosts |
 //! | `header_reader` | an edge that sees who opens a connection, who reduces its window, and what is acknowledged |
 //! | `host_marker` | a marker in a host that follows the round-trip time of a flow |
+//! | `sessions` | a kind of session, named in a scenario; 10^5 short connections |
 //! | `web` | an application that opens and closes connections while it runs |
 //! | `relabel` | a flow that changes its destination label, and disciplines that read it |
 //! | `random_eviction` | an admission that draws and evicts, in front of a scheduler of several queues |
@@ -38,6 +39,7 @@ mod quench;
 mod random_eviction;
 mod recorded;
 mod relabel;
+mod sessions;
 mod tap;
 mod two_edges;
 mod web;

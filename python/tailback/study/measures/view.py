@@ -9,7 +9,7 @@ import numpy as np
 
 from tailback.store.sources import Columns, RunSource
 
-TABLES = ("flows", "groups", "links", "losses", "intervals", "series", "log")
+TABLES = ("flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
 
 
 class RunView:
@@ -43,7 +43,7 @@ class RunView:
         self._values = values
 
     def table(self, name: str) -> Columns:
-        """Columns of one of flows, groups, links, losses, intervals, series, log, without labels and keys."""
+        """Columns of one of flows, groups, links, losses, intervals, series, log, transfers, without labels and keys."""
         if name not in self._tables:
             self._tables[name] = {} if self.source is None else self.source.columns(name)
         return self._tables[name]

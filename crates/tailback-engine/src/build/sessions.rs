@@ -1,0 +1,65 @@
+//! The sessions of a scenario: hosts, access links, and a member for each client.
+
+use super::flows::private_link;
+use super::instants::instants;
+use super::network::Network;
+use crate::library::Library;
+use crate::spec::SessionSpec;
+use crate::traffic::session::Context;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Stream, Time};
+
+/// Put the members of one table into the network. Clients take the servers in turn.
+pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u64, end: Time) -> Result<(), Refusal> {
+    let (from, to) = (net.node(&s.from), net.node(&s.to));
+    let connection = library.transports.connection(&s.transport)?.ok_or_else(|| {
+        let problem = format!(
+            "sessions open connections, which {} has none of",
+            s.transport.model.name
+        );
+        Refusal::new(problem, "give transport = \"tcp\"")
+    })?;
+    let stream = |what: &str| Stream::new(seed, &format!("sessions.{}.{what}", s.name));
+    let starts = instants(&s.start, s.clients, &[], &mut stream("start"));
+    let stops = s
+        .stop
+        .as_ref()
+        .map(|stop| instants(stop, s.clients, &starts, &mut stream("stop")));
+    let mut servers = Vec::new();
+    for i in 0..s.servers.min(s.clients) {
+        let name = format!("sessions.{}.server.{i}", s.name);
+        servers.push(match &s.access {
+            Some(a) => {
+                let host = net.node(&name);
+                private_link(net, &format!("{name}.access"), a, i, [host, from]);
+                host
+            }
+            None => from,
+        });
+    }
+    let group = net.group(&s.name);
+    for i in 0..s.clients {
+        let name = format!("sessions.{}.{i}", s.name);
+        let client = match &s.exit {
+            Some(a) => {
+                let host = net.node(&format!("{name}.client"));
+                private_link(net, &format!("{name}.exit"), a, i, [to, host]);
+                host
+            }
+            None => to,
+        };
+        let context = Context {
+            index: i,
+            server: servers[i as usize % servers.len()],
+            client,
+            transport: net.described_transport(connection.clone(), &format!("{name}.transport")),
+            stream: &|quantity| Stream::new(seed, &format!("{name}.{quantity}")),
+        };
+        let app = (s.kind.build)(&s.settings, context);
+        let stop = stops.as_ref().map(|t| t[i as usize]).filter(|t| *t < end);
+        let member = net.member(group, i, &name);
+        net.feed(member, app, starts[i as usize], stop, true);
+        net.set_weight(member, s.weight[i as usize % s.weight.len()]);
+    }
+    Ok(())
+}

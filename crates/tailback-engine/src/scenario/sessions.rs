@@ -1,0 +1,177 @@
+//! The `[sessions.NAME]` tables: who talks to whom, over what, and the kind of session with its own parameters.
+//!
+//! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with one
+//! difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
+
+use super::document::{Entry, Node, Tree};
+use super::error::{At, Problem};
+use super::flows::{Around, ends, private_link, rates, reals, route, times};
+use super::instants::{in_order, instants};
+use super::routes::Routes;
+use super::sources::{inner_conflict, transport};
+use super::table::{Filled, Reader, join};
+use super::tables::SESSIONS;
+use crate::spec::{AccessSpec, GroupSpec, Instants, SessionSpec};
+use tailback_base::model::Raw;
+use tailback_base::{Duration, Model, Settings, Time};
+
+/// Read all tables. `groups` are the flows, whose names are taken.
+pub fn sessions(
+    r: &mut Reader,
+    entries: &[&Entry],
+    around: &Around,
+    groups: &[GroupSpec],
+    routes: &mut Routes,
+) -> Vec<SessionSpec> {
+    let mut all = vec![];
+    for entry in entries {
+        if groups.iter().any(|g| g.name == entry.key) {
+            let problem = format!("there are flows and sessions called \"{}\"", entry.key);
+            let remedy = "give each its own name: results tell them apart by it";
+            let path = join("sessions", &entry.key);
+            r.complain(Problem::new("conflict", entry.key_at.clone(), &path, problem, remedy));
+        }
+        all.extend(session(r, entry, around, routes));
+    }
+    all
+}
+
+/// The model that `kind` names.
+fn kind(r: &mut Reader, node: &Node, path: &str) -> Option<&'static Model> {
+    let path = join(path, "kind");
+    match node.get("kind").map(|e| &e.node) {
+        Some(n) => match &n.tree {
+            Tree::Scalar(Raw::Text(name)) => r.model_named(name, n, &path, "session"),
+            _ => {
+                let problem = format!("the kind {} is not a name", n.show());
+                let remedy = r.choices("session");
+                r.complain(Problem::new("value", n.at.clone(), &path, problem, remedy).value(n.show()));
+                None
+            }
+        },
+        None => {
+            let remedy = format!("add kind = \"NAME\"; {}", r.choices("session"));
+            let problem = "the sessions here have no kind";
+            r.complain(Problem::new("missing", node.at.clone(), &path, problem, remedy));
+            None
+        }
+    }
+}
+
+fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<SessionSpec> {
+    let before = r.seen();
+    let path = join("sessions", &entry.key);
+    let node = &entry.node;
+    let model = kind(r, node, &path)?;
+    let transports: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
+    let mut known = transports.clone();
+    known.push("kind");
+    known.extend(model.params.iter().map(|p| p.name));
+    let filled = r.fill(node, &path, &SESSIONS, &known);
+    // What is no key of the kind belongs to the table, which has just been read.
+    let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();
+    let others: Vec<&str> = others.into_iter().filter(|k| model.param(k).is_none()).collect();
+    let own = r.fill(node, &path, model, &others);
+    let part = |name: &str| node.get(name).map(|e| &e.node);
+    let key = |name: &str| join(&path, name);
+    let transport = transport(r, node, &path, &transports, None, around.profiles);
+    if let Some(t) = transport
+        .as_ref()
+        .filter(|t| r.library.transports.carries_datagrams(t.model))
+    {
+        let name = t.model.name;
+        let at = part("transport").map_or(node.at.clone(), |n| n.at.clone());
+        let problem = format!("sessions open connections, which {name} has none of");
+        let remedy = "leave the transport out, or give transport = \"tcp\"";
+        r.complain(Problem::new("conflict", at, &key("transport"), problem, remedy).value(name));
+    }
+    let start = match part("start") {
+        Some(n) => instants(r, n, &key("start"), false),
+        None => Some(Instants::Listed(vec![Time::ZERO])),
+    };
+    let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
+    let (filled, own) = (filled?, own?);
+    let kind = r
+        .library
+        .sessions
+        .iter()
+        .copied()
+        .find(|e| std::ptr::eq(e.model, model))?;
+    if let Err(conflict) = (kind.check)(&own.settings) {
+        inner_conflict(r, node.at.clone(), &path, conflict);
+    }
+    let s = &filled.settings;
+    let clients = s.count("clients");
+    let servers = if s.is_none("servers") {
+        clients
+    } else {
+        s.count("servers")
+    };
+    let (from, to) = ends(r, node, &filled, around)?;
+    let delay = route(r, node, &filled, &from, &to, around, routes);
+    let (access, exit) = links(r, node, &filled, delay, [servers, clients]);
+    if let (Some(start), Some(Some(stop))) = (&start, &stop) {
+        in_order(r, node, &filled, clients, (start, stop));
+    }
+    if r.seen() > before {
+        return None;
+    }
+    Some(SessionSpec {
+        name: entry.key.clone(),
+        clients: clients as u32,
+        servers: servers as u32,
+        from,
+        to,
+        weight: reals(s, "weight"),
+        access,
+        exit,
+        transport: transport?,
+        kind,
+        settings: own.settings,
+        start: start?,
+        stop: stop.flatten(),
+    })
+}
+
+/// The links of the servers and of the clients, if they have such.
+fn links(
+    r: &mut Reader,
+    node: &Node,
+    filled: &Filled,
+    path: Option<Duration>,
+    counts: [u64; 2],
+) -> (Option<AccessSpec>, Option<AccessSpec>) {
+    let s: &Settings = &filled.settings;
+    let access = private_link(rates(s, "access_rate"), times(s, "access_delay"), vec![]);
+    let mut delays = times(s, "exit_delay");
+    let rtt = times(s, "rtt");
+    if !rtt.is_empty() {
+        let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
+        if !delays.is_empty() {
+            let problem = "both rtt and exit_delay are given, and rtt sets the delay of the clients' links";
+            let remedy = "keep one of the two";
+            r.complain(Problem::new("conflict", at, &filled.key("rtt"), problem, remedy));
+            return (None, None);
+        }
+        let before = access.as_ref().map_or(vec![Duration::ZERO], |a| a.delay.clone());
+        let [servers, clients] = counts.map(|n| n as usize);
+        let different = if rtt.len() == 1 && before.len() == 1 {
+            1
+        } else {
+            clients
+        };
+        for i in 0..different {
+            let Some(path) = path else { break };
+            let near = before[(i % servers) % before.len()];
+            let (rtt, least) = (rtt[i % rtt.len()], path + near + near);
+            if rtt < least {
+                let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
+                let remedy = format!("give a round trip of at least {least}, or shorten the delays of the links");
+                r.complain(Problem::new("conflict", at, &filled.key("rtt"), problem, remedy).value(rtt.to_string()));
+                return (None, None);
+            }
+            delays.push(Duration((rtt - least).0 / 2));
+        }
+    }
+    (access, private_link(rates(s, "exit_rate"), delays, vec![]))
+}

@@ -1,0 +1,258 @@
+//! Members: applications that open connections while the run goes on, and what is counted of them.
+//!
+//! A member has a row of its own among the declared flows, without ends ([`Carrier::Member`]). Each connection it opens
+//! takes a free slot behind those rows; when the connection is over, what it counted is added to the member's row and
+//! the slot is given back. So memory follows the connections that are open at one time, and the end of the warm-up and
+//! the intervals apply to a member as to any flow: its totals are those of the connections that are over and of those
+//! still open.
+
+use super::Sim;
+use crate::build::assemble::path_of;
+use crate::packet::Keys;
+use crate::sim::flow::{Carrier, DataStats, Flow, FlowStats, Snapshot, add_report};
+use crate::traffic::application::{Ends, NodeId, Transfer, TransferId, TransportId};
+use std::rc::Rc;
+use tailback_base::{FlowId, Stream, Time};
+use tailback_transport::SenderReport;
+use tailback_transport::path::Path;
+
+/// Makes both ends of a connection. It may ask for the path, and draws from the stream what is left to chance.
+pub(crate) type MakeEnds = Rc<dyn Fn(&mut dyn FnMut() -> Path, &mut Stream) -> Ends>;
+
+/// A registered way to make connections.
+pub(crate) struct TransportMaker {
+    pub make: MakeEnds,
+    pub stream: Stream,
+}
+
+/// The connections of a member that are over.
+#[derive(Clone, Debug, Default)]
+pub struct Closed {
+    pub connections: u64,
+    /// Sum of the lifetimes, seconds.
+    pub lifetime: f64,
+    /// What their two ends sent: source first.
+    pub senders: [SenderReport; 2],
+    /// New payload that reached the destinations, and the sources, bytes.
+    pub delivered: [u64; 2],
+}
+
+/// A transfer of a member, as it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRow {
+    /// Slot of the member.
+    pub member: u32,
+    pub transfer: Transfer,
+    /// Bytes that have arrived.
+    pub arrived: u64,
+}
+
+/// Totals of the connections that the applications of a group opened and closed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Retired {
+    pub connections: u64,
+    pub delivered: u64,
+    pub sent_packets: u64,
+    pub retransmitted_packets: u64,
+    pub timeouts: u64,
+    /// Sum of the lifetimes, seconds.
+    pub lifetime: f64,
+}
+
+impl Closed {
+    fn add(&mut self, total: &Snapshot) {
+        add_report(&mut self.senders[0], &total.sender);
+        self.delivered[0] += total.delivered;
+        if let Some(back) = &total.reverse {
+            add_report(&mut self.senders[1], &back.sender);
+            self.delivered[1] += back.delivered;
+        }
+    }
+}
+
+impl Sim {
+    /// Rows of the results: the flows and members that the scenario made. They come before all other slots.
+    pub(crate) fn declared(&self) -> usize {
+        self.flows.partition_point(|f| f.declared)
+    }
+
+    /// The totals of every row at this instant.
+    pub(crate) fn snapshots(&self, now: Time) -> Vec<Snapshot> {
+        let (rows, open) = self.flows.split_at(self.declared());
+        let mut totals: Vec<Snapshot> = rows.iter().map(|f| f.snapshot(now)).collect();
+        for f in open.iter().filter(|f| matches!(f.carrier, Carrier::Connection(_))) {
+            if let Some(member) = self.apps[f.app as usize].own_flow {
+                totals[member.0 as usize].add(&f.snapshot(now));
+            }
+        }
+        totals
+    }
+
+    /// Totals of the connections that were opened and closed, for the group of that index.
+    pub fn retired(&self, group: usize) -> Retired {
+        let mut sum = Retired::default();
+        let rows = self.flows.iter().filter(|f| f.group as usize == group);
+        for c in rows.filter_map(Flow::closed) {
+            sum.connections += c.connections;
+            sum.delivered += c.delivered[0];
+            sum.sent_packets += c.senders[0].sent_packets;
+            sum.retransmitted_packets += c.senders[0].retransmitted_packets;
+            sum.timeouts += c.senders[0].timeouts;
+            sum.lifetime += c.lifetime;
+        }
+        sum
+    }
+
+    /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new ones.
+    pub fn flow_slots(&self) -> usize {
+        self.flows.len() - self.declared()
+    }
+
+    pub(super) fn open_connection(&mut self, app: u32, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
+        let now = self.now;
+        let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
+        let make = self.transports[transport.0 as usize].make.clone();
+        let mut stream = self.transports[transport.0 as usize].stream.clone();
+        let ends = make(&mut || path_of(self, from, to), &mut stream);
+        self.transports[transport.0 as usize].stream = stream;
+        // The row of the application passes on its name, its weight and its aggregate.
+        let (group, index, keys) = match self.apps[app as usize].own_flow {
+            Some(member) => {
+                let f = &self.flows[member.0 as usize];
+                (f.group, f.index, f.keys)
+            }
+            None => (self.apps[app as usize].group, 0, Keys::default()),
+        };
+        let flow = Flow {
+            group,
+            index,
+            carrier: Carrier::Connection(ends),
+            timers: [Time::NEVER; 2],
+            keys: Keys {
+                source: from.0,
+                destination: to.0,
+                label: to.0,
+                ..keys
+            },
+            app,
+            listens: true,
+            followed: false,
+            in_flight: 0,
+            watched: false,
+            declared: false,
+            present: false,
+            opened: now,
+            stats: FlowStats::default(),
+        };
+        let id = match self.free_flows.pop() {
+            Some(i) => {
+                self.flows[i as usize] = flow;
+                self.ways[i as usize] = [forward, backward];
+                FlowId(i)
+            }
+            None => {
+                self.flows.push(flow);
+                self.ways.push([forward, backward]);
+                FlowId((self.flows.len() - 1) as u32)
+            }
+        };
+        self.announce(id, true);
+        id
+    }
+
+    /// A connection that an application opened is over.
+    pub(super) fn retire(&mut self, id: FlowId) {
+        let lifetime = (self.now - self.flows[id.0 as usize].opened).seconds();
+        if let Some(closed) = self.fold(id) {
+            closed.connections += 1;
+            closed.lifetime += lifetime;
+        }
+        self.reuse_if_done(id);
+    }
+
+    /// Add what a connection counted to the row of its member. The connection is no more.
+    fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
+        let total = self.flows[id.0 as usize].snapshot(self.now);
+        self.announce(id, false);
+        let f = &mut self.flows[id.0 as usize];
+        f.carrier = Carrier::Closed;
+        f.timers = [Time::NEVER; 2];
+        let stats = std::mem::take(&mut f.stats);
+        let member = self.apps[f.app as usize].own_flow?;
+        let member = &mut self.flows[member.0 as usize];
+        // An application that feeds a connection of its own has no row for others.
+        let Carrier::Member(closed) = &mut member.carrier else {
+            return None;
+        };
+        closed.add(&total);
+        member.stats.forward.merge(&stats.forward);
+        if let Some(reverse) = stats.reverse {
+            member.stats.reverse.get_or_insert_default().merge(&reverse);
+        }
+        Some(closed)
+    }
+
+    /// The run is over: what open connections counted belongs to their members.
+    pub(super) fn fold_open(&mut self) {
+        for i in self.declared()..self.flows.len() {
+            if matches!(self.flows[i].carrier, Carrier::Connection(_)) {
+                self.fold(FlowId(i as u32));
+            }
+        }
+    }
+
+    pub(super) fn ask(&mut self, app: u32, bytes: u64) -> TransferId {
+        let id = TransferId(self.transfers.len() as u32);
+        self.transfers.push(TransferRow {
+            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
+            transfer: Transfer {
+                bytes,
+                asked: self.now,
+                first: None,
+                done: None,
+            },
+            arrived: 0,
+        });
+        id
+    }
+
+    pub(super) fn arrived(&mut self, id: TransferId, bytes: u64) -> Option<Transfer> {
+        let row = &mut self.transfers[id.0 as usize];
+        row.arrived += bytes;
+        row.transfer.first.get_or_insert(self.now);
+        if row.arrived < row.transfer.bytes || row.transfer.done.is_some() {
+            return None;
+        }
+        row.transfer.done = Some(self.now);
+        Some(row.transfer)
+    }
+
+    /// A member asks for nothing more. When all have, a run that ends with its sessions ends after this instant.
+    pub(super) fn member_finished(&mut self, app: u32) {
+        let slot = &mut self.apps[app as usize];
+        if std::mem::replace(&mut slot.finished, true) {
+            return;
+        }
+        self.unfinished -= 1;
+        if let (0, Some(tick)) = (self.unfinished, self.end_tick) {
+            self.events.push(self.now, crate::event::EventKind::Tick, tick);
+        }
+    }
+
+    /// When the run ended with its sessions, before its duration was over.
+    pub fn ended(&self) -> Option<Time> {
+        self.ended
+    }
+}
+
+impl DataStats {
+    fn merge(&mut self, other: &DataStats) {
+        self.received_packets += other.received_packets;
+        self.received_wire_bytes += other.received_wire_bytes;
+        self.received_payload_bytes += other.received_payload_bytes;
+        self.delay.merge(&other.delay);
+        self.dropped += other.dropped;
+        self.marked += other.marked;
+        self.repeats += other.repeats;
+    }
+}

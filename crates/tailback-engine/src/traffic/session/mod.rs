@@ -1,0 +1,46 @@
+//! Sessions: applications that open connections while the run goes on. The list of kinds a scenario can name, and what
+//! each is built with.
+//!
+//! A table `[sessions.NAME]` makes one member for each client; a member has its own application, its own random streams
+//! and its own row in the results, whatever number of connections it opens one after another.
+//!
+//! To add a kind: a file with its `MODEL` and its [`Entry`], and a row here.
+
+pub mod requests;
+pub mod schedule;
+
+use super::application::{Application, NodeId, TransportId};
+use super::registry::Conflict;
+use tailback_base::{Model, Settings, Stream};
+
+/// A kind of session: what a scenario may say about it, and how a member is made.
+pub struct Entry {
+    pub model: &'static Model,
+    /// The settings have been checked, by `check` too.
+    pub build: fn(&Settings, Context) -> Box<dyn Application>,
+    /// Values that contradict each other.
+    pub check: fn(&Settings) -> Result<(), Conflict>,
+}
+
+impl std::fmt::Debug for Entry {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(self.model.name)
+    }
+}
+
+/// What a member is built with, beside its own settings.
+pub struct Context<'a> {
+    /// Number of the member.
+    pub index: u32,
+    /// Where its data come from, and where they go to.
+    pub server: NodeId,
+    pub client: NodeId,
+    /// How its connections are made.
+    pub transport: TransportId,
+    /// A random stream of the member's own for each quantity, by the quantity's name, so that another transport or
+    /// another discipline leaves all draws as they were.
+    pub stream: &'a dyn Fn(&str) -> Stream,
+}
+
+/// Every kind, in the order the reference shows them.
+pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &schedule::ENTRY];

@@ -1,0 +1,135 @@
+//! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
+//!
+//! Nothing waits for anything: a transfer begins at its instant whether those before it have ended or not. It is the way
+//! to replay a recorded list of transfers.
+
+use super::{Context, Entry};
+use crate::kinds::TIME;
+use crate::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
+use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Time, Value};
+use tailback_transport::{Amount, AppEvent};
+
+pub static MODEL: Model = Model {
+    name: "schedule",
+    family: "session",
+    title: "Transfers at given instants",
+    summary: "Each member sends transfers of the listed sizes at the listed instants, each over a connection of its own.",
+    source: "",
+    params: &[
+        Param::new(
+            "at",
+            Kind::List(&TIME),
+            "",
+            "When the transfers begin, counted from the member's start.",
+            "",
+        ),
+        Param::new(
+            "sizes",
+            Kind::List(&Kind::Bytes { min: 1, max: 1 << 50 }),
+            "",
+            "How many bytes they have, taken in turn.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| Box::new(Schedule::new(s, &context)),
+    check: |_| Ok(()),
+};
+
+struct Schedule {
+    server: NodeId,
+    client: NodeId,
+    transport: TransportId,
+    /// After the start, in order of time, and the bytes.
+    transfers: Vec<(Duration, u64)>,
+    next: usize,
+    start: Time,
+    /// Those under way.
+    open: Vec<(FlowId, TransferId)>,
+    stopped: bool,
+}
+
+impl Schedule {
+    fn new(s: &Settings, context: &Context) -> Schedule {
+        let time = |v: &Value| match v {
+            Value::Time(t) => *t,
+            v => unreachable!("`at` is declared as times, not {v:?}"),
+        };
+        let bytes = |v: &Value| match v {
+            Value::Count(n) => *n,
+            v => unreachable!("`sizes` is declared as numbers of bytes, not {v:?}"),
+        };
+        let instants = s.list("at").iter().map(time);
+        let mut transfers: Vec<_> = instants.zip(s.list("sizes").iter().map(bytes).cycle()).collect();
+        // Stable: those of one instant stay in the order they are listed in.
+        transfers.sort_by_key(|t| t.0);
+        Schedule {
+            server: context.server,
+            client: context.client,
+            transport: context.transport,
+            transfers,
+            next: 0,
+            start: Time::ZERO,
+            open: vec![],
+            stopped: false,
+        }
+    }
+
+    fn send_due(&mut self, net: &mut dyn Net) {
+        while let Some((after, bytes)) = self.transfers.get(self.next).copied() {
+            let due = self.start + after;
+            if due > net.now() {
+                net.wake(due);
+                return;
+            }
+            self.next += 1;
+            let transfer = net.ask(bytes);
+            let flow = net.open(self.server, self.client, self.transport);
+            self.open.push((flow, transfer));
+            net.write(flow, Side::Source, Amount::Bytes(bytes));
+            net.close(flow, Side::Source);
+        }
+    }
+
+    fn end_if_done(&mut self, net: &mut dyn Net) {
+        if self.open.is_empty() && (self.stopped || self.next == self.transfers.len()) {
+            net.finished();
+        }
+    }
+}
+
+impl Application for Schedule {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start if !self.stopped => {
+                self.start = net.now();
+                self.send_due(net);
+            }
+            AppInput::Wake if !self.stopped => self.send_due(net),
+            AppInput::Stop => {
+                self.stopped = true;
+                self.end_if_done(net);
+            }
+            AppInput::Transport { flow, event, .. } => {
+                let Some(i) = self.open.iter().position(|o| o.0 == flow) else {
+                    return;
+                };
+                let over = match event {
+                    AppEvent::Delivered(bytes) => net.arrived(self.open[i].1, bytes).is_some(),
+                    // Before its data have arrived: it has given up.
+                    AppEvent::Closed => true,
+                    AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => false,
+                };
+                if over {
+                    self.open.swap_remove(i);
+                    self.end_if_done(net);
+                }
+            }
+            _ => {}
+        }
+    }
+}
