@@ -111,7 +111,8 @@ impl Out<SimPacket> for Outlet<'_> {
     }
 }
 
-/// Wires shorter than this belong to small networks, whose state is near anyway.
+/// Wires shorter than this, in packets, belong to small networks, whose state fits in the processor's cache: nothing is
+/// fetched ahead.
 const LONG_WIRE: usize = 8192;
 /// How many packets ahead a flow's own state is fetched, and what its state points to.
 const AHEAD_FAR: usize = 8;
