@@ -43,7 +43,7 @@ static STEADY: Controller = Controller {
             window,
             step,
             asked: 0.0,
-            rules: *rules,
+            rules: **rules,
         })
     },
 };

@@ -5,6 +5,7 @@
 //! Windows are in bytes as real numbers, infinite when unlimited.
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
+use std::sync::Arc;
 use tailback_base::{Duration, Settings};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,7 +41,7 @@ pub struct Config {
     /// The controller's own parameters.
     pub controller_settings: Settings,
     /// The parameters that all controllers share.
-    pub window: WindowRules,
+    pub window: Arc<WindowRules>,
     /// Bytes.
     pub payload: u32,
     /// Bytes.

@@ -5,6 +5,7 @@ use super::config::{Config, EcnMode, OptionBytes, RtoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::MODEL;
 use super::recovery::Recovery;
+use std::sync::Arc;
 use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size};
@@ -127,7 +128,7 @@ impl Config {
             sack_form: sack_form.to_string(),
             controller,
             controller_settings,
-            window: window_rules(&v)?,
+            window: Arc::new(window_rules(&v)?),
             payload: v.count("payload"),
             header: v.count("header"),
             option_bytes: v.choose(

@@ -12,6 +12,7 @@ pub mod list;
 pub mod reno;
 
 use crate::limit::Limit;
+use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Model, Settings, Time};
 
 /// What loss recovery is doing, as the ACK at hand found it.
@@ -176,7 +177,7 @@ pub enum AfterTimeout {
     Halve,
 }
 
-/// What the parameters of `tcp` say of the window, for any controller. Windows are bytes.
+/// What the parameters of `tcp` say of the window, for any controller, shared by all flows of a group. Windows are bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WindowRules {
     /// Payload of a full segment.
@@ -201,5 +202,5 @@ pub struct WindowRules {
 #[derive(Debug)]
 pub struct Controller {
     pub model: &'static Model,
-    pub build: fn(&Settings, &WindowRules) -> Box<dyn CongestionControl>,
+    pub build: fn(&Settings, &Arc<WindowRules>) -> Box<dyn CongestionControl>,
 }

@@ -12,6 +12,7 @@
 use super::{
     AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules,
 };
+use std::sync::Arc;
 use tailback_base::{Model, Settings};
 
 pub static MODEL: Model = Model {
@@ -37,16 +38,16 @@ pub struct Reno {
     ssthresh: f64,
     /// Both before the last reduction.
     before: (f64, f64),
-    rules: WindowRules,
+    rules: Arc<WindowRules>,
 }
 
-pub fn build(_own: &Settings, rules: &WindowRules) -> Box<dyn CongestionControl> {
+pub fn build(_own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     let windows = (rules.initial_window, rules.initial_ssthresh);
     Box::new(Reno {
         cwnd: windows.0,
         ssthresh: windows.1,
         before: windows,
-        rules: *rules,
+        rules: rules.clone(),
     })
 }
 
