@@ -171,7 +171,16 @@ def register(group: click.Group) -> None:
         told = _Progress()
         try:
             r = reproduce(
-                study, chosen, mode, out, jobs, seeds, told, overrides, command=" ".join(line), announce=told.announce
+                study,
+                chosen,
+                mode,
+                out,
+                jobs=jobs,
+                seeds=seeds,
+                progress=told,
+                overrides=overrides,
+                command=" ".join(line),
+                announce=told.announce,
             )
         except Interrupted as e:
             raise Failure(str(e)) from e

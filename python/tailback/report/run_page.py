@@ -147,14 +147,14 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
             ("loss_rate", "loss", 100, "%"),
             ("mean_queue_packets", "mean queue", 1, "packets"),
         ):
-            lines = _curves(results.links, "name", first, labels, axis, column, scale)
+            lines = _curves(results.links, ("name", first), labels, axis, (column, scale))
             keep(
                 plots.curves([("", lines)], xlabel, f"{title} of {first} ({unit})", log_x=_wide(lines)),
                 column,
                 f"{title.capitalize()} of {first} over {axis}. Bands: 95 % intervals.",
             )
         groups = list(dict.fromkeys(results.groups["group"]))[:4]
-        panels = [(g, _curves(results.groups, "group", g, labels, axis, "goodput_bps_mean", 1e-6)) for g in groups]
+        panels = [(g, _curves(results.groups, ("group", g), labels, axis, ("goodput_bps_mean", 1e-6))) for g in groups]
         keep(
             plots.curves(panels, xlabel, "goodput a flow (Mbit/s)", log_x=_wide(panels[0][1])),
             "goodput",
@@ -191,9 +191,9 @@ def _wide(lines: list[plots.Curve]) -> bool:
     return bool(xs) and min(xs) > 0 and max(xs) / min(xs) >= 8
 
 
-def _curves(
-    t: Any, key: str, wanted: str, labels: list[str], axis: str, column: str, scale: float
-) -> list[plots.Curve]:
+def _curves(t: Any, of: tuple[str, str], labels: list[str], axis: str, drawn: tuple[str, float]) -> list[plots.Curve]:
+    """A column and its scale over an axis, of the rows whose column has a value: a line a point of the other labels."""
+    (key, wanted), (column, scale) = of, drawn
     others = [n for n in labels if n != axis]
     by, values, keys, xs = [t[n] for n in others], np.asarray(t[column], dtype=float), t[key], t[axis]
     lines: dict[tuple[str, ...], dict[float, list[float]]] = {}

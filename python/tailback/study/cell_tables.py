@@ -17,10 +17,8 @@ from tailback.store.paths import table_file, write_csv
 from tailback.study import cells
 from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.errors import StudyError
+from tailback.study.figures import Drawing
 from tailback.study.measures.sources import METRICS
-from tailback.study.model import Experiment
-from tailback.study.samples import Samples
-from tailback.study.study import Study
 from tailback.study.verdict import Verdict
 
 NOTE = (
@@ -30,10 +28,9 @@ NOTE = (
 )
 
 
-def build(
-    study: Study, e: Experiment, o: dict[str, Any], samples: Samples, out: Path, number: int
-) -> list[dict[str, Any]]:
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """The tables of one output, a metric each; written as one CSV, a row a cell."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
     runs = study.runs[o.get("runs", e.runs[0])]
     numbers = {
         (n.queue, n.metric, n.class_): n

@@ -8,7 +8,6 @@ intervals of all. How cells are written in a file: `published.py`.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,7 +115,3 @@ class Table:
                 pair = ""
             rows.append([pair, "tailback", *ours[part]])
         return "\n".join([self.title, *columns(rows)])
-
-
-def joined(texts: Sequence[str]) -> str:
-    return "\n\n".join(t for t in texts if t)

@@ -46,8 +46,6 @@ class About(Table, kw_only=True, frozen=True):
     caution: str = ""
     setup: list[SetupRow] = []
     again: list[AgainRow] = []
-    #: Where the study's open questions are decided: pages of documentation.
-    decisions: list[str] = []
 
 
 class Discipline(Table, kw_only=True, frozen=True):

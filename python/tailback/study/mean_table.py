@@ -6,20 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from tailback.store.paths import table_file, write_csv
-from tailback.study.figures import selected
+from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES, Measure
-from tailback.study.model import Axis, Experiment, Point, Runs
+from tailback.study.model import Axis, Point, Runs
 from tailback.study.samples import Samples
-from tailback.study.study import Study
 from tailback.study.tolerance import Estimate
 
 
-def build(
-    study: Study, e: Experiment, o: dict[str, Any], mode: str, samples: Samples, out: Path, number: int
-) -> dict[str, Any]:
+def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     """Written as CSV; what the report needs of it."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
     classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
-    chosen = selected(study, e, mode, o)
+    chosen = d.points()
     axes = list({a.name: a for r, _ in chosen for a in r.axes}.values())
     varied = [a for a in axes if len({p.labels.get(a.name) for _, p in chosen}) > 1 or a.disciplines]
     several = len({r.name for r, _ in chosen}) > 1

@@ -15,20 +15,16 @@ from typing import Any
 import numpy as np
 
 from tailback.store.paths import table_file, write_csv
-from tailback.study.figures import selected
+from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
-from tailback.study.model import Experiment
-from tailback.study.samples import Samples
-from tailback.study.study import Study
 
 
-def build(
-    study: Study, e: Experiment, o: dict[str, Any], mode: str, samples: Samples, out: Path, number: int
-) -> dict[str, Any]:
+def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     """One row a discipline or pair and class; every seed counts."""
+    study, e, o, samples = d.study, d.experiment, d.output, d.samples
     measures = [MEASURES[m] for m in o["measures"]]
     found: dict[tuple[str, str], list[list[float]]] = {}
-    for runs, p in selected(study, e, mode, o):
+    for runs, p in d.points():
         name = next(p.labels[a.name] for a in runs.axes if a.disciplines)
         for klass in o.get("classes", ["all"]):
             values = found.setdefault((name, klass), [[] for _ in measures])

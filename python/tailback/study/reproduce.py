@@ -35,6 +35,7 @@ def reproduce(
     experiments: list[Experiment] | None = None,
     mode: str = "quick",
     out: str | Path | None = None,
+    *,
     jobs: int = 0,
     seeds: int | None = None,
     progress: Callable[[dict[str, Any]], Any] | None = None,
@@ -114,23 +115,21 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
+    from tailback.study import cell_tables, mean_table, range_table
+    from tailback.study.figures import Drawing
+
     number = 0
     for o in e.output:
+        drawing = Drawing(study, e, o, mode, samples)
+        written = len({t["file"] for t in made["tables"]})
         if o["kind"] == "table":
-            from tailback.study import mean_table
-
-            made["tables"].append(mean_table.build(study, e, o, mode, samples, out, len(made["tables"])))
+            made["tables"].append(mean_table.build(drawing, out, written))
             continue
         if o["kind"] == "cells":
-            from tailback.study import cell_tables
-
-            made["tables"] += cell_tables.build(study, e, o, samples, out, len({t["file"] for t in made["tables"]}))
+            made["tables"] += cell_tables.build(drawing, out, written)
             continue
         if o["kind"] == "range":
-            from tailback.study import range_table
-
-            before = len({t["file"] for t in made["tables"]})
-            made["tables"].append(range_table.build(study, e, o, mode, samples, out, before))
+            made["tables"].append(range_table.build(drawing, out, written))
             continue
         if not figures:
             continue
@@ -142,7 +141,7 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
             raise StudyError(
                 f'experiment {e.id}: there is no figure "{o["kind"]}"; there are {", ".join(known)}, table'
             )
-        drawn = known[o["kind"]](kinds.Drawing(study, e, o, mode, samples))
+        drawn = known[o["kind"]](drawing)
         several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
         for caption, fig in several:
             if fig is None:

@@ -89,7 +89,8 @@ def _axis(
                 raise StudyError(f"{where}: it needs values for quick and for full, or for both")
             values[m] = _labelled(given, f" {a.unit}" if a.unit else "")
     of_disciplines = a.disciplines is not None or a.pairs is not None
-    return Axis(name, name if a.title is None else a.title, a.unit, tuple(a.paths), values, of_disciplines, changes)
+    title = name if a.title is None else a.title
+    return Axis(name, title, a.unit, tuple(a.paths), values, disciplines=of_disciplines, changes=changes)
 
 
 def _pairs(

@@ -78,13 +78,13 @@ def memory(flows: int, groups: int, queues: int, bits: int | None = None, counte
     e = flows / groups
     m, c = bits or filter_bits(e), counter or counter_bits(e)
     return Memory(
-        flows,
-        groups,
-        queues,
-        m,
-        c,
-        flows * (FIVE_TUPLE + 2 * pointer_bytes(flows)),
-        groups * math.ceil((m + c) / 8),
-        queues * 2 * pointer_bytes(queues),
-        groups * (pointer_bytes(queues) + 2),
+        flows=flows,
+        groups=groups,
+        queues=queues,
+        filter_bits=m,
+        counter_bits=c,
+        per_flow_bytes=flows * (FIVE_TUPLE + 2 * pointer_bytes(flows)),
+        groups_bytes=groups * math.ceil((m + c) / 8),
+        queues_bytes=queues * 2 * pointer_bytes(queues),
+        table_bytes=groups * (pointer_bytes(queues) + 2),
     )

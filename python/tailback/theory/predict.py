@@ -185,4 +185,4 @@ def qsdrr(flows: int, buffer_packets: int, packets_per_s: float | None = None, r
     if drop <= 0:
         return Qsdrr(n, b, x, regime)
     model = tail_drop(n, packets_per_s, rtt_s, b, x / n)
-    return Qsdrr(n, b, x, regime, drop, drop / n, model.cycle_s, model)
+    return Qsdrr(n, b, x, regime, queue_drop=drop, steps=drop / n, cycle_s=model.cycle_s, frame=model)

@@ -51,7 +51,7 @@ class Along(Measured, kw_only=True, frozen=True):
                 continue
             seeds = min(len(x) for _, x in points)
             outcome, text, apart = self._falls(name, points) if self.falls else self._apart(name, points)
-            found.append(Finding(what, place, text, required, outcome, apart, None, seeds))
+            found.append(Finding(what, place, text, required, outcome, value=apart, half_width=None, seeds=seeds))
         return found
 
     def _falls(self, name: str, points: Points) -> tuple[str, str, None]:

@@ -89,4 +89,14 @@ class Limit(Measured, kw_only=True, frozen=True):
         shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
         outcome = YES if limits.hold(e.mean) else NO
         remark = "close: the interval reaches over the limit" if limits.close(e) else ""
-        return Finding(what, place, f"{name} {shown}", limits.text, outcome, e.mean, e.half, e.n, remark)
+        return Finding(
+            what,
+            place,
+            f"{name} {shown}",
+            limits.text,
+            outcome,
+            value=e.mean,
+            half_width=e.half,
+            seeds=e.n,
+            remark=remark,
+        )

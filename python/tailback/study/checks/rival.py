@@ -60,15 +60,21 @@ class Rival(Measured, kw_only=True, frozen=True):
         unit = f" {m.unit}" if m.unit != "1" else ""
         text = f"{name} {Estimate.of(a).shown(m)}, {rival} {Estimate.of(b).shown(m)}{unit}"
         required, d = f"{name} {word} {rival}", Estimate.of_difference(a, b)
+
+        def finding(required: str, outcome: str, remark: str) -> Finding:
+            return Finding(
+                what, place, text, required, outcome, value=d.mean, half_width=d.half, seeds=n, remark=remark
+            )
+
         if self.within is not None:
             required += f", within {self.within:g}{unit}"
             outcome = YES if abs(d.mean) <= self.within else NO
             close = not math.isnan(d.half) and abs(abs(d.mean) - self.within) < d.half
-            return Finding(what, place, text, required, outcome, d.mean, d.half, n, "close" if close else "")
+            return finding(required, outcome, "close" if close else "")
         right = d.mean > 0 if word == "above" else d.mean < 0
         apart = math.isnan(d.half) or abs(d.mean) > d.half
         outcome = YES if right and apart else NO
-        return Finding(what, place, text, required, outcome, d.mean, d.half, n, _remark(right, apart))
+        return finding(required, outcome, _remark(right, apart))
 
 
 def _remark(right: bool, apart: bool) -> str:

@@ -71,7 +71,14 @@ def spread_drift(labels: dict[str, str], seed: int, options: dict[str, Any]) -> 
     flows, queues, groups = _size(labels, options)
     step, length = options["step_s"], options["length_s"]
     samples, mean, most, least = _core.spread_drift(
-        _how(labels["queue"]), flows, queues, groups, None, options["hold_s"], length, step, seed
+        _how(labels["queue"]),
+        flows,
+        queues,
+        groups,
+        hold_s=options["hold_s"],
+        length_s=length,
+        step_s=step,
+        seed=seed,
     )
     late = samples[len(samples) // 2 :]
     n = len(samples)

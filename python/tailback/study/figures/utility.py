@@ -123,7 +123,7 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
         for g in groups:
             for m in g.marks:
                 if m.y <= top:
-                    _box(ax, m, sigmas, right, top, smallest, g.colour)
+                    _box(ax, m, sigmas, (smallest * right, smallest * top), g.colour)
         for g, text, x, y in placed(groups, right, top):
             ax.text(x, y, text, ha="center", va="center", fontsize=9.5, **_look(g))
         above = [(m, g) for g in groups for m in g.marks if m.y > top]
@@ -158,10 +158,10 @@ def placed(groups: list[Group], right: float, top: float) -> list[tuple[Group, s
     return found
 
 
-def _box(ax: Axes, m: Mark, sigmas: float, right: float, top: float, smallest: float, colour: str) -> None:
+def _box(ax: Axes, m: Mark, sigmas: float, smallest: tuple[float, float], colour: str) -> None:
     dx, dy = (0.0 if math.isnan(v) else v for v in (m.dx, m.dy))
     width, height = 2 * sigmas * dx, 2 * sigmas * dy
-    if width < smallest * right and height < smallest * top:
+    if width < smallest[0] and height < smallest[1]:
         return
     at = (m.x - width / 2, m.y - height / 2)
     patch = matplotlib.patches.Rectangle(at, width, height, fill=False, edgecolor=colour, alpha=0.55, linewidth=0.7)
