@@ -6,8 +6,46 @@ from typing import Any, Literal, Self, final, overload
 
 import numpy as np
 
-__all__: list[str]
+__all__ = [
+    "ColumnBuffer",
+    "DrivenQueue",
+    "Line",
+    "Out",
+    "Packet",
+    "Plan",
+    "Results",
+    "RunTables",
+    "Scenario",
+    "ScenarioError",
+    "StoredRuns",
+    "Table",
+    "Wait",
+    "__version__",
+    "combine",
+    "describe_json",
+    "describe_text",
+    "filter_shape",
+    "load",
+    "parse_bytes",
+    "parse_level",
+    "parse_rate",
+    "parse_size",
+    "parse_time",
+    "peak_rss_bytes",
+    "read_parquet",
+    "read_results",
+    "reference_markdown",
+    "schema_json",
+    "source",
+    "spread_drift",
+    "spread_occupancy",
+    "spread_ratios",
+    "status",
+    "write_parquet",
+]
 __version__: str
+#: A fingerprint of the source of the engine: what is stored under another is run again.
+source: str
 
 class ScenarioError(ValueError):
     file: str
@@ -211,9 +249,6 @@ def combine(
 ) -> list[tuple[list[tuple[str, str]], list[str]]]: ...
 def read_results(dir: str | PathLike[str]) -> Results: ...
 def status(dir: str | PathLike[str]) -> dict[str, Any]: ...
-
-source: str
-
 def read_parquet(path: str | PathLike[str]) -> Table: ...
 def write_parquet(table: Table, path: str | PathLike[str]) -> None: ...
 def peak_rss_bytes() -> int: ...
