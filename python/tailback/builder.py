@@ -106,9 +106,7 @@ class Network:
         table.update(_plain(params))
         return self
 
-    def sessions(
-        self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any
-    ) -> Network:
+    def sessions(self, name: str, kind: str, from_: str | None = None, to: str | None = None, **params: Any) -> Network:
         """Add clients that open connections while the run goes on; parameters as in `[sessions.NAME]`.
 
         `kind` says how they behave: see `tailback describe session`. Data go from `from_` to `to`.
@@ -195,7 +193,11 @@ class Network:
         )
 
     def __repr__(self) -> str:
-        parts = [f"{k} {', '.join(self.document[k])}" for k in ("link", "flows", "sessions", "record") if self.document.get(k)]
+        parts = [
+            f"{k} {', '.join(self.document[k])}"
+            for k in ("link", "flows", "sessions", "record")
+            if self.document.get(k)
+        ]
         topology = self.document.get("topology")
         kind = topology.get("kind", "network") if isinstance(topology, Mapping) else "network"
         return f"<Network {kind}: {'; '.join(parts) or 'empty'}>"

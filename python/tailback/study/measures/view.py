@@ -43,7 +43,7 @@ class RunView:
         self._values = values
 
     def table(self, name: str) -> Columns:
-        """Columns of one of flows, groups, links, losses, intervals, series, log, transfers, without labels and keys."""
+        """Columns of a table (flows, groups, links, losses, intervals, series, log, transfers), without labels."""
         if name not in self._tables:
             self._tables[name] = {} if self.source is None else self.source.columns(name)
         return self._tables[name]
