@@ -269,9 +269,9 @@ pub fn add_report(sum: &mut SenderReport, r: &SenderReport) {
     sum.timeouts += r.timeouts;
     sum.fast_retransmits += r.fast_retransmits;
     sum.ecn_reductions += r.ecn_reductions;
-    sum.limited_by_network = sum.limited_by_network + r.limited_by_network;
-    sum.limited_by_window_cap = sum.limited_by_window_cap + r.limited_by_window_cap;
-    sum.limited_by_application = sum.limited_by_application + r.limited_by_application;
+    sum.limited_by_network += r.limited_by_network;
+    sum.limited_by_window_cap += r.limited_by_window_cap;
+    sum.limited_by_application += r.limited_by_application;
     sum.rtt_samples += r.rtt_samples;
     sum.rtt_sum += r.rtt_sum;
 }

@@ -179,7 +179,7 @@ pub fn last_of(o: &Outcome, what: &str, probe: &str, index: u32) -> f64 {
     let here = |i: &usize| {
         text(t, "what", *i) == what && text(t, "probe", *i) == probe && number(t, "index", *i) == f64::from(index)
     };
-    let at = (0..t.rows()).filter(here).next_back();
+    let at = (0..t.rows()).rfind(here);
     number(t, "value", at.unwrap_or_else(|| panic!("no {probe} {index} of {what}")))
 }
 

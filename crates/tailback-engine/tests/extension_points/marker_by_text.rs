@@ -33,7 +33,7 @@ struct EveryNth {
 impl Conditioner<SimPacket> for EveryNth {
     fn forward(&mut self, mut p: SimPacket, _: &Header, _: Time, out: &mut dyn EdgeOut<SimPacket>) {
         self.seen += u64::from(p.is_data());
-        let red = p.is_data() && self.seen % self.n == 0;
+        let red = p.is_data() && self.seen.is_multiple_of(self.n);
         p.set_dscp(Dscp(if red { 14 } else { 10 }));
         out.send(p);
     }
