@@ -23,6 +23,8 @@ pub struct Library {
     pub catalogue: Catalogue,
     /// What makes the transports and congestion controls in it.
     pub transports: Registry,
+    /// What makes the queue disciplines and AQMs in it.
+    pub queues: tailback_queue::Registry<SimPacket>,
     conditioners: Vec<conditioner::Entry<SimPacket>>,
     /// The kinds of sessions.
     pub sessions: Vec<&'static session::Entry>,
@@ -45,6 +47,7 @@ impl Library {
     fn new() -> Library {
         let conditioners = conditioner::registry::entries().to_vec();
         let transports = Registry::standard();
+        let queues = tailback_queue::Registry::standard();
         let catalogue = Catalogue::new([
             Family::new(
                 "table",
@@ -61,7 +64,12 @@ impl Library {
             Family::new(
                 "queue",
                 "Queue disciplines",
-                tailback_queue::registry::models().collect(),
+                queues.entries().iter().map(|e| e.model).collect(),
+            ),
+            Family::new(
+                "aqm",
+                "AQMs before a discipline, or on each of its queues",
+                queues.aqms().iter().map(|e| e.model).collect(),
             ),
             Family::new(
                 "conditioner",
@@ -95,9 +103,16 @@ impl Library {
         Library {
             catalogue,
             transports,
+            queues,
             conditioners,
             sessions: SESSIONS.to_vec(),
         }
+    }
+
+    /// Let scenarios name another AQM.
+    pub fn add_aqm(&mut self, entry: tailback_queue::entry::AqmEntry<SimPacket>) {
+        self.catalogue.add("aqm", entry.model);
+        self.queues.add_aqm(entry);
     }
 
     /// Let scenarios name another conditioner.

@@ -8,7 +8,7 @@ use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// An admission in front of any discipline that shows its packets.
 ///
-/// Its probes are the admission's, then those of the discipline behind. Drops of the discipline behind are reported when
+/// Its probes are those of the discipline behind, then the admission's. Drops of the discipline behind are reported when
 /// its call has ended, since the admission hears of them first. What leaves is the business of the discipline behind:
 /// [`Admission::take`] acts over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
 pub struct Admitted<P, A, D> {
@@ -43,7 +43,7 @@ impl<P> Out<P> for KeepDrops<'_, P> {
 
 impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> Admitted<P, A, D> {
     pub fn new(admission: A, queue: D) -> Self {
-        let probes = admission.probes().iter().chain(queue.probes()).copied().collect();
+        let probes = queue.probes().iter().chain(admission.probes()).copied().collect();
         Admitted {
             admission,
             queue,
@@ -147,11 +147,10 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        let own = self.admission.probes().len() as u16;
-        if probe.0 < own {
-            self.admission.read(probe, index)
-        } else {
-            self.queue.read(ProbeId(probe.0 - own), index)
+        let behind = self.queue.probes().len() as u16;
+        match probe.0.checked_sub(behind) {
+            None => self.queue.read(probe, index),
+            Some(own) => self.admission.read(ProbeId(own), index),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! * Every packet given to `enqueue` leaves exactly once: through `dequeue`, or through [`Out::dropped`].
 //! * The discipline owns its packets and its random stream; it draws nothing when a decision needs no chance.
 
+use crate::pieces::queue_aqms::QueueAqms;
 use crate::view::QueueView;
 use tailback_base::{Packet, ProbeDef, Time};
 
@@ -40,6 +41,10 @@ pub trait QueueDiscipline<P: Packet> {
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
+    /// Give each queue an AQM of its own, before the first packet. Comes back from a discipline that has one queue.
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        Err(aqms)
+    }
     /// Its packets, for an admission before it; absent where nobody may look into it.
     fn view(&self) -> Option<&dyn QueueView<P>> {
         None
@@ -79,6 +84,9 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     }
     fn backlog(&self) -> Backlog {
         (**self).backlog()
+    }
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        (**self).give_aqms(aqms)
     }
     fn view(&self) -> Option<&dyn QueueView<P>> {
         (**self).view()

@@ -1,5 +1,6 @@
 //! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
 
+use crate::admission::Admission;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use tailback_base::quantity::Refusal;
@@ -8,12 +9,39 @@ use tailback_base::{Model, Packet, Settings, Size};
 /// Makes the discipline these settings describe; the refusal says which parameters contradict each other.
 pub type Build<P> = fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>;
 
+/// Makes an admission from the settings of a model that has one.
+pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admission<P>>, Refusal>;
+
 /// One discipline a scenario can name.
 pub struct Entry<P> {
     pub model: &'static Model,
     pub build: Build<P>,
+    /// Its decisions alone, if they can stand before another discipline or on each queue of one.
+    pub admission: Option<BuildAdmission<P>>,
     pub facts: Facts,
 }
+
+/// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
+pub struct AqmEntry<P> {
+    pub model: &'static Model,
+    pub build: BuildAdmission<P>,
+}
+
+impl<P> Clone for Entry<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Entry<P> {}
+
+impl<P> Clone for AqmEntry<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for AqmEntry<P> {}
 
 /// What the rest of the program may know of a discipline without knowing the discipline.
 #[derive(Clone, Copy, Debug)]

@@ -42,5 +42,6 @@ pub use admission::{Admission, Decision, Waiting};
 pub use admitted::Admitted;
 pub use build_context::BuildContext;
 pub use discipline::{Backlog, DropReason, Line, MarkReason, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
+pub use registry::Registry;
 pub use server::Server;
 pub use view::{Congestion, Exit, PacketSource, QueueView};

@@ -10,3 +10,21 @@ pub const COUNT_IN_SERVICE: Param = Param::new(
     "Count the packet on the wire as part of the backlog and of the buffer.",
     "ns-2 counts waiting packets only",
 );
+
+/// For disciplines of several queues.
+pub const AQM: Param = Param::new(
+    "aqm",
+    Kind::Model("aqm"),
+    "none",
+    "An AQM on each queue, which meets its own queue as if it were alone; its buffer is the one that all share.",
+    "",
+);
+
+/// For every discipline.
+pub const BEFORE: Param = Param::new(
+    "before",
+    Kind::List(&Kind::Model("aqm")),
+    "none",
+    "AQMs that decide about a packet before this discipline does, the first of the list first.",
+    "",
+);

@@ -2,19 +2,24 @@
 //!
 //! A discipline is found in the file of its name and knows nothing of this list.
 
+use crate::admission::Admission;
+use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{blue, codel, red};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts};
+use crate::entry::{AqmEntry, Entry, Facts};
 use crate::fair::{drr, fq, fqbit, scfq, wdrr, wf2q, wf2q_plus};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
+use crate::params::{AQM, BEFORE};
+use crate::pieces::queue_aqms::QueueAqms;
+use crate::pieces::store::QueueId;
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
-use tailback_base::model::with_nearest;
+use tailback_base::model::{Raw, with_nearest};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, Settings, Size};
+use tailback_base::{Model, Packet, Settings, Size, Stream};
 
 /// Every discipline, in the order the reference shows them.
 pub fn entries<P: Packet + 'static>() -> &'static [Entry<P>] {
@@ -46,6 +51,153 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
+/// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
+pub struct Registry<P> {
+    entries: Vec<Entry<P>>,
+    aqms: Vec<AqmEntry<P>>,
+}
+
+impl<P> Clone for Registry<P> {
+    fn clone(&self) -> Self {
+        Registry {
+            entries: self.entries.clone(),
+            aqms: self.aqms.clone(),
+        }
+    }
+}
+
+impl<P: Packet + 'static> Registry<P> {
+    /// What tailback ships.
+    pub fn standard() -> Registry<P> {
+        let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
+        Registry {
+            entries: entries().to_vec(),
+            aqms: entries().iter().filter_map(aqm).collect(),
+        }
+    }
+
+    /// Let scenarios name another discipline.
+    pub fn add(&mut self, entry: Entry<P>) {
+        self.entries.push(entry);
+    }
+
+    /// Let scenarios name another AQM, before a discipline or on each queue of one.
+    pub fn add_aqm(&mut self, entry: AqmEntry<P>) {
+        self.aqms.push(entry);
+    }
+
+    pub fn entries(&self) -> &[Entry<P>] {
+        &self.entries
+    }
+
+    pub fn aqms(&self) -> &[AqmEntry<P>] {
+        &self.aqms
+    }
+
+    /// Build the discipline these settings describe, with the AQMs in it; the refusal says which parameters contradict
+    /// each other, and what to write instead.
+    ///
+    /// # Errors
+    /// Those of [`Entry::build`], and a model that is not in the list.
+    pub fn build(
+        &self,
+        settings: &Settings,
+        mut context: BuildContext,
+    ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+        let name = settings.model.name;
+        let Some(entry) = self.entries.iter().find(|e| e.model.name == name) else {
+            return Err(Refusal::new(
+                format!("there is no queue discipline \"{name}\""),
+                with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
+            ));
+        };
+        let has = |p: &str| settings.model.param(p).is_some();
+        let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
+        let before: Vec<&Settings> = match has(BEFORE.name) {
+            true => settings.nested_list(BEFORE.name).collect(),
+            false => vec![],
+        };
+        // Only a discipline with AQMs in it draws for them: any other stream stays as it was.
+        let seed = match aqm.is_some() || !before.is_empty() {
+            true => context.stream.bits(),
+            false => 0,
+        };
+        let line = context.clone();
+        let mut queue = entry.build(settings, context)?;
+        if let Some(aqm) = aqm {
+            let make = self.maker(aqm, settings, &line)?;
+            let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
+            // Settings that contradict each other do so for every queue alike.
+            at(0)?;
+            let aqms = QueueAqms::new(Box::new(move |q| match make(Stream::new(seed, &format!("aqm.{q}"))) {
+                Ok(aqm) => aqm,
+                Err(e) => unreachable!("the first queue had one: {e}"),
+            }));
+            if queue.give_aqms(aqms).is_err() {
+                return Err(Refusal::new(
+                    format!("{name} has no queues to give an AQM each"),
+                    "put it before the discipline: before = [...]",
+                ));
+            }
+        }
+        for (i, b) in before.iter().enumerate().rev() {
+            let admission = self.maker(b, settings, &line)?(Stream::new(seed, &format!("before.{i}")))?;
+            let Ok(behind) = Viewed::new(queue) else {
+                return Err(Refusal::new(
+                    format!("nothing can stand before {name}, which shows nobody its packets"),
+                    "leave `before` out",
+                ));
+            };
+            queue = Box::new(Admitted::new(admission, behind));
+        }
+        Ok(queue)
+    }
+
+    /// What makes an AQM of these settings with a stream of its own. Its buffer is that of the discipline `of`.
+    fn maker(&self, aqm: &Settings, of: &Settings, context: &BuildContext) -> Result<MakeAdmission<P>, Refusal> {
+        let name = aqm.model.name;
+        let Some(row) = self.aqms.iter().find(|a| a.model.name == name).copied() else {
+            return Err(Refusal::new(
+                format!("nothing here builds the AQM \"{name}\""),
+                "hand the run the library that the scenario was read with",
+            ));
+        };
+        let mut own = aqm.clone();
+        if own.model.param("buffer").is_some() {
+            if own.is_given("buffer") {
+                return Err(Refusal::new(
+                    format!("the buffer of {name} is given, but it shares that of {}", of.model.name),
+                    format!("leave it out; give {} the buffer", of.model.name),
+                ));
+            }
+            own.lay_under("buffer", &Raw::Text(of.size("buffer").to_string()))?;
+        }
+        if let Some(inner) = [AQM.name, BEFORE.name]
+            .into_iter()
+            .find(|p| own.model.param(p).is_some() && own.is_given(p))
+        {
+            return Err(Refusal::new(
+                format!(
+                    "{name} stands with {} and cannot have {inner} of its own",
+                    of.model.name
+                ),
+                format!("give {inner} to {}", of.model.name),
+            ));
+        }
+        let context = context.clone();
+        Ok(Box::new(move |stream| {
+            let context = BuildContext {
+                stream,
+                ..context.clone()
+            };
+            (row.build)(&own, context)
+        }))
+    }
+}
+
+/// Makes one more of the same AQM, with this stream.
+type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refusal>>;
+
 /// The declarations alone, in the same order.
 pub fn models() -> impl Iterator<Item = &'static Model> {
     entries::<TestPacket>().iter().map(|e| e.model)
@@ -66,23 +218,15 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
     entry::<TestPacket>(name).map(|e| &e.facts)
 }
 
-/// Build the discipline these settings describe; the refusal says which parameters contradict each other, and what to
-/// write instead.
+/// Build the discipline these settings describe, of those that tailback ships.
 ///
 /// # Errors
-/// Those of [`Entry::build`], and a model that is not in the list.
+/// As [`Registry::build`].
 pub fn build<P: Packet + 'static>(
     settings: &Settings,
     context: BuildContext,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let name = settings.model.name;
-    match entry(name) {
-        Some(e) => e.build(settings, context),
-        None => Err(Refusal::new(
-            format!("there is no queue discipline \"{name}\""),
-            with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
-        )),
-    }
+    Registry::standard().build(settings, context)
 }
 
 /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which the engine fuses into arithmetic.

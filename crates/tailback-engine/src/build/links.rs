@@ -31,7 +31,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                 (Some(make), _) => QueueChoice::Discipline(make(context(d, seed, &name))),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
-                _ => QueueChoice::Discipline(registry::build(&d.queue, context(d, seed, &name))?),
+                _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),
             };
             let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
             Ok(Direction {

@@ -17,8 +17,7 @@ use crate::library::Library;
 use crate::spec::{DirectionSpec, End, LinkSpec, SessionSpec, Spec};
 use tailback_base::model::{Settings, nearest};
 use tailback_base::{BitRate, Duration, Stream, Time};
-use tailback_queue::testing::TestPacket;
-use tailback_queue::{BuildContext, registry};
+use tailback_queue::BuildContext;
 
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
@@ -398,7 +397,7 @@ fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> 
         rate,
         delay,
     };
-    match registry::build::<TestPacket>(&queue.settings, context) {
+    match r.library.queues.build(&queue.settings, context) {
         Ok(_) => true,
         Err(e) => {
             r.complain(

@@ -3,6 +3,7 @@
 //!
 //! | file | what a user writes |
 //! |---|---|
+//! | `aqm_by_text` | CoDel on each queue of a scheduler, and an AQM of one's own before RED, both by text |
 //! | `both_directions` | a transport with data in both directions of a connection, closed from both ends |
 //! | `controller` | a congestion control with a parameter and a probe of its own, in a scenario; a router that asks it for less |
 //! | `dequeue_marker` | a discipline that drops and marks when a packet leaves; the same one driven by a plain loop |
@@ -25,6 +26,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod aqm_by_text;
 mod both_directions;
 mod controller;
 mod dequeue_marker;

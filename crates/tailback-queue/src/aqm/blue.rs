@@ -26,6 +26,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Entry, Facts, Marks, Unlimited};
 use crate::fifo::Fifo;
+use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
@@ -89,6 +90,7 @@ pub static MODEL: Model = Model {
             "RFC 3168",
         ),
         COUNT_IN_SERVICE,
+        BEFORE,
     ],
     probes: &[ProbeDef {
         name: "probability",
@@ -103,6 +105,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
         facts: Facts {
             marks: Marks::WithEcn,
             unlimited: Some(Unlimited {

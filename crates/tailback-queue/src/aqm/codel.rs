@@ -23,6 +23,7 @@ use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
 use crate::entry::{Entry, Facts, Marks};
 use crate::fifo::Fifo;
+use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
@@ -77,6 +78,7 @@ pub static MODEL: Model = Model {
             "Mark every capable packet that has waited longer than this, whatever ecn says.",
             "RFC 8290 section 5.2.7",
         ),
+        BEFORE,
     ],
     probes: &[
         ProbeDef {
@@ -105,6 +107,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: Some(|s, _| Ok(Box::new(admission(s)?))),
         facts: Facts {
             marks: Marks::WithEcn,
             ..Facts::ONE_QUEUE

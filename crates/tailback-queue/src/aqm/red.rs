@@ -29,6 +29,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Entry, Facts, Marks};
 use crate::fifo::Fifo;
+use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
@@ -171,6 +172,7 @@ pub static MODEL: Model = Model {
             "tailback, for tests with weight = 0",
         ),
         COUNT_IN_SERVICE,
+        BEFORE,
     ],
     probes: &[
         ProbeDef {
@@ -199,6 +201,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
         facts: Facts {
             marks: Marks::WithEcn,
             ..Facts::ONE_QUEUE

@@ -39,6 +39,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
             ..Facts::SEVERAL_QUEUES

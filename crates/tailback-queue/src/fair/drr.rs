@@ -31,6 +31,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }

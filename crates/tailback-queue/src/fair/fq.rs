@@ -8,6 +8,7 @@ use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{AQM, BEFORE};
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
 use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
@@ -56,7 +57,16 @@ pub static MODEL: Model = Model {
               Measure: each conversation's backlog. Function: who holds most. Action: when the buffer is full, the packet \
               of that conversation that came last is dropped (overflow); it never marks.",
     source: "Demers, Keshav and Shenker, SIGCOMM 1989; Keshav, thesis 1991, chapter 6",
-    params: &[BUFFER, DELTA, CHARGE_DROPPED, TIE, CONVERSATION, COUNT_IN_SERVICE],
+    params: &[
+        BUFFER,
+        DELTA,
+        CHARGE_DROPPED,
+        TIE,
+        CONVERSATION,
+        COUNT_IN_SERVICE,
+        AQM,
+        BEFORE,
+    ],
     probes: &PROBES,
 };
 
@@ -75,6 +85,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }

@@ -7,6 +7,7 @@ use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts, Marks, Unlimited};
 use crate::fair::fq::{self, CHARGE_DROPPED, DELTA, PROBES, TIE};
 use crate::params::COUNT_IN_SERVICE;
+use crate::params::{AQM, BEFORE};
 use crate::pieces::classify::conversations::CONVERSATION;
 use crate::pieces::drop::share_mark::{ShareMark, THETA};
 use crate::pieces::params::BUFFER;
@@ -29,6 +30,8 @@ pub static MODEL: Model = Model {
         THETA,
         CONVERSATION,
         COUNT_IN_SERVICE,
+        AQM,
+        BEFORE,
     ],
     probes: &PROBES,
 };
@@ -38,6 +41,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts {
             marks: Marks::Always,
             unlimited: Some(Unlimited {

@@ -5,6 +5,7 @@
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
+use crate::params::{AQM, BEFORE};
 use crate::pieces::assembly::under;
 use crate::pieces::by_name::POLICY;
 use crate::pieces::params::{BUFFER, PORT_PROBES};
@@ -31,6 +32,8 @@ pub static MODEL: Model = Model {
             "the largest packet",
         ),
         POLICY,
+        AQM,
+        BEFORE,
     ],
     probes: &PORT_PROBES,
 };
@@ -40,6 +43,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }

@@ -5,6 +5,7 @@
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
+use crate::params::{AQM, BEFORE};
 use crate::pieces::assembly::under;
 use crate::pieces::by_name::POLICY;
 use crate::pieces::params::{BUFFER, PORT_PROBES};
@@ -20,7 +21,7 @@ pub static MODEL: Model = Model {
               would finish first. Measure: each queue's length. Function and action when the buffer is full: those of the \
               policy; it never marks.",
     source: "Bennett and Zhang, INFOCOM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
-    params: &[BUFFER, POLICY],
+    params: &[BUFFER, POLICY, AQM, BEFORE],
     probes: &PORT_PROBES,
 };
 
@@ -29,6 +30,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }

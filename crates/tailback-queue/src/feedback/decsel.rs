@@ -24,9 +24,9 @@
 //! packet costs O(log of the largest count).
 //!
 //! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC TR-510
-//! (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6; `spec/keshav-fq-packet-pair.md` 2.5. The sources
+//! (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources
 //! give names more than details; what is chosen here: packets refused by a full buffer are not counted as demand; ACKs
-//! count, but are not marked; the panic threshold (2 packets) is a parameter, as the spec holds it for uncertain. A cycle
+//! count, but are not marked; the panic threshold (2 packets) is a parameter, since no source states it. A cycle
 //! that is older than `max_cycle` at an arrival ends there.
 
 use crate::admission::{Admission, Decision, Exit, Waiting};
@@ -35,6 +35,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
 use crate::entry::{Entry, Facts, Marks};
 use crate::fifo::Fifo;
+use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
 use crate::pieces::classify::keys;
@@ -96,6 +97,7 @@ pub static MODEL: Model = Model {
         ),
         CONVERSATION,
         COUNT_IN_SERVICE,
+        BEFORE,
     ],
     probes: &PROBES,
 };
@@ -105,6 +107,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts {
             marks: Marks::Always,
             ..Facts::ONE_QUEUE

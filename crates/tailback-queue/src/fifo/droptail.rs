@@ -13,6 +13,7 @@ use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, QueueDiscipline};
 use crate::entry::{Entry, Facts};
 use crate::fifo::host::Fifo;
+use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
@@ -33,6 +34,7 @@ pub static MODEL: Model = Model {
             "ns-2 default",
         ),
         COUNT_IN_SERVICE,
+        BEFORE,
     ],
     probes: &[],
 };
@@ -42,6 +44,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts {
             fused: Some(fused_limit),
             ..Facts::ONE_QUEUE
@@ -50,7 +53,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn fused_limit(settings: &Settings) -> Option<Size> {
-    (!settings.flag("count_in_service")).then(|| settings.size("buffer"))
+    let plain = !settings.flag("count_in_service") && settings.nested_list(BEFORE.name).next().is_none();
+    plain.then(|| settings.size("buffer"))
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {

@@ -19,6 +19,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out};
 use crate::entry::{Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
+use crate::params::BEFORE;
 use tailback_base::Settings;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param};
@@ -31,13 +32,16 @@ pub static MODEL: Model = Model {
               drain earlier. Measure: the backlog. Function: full or not. Action: the head is dropped (overflow); it \
               never marks.",
     source: "Lakshman, Neidhardt, Ott 1996; RFC 2309 section 2",
-    params: &[Param::new(
-        "buffer",
-        Kind::Size,
-        "100 packets",
-        "How much may wait, in packets or bytes.",
-        "tailback",
-    )],
+    params: &[
+        Param::new(
+            "buffer",
+            Kind::Size,
+            "100 packets",
+            "How much may wait, in packets or bytes.",
+            "tailback",
+        ),
+        BEFORE,
+    ],
     probes: &[],
 };
 
@@ -46,6 +50,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("droptail")),
             ..Facts::ONE_QUEUE

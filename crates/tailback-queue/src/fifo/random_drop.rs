@@ -20,6 +20,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out};
 use crate::entry::{Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
+use crate::params::BEFORE;
 use tailback_base::Settings;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Stream};
@@ -31,13 +32,16 @@ pub static MODEL: Model = Model {
     summary: "A FIFO that, when full, evicts a packet drawn from all that wait, the newcomer among them. Measure: the \
               backlog. Function: full or not. Action: the drawn packet is dropped (overflow); it never marks.",
     source: "Mankin 1990; RFC 2309 section 2",
-    params: &[Param::new(
-        "buffer",
-        Kind::Size,
-        "100 packets",
-        "How much may wait, in packets or bytes.",
-        "tailback",
-    )],
+    params: &[
+        Param::new(
+            "buffer",
+            Kind::Size,
+            "100 packets",
+            "How much may wait, in packets or bytes.",
+            "tailback",
+        ),
+        BEFORE,
+    ],
     probes: &[],
 };
 
@@ -46,6 +50,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
         build,
+        admission: Some(|_, context| Ok(Box::new(RandomDrop::new(context.stream)))),
         facts: Facts {
             unlimited: Some(Unlimited::leaves("droptail")),
             ..Facts::ONE_QUEUE

@@ -13,7 +13,7 @@
 //! plus 12 bytes a slot for the most packets ever stored since the arena was last empty; when it falls empty a large arena
 //! is given back. A packet costs O(1) to store, take and draw; growing is amortised.
 //!
-//! Source: the packet buffer of `spec/multi-queue-buffers.md` 2.1, ours in its layout.
+//! The layout is ours; routers keep packet memory in linked lists of cells alike.
 
 use std::cell::OnceCell;
 

@@ -9,6 +9,7 @@ macro_rules! port_params {
     ($($own:expr),* ; $($last:expr),* $(,)?) => {{
         use $crate::pieces::classify::bloom::params as bloom;
         use $crate::pieces::by_name::{MAPPER, SCHEDULER};
+        use $crate::params::{AQM, BEFORE};
         use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
         &[
             BUFFER,
@@ -32,6 +33,8 @@ macro_rules! port_params {
             bloom::LARGEST_FIRST,
             bloom::PB_COUNTS,
             $($last,)*
+            AQM,
+            BEFORE,
         ]
     }};
 }

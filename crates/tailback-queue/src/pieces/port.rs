@@ -18,10 +18,10 @@
 //! is chosen before the newcomer is stored; with `count_newcomer` it is stored first and judged with the others, and may
 //! be the one that goes (then it was dropped on arrival).
 //!
-//! Source: `spec/multi-queue-buffers.md` 2.1; A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: evicting the last
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: evicting the last
 //! packet of the queue that has the turn moves the turn on and clears what it was given, where ns-2 leaves its "credit
 //! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the victim
-//! is reported as dropped on arrival, so that drops of stored packets are exactly the memory written in vain.
+//! is reported as dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and then discarded.
 //!
 //! Each queue may have an AQM of its own ([`QueueAqms`]): it admits packets to its queue, and decides what is sent of it
 //! when its turn has come.
@@ -63,14 +63,14 @@ pub const QUEUE_BYTES: ProbeDef = ProbeDef {
     doc: "Bytes in a queue.",
     per: "queue",
 };
-/// Bytes written to memory and never sent.
+/// Bytes that were stored and then discarded.
 pub const EVICTED_BYTES: ProbeDef = ProbeDef {
     name: "evicted_bytes",
     unit: "B",
     doc: "Bytes of stored packets that were dropped: written to memory and never sent.",
     per: "",
 };
-/// The share of memory bandwidth that is wasted (2.1).
+/// The share of memory bandwidth that is wasted.
 pub const EVICTED_SHARE: ProbeDef = ProbeDef {
     name: "evicted_share",
     unit: "1",
@@ -153,15 +153,9 @@ where
         }
     }
 
-    /// Store the newcomer first and choose the victim with it counted (ns-2's way; A7).
+    /// Store the newcomer first and choose the victim with it counted (ns-2's way; `docs/decisions/shared-buffer.md`).
     pub fn counting_newcomer(mut self, yes: bool) -> Self {
         self.count_newcomer = yes;
-        self
-    }
-
-    /// Give each queue an AQM of its own.
-    pub fn with_aqms(mut self, aqms: QueueAqms<P>) -> Self {
-        self.aqms = Some(Box::new(aqms));
         self
     }
 
@@ -180,7 +174,6 @@ where
     }
 
     /// Offer these probes: any of the frame's and of the pieces', in any order, found by name.
-    /// Those of the AQMs come after them, for each queue.
     pub fn declaring(mut self, probes: &[ProbeDef]) -> Self {
         let within = |list: &[ProbeDef], name: &str| list.iter().position(|d| d.name == name);
         let find = |name: &str| match name {
@@ -195,15 +188,10 @@ where
                 .or_else(|| within(self.classifier.probes(), name).map(Reading::Classifier))
                 .unwrap_or(Reading::Unknown),
         };
-        let mut readings: Vec<Reading> = probes.iter().map(|d| find(d.name)).collect();
+        let readings = probes.iter().map(|d| find(d.name)).collect();
         let id = |d: &ProbeDef| within(probes, d.name).map(|i| ProbeId(i as u16));
         let ids = self.policy.probes().iter().map(id).collect();
-        let mut probes = probes.to_vec();
-        for (i, d) in self.aqms.iter().flat_map(|a| a.probes()).enumerate() {
-            readings.push(Reading::Aqm(ProbeId(i as u16)));
-            probes.push(ProbeDef { per: "queue", ..*d });
-        }
-        (self.probes, self.readings, self.ids) = (probes, readings, ids);
+        (self.probes, self.readings, self.ids) = (probes.to_vec(), readings, ids);
         self
     }
 
@@ -446,6 +434,16 @@ where
 
     fn backlog(&self) -> Backlog {
         self.store.backlog()
+    }
+
+    /// Their probes come after those of the port, one for each queue.
+    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        for (i, d) in aqms.probes().iter().enumerate() {
+            self.readings.push(Reading::Aqm(ProbeId(i as u16)));
+            self.probes.push(ProbeDef { per: "queue", ..*d });
+        }
+        self.aqms = Some(Box::new(aqms));
+        Ok(())
     }
 
     fn view(&self) -> Option<&dyn QueueView<P>> {

@@ -1,18 +1,16 @@
 //! What a port holds: its queues, their packets, and how much of the buffer they take.
 //!
 //! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all look at, and none of them may
-//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what
-//! the spec calls cost(p), len(q), used and cap are [`Store::cost`], [`Store::length`], [`Store::used`] and
-//! [`Store::limit`], always in that unit (A4: the longest queue is the longest in packets in a buffer of packets, and in
+//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what a packet
+//! costs, a queue's length, what is used and the limit are [`Store::cost`], [`Store::length`], [`Store::used`] and
+//! [`Store::limit`], always in that unit (`docs/decisions/shared-buffer.md`: the longest queue is the longest in packets in a buffer of packets, and in
 //! bytes in a buffer of bytes).
 //!
 //! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes a queue; the totals. Queues
 //! come into being when the classifier first names them. Everything is O(1).
-//!
-//! Source: `spec/multi-queue-buffers.md` 2.1 (Port, Queue).
 
-use crate::discipline::Backlog;
 use crate::pieces::arena::{Arena, List, NONE};
+use crate::report::Backlog;
 use tailback_base::{Packet, Size, Time};
 
 /// The number of a queue at a port, dense from 0.

@@ -7,7 +7,7 @@
 //! State: a hash table from key to number (our mixing function, so nothing depends on the process) and the first flow of
 //! each conversation. A packet costs one lookup.
 //!
-//! Source: `spec/keshav-fq-packet-pair.md` 2.1: a conversation is one (sending host, receiving host) pair, and the ACKs of
+//! Source: S. Keshav, "On the efficient implementation of fair queueing", 1991: a conversation is one (sending host, receiving host) pair, and the ACKs of
 //! a conversation are another.
 
 use crate::pieces::classify::Classifier;

@@ -7,7 +7,7 @@
 //!
 //! State: the seed, and for the measures the flows of each queue. A packet costs four multiplications.
 //!
-//! Source: `spec/multi-queue-buffers.md` 2.13 (the destination alone in the thesis, the 5-tuple for real packets; not
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (the destination alone there, the 5-tuple for real packets; not
 //! ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 
 use crate::pieces::classify::Classifier;

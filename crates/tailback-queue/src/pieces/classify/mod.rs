@@ -10,7 +10,7 @@ pub mod per_flow;
 use crate::pieces::store::QueueId;
 use tailback_base::{Packet, ProbeDef, Time};
 
-/// Maps packets to queues (2.13, 2.14).
+/// Maps packets to queues.
 pub trait Classifier<P: Packet> {
     /// The queue of an arriving packet. Numbers are dense from 0: the port keeps a queue for every number up to the
     /// largest ever named. Either [`Classifier::refused`] or [`Classifier::left`] follows for the same packet.

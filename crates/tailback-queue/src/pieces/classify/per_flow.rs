@@ -12,7 +12,7 @@
 //! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue; 8 bytes a flow seen, 4 KB for each
 //! page touched. A packet costs one lookup in two vectors.
 //!
-//! Source: `spec/multi-queue-buffers.md` 2.13; even: the reading of its "flow index mod K" given there.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; even: flow index mod K, counted at this port.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::classify::Classifier;

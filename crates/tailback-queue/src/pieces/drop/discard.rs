@@ -14,16 +14,16 @@
 //! each period   overflowed: limit + step; else if closed < limit: closed + 1; at most maximum * K, at least 1
 //! ```
 //!
-//! Readings where the thesis is silent: an overflow closes whatever the limit says (A9); an empty queue is never closed,
-//! since nothing would open it (A10); the limit stays when as many are closed as it allows (A11); only lack of space is an
-//! overflow (A12). K is the number of queues configured, or, with a queue for each flow, of those seen so far; until the
+//! Readings where the thesis is silent: an overflow closes whatever the limit says; an empty queue is never closed,
+//! since nothing would open it; the limit stays when as many are closed as it allows; only lack of space is an
+//! overflow (`docs/decisions/discard-state.md`). K is the number of queues configured, or, with a queue for each flow, of those seen so far; until the
 //! first period ends the limit is the initial share of it.
 //!
 //! State: a bit for each queue, how many are set, the limit, whether this period has overflowed. A packet costs O(1).
 //! Every closing and opening is told through the probe `closed`, so that each interval can be measured.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR; its flow chart is lost);
-//! `spec/multi-queue-buffers.md` 2.8, which rebuilds it from the prose.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DSDRR), from the prose: its flow chart
+//! is missing.
 
 use crate::discipline::DropReason;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};

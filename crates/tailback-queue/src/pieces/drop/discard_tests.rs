@@ -158,7 +158,7 @@ fn without_overflow_the_limit_comes_down_to_one_more_than_are_closed_and_then_st
     assert_eq!(
         (bound(&b), closed(&b).len()),
         (4, 4),
-        "as many closed as allowed: it stays (A11)"
+        "as many closed as allowed: it stays"
     );
     b.drain();
     seconds(&mut b, 1);

@@ -9,7 +9,7 @@
 //! bytes.
 //!
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
-//! M. Shreedhar and G. Varghese 1995 (DRR); `spec/multi-queue-buffers.md` 2.4. The front packet goes, not the last.
+//! M. Shreedhar and G. Varghese 1995 (DRR). The front packet goes, not the last.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};

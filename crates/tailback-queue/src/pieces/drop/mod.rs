@@ -13,7 +13,7 @@ use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::{QueueId, Store};
 use tailback_base::{Packet, ProbeDef, Time};
 
-/// Decides who loses a packet (2.4 to 2.8).
+/// Decides who loses a packet.
 pub trait DropPolicy<P: Packet> {
     /// Refuse an arriving packet, and why. Asked with the state before it is stored.
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {

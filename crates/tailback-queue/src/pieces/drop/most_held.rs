@@ -8,7 +8,7 @@
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; `spec/keshav-fq-packet-pair.md` 2.3 and 7.6 (ties).
+//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; ties: `docs/decisions/longest-queue-tie.md`.
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, Tie};

@@ -15,7 +15,7 @@
 //! [`ShareMark`] stands over any drop policy. State: which queue was served last, whose packet is on the line while the
 //! line is busy. A packet costs O(1).
 //!
-//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6; `spec/keshav-fq-packet-pair.md` 2.4 and 7.13. Whether the packets
+//! Source: S. Keshav's Berkeley thesis, 1991, chapter 6. Whether the packets
 //! are counted before or after an overflow that this packet causes is not said: after.
 
 use crate::discipline::{DropReason, MarkReason};

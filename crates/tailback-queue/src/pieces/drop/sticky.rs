@@ -6,14 +6,14 @@
 //! the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
 //!
 //! * The question "is it the shortest?" is put when room is needed, before the eviction. A tie with another queue keeps
-//!   the victim (A6): only the strict reading gives the published number of victims.
+//!   the victim (`docs/decisions/shared-buffer.md`): only the strict reading gives the published number of victims.
 //! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is chosen
 //!   again. The victim outlives the times without overflow; there is no timer.
 //!
 //! State: the [`LengthIndex`] and `sticky`, a queue or none, at first none. A packet costs one change of the index, an
 //! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe `victim`.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR); `spec/multi-queue-buffers.md` 2.6 and 3.2.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};

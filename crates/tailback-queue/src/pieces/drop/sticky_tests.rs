@@ -1,4 +1,4 @@
-//! QSDRR: what follows from the rule, and the replay of spec 3.2.
+//! QSDRR: what follows from the rule, and a replay of the overflows that the report describes.
 
 use super::*;
 use crate::buffers::qsdrr::MODEL;
@@ -175,7 +175,7 @@ fn the_replay_holds_in_bytes_for_one_large_newcomer() {
     }
 }
 
-/// The reading that A6 rejects: a victim that ties for the shortest is replaced.
+/// The reading that was not chosen (`docs/decisions/shared-buffer.md`): a victim that ties for the shortest is replaced.
 struct Loose(Sticky);
 
 impl DropPolicy<TestPacket> for Loose {

@@ -3,7 +3,7 @@
 //! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three levels
 //! cover 262,144 numbers. Setting, clearing and both extremes scan one word a level. Grows to the largest number set.
 //!
-//! Source: the bitmap with summary words of `spec/multi-queue-buffers.md` 2.2.
+//! A bitmap with summary words, as schedulers of operating systems have.
 
 /// A set of `u32`.
 #[derive(Clone, Debug, Default)]

@@ -8,12 +8,12 @@
 //! queues are kept in a set ordered by length, O(log n).
 //!
 //! Ties for the longest ([`Tie`]): `fifo`, the queue that has had this length longest, removes the bias towards low queue
-//! numbers (A5) and is the default; `lowest`, the lowest number (a set in either unit); `ring`, the first in service order
+//! numbers (`docs/decisions/shared-buffer.md`) and is the default; `lowest`, the lowest number (a set in either unit); `ring`, the first in service order
 //! from the current turn (ns-2); `random`. The last two are for comparison: they walk the tied queues or the ring.
 //!
 //! State: 12 bytes a queue and 12 a length that has occurred; or a node of the set for each non-empty queue.
 //!
-//! Source: `spec/multi-queue-buffers.md` 2.2; the lists by length are an idea Linux SFQ uses too.
+//! The lists by length are an idea Linux SFQ uses too.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::index::bit_tree::BitTree;

@@ -11,10 +11,10 @@
 //! alike, so that only the queue just served changes its place in the order.
 //!
 //! State: for each queue a rate in bit/s and a time; [`Clocked`]: ln(rate) + t / theta, dimensionless. Departure: the
-//! specification keeps that value itself, which has to be scaled down in all queues before it exceeds what a number holds;
+//! value itself would have to be scaled down in all queues before it exceeds what a number holds;
 //! its logarithm never does, and orders the same. A packet costs a division, or an exponential and a logarithm.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `spec/multi-queue-buffers.md` 2.5, A1. A packet of zero
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3; `docs/decisions/tdrr-average.md`. A packet of zero
 //! bytes, or two at one instant on an infinitely fast line, would divide by zero: they change no estimate.
 
 use crate::discipline::Line;

@@ -8,7 +8,7 @@
 //!
 //! State: for each queue in the heap its key, since when it has it, and its place: 28 bytes.
 //!
-//! Source: the throughput index of `spec/multi-queue-buffers.md` 2.2.
+//! A binary heap with the place of each queue beside it.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::index::length_index::Tie;

@@ -6,7 +6,7 @@
 //!
 //! State: for each queue in the heap its key and number, and 4 bytes for each queue ever seen.
 //!
-//! Source: the scheduler tags of `spec/multi-queue-buffers.md` 2.2.
+//! A binary heap with the place of each queue beside it.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};

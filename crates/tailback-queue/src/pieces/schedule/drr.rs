@@ -18,10 +18,10 @@
 //! given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so that the
 //! ratios of quanta are those of the weights.
 //!
-//! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995;
-//! `spec/multi-queue-buffers.md` 2.3. Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
-//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. Weighted DRR:
-//! 2.10; weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
+//! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995.
+//! Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
+//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. In weighted DRR
+//! weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};

@@ -22,7 +22,7 @@
 //! costs O(log n). The arithmetic, and what it does about ties and drift, is in [`virtual_time`](crate::pieces::schedule::virtual_time).
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989;
-//! S. Keshav's Berkeley thesis, 1991, chapter 6; `spec/keshav-fq-packet-pair.md` 2.3. A packet that an admission in front
+//! S. Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission in front
 //! takes from the middle of a queue stays charged.
 
 use crate::discipline::Line;

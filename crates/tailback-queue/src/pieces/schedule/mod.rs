@@ -53,7 +53,7 @@ impl Turn {
     }
 }
 
-/// Chooses whose packet is sent next (2.3, 2.10 to 2.12).
+/// Chooses whose packet is sent next.
 pub trait Scheduler<P: Packet>: ServiceOrder {
     /// A packet was stored, in this slot, at the end of `q`. Comes before [`Scheduler::activate`].
     fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}

@@ -16,8 +16,8 @@
 //! by the F of their first packet. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first
 //! that came to this port first. A packet costs O(log n).
 //!
-//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994;
-//! `spec/multi-queue-buffers.md` 2.11. Tags are in bytes per unit of weight, where the spec has seconds: the order is the
+//! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994.
+//! Tags are in bytes per unit of weight, where the paper has seconds: the order is the
 //! same. An evicted packet keeps its place in the flow's tags.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};

@@ -30,8 +30,8 @@
 //!
 //! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of those backlogged.
 //!
-//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989; `spec/keshav-fq-packet-pair.md` 2.3;
-//! `spec/multi-queue-buffers.md` 2.12 (exact WF2Q). The arithmetic is ours.
+//! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989;
+//! J. C. R. Bennett and H. Zhang, INFOCOM 1996 (WF2Q). The arithmetic is ours.
 
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::store::{PerQueue, QueueId};

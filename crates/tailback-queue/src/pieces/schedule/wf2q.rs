@@ -13,8 +13,8 @@
 //! State: the fluid clock; S and F of each stored packet; two heaps, of flows that are due by F and of others by S. Of equal
 //! tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
 //!
-//! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996;
-//! `spec/multi-queue-buffers.md` 2.12. An evicted packet stays in the account of the fluid server.
+//! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996.
+//! An evicted packet stays in the account of the fluid server.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 

@@ -20,8 +20,8 @@
 //! exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first that came to this port first. A packet
 //! costs O(log n).
 //!
-//! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+);
-//! `spec/multi-queue-buffers.md` 2.12. The spec scales all tags by the sum of weights; unscaled they need no change when
+//! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+).
+//! The paper scales all tags by the sum of weights; unscaled they need no change when
 //! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's F goes back to S, for nothing was sent.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};

@@ -4,7 +4,7 @@
 //! distribution is, what straight hashing gives, and how the one drifts towards the other while flows come and go and no
 //! group is moved. Each flow is seen once, so that each is counted unless the filter misses it.
 //!
-//! Source: `spec/multi-queue-buffers.md` 5.4, E5.T2, E5.4, E5.6; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
 use super::filters::{Filters, Shape};
 use super::table::Table;

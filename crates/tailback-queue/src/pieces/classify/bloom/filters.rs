@@ -2,13 +2,13 @@
 //!
 //! A flow belongs to the group its key hashes to. Each group has m bits; a flow stands for k of them. A packet that finds
 //! one of its bits unset sets them all, and is taken for a new flow: the group's counter goes up by one (one a packet, not
-//! one a bit: A29). A flow whose bits others had set already is missed, at a rate of about 0.6185^(m/e) with e flows in the
+//! one a bit, see `docs/decisions/bloom-groups.md`). A flow whose bits others had set already is missed, at a rate of about 0.6185^(m/e) with e flows in the
 //! group and k = (m/e) ln 2. Clearing everything starts the count afresh; nothing is ever taken out.
 //!
 //! State: for each group ceil(m/64) words and a counter of c bits, saturating. A packet costs one hash for the group and
 //! k/2 for its bits.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `spec/multi-queue-buffers.md` 2.14, 2.15, A29, A31.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5.
 
 use crate::pieces::classify::hash::{Hashed, mix};
 use tailback_base::KeyField;
@@ -26,7 +26,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// m = 10 bits for each flow expected in a group, k nearest to (m/e) ln 2, c enough to count three times as many (2.14).
+    /// m = 10 bits for each flow expected in a group, k nearest to (m/e) ln 2, c enough to count three times as many.
     pub fn for_flows(groups: u32, flows_in_group: u32) -> Shape {
         let flows = flows_in_group.max(1);
         let bits = flows.saturating_mul(10);

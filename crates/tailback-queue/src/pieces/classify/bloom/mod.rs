@@ -24,7 +24,7 @@
 //! group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its group moves; every `period`
 //! O(G).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `spec/multi-queue-buffers.md` 2.14, A29 to A33, A53, A55.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` has what it leaves open.
 
 pub mod counting;
 pub mod filters;
@@ -53,7 +53,7 @@ pub struct Config {
     pub queues: u32,
     pub shape: Shape,
     pub rules: Rules,
-    /// Count new flows outside learning as well (A30).
+    /// Count new flows outside learning as well.
     pub live: bool,
     pub period: Duration,
     /// Learning takes so long; less than the period.

@@ -13,7 +13,7 @@
 //! State: the queue of each group; for each queue its flows and groups, in a heap, fewest first. A move costs O(log K), a
 //! distribution O(G log GK), a PB O(G + K log K).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `spec/multi-queue-buffers.md` 2.14, A32, A33, A53, A55.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and `pb-counts.md`.
 
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::index::rate_heap::RateHeap;
@@ -312,11 +312,7 @@ mod tests {
         };
         let mut t = fresh();
         let moves = balance(&mut t, &counts, &all, &Rules::default());
-        assert_eq!(
-            moves,
-            [(0, 0, 2), (3, 0, 2)],
-            "the target may end above the threshold (A32)"
-        );
+        assert_eq!(moves, [(0, 0, 2), (3, 0, 2)], "the target may end above the threshold");
         assert_eq!(lengths(&t), [4, 1, 8]);
         let mut t = fresh();
         let repick = Rules {

@@ -100,11 +100,7 @@ fn flows_are_counted_by_their_packets_while_learning() {
     for flow in 4..10 {
         b.arrive(packet(flow));
     }
-    assert_eq!(
-        counted(&b).iter().sum::<u64>(),
-        4,
-        "frozen until the next learning (A30)"
-    );
+    assert_eq!(counted(&b).iter().sum::<u64>(), 4, "frozen until the next learning");
     b.pass(Duration::from_millis(200));
     assert_eq!(
         counted(&b).iter().sum::<u64>(),
