@@ -91,11 +91,12 @@ def write(dir: Path, manifest: dict[str, Any]) -> None:
 def read(dir: Path) -> dict[str, Any]:
     """The manifest of a folder; empty where there is none."""
     try:
-        return json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError as e:
         raise OSError(f"{dir / 'manifest.json'} is damaged; run the plan again to repair it") from e
+    return found
 
 
 def write_text(path: Path, text: str) -> None:

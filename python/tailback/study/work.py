@@ -35,6 +35,10 @@ from tailback.study.study import Study
 ANSWERS_EVERY_S = 2.0
 
 
+#: What was measured on a run: (class, measure) -> value.
+Numbers = dict[tuple[str, str], float]
+
+
 class Interrupted(Exception):
     """Stopped by the user; finished runs are kept."""
 
@@ -145,11 +149,11 @@ class Work:
         return Estimate(len(self.jobs), len(self.jobs) - len(todo), sum(known), len(todo) - len(known), self.threads)
 
     def run(
-        self, wanted: dict[str, list[tuple[str, str]]], progress: Callable[[dict], Any] | None = None
+        self, wanted: dict[str, list[tuple[str, str]]], progress: Callable[[dict[str, Any]], Any] | None = None
     ) -> tuple[Samples, float]:
         """Run what is not kept, measure everything; the samples, and the CPU seconds that were spent."""
         state = _State(self, progress)
-        measured: dict[int, dict] = {}
+        measured: dict[int, Numbers] = {}
         if self.answers.damaged:
             print(f"warning: {self.answers.path} is damaged; it is computed again", file=sys.stderr)
         cpu = self._compute(state) + self._simulate(state, wanted, measured)
@@ -169,10 +173,10 @@ class Work:
         self._samples(measured)
         return self.samples, cpu
 
-    def _samples(self, measured: dict[int, dict]) -> None:
+    def _samples(self, measured: dict[int, Numbers]) -> None:
         import numpy as np
 
-        collected: dict[tuple, list[float]] = {}
+        collected: dict[tuple[Any, ...], list[float]] = {}
         for i, m in sorted(measured.items()):
             j = self.jobs[i]
             for (klass, name), x in m.items():
@@ -185,7 +189,7 @@ class Work:
         if not todo:
             return 0.0
 
-        def one(j: Job) -> tuple[Job, dict, float]:
+        def one(j: Job) -> tuple[Job, dict[str, Any], float]:
             began = time.thread_time()
             answer = computed.FUNCTIONS[j.runs.compute](dict(j.point.labels), j.seed, j.runs.options)
             return j, answer, time.thread_time() - began
@@ -206,7 +210,7 @@ class Work:
             self.answers.write()
         return spent
 
-    def _simulate(self, state: _State, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, dict]) -> float:
+    def _simulate(self, state: _State, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
         """The runs with packets, each measured as it ends; their CPU seconds."""
         if not self.packets:
             return 0.0
@@ -239,7 +243,7 @@ class Work:
         if results.interrupted:
             raise state.interrupted()
         self.samples.failed += [failed[i] for i in sorted(failed)]
-        return sum(r["cpu_s"] for r in results.reports)
+        return float(sum(r["cpu_s"] for r in results.reports))
 
 
 def _point_name(runs: str, labels: dict[str, str]) -> str:
@@ -272,7 +276,7 @@ class _Known:
 class _State:
     """How far the work is, as progress is told."""
 
-    def __init__(self, work: Work, progress: Callable[[dict], Any] | None) -> None:
+    def __init__(self, work: Work, progress: Callable[[dict[str, Any]], Any] | None) -> None:
         self.progress = progress
         self.started = time.monotonic()
         self.total = len(work.jobs)
@@ -295,7 +299,7 @@ class _State:
         self.set = j.runs.name
         return self._say()
 
-    def tell(self, engine: dict) -> bool:
+    def tell(self, engine: dict[str, Any]) -> bool:
         """What the engine tells a few times a second; whether to go on."""
         self.open = max(0.0, engine["share"] * engine["total"] - engine["done"])
         return self._say()
