@@ -21,7 +21,7 @@ fn path(impairments: Vec<Impairment>, transport: Transport, app: Box<dyn Applica
     net.feed(flow, app, Time::ZERO, None, true);
     let mut built = build(net);
     built.sim.run_until(at(60_000));
-    check_books(&built);
+    check_conservation(&built);
     built
 }
 

@@ -96,7 +96,7 @@ fn observe(c: &Case, fused: bool) -> (Vec<(Time, AppInput)>, [Table; 3]) {
     }
     let mut built = build(net);
     built.sim.run_until(at(60_000));
-    check_books(&built);
+    check_conservation(&built);
     let o = outcome(&built, at(60_000));
     let heard = heard.borrow().clone();
     (heard, ["flows", "links", "losses"].map(|t| o[t].clone()))
@@ -145,8 +145,8 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
         (of(&result["links"], "ab", "utilisation") - 0.27).abs() < 1e-12,
         "19 + 8 of 100 ms"
     );
-    assert_eq!(built.sim.books(built.port(link, false)).delivered, 9);
-    check_books(&built);
+    assert_eq!(built.sim.conservation(built.port(link, false)).delivered, 9);
+    check_conservation(&built);
 }
 
 /// 1000 B at 8 Mb/s take 1 ms. Three arrive while one is on the line and two find room: the oldest stored is dropped.

@@ -129,7 +129,7 @@ fn memory_is_flat() {
     assert_eq!(built.sim.flow_slots(), 2);
     assert!(late - early < 4096, "{early} B, then {late} B");
     assert!(built.sim.pending_events() < 50, "{}", built.sim.pending_events());
-    check_books(&built);
+    check_conservation(&built);
     drop(built);
 
     // Fifty at once, on a bad one.
@@ -152,5 +152,5 @@ fn memory_is_flat() {
     assert!(slots < 120, "{slots} slots for 50 connections");
     assert!(late - early < early / 10 + 20_000, "{early} B, then {late} B");
     assert!(built.sim.pending_events() < 2000, "{}", built.sim.pending_events());
-    check_books(&built);
+    check_conservation(&built);
 }

@@ -200,7 +200,7 @@ fn slots_are_used_again() {
     built.sim.run_until(at(300_000));
     assert_eq!(built.sim.retired(0).connections, 20 * 500 * 2);
     assert!(built.sim.flow_slots() <= 4 * 20, "{}", built.sim.flow_slots());
-    check_books(&built);
+    check_conservation(&built);
 }
 
 #[test]

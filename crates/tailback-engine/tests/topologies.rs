@@ -131,7 +131,7 @@ fn links_without_delay_are_links() {
     let o = outcome(&built, at(1000));
     assert_eq!(of(&o["flows"], "f.3", "received_packets"), 10.0);
     assert_eq!(of(&o["flows"], "f.3", "retransmitted_packets"), 0.0);
-    check_books(&built);
+    check_conservation(&built);
 }
 
 /// Data of one direction share the line with the ACKs of the other: 40 B for every second packet of 1500 B.
@@ -183,7 +183,7 @@ fn the_way_has_the_fewest_hops_then_the_least_delay() {
     built.sim.run_until(at(100));
     assert_eq!(heard.borrow().len(), 1);
     assert!(matches!(heard.borrow()[0], (t, AppInput::Datagram { bytes: 100, .. }) if t == at(17)));
-    check_books(&built);
+    check_conservation(&built);
 }
 
 #[test]

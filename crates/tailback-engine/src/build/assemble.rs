@@ -193,7 +193,7 @@ impl Network {
             present: false,
             opened: Time::ZERO,
             stats: FlowStats {
-                settling: def.settling,
+                meter: def.meter,
                 ..FlowStats::default()
             },
         };

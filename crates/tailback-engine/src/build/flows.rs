@@ -4,7 +4,7 @@ use super::conditioners::Site;
 use super::instants::instants;
 use super::network::{Direction, LinkId, Network, Transport};
 use crate::library::Library;
-use crate::measure::convergence::Settling;
+use crate::measure::convergence::ConvergenceMeter;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::NodeId;
 use crate::traffic::registry::{self as traffic, Context};
@@ -119,7 +119,7 @@ pub(super) fn add_group<'s>(
             source.facts.listens,
         );
         if let Some(m) = &g.meter {
-            net.measure(flow, Settling::from_settings(m, i));
+            net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }
     }
     Ok(())

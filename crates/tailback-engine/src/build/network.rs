@@ -3,7 +3,7 @@
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
 pub use super::assemble::{Built, natural};
-use crate::measure::convergence::Settling;
+use crate::measure::convergence::ConvergenceMeter;
 use crate::packet::SimPacket;
 use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::spec::Impairment;
@@ -91,7 +91,7 @@ pub(super) struct FlowDef {
     pub app: Option<AppDef>,
     pub aggregate: [u16; 2],
     pub weight: f64,
-    pub settling: Option<Box<Settling>>,
+    pub meter: Option<Box<ConvergenceMeter>>,
     pub label: Option<u32>,
 }
 
@@ -176,7 +176,7 @@ impl Network {
             app: None,
             aggregate: [0; 2],
             weight: 1.0,
-            settling: None,
+            meter: None,
             label: None,
         });
         FlowHandle((self.flows.len() - 1) as u32)
@@ -200,8 +200,8 @@ impl Network {
     }
 
     /// Measure how soon the flow gets a reserved rate in each interval.
-    pub fn measure(&mut self, flow: FlowHandle, meter: Settling) {
-        self.flows[flow.0 as usize].settling = Some(Box::new(meter));
+    pub fn measure(&mut self, flow: FlowHandle, meter: ConvergenceMeter) {
+        self.flows[flow.0 as usize].meter = Some(Box::new(meter));
     }
 
     /// The numbers of the edges at which the flow enters and leaves: what queues and conditioners that go by

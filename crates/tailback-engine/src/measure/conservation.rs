@@ -1,11 +1,11 @@
-//! The books of a port: every packet that came in went out, was dropped, or is still there.
+//! Conservation of packets at a port: every packet that came in went out, was dropped, or is still there.
 
 use crate::port::Queue;
 use crate::sim::Sim;
 
 /// Packets of one port, in all since the start of statistics, and now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Books {
+pub struct Conservation {
     pub arrived: u64,
     pub delivered: u64,
     pub dropped: u64,
@@ -13,24 +13,24 @@ pub struct Books {
     pub inside: u64,
 }
 
-impl Books {
+impl Conservation {
     /// Whether nothing is lost or made up. Holds for a run without warm-up: a later start of statistics finds packets
     /// inside that it did not see arrive.
-    pub fn balance(&self) -> bool {
+    pub fn holds(&self) -> bool {
         self.arrived == self.delivered + self.dropped + self.inside
     }
 }
 
 impl Sim {
-    /// The books of the port of this number.
-    pub fn books(&self, port: u32) -> Books {
+    /// The packets of the port of this number.
+    pub fn conservation(&self, port: u32) -> Conservation {
         let p = &self.ports[port as usize];
         let queued = match &p.queue {
             // One ring holds queue and wire together.
             Queue::Fused(_) => 0,
             Queue::Explicit(e) => e.server.queue.backlog().packets,
         };
-        Books {
+        Conservation {
             arrived: p.stats.arrived_packets,
             delivered: p.stats.delivered_packets,
             dropped: p.stats.dropped(),

@@ -1,9 +1,10 @@
-//! How soon a flow gets the rate that is reserved for it.
+//! How soon a flow gets the rate that is reserved for it: its convergence time, which the model and the columns call
+//! settling.
 //!
 //! Within each interval of a run let R(t) be what was delivered since its start over the time since then. The flow has
 //! settled at the first instant after which R does not leave the band around the reserved rate until the interval ends;
 //! an interval that ends outside the band counts with its whole length. From the convergence times of Kantawala and
-//! Turner 2005, chapter 7 (the multi-queue buffer specification, section 5.6), in three variants:
+//! Turner, WUCSE-2005-11, chapter 7, in three variants:
 //!
 //! * `all`: every delivery counts;
 //! * `without_first`: all but the first delivery, so that a flow of even gaps approaches its rate from below;
@@ -60,17 +61,17 @@ pub static MODEL: Model = Model {
 };
 
 /// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding window.
-pub type Settled = [f64; 3];
+pub type ConvergenceTimes = [f64; 3];
 
 /// Nothing was measured.
-pub const UNMEASURED: Settled = [f64::NAN; 3];
+pub const UNMEASURED: ConvergenceTimes = [f64::NAN; 3];
 
 /// Relative error of the comparisons.
 const ROUNDING: f64 = 1e-12;
 
 /// The meter of one flow.
 #[derive(Clone, Debug)]
-pub struct Settling {
+pub struct ConvergenceMeter {
     /// The band, bytes per ns; `most` is infinite if only falling below matters.
     least: f64,
     most: f64,
@@ -88,9 +89,9 @@ pub struct Settling {
     recent: VecDeque<(Time, u32)>,
 }
 
-impl Settling {
+impl ConvergenceMeter {
     /// The meter of flow `i` of a group whose checked parameters these are.
-    pub fn from_settings(s: &Settings, i: u32) -> Settling {
+    pub fn from_settings(s: &Settings, i: u32) -> ConvergenceMeter {
         let rates = s.list("rate");
         let rate = match &rates[i as usize % rates.len()] {
             Value::Rate(r) => *r,
@@ -103,11 +104,11 @@ impl Settling {
         } else {
             per_ns * (1.0 + band)
         };
-        Settling::new(per_ns * (1.0 - band), most, s.text("from") == "first", s.time("window"))
+        ConvergenceMeter::new(per_ns * (1.0 - band), most, s.text("from") == "first", s.time("window"))
     }
 
-    fn new(least: f64, most: f64, from_first: bool, window: Duration) -> Settling {
-        let mut s = Settling {
+    fn new(least: f64, most: f64, from_first: bool, window: Duration) -> ConvergenceMeter {
+        let mut s = ConvergenceMeter {
             least,
             most,
             from_first,
@@ -155,7 +156,7 @@ impl Settling {
     }
 
     /// The interval ends: its times.
-    pub fn close(&mut self, now: Time) -> Settled {
+    pub fn close(&mut self, now: Time) -> ConvergenceTimes {
         let Some(origin) = self.origin else {
             return [(now - self.start).seconds(); 3];
         };
@@ -223,14 +224,14 @@ mod tests {
 
     const GAP: u64 = 1_600_000;
 
-    fn meter(both: bool, from_first: bool, window_gaps: u64) -> Settling {
+    fn meter(both: bool, from_first: bool, window_gaps: u64) -> ConvergenceMeter {
         // 1000 B each 1.6 ms.
         let rate = 1000.0 / GAP as f64;
         let most = if both { rate * 1.1 } else { f64::INFINITY };
-        Settling::new(rate * 0.9, most, from_first, Duration(GAP * window_gaps))
+        ConvergenceMeter::new(rate * 0.9, most, from_first, Duration(GAP * window_gaps))
     }
 
-    fn run(m: &mut Settling, times: impl Iterator<Item = u64>, end: u64) -> Settled {
+    fn run(m: &mut ConvergenceMeter, times: impl Iterator<Item = u64>, end: u64) -> ConvergenceTimes {
         for t in times {
             m.deliver(Time(t), 1000);
         }

@@ -76,19 +76,19 @@ static COLUMNS: &[Column<IntervalRow>] = &[
         "settled_s",
         "s",
         "until its rate stayed at what is reserved; for flows with a settling meter",
-        |r| r.counted.settled[0],
+        |r| r.counted.convergence[0],
     ),
     Column::real(
         "settled_without_first_s",
         "s",
         "the same, the first delivery not counted",
-        |r| r.counted.settled[1],
+        |r| r.counted.convergence[1],
     ),
     Column::real(
         "settled_sliding_s",
         "s",
         "the same, the rate taken over the sliding window",
-        |r| r.counted.settled[2],
+        |r| r.counted.convergence[2],
     ),
 ];
 

@@ -157,23 +157,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         Some(n) => instants(r, n, &key("start"), false),
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
-    let meter = part("meter").map(|n| r.model(n, &key("meter"), "meter").map(|f| f.settings));
-    if let (Some(Some(_)), false, Some(n)) = (&meter, around.intervals, part("meter")) {
-        let problem = "a meter writes into the table of intervals, and there are none";
-        let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
-        r.complain(Problem::new("conflict", n.at.clone(), &key("meter"), problem, remedy));
-    }
-    if let (Some(Some(m)), Some(interval), Some(n)) = (&meter, around.interval, part("meter"))
-        && m.time("window") > interval
-    {
-        let window = m.time("window");
-        let at = n.get("window").map_or(n.at.clone(), |e| e.node.at.clone());
-        let problem =
-            format!("the sliding window of {window} is longer than the interval of {interval}: it never slides");
-        let remedy = "give meter.window a few gaps between packets, or a longer interval at the top of the scenario";
-        let key = join(&key("meter"), "window");
-        r.complain(Problem::new("conflict", at, &key, problem, remedy).value(window.to_string()));
-    }
+    let meter = part("meter").map(|n| meter(r, n, &key("meter"), around));
     let host = part("conditioner").map(|n| conditioner(r, n, &key("conditioner"), Before::Host));
     let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
     let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));
@@ -231,6 +215,27 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         start: start?,
         stop: stop.flatten(),
     })
+}
+
+/// What else the table of intervals says about each flow.
+fn meter(r: &mut Reader, node: &Node, path: &str, around: &Around) -> Option<Settings> {
+    let filled = r.model(node, path, "meter")?;
+    if !around.intervals {
+        let problem = "a meter writes into the table of intervals, and there are none";
+        let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
+        r.complain(Problem::new("conflict", node.at.clone(), path, problem, remedy));
+    }
+    let window = filled.settings.time("window");
+    if let Some(interval) = around.interval
+        && window > interval
+    {
+        let at = node.get("window").map_or(node.at.clone(), |e| e.node.at.clone());
+        let problem =
+            format!("the sliding window of {window} is longer than the interval of {interval}: it never slides");
+        let remedy = "give meter.window a few gaps between packets, or a longer interval at the top of the scenario";
+        r.complain(Problem::new("conflict", at, &filled.key("window"), problem, remedy).value(window.to_string()));
+    }
+    Some(filled.settings)
 }
 
 /// The two ends, given or by default.

@@ -69,7 +69,7 @@ impl Sim {
             if p.flags().has(Flags::RETRANSMISSION) {
                 s.repeats += 1;
             }
-            if let (Some(meter), false) = (&mut flow.stats.settling, p.is_backward()) {
+            if let (Some(meter), false) = (&mut flow.stats.meter, p.is_backward()) {
                 meter.deliver(now, p.size());
             }
         }

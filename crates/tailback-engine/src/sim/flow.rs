@@ -1,6 +1,6 @@
 //! A flow: its ends, its way through the network, and what is counted of it.
 
-use crate::measure::convergence::{Settled, Settling, UNMEASURED};
+use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes, UNMEASURED};
 use crate::measure::histogram::Histogram;
 use crate::packet::{Keys, WirePacket};
 use crate::sim::members::Closed;
@@ -71,7 +71,7 @@ pub struct FlowStats {
     /// Bursts that ended, of a source that sends such.
     pub bursts: Option<Box<BurstStats>>,
     /// How soon the flow gets the rate reserved for it, if the scenario asks.
-    pub settling: Option<Box<Settling>>,
+    pub meter: Option<Box<ConvergenceMeter>>,
 }
 
 /// What became of the data that go one way.
@@ -109,7 +109,7 @@ impl FlowStats {
             r.delay.clear();
         }
         self.bursts = None;
-        if let Some(meter) = &mut self.settling {
+        if let Some(meter) = &mut self.meter {
             meter.restart(now);
         }
     }
@@ -131,7 +131,7 @@ pub struct Snapshot {
     pub delay_sum: f64,
     pub delay_count: u64,
     /// Of the interval that ends at the snapshot.
-    pub settled: Settled,
+    pub convergence: ConvergenceTimes,
     /// The same of the data from the destination to the source, if there have been any.
     pub reverse: Option<Box<Snapshot>>,
 }
@@ -205,7 +205,7 @@ impl Snapshot {
             } else {
                 s.delay.mean() * s.delay.count() as f64
             },
-            settled: UNMEASURED,
+            convergence: UNMEASURED,
             ..Snapshot::default()
         }
     }
@@ -306,7 +306,7 @@ pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
         marked: a.marked - b.marked,
         delay_sum: a.delay_sum - b.delay_sum,
         delay_count: a.delay_count - b.delay_count,
-        settled: a.settled,
+        convergence: a.convergence,
         reverse: a.reverse.as_deref().map(|x| {
             Box::new(match &b.reverse {
                 Some(y) => since(x, y),

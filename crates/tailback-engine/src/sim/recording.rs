@@ -160,8 +160,8 @@ impl Sim {
         if self.intervals.last().is_none_or(|(t, _)| *t < now) {
             let mut rows = self.snapshots(now);
             for (f, row) in self.flows.iter_mut().zip(&mut rows) {
-                if let Some(meter) = &mut f.stats.settling {
-                    row.settled = meter.close(now);
+                if let Some(meter) = &mut f.stats.meter {
+                    row.convergence = meter.close(now);
                     meter.restart(now);
                 }
             }

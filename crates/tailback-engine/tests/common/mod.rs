@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: short names for quantities, small applications, and the check of every link's books.
+//! What the end-to-end tests share: short names for quantities, small applications, and the check that no link loses a packet.
 #![allow(dead_code)]
 
 use std::cell::RefCell;
@@ -137,10 +137,10 @@ pub fn build(net: Network) -> Built {
 }
 
 /// Every packet that came to a link left it, was dropped, or is there still.
-pub fn check_books(built: &Built) {
+pub fn check_conservation(built: &Built) {
     for port in 0..built.sim.ports() {
-        let b = built.sim.books(port);
-        assert!(b.balance(), "{}: {b:?}", built.port_names[port as usize]);
+        let b = built.sim.conservation(port);
+        assert!(b.holds(), "{}: {b:?}", built.port_names[port as usize]);
     }
 }
 

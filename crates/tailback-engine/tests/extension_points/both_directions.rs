@@ -179,7 +179,7 @@ fn data_of_both_directions_are_counted() {
     near(count("reverse_goodput_bps"), 15_000.0 * 8.0 / 3.0, 1e-6);
     // What is lost on the way back, and only there, is lost by the reverse direction; it carries no pure ACK while it
     // has data to send, and the source's last ACKs are not lost.
-    let back = built.sim.books(1);
+    let back = built.sim.conservation(1);
     assert!(back.dropped > 0);
     assert_eq!(count("reverse_dropped_packets"), back.dropped as f64);
     assert_eq!(count("dropped_packets"), 0.0);
@@ -188,7 +188,7 @@ fn data_of_both_directions_are_counted() {
     let delay = count("reverse_delay_mean_s");
     assert!(delay > 0.018 && delay < 0.010 + 3.0 * 0.00832 + 1e-6, "{delay}");
     assert!(count("delay_mean_s") > 0.018);
-    check_books(&built);
+    check_conservation(&built);
 }
 
 #[test]
@@ -202,5 +202,5 @@ fn a_connection_is_over_when_both_ends_are() {
     let over = built.sim.retired(0);
     assert_eq!((over.connections, over.delivered), (1, 30_000));
     assert!(over.lifetime > 1.0 && over.lifetime < 1.5, "{}", over.lifetime);
-    check_books(&built);
+    check_conservation(&built);
 }

@@ -88,9 +88,9 @@ fn it_marks_and_drops_what_the_clock_says() {
     );
     assert_eq!(of(&result["links"], "ab", "dropped_packets"), 5.0);
     assert_eq!(of(&result["links"], "ab", "marked_packets"), 2.0);
-    let books = built.sim.books(built.port(link, false));
-    assert_eq!((books.arrived, books.delivered, books.dropped), (10, 5, 5));
-    check_books(&built);
+    let packets = built.sim.conservation(built.port(link, false));
+    assert_eq!((packets.arrived, packets.delivered, packets.dropped), (10, 5, 5));
+    check_conservation(&built);
 }
 
 /// Arrivals of one flow at a line: time in ns and size.
@@ -180,7 +180,7 @@ fn a_plain_loop_gets_the_same_decisions_as_the_simulator() {
         reports.dropped.len() > 100 && reports.marked.len() > 100,
         "both were exercised"
     );
-    check_books(&built);
+    check_conservation(&built);
 }
 
 /// What the line did up to `until`: at the end of each transmission the next packet was asked for.

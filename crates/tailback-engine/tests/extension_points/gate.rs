@@ -82,7 +82,7 @@ impl QueueDiscipline<SimPacket> for Coalesce {
     }
 }
 
-/// Times at which datagrams of 1000 B, sent at these milliseconds over 1 Mb/s and 5 ms, arrive. Checks the books.
+/// Times at which datagrams of 1000 B, sent at these milliseconds over 1 Mb/s and 5 ms, arrive. Checks that no packet is lost.
 fn through(queue: impl QueueDiscipline<SimPacket> + 'static, sends: &[u64]) -> (Vec<Time>, u64) {
     let mut net = Network::new(1);
     let (a, b) = (net.node("a"), net.node("b"));
@@ -94,14 +94,14 @@ fn through(queue: impl QueueDiscipline<SimPacket> + 'static, sends: &[u64]) -> (
     net.feed(flow, Box::new(script), Time::ZERO, None, true);
     let mut built = build(net);
     built.sim.run_until(at(10_000));
-    check_books(&built);
+    check_conservation(&built);
     let times = heard
         .borrow()
         .iter()
         .filter(|h| matches!(h.1, AppInput::Datagram { .. }))
         .map(|h| h.0)
         .collect();
-    (times, built.sim.books(built.port(link, false)).dropped)
+    (times, built.sim.conservation(built.port(link, false)).dropped)
 }
 
 /// Slots [0, 20), [100, 120), ... A packet takes 8 ms, so starts at 0, 8 and 16 ms fit into each.
@@ -159,5 +159,5 @@ fn asking_often_does_not_fill_the_event_list() {
     let mut built = build(net);
     built.sim.run_until(at(400));
     assert!(built.sim.pending_events() < 10, "{} events", built.sim.pending_events());
-    check_books(&built);
+    check_conservation(&built);
 }

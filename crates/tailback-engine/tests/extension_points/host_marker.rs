@@ -78,5 +78,5 @@ fn the_marker_sees_what_the_sender_sees() {
     // In the end 50 packets of 8 ms go round: the round trip is 400 ms.
     let last = changes[changes.len() - 1].2;
     assert!((last.seconds() - 0.4).abs() < 0.001, "{last:?}");
-    check_books(&built);
+    check_conservation(&built);
 }

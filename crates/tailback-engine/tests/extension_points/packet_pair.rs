@@ -149,5 +149,5 @@ fn the_spacing_of_the_acknowledgements_is_the_rate_of_the_bottleneck() {
     // The cross traffic (4 Mb/s) can only pull a pair further apart, by its 400 us, or queue ahead of both.
     assert!(estimates.iter().all(|e| e.1 < 10e6 + 1.0));
     assert!(BitRate(10_000_000).time_of(1000) == Duration(800_000));
-    check_books(&built);
+    check_conservation(&built);
 }

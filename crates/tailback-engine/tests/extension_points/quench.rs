@@ -144,8 +144,8 @@ const BACK: Duration = Duration(160_000 + 7_000_000 + 320_000 + 3_000_000);
 fn finish(net: Network, slow: LinkId) -> (Built, u64) {
     let mut built = build(net);
     built.sim.run_until(at(5000));
-    check_books(&built);
-    let dropped = built.sim.books(built.port(slow, false)).dropped;
+    check_conservation(&built);
+    let dropped = built.sim.conservation(built.port(slow, false)).dropped;
     (built, dropped)
 }
 
@@ -225,7 +225,7 @@ fn several_requests_at_one_instant_arrive_in_order() {
         })
         .collect();
     assert_eq!(values, [1.0, 2.0, 3.0]);
-    check_books(&built);
+    check_conservation(&built);
 }
 
 /// Sends the first packet it gets; when the line is free again, drops the rest and says so for each.

@@ -81,18 +81,18 @@ fn evictions_follow_the_shares_of_the_buffer() {
     let mut built = build(net);
     built.sim.run_until(at(9_990));
 
-    let books = built.sim.books(built.port(link, false));
+    let packets = built.sim.conservation(built.port(link, false));
     // From 1 ms on the line never rests; the wire holds five packets, the line one.
-    assert_eq!(books.arrived, expected);
-    assert_eq!(books.delivered, 9984);
-    assert_eq!(books.inside, limit + 1 + 5);
-    assert_eq!(books.dropped, evicted.borrow().len() as u64, "nobody else dropped");
+    assert_eq!(packets.arrived, expected);
+    assert_eq!(packets.delivered, 9984);
+    assert_eq!(packets.inside, limit + 1 + 5);
+    assert_eq!(packets.dropped, evicted.borrow().len() as u64, "nobody else dropped");
     let result = outcome(&built, at(9_990));
-    assert_eq!(lost(&result, "ab", "penalty"), books.dropped as f64);
+    assert_eq!(lost(&result, "ab", "penalty"), packets.dropped as f64);
     assert_eq!(of(&result["links"], "ab", "max_queue_packets"), limit as f64);
     // DRR gives each flow its share of the line, but who has few packets in the buffer is seldom drawn: flow 2, within
     // its share of a third, keeps nearly all, flow 0 loses most.
-    let share = |flow: u32| evicted.borrow().iter().filter(|f| **f == flow).count() as f64 / books.dropped as f64;
+    let share = |flow: u32| evicted.borrow().iter().filter(|f| **f == flow).count() as f64 / packets.dropped as f64;
     assert!(
         share(0) > 0.7 && share(2) < 0.02,
         "{} {} {}",
@@ -100,5 +100,5 @@ fn evictions_follow_the_shares_of_the_buffer() {
         share(1),
         share(2)
     );
-    check_books(&built);
+    check_conservation(&built);
 }

@@ -77,7 +77,7 @@ fn arrivals(queue: impl QueueDiscipline<SimPacket> + 'static) -> Vec<(Time, u32)
     net.feed(flow, Box::new(app), at(100), None, true);
     let mut built = build(net);
     built.sim.run_until(at(1000));
-    check_books(&built);
+    check_conservation(&built);
 
     heard.borrow().clone()
 }

@@ -80,7 +80,7 @@ fn run(clients: u32, pages: u64, page: u64) -> (Built, Vec<Time>) {
     net.application("web", Box::new(app), at(1000));
     let mut built = build(net);
     built.sim.run_until(at(100_000));
-    check_books(&built);
+    check_conservation(&built);
     let done = done.borrow().clone();
     (built, done)
 }
