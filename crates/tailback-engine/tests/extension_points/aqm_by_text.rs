@@ -96,7 +96,7 @@ impl<P: Packet> Admission<P> for EveryNth {
     fn admit(&mut self, _p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) -> Decision {
         if queue.congestion().is_some_and(|c| c.average >= c.threshold) {
             self.seen += 1;
-            if self.seen % self.n == 0 {
+            if self.seen.is_multiple_of(self.n) {
                 return Decision::Drop(DropReason::Penalty);
             }
         }
