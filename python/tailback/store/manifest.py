@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import json
 import os
-import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,7 +32,7 @@ def program(command: list[str] | None = None) -> dict[str, Any]:
     return {
         "tailback": _core.__version__,
         "build": fingerprint.build(),
-        "python": platform.python_version(),
+        "python": sys.version.split()[0],
         "command": command or sys.argv,
         "machine": machine(),
     }
@@ -65,16 +64,25 @@ def make(result: Any, started: datetime.datetime | None = None, command: list[st
 
 def machine() -> dict[str, Any]:
     """The computer, as far as it matters for run times."""
-    cpu = platform.processor()
+    cpu = ""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), cpu)
+        cpu = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
     except OSError:
-        pass
+        # Elsewhere a command of the system has to be asked, which takes longer than a short run.
+        import platform
+
+        cpu = platform.processor()
+    if hasattr(os, "uname"):
+        system = tuple(os.uname())
+    else:
+        import platform
+
+        system = tuple(platform.uname())
     return {
-        "system": platform.system(),
-        "release": platform.release(),
-        "arch": platform.machine(),
+        "system": system[0],
+        "release": system[2],
+        "arch": system[4],
         "cpu": cpu,
         "cores": os.cpu_count(),
     }
