@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import SMALL
 
+import tailback as tb
+
 
 def test_help_lists_the_commands(cli) -> None:
     r = cli("--help")
@@ -127,7 +129,9 @@ def test_out_has_tables_scenario_and_manifest(cli, small, tmp_path: Path) -> Non
     assert r.returncode == 0 and "stored in o" in r.stdout
     out = tmp_path / "o"
     names = {p.name for p in out.iterdir()}
-    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
+    # A table of transfers is there where there are sessions.
+    tables = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log")
+    assert len(tb.load_result(out).transfers) == 0
     assert names == {f"{t}.parquet" for t in tables} | {"scenario.toml", "manifest.json"}
     m = json.loads((out / "manifest.json").read_text())
     assert m["seeds"] == [1, 2] and m["status"] == "done" and m["command"][:2] == ["tailback", "run"]

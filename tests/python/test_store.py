@@ -160,3 +160,14 @@ def test_answers_without_packets_are_held_against_a_checksum(tmp_path: Path) -> 
     assert again.get("k").columns("series")["value"].tolist() == [1.0, 2.5] and again.costs() == {"of": 0.5}
     again.path.write_text(again.path.read_text().replace("2.5", "2.6"))
     assert Answers(tmp_path).damaged and "k" not in Answers(tmp_path)
+
+
+def test_a_table_that_most_scenarios_cannot_fill_has_a_file_only_where_it_has_rows(tmp_path: Path) -> None:
+    sessions = Path(__file__).parents[2] / "examples" / "sessions.toml"
+    out = tmp_path / "o"
+    full = tb.run(sessions, duration="5s", warmup="0s", out=out)
+    assert len(full.transfers) > 0 and (out / "transfers.parquet").is_file()
+    plain = tb.run(SMALL, out=out)
+    assert not (out / "transfers.parquet").exists()
+    assert list(plain.transfers.columns) == list(full.transfers.columns) and len(plain.transfers) == 0
+    assert _core.status(out)["damaged"] == []

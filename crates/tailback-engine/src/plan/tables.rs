@@ -71,6 +71,9 @@ impl RunTables {
     }
 }
 
+/// Tables that most scenarios cannot fill: a folder has a file of them only where they have rows.
+pub const RARE: [&str; 1] = ["transfers"];
+
 /// What stands in front of a run's rows.
 pub struct Frame<'a> {
     /// Position in the plan; chunks do without it, since a plan may grow.

@@ -3,6 +3,7 @@
 //! Both are Parquet files of the same names, and a list of what is in them with checksums. A chunk's list is its
 //! `chunk.json`; that of the finished tables is part of the folder's `manifest.json`.
 
+use crate::plan::tables::{RARE, declared};
 use crate::results::Table;
 use crate::results::file::{sealed, unsealed};
 use crate::results::parquet::{Condition, Layout, read_chunk};
@@ -156,6 +157,7 @@ impl Source {
     pub fn read(&self, name: &str, chunk: usize) -> io::Result<Table> {
         match self.contents.layout(name) {
             Some(layout) => read_chunk(&self.path(name), name, layout, chunk),
+            None if RARE.contains(&name) => Ok(without_rows(&self.read("runs", chunk)?, name)),
             None => Err(io::Error::other(format!("{} has no table {name}", self.dir.display()))),
         }
     }
@@ -164,4 +166,15 @@ impl Source {
     pub fn keys(&self) -> impl Iterator<Item = &String> {
         self.contents.keys.iter().flatten()
     }
+}
+
+/// A table without rows, with what stands in front of the rows of `runs`.
+pub fn without_rows(runs: &Table, name: &str) -> Table {
+    let mut t = runs.rows_between(0, 0);
+    t.name = name.to_string();
+    let key = t.columns.iter().position(|c| c.name == "key").map_or(0, |k| k + 1);
+    t.columns.truncate(key);
+    let own = declared().iter().find(|d| d.name == name);
+    t.columns.extend(own.iter().flat_map(|d| d.columns.clone()));
+    t
 }

@@ -3,7 +3,7 @@
 use super::manifest::{self, Times};
 use super::source::{Contents, LIST, Source};
 use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder};
-use crate::plan::tables::{Assembly, Frame, RunTables, names};
+use crate::plan::tables::{Assembly, Frame, RARE, RunTables, names};
 use crate::plan::{Plan, RunReport, Status, chunks, hash};
 use crate::results::Table;
 use crate::results::file::{sync_folder, write_text};
@@ -45,10 +45,18 @@ pub fn tidy(dir: &Path) -> io::Result<()> {
 
 /// All staged files are complete: give each its place, the manifest last.
 fn settle(dir: &Path) -> io::Result<()> {
+    let manifest: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(dir.join(PUBLISH))?)?;
+    let contents = manifest.get("store").and_then(Contents::from_json).unwrap_or_default();
     for name in names() {
-        let staged = dir.join(format!("{name}.parquet{STAGED}"));
+        let (staged, place) = (
+            dir.join(format!("{name}.parquet{STAGED}")),
+            dir.join(format!("{name}.parquet")),
+        );
         if staged.is_file() {
-            std::fs::rename(staged, dir.join(format!("{name}.parquet")))?;
+            std::fs::rename(staged, place)?;
+        } else if RARE.contains(&name) && contents.layout(name).is_none() && place.is_file() {
+            // Of a plan that had rows for it.
+            std::fs::remove_file(place)?;
         }
     }
     sync_folder(dir)?;
@@ -127,7 +135,10 @@ impl Store {
         let partial = at.with_extension("partial");
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
-            for t in tables {
+            for t in tables
+                .iter()
+                .filter(|t| t.rows() > 0 || !RARE.contains(&t.name.as_str()))
+            {
                 let mut w = ChunkWriter::create(partial.join(format!("{}.parquet", t.name)))?;
                 w.chunk(t)?;
                 contents.files.push((t.name.clone(), w.close()?));
@@ -223,8 +234,13 @@ impl Store {
                 .keys
                 .push(c.runs.iter().map(|i| plan.runs[*i].key.clone()).collect());
         }
-        for (name, w) in names().zip(writers) {
-            contents.files.push((name.to_string(), w.close()?));
+        for ((name, w), path) in names().zip(writers).zip(paths) {
+            let layout = w.close()?;
+            if RARE.contains(&name) && layout.rows.iter().all(|n| *n == 0) {
+                std::fs::remove_file(path)?;
+            } else {
+                contents.files.push((name.to_string(), layout));
+            }
         }
         Ok(contents)
     }
