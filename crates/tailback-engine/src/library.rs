@@ -5,7 +5,7 @@
 
 use crate::measure::convergence;
 use crate::packet::SimPacket;
-use crate::scenario::{impairments, instants, tables};
+use crate::scenario::declarations::{impairments, instants, tables};
 use crate::traffic::session::{self, SESSIONS};
 use crate::traffic::{laws, registry, sizes};
 use std::sync::LazyLock;

@@ -2,7 +2,7 @@
 //!
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
-use crate::scenario::tables::DELAY_ONLY_BPS;
+use crate::scenario::declarations::tables::DELAY_ONLY_BPS;
 use crate::traffic::session;
 use tailback_base::{BitRate, Duration, Settings, Time};
 

@@ -233,6 +233,33 @@ impl Settings {
         }
     }
 
+    /// The times of a list; empty for `none`.
+    pub fn times(&self, name: &str) -> Vec<Duration> {
+        let time = |v: &Value| match v {
+            Value::Time(d) => *d,
+            v => self.wrong(name, v),
+        };
+        self.list(name).iter().map(time).collect()
+    }
+
+    /// The rates of a list; empty for `none`.
+    pub fn rates(&self, name: &str) -> Vec<BitRate> {
+        let rate = |v: &Value| match v {
+            Value::Rate(r) => *r,
+            v => self.wrong(name, v),
+        };
+        self.list(name).iter().map(rate).collect()
+    }
+
+    /// The numbers of a list; empty for `none`.
+    pub fn reals(&self, name: &str) -> Vec<f64> {
+        let real = |v: &Value| match v {
+            Value::Real(x) => *x,
+            v => self.wrong(name, v),
+        };
+        self.list(name).iter().map(real).collect()
+    }
+
     /// The model a parameter holds; `None` when it is absent.
     pub fn nested(&self, name: &str) -> Option<&Settings> {
         match self.get(name) {

@@ -80,7 +80,7 @@ fn is_family(name: &str, node: &Node) -> bool {
 }
 
 fn key(name: &str) -> String {
-    if super::read::is_name(name) {
+    if super::read::names::is_name(name) {
         name.to_string()
     } else {
         quoted(name)

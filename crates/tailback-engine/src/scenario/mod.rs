@@ -1,8 +1,8 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! against their declarations ([`tables`], and the models of a [`Library`]), and
-//! which becomes a [`Spec`] for the engine ([`read`], [`flows`], [`recording`]). The JSON schema ([`schema`]) and the
+//! ([`check`]) against their declarations ([`declarations`], and the models of a [`Library`]), and which becomes a [`Spec`]
+//! for the engine ([`read`]). The JSON schema ([`schema`]) and the
 //! reference ([`describe`]) are made from the same declarations. Whatever is wrong with a scenario is a
 //! [`ScenarioError`] that says where and what to write instead; no input makes this code panic.
 //!
@@ -20,27 +20,16 @@
 //! access_rate = "10Mbps"
 //! ```
 
-pub mod advice;
 mod canonical;
-pub mod conditioners;
+pub mod check;
+pub mod declarations;
 pub mod describe;
 pub mod document;
 pub mod error;
 mod file;
-pub mod flows;
-pub mod impairments;
-pub mod instants;
 pub mod overrides;
-pub mod profiles;
 pub mod read;
-pub mod recording;
-pub mod routes;
 pub mod schema;
-pub mod sessions;
-pub mod sources;
-pub mod table;
-pub mod tables;
-pub mod topology;
 
 #[cfg(test)]
 mod tests_errors;

@@ -7,9 +7,9 @@
 //!
 //! What an argument has set is checked like everything else, and a message about it names the argument.
 
+use super::declarations::tables::SCENARIO;
 use super::document::{Document, Entry, Node, Tree, value_from_argument};
 use super::error::{At, Problem, ScenarioError, shorten};
-use super::tables::SCENARIO;
 use tailback_base::model::{Kind, Raw, nearest};
 
 /// The most keys in a path. A scenario has four levels, and models in models a few more.
@@ -94,7 +94,7 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
         && document
             .root
             .get("topology")
-            .is_some_and(|t| super::topology::makes(&t.node, keys[1..].first().unwrap_or(&"")));
+            .is_some_and(|t| super::read::topology::makes(&t.node, keys[1..].first().unwrap_or(&"")));
     if family && keys.len() > 2 && !generated && document.root.get(keys[0]).and_then(|e| e.node.get(keys[1])).is_none()
     {
         let mut names: Vec<&str> = document
@@ -106,10 +106,10 @@ fn apply_one(document: &mut Document, argument: &str, index: usize) -> Result<()
                 document
                     .root
                     .get("topology")
-                    .map(|t| super::topology::first_link(&t.node)),
+                    .map(|t| super::read::topology::first_link(&t.node)),
             );
         }
-        let (near, remedy) = super::read::among(keys[1], names.into_iter(), &format!("tables of [{}]", keys[0]));
+        let (near, remedy) = super::read::names::among(keys[1], names.into_iter(), &format!("tables of [{}]", keys[0]));
         let problem = format!("the scenario has no [{}.{}]", keys[0], shorten(keys[1], 60));
         return Err(Box::new(fail(path.trim(), problem, remedy).nearest(near.as_deref())));
     }

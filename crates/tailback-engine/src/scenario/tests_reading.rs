@@ -1,6 +1,6 @@
 //! What good scenarios become, and that no text at all makes the reader panic.
 
-use super::tables::{FLOW_PROBES, LINK_PROBES};
+use super::declarations::tables::{FLOW_PROBES, LINK_PROBES};
 use super::tests_errors::GOOD;
 use super::{Loaded, canonical, document::Document, load_json, load_text};
 use crate::spec::{Harm, Impairment, Instants, Sampling, Target};

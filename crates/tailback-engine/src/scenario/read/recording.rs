@@ -1,10 +1,10 @@
 //! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
 
-use super::document::{Entry, Node};
-use super::error::{At, Problem};
-use super::read::among;
-use super::table::{Filled, Reader, join};
-use super::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
+use super::names::among;
+use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::declarations::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
+use crate::scenario::document::{Entry, Node};
+use crate::scenario::error::{At, Problem};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings, Value};
@@ -67,7 +67,7 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
             let (name, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
             if known.whole && !known.links.iter().any(|l| l.name == name) {
                 let (near, remedy) = among(name, known.links.iter().map(|l| l.name.as_str()), "links");
-                let problem = format!("there is no link \"{}\"", super::error::shorten(name, 60));
+                let problem = format!("there is no link \"{}\"", crate::scenario::error::shorten(name, 60));
                 r.complain(
                     Problem::new("value", at(node, "link"), &filled.key("link"), problem, remedy)
                         .value(text)
@@ -85,7 +85,7 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
             let (group, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
             if known.whole && !known.groups.iter().any(|g| g.name == group) {
                 let (near, remedy) = among(group, known.groups.iter().map(|g| g.name.as_str()), "groups of flows");
-                let problem = format!("there are no flows \"{}\"", super::error::shorten(group, 60));
+                let problem = format!("there are no flows \"{}\"", crate::scenario::error::shorten(group, 60));
                 r.complain(
                     Problem::new("value", at(node, "flows"), &filled.key("flows"), problem, remedy)
                         .value(text)
@@ -146,7 +146,10 @@ fn edge(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<T
             .filter(|n| conditioner_of(known, n).is_some())
             .collect();
         let (near, remedy) = among(name, edges.iter().map(String::as_str), "edges with a conditioner");
-        let problem = format!("there is no conditioner at \"{}\"", super::error::shorten(name, 60));
+        let problem = format!(
+            "there is no conditioner at \"{}\"",
+            crate::scenario::error::shorten(name, 60)
+        );
         r.complain(
             Problem::new("value", at(node, "edge"), &filled.key("edge"), problem, remedy)
                 .value(name)
@@ -216,7 +219,7 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
     for (i, name) in names.iter().enumerate() {
         let item = match node.get("probes").map(|e| &e.node) {
             Some(Node {
-                tree: super::document::Tree::List(items),
+                tree: crate::scenario::document::Tree::List(items),
                 ..
             }) => items.get(i).map_or(At::Nowhere, |n| n.at.clone()),
             Some(one) => one.at.clone(),
@@ -230,7 +233,7 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
                 "the {} \"{}\" has no probe \"{}\"",
                 model.family,
                 model.name,
-                super::error::shorten(name, 60)
+                crate::scenario::error::shorten(name, 60)
             );
             r.complain(
                 Problem::new("value", item, &key, problem, remedy)

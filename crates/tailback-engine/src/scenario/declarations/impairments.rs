@@ -1,7 +1,5 @@
 //! What links do to packets before their queue: the models of the family `impairment`, and a row for each.
 
-use super::document::Node;
-use super::table::Reader;
 use crate::kinds::{PROBABILITY, SOME_TIME};
 use crate::spec::{Harm, Impairment};
 use tailback_base::model::{Kind, Model, Param, Settings, Value};
@@ -207,11 +205,8 @@ pub fn models() -> Vec<&'static Model> {
     ROWS.iter().map(|r| r.model).collect()
 }
 
-/// The impairments of one direction.
-pub fn impairments(r: &mut Reader, node: &Node, path: &str) -> Vec<Impairment> {
-    let list = r.model_list(node, path, "impairment");
-    let row = |s: &Settings| ROWS.iter().find(|row| row.model.name == s.model.name);
-    list.iter()
-        .filter_map(|f| row(&f.settings).map(|row| (row.read)(&f.settings)))
-        .collect()
+/// The impairment of a checked table; `None` for a model of another family.
+pub fn read(s: &Settings) -> Option<Impairment> {
+    let row = ROWS.iter().find(|row| row.model.name == s.model.name)?;
+    Some((row.read)(s))
 }

@@ -5,20 +5,20 @@
 
 use super::advice;
 use super::conditioners::{Before, conditioner};
-use super::document::{Entry, Node, Tree};
-use super::error::{At, Problem};
-use super::impairments::impairments;
 use super::instants::{first_instant, in_order, instants};
+use super::links::impairments;
+use super::names::among;
 use super::profiles::Profiles;
-use super::read::among;
 use super::routes::Routes;
-use super::sources::{packets, sizes, transport};
-use super::table::{Filled, Reader, join};
-use super::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
+use super::transport::{packets, sizes, transport};
 use crate::packet::MAX_HOPS;
+use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::declarations::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::{At, Problem};
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
 use std::collections::BTreeSet;
-use tailback_base::model::{Raw, Settings, Value};
+use tailback_base::model::{Raw, Settings};
 use tailback_base::{BitRate, Duration, Time};
 
 /// The most groups of flows.
@@ -203,7 +203,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         count: filled.settings.count("count") as u32,
         from,
         to,
-        weight: reals(&filled.settings, "weight"),
+        weight: filled.settings.reals("weight"),
         access,
         exit,
         aggregate,
@@ -289,7 +289,10 @@ pub(super) fn route(
         if !routes.has(name) {
             let nodes: Vec<&str> = routes.node_names().collect();
             let (near, remedy) = among(name, nodes.into_iter(), "nodes");
-            let problem = format!("no link touches a node \"{}\"", super::error::shorten(name, 60));
+            let problem = format!(
+                "no link touches a node \"{}\"",
+                crate::scenario::error::shorten(name, 60)
+            );
             r.complain(
                 Problem::new("unreachable", at(key), &filled.key(key), problem, remedy)
                     .value(name)
@@ -336,30 +339,6 @@ pub(super) fn route(
     Some(routes.round_trip(&hops))
 }
 
-/// The rates of a parameter.
-pub fn rates(s: &Settings, key: &str) -> Vec<BitRate> {
-    s.list(key)
-        .iter()
-        .filter_map(|v| if let Value::Rate(r) = v { Some(*r) } else { None })
-        .collect()
-}
-
-/// The numbers of a parameter.
-pub(super) fn reals(s: &Settings, key: &str) -> Vec<f64> {
-    s.list(key)
-        .iter()
-        .filter_map(|v| if let Value::Real(x) = v { Some(*x) } else { None })
-        .collect()
-}
-
-/// The times of a parameter.
-pub fn times(s: &Settings, key: &str) -> Vec<Duration> {
-    s.list(key)
-        .iter()
-        .filter_map(|v| if let Value::Time(d) = v { Some(*d) } else { None })
-        .collect()
-}
-
 /// The access and the exit link, if the flows have such.
 fn private_links(
     r: &mut Reader,
@@ -375,8 +354,8 @@ fn private_links(
             max: s.time("send_delay"),
         });
     }
-    let exit = private_link(rates(s, "exit_rate"), times(s, "exit_delay"), exit_impair);
-    let mut access_delay = times(s, "access_delay");
+    let exit = private_link(s.rates("exit_rate"), s.times("exit_delay"), exit_impair);
+    let mut access_delay = s.times("access_delay");
     if !s.is_none("rtt") {
         let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
         if !access_delay.is_empty() {
@@ -392,7 +371,7 @@ fn private_links(
         }
         let exit_delay = exit.as_ref().map_or(vec![Duration::ZERO], |e| e.delay.clone());
         if let Some(path_delay) = path_delay {
-            match delays_for(&times(s, "rtt"), &exit_delay, path_delay, s.count("count")) {
+            match delays_for(&s.times("rtt"), &exit_delay, path_delay, s.count("count")) {
                 Ok(delays) => access_delay = delays,
                 Err((rtt, least)) => {
                     let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
@@ -404,7 +383,7 @@ fn private_links(
             }
         }
     }
-    (private_link(rates(s, "access_rate"), access_delay, access_impair), exit)
+    (private_link(s.rates("access_rate"), access_delay, access_impair), exit)
 }
 
 pub(super) fn private_link(

@@ -3,10 +3,10 @@
 //! A study's own TCP is written down once and chosen by name. Here the tables are checked and kept as names and values;
 //! laying them under those of a flow is [`Settings::with_profile`], as for the built-in ones.
 
-use super::document::{Entry, Node};
-use super::error::Problem;
-use super::read::among;
-use super::table::{Reader, join};
+use super::names::among;
+use crate::scenario::check::{Reader, join};
+use crate::scenario::document::{Entry, Node};
+use crate::scenario::error::Problem;
 use tailback_base::model::{NamedValues, Settings};
 use tailback_transport::tcp;
 
@@ -79,7 +79,10 @@ impl Profiles {
             if !names.contains(&name.as_str()) {
                 if !self.broken {
                     let (near, remedy) = among(&name, names.into_iter(), "profiles");
-                    let problem = format!("there is no tcp profile \"{}\"", super::error::shorten(&name, 60));
+                    let problem = format!(
+                        "there is no tcp profile \"{}\"",
+                        crate::scenario::error::shorten(&name, 60)
+                    );
                     r.complain(
                         Problem::new("value", at, &join(path, "profile"), problem, remedy)
                             .value(name)

@@ -3,10 +3,10 @@
 //! What the engine could not run is refused here: bulk data over datagrams, which would know no rate; packets no longer
 //! than their header; sources so fast that time would stand still between two packets.
 
-use super::document::{Entry, Node, Tree};
-use super::error::{At, Problem};
 use super::profiles::Profiles;
-use super::table::{Filled, Reader, join};
+use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::{At, Problem};
 use crate::traffic::registry::{self as traffic_sources, Conflict, Facts, Output};
 use crate::traffic::sizes::{self, FIXED};
 use tailback_base::BitRate;
@@ -228,7 +228,7 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
     if source.facts.output != Output::Packets {
         return;
     }
-    let Some(fastest) = super::flows::rates(traffic, "rate").into_iter().max() else {
+    let Some(fastest) = traffic.rates("rate").into_iter().max() else {
         return;
     };
     if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {

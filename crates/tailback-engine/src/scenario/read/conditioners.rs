@@ -1,8 +1,8 @@
 //! The keys `conditioner` of links and flows.
 
-use super::document::Node;
-use super::error::Problem;
-use super::table::{Filled, Reader};
+use crate::scenario::check::{Filled, Reader};
+use crate::scenario::document::Node;
+use crate::scenario::error::Problem;
 use tailback_base::model::Settings;
 use tailback_base::{BitRate, Stream};
 use tailback_conditioner::{BuildContext, EdgeId, Stands};

@@ -3,14 +3,14 @@
 //! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with one
 //! difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
 
-use super::document::{Entry, Node, Tree};
-use super::error::{At, Problem};
-use super::flows::{Around, ends, private_link, rates, reals, route, times};
+use super::flows::{Around, ends, private_link, route};
 use super::instants::{in_order, instants};
 use super::routes::Routes;
-use super::sources::{inner_conflict, transport};
-use super::table::{Filled, Reader, join};
-use super::tables::SESSIONS;
+use super::transport::{inner_conflict, transport};
+use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::declarations::tables::SESSIONS;
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::{At, Problem};
 use crate::spec::{AccessSpec, GroupSpec, Instants, SessionSpec};
 use tailback_base::model::Raw;
 use tailback_base::{Duration, Model, Settings, Time};
@@ -122,7 +122,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         servers: servers as u32,
         from,
         to,
-        weight: reals(s, "weight"),
+        weight: s.reals("weight"),
         access,
         exit,
         transport: transport?,
@@ -142,9 +142,9 @@ fn links(
     counts: [u64; 2],
 ) -> (Option<AccessSpec>, Option<AccessSpec>) {
     let s: &Settings = &filled.settings;
-    let access = private_link(rates(s, "access_rate"), times(s, "access_delay"), vec![]);
-    let mut delays = times(s, "exit_delay");
-    let rtt = times(s, "rtt");
+    let access = private_link(s.rates("access_rate"), s.times("access_delay"), vec![]);
+    let mut delays = s.times("exit_delay");
+    let rtt = s.times("rtt");
     if !rtt.is_empty() {
         let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
         if !delays.is_empty() {
@@ -173,5 +173,5 @@ fn links(
             delays.push(Duration((rtt - least).0 / 2));
         }
     }
-    (access, private_link(rates(s, "exit_rate"), delays, vec![]))
+    (access, private_link(s.rates("exit_rate"), delays, vec![]))
 }

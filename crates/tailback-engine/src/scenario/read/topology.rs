@@ -3,9 +3,9 @@
 //! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
 //! parking lot can differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
 
-use super::document::{Entry, Node, Tree};
-use super::error::{At, Problem};
-use super::table::Reader;
+use crate::scenario::check::Reader;
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::{At, Problem};
 use tailback_base::model::Raw;
 
 /// The document with the topology's links in it.

@@ -1,0 +1,6 @@
+//! What the engine declares itself: the tables of a scenario, impairments, instants. The queue, transport and conditioner
+//! crates declare their own models, traffic sources stand in [`crate::traffic`].
+
+pub mod impairments;
+pub mod instants;
+pub mod tables;

@@ -1,0 +1,80 @@
+//! When flows start and stop, as a table says it.
+
+use crate::scenario::check::{Filled, Reader};
+use crate::scenario::declarations::instants as declared;
+use crate::scenario::document::{Node, Tree};
+use crate::scenario::error::{At, Problem};
+use crate::spec::Instants;
+use tailback_base::{Duration, Time};
+
+/// An instant, a list of such, or a table.
+pub fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<Instants> {
+    let filled = if matches!(node.tree, Tree::Table(_)) {
+        r.model(node, path, "instants")?
+    } else {
+        r.fill_short(node, path, &declared::AT, "times")?
+    };
+    match declared::read(&filled.settings, stop)? {
+        Ok(instants) => Some(instants),
+        Err((key, problem, value, remedy)) => {
+            let path = if key.is_empty() {
+                path.to_string()
+            } else {
+                filled.key(key)
+            };
+            r.complain(Problem::new("conflict", node.at.clone(), &path, problem, remedy).value(value));
+            None
+        }
+    }
+}
+
+/// The earliest instant there can be, if it can be known.
+pub fn first_instant(i: &Instants) -> Option<Time> {
+    match i {
+        Instants::Listed(list) => list.iter().copied().min(),
+        Instants::Uniform { from, .. } | Instants::Poisson { from, .. } => Some(*from),
+        Instants::After(_) => None,
+    }
+}
+
+/// The latest instant a flow may take, if there is one.
+fn last_instant(i: &Instants) -> Option<Time> {
+    match i {
+        Instants::Listed(list) => list.iter().copied().max(),
+        Instants::Uniform { to, .. } => Some(*to),
+        Instants::Poisson { .. } | Instants::After(_) => None,
+    }
+}
+
+/// A flow that stops before it starts is a mistake, where that can be seen; where it is drawn, perhaps one.
+pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, count: u64, (start, stop): (&Instants, &Instants)) {
+    let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
+        if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))
+            && first < last
+        {
+            let (first, last) = (Duration(first.0), Duration(last.0));
+            r.warnings.push(format!(
+                "{}: a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
+                 nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one",
+                filled.path
+            ));
+        }
+        return;
+    };
+    let flows = (count as usize).min(start.len().max(stop.len()));
+    if let Some(i) = (0..flows).find(|i| stop[i % stop.len()] <= start[i % start.len()]) {
+        let (a, b) = (Duration(start[i % start.len()].0), Duration(stop[i % stop.len()].0));
+        let at = node.get("stop").map_or(At::Nowhere, |e| e.node.at.clone());
+        let problem = format!("flow {i} would stop at {b} but start at {a}");
+        r.complain(
+            Problem::new(
+                "conflict",
+                at,
+                &filled.key("stop"),
+                problem,
+                "give a stop later than the start",
+            )
+            .value(b.to_string()),
+        );
+    }
+}

@@ -1,0 +1,160 @@
+//! The `[link.NAME]` tables: ends, line, queues, conditioners, impairments and rate changes of both directions.
+
+use super::conditioners::{Before, conditioner};
+use super::names::{bad_name, is_name};
+use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::declarations::impairments as declared;
+use crate::scenario::declarations::tables::LINK;
+use crate::scenario::document::{Entry, Node};
+use crate::scenario::error::{At, Problem};
+use crate::spec::{DirectionSpec, Impairment, LinkSpec};
+use tailback_base::{BitRate, Duration, Stream, Time};
+use tailback_queue::BuildContext;
+
+/// One link; nothing if something is wrong with it.
+pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
+    let before = r.seen();
+    let path = join("link", &entry.key);
+    let mut node = entry.node.clone();
+    // A table made by dotted keys has no place of its own; its name has.
+    if node.at == At::Nowhere || matches!((&node.at, &entry.key_at), (At::Text(a, _), At::Text(b, _)) if a > b) {
+        node.at = entry.key_at.clone();
+    }
+    let filled = r.fill(&node, &path, &LINK, &[]);
+    let parts = |r: &mut Reader, prefix: &str| {
+        let name = |p: &str| format!("{prefix}{p}");
+        let queue = node
+            .get(&name("queue"))
+            .and_then(|e| r.model(&e.node, &join(&path, &e.key), "queue"));
+        let impairments = node
+            .get(&name("impair"))
+            .map_or(vec![], |e| impairments(r, &e.node, &join(&path, &e.key)));
+        let changes = node
+            .get(&name("rate_changes"))
+            .map_or(vec![], |e| rate_changes(r, &e.node, &join(&path, &e.key)));
+        (queue, impairments, changes)
+    };
+    let (queue, impair, changes) = parts(r, "");
+    let (reverse_queue, reverse_impair, reverse_changes) = parts(r, "reverse_");
+    let filled = filled?;
+    let s = &filled.settings;
+    for key in ["from", "to"] {
+        if !is_name(s.text(key)) {
+            let at = node.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
+            bad_name(r, s.text(key), at, &filled.key(key), "a node");
+        }
+    }
+    if s.text("from") == s.text("to") {
+        let at = node.get("to").map_or(At::Nowhere, |e| e.node.at.clone());
+        let problem = format!("the link goes from \"{0}\" to \"{0}\"", s.text("from"));
+        r.complain(
+            Problem::new(
+                "conflict",
+                at,
+                &filled.key("to"),
+                problem,
+                "give the two ends different names",
+            )
+            .value(s.text("to")),
+        );
+    }
+    if r.seen() > before {
+        return None;
+    }
+    let queue = queue?;
+    let rate = s.rate("rate");
+    let delay = s.time("delay");
+    let reverse_rate = if s.is_none("reverse_rate") {
+        rate
+    } else {
+        s.rate("reverse_rate")
+    };
+    let reverse_delay = if s.is_none("reverse_delay") {
+        delay
+    } else {
+        s.time("reverse_delay")
+    };
+    let mut edge = |key: &str, rate| {
+        let before = Before::Link(rate);
+        node.get(key)
+            .and_then(|e| conditioner(r, &e.node, &join(&path, &e.key), before))
+    };
+    let (there, back) = (edge("conditioner", rate), edge("reverse_conditioner", reverse_rate));
+    if r.seen() > before {
+        return None;
+    }
+    let buildable = can_build(r, &queue, rate, delay);
+    let reverse_buildable = reverse_queue
+        .as_ref()
+        .is_none_or(|q| can_build(r, q, reverse_rate, reverse_delay));
+    if !(buildable && reverse_buildable) {
+        return None;
+    }
+    let reverse_queue = reverse_queue.map_or_else(|| queue.settings.clone(), |q| q.settings);
+    Some(LinkSpec {
+        name: entry.key.clone(),
+        from: s.text("from").to_string(),
+        to: s.text("to").to_string(),
+        forward: DirectionSpec {
+            rate,
+            delay,
+            queue: queue.settings,
+            conditioner: there,
+            impairments: impair,
+            rate_changes: changes,
+        },
+        reverse: DirectionSpec {
+            rate: reverse_rate,
+            delay: reverse_delay,
+            queue: reverse_queue,
+            conditioner: back,
+            impairments: reverse_impair,
+            rate_changes: reverse_changes,
+        },
+    })
+}
+
+/// Build the discipline once, since it knows best which of its settings contradict each other.
+fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> bool {
+    let context = BuildContext {
+        stream: Stream::new(0, "check"),
+        rate,
+        delay,
+    };
+    match r.library.queues.build(&queue.settings, context) {
+        Ok(_) => true,
+        Err(e) => {
+            r.complain(
+                Problem::new("conflict", queue.at.clone(), &queue.path, e.problem, e.remedy)
+                    .value(queue.settings.model.name),
+            );
+            false
+        }
+    }
+}
+
+fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<(Time, BitRate)> {
+    let list = r.model_list(node, path, "rate-change");
+    let mut changes: Vec<(Time, BitRate)> = list
+        .iter()
+        .map(|c| (Time(c.settings.time("at").0), c.settings.rate("rate")))
+        .collect();
+    changes.sort_by_key(|(at, _)| *at);
+    if let Some(pair) = changes.windows(2).find(|w| w[0].0 == w[1].0) {
+        let problem = format!("the rate changes twice at {}", Duration(pair[0].0.0));
+        r.complain(Problem::new(
+            "conflict",
+            node.at.clone(),
+            path,
+            problem,
+            "keep one of the two",
+        ));
+    }
+    changes
+}
+
+/// The impairments of one direction.
+pub fn impairments(r: &mut Reader, node: &Node, path: &str) -> Vec<Impairment> {
+    let list = r.model_list(node, path, "impairment");
+    list.iter().filter_map(|f| declared::read(&f.settings)).collect()
+}

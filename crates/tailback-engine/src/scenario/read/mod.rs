@@ -1,0 +1,235 @@
+//! From a document to a [`Spec`]: the whole scenario here, each kind of table in a file of its own.
+//!
+//! All problems of a file are collected. What depends on a broken part is left out rather than reported twice: flows
+//! are not routed over links that could not be read.
+
+pub mod advice;
+pub mod conditioners;
+pub mod flows;
+pub mod instants;
+pub mod links;
+pub mod names;
+pub mod profiles;
+pub mod recording;
+pub mod routes;
+pub mod sessions;
+pub mod topology;
+pub mod transport;
+
+use crate::library::Library;
+use crate::scenario::check::Reader;
+use crate::scenario::declarations::tables::SCENARIO;
+use crate::scenario::document::{Document, Entry, Node, Tree};
+use crate::scenario::error::{At, Problem, ScenarioError};
+use crate::spec::{End, GroupSpec, LinkSpec, SessionSpec, Spec};
+use names::named;
+use profiles::Profiles;
+use routes::Routes;
+use tailback_base::model::Settings;
+
+/// The most links; routes are found for every pair of ends in use.
+const MOST_LINKS: usize = 10_000;
+
+/// Check a document and make the engine's description of the run, with warnings about what looks like a mistake.
+pub fn read(document: &Document, library: &Library) -> Result<(Spec, Vec<String>), ScenarioError> {
+    let mut r = Reader::new(library);
+    let spec = scenario(&mut r, document);
+    match spec {
+        Some(spec) if (r.seen() == 0) => Ok((spec, r.warnings)),
+        _ => {
+            if r.seen() == 0 {
+                let remedy = "please report this, with the file";
+                r.complain(Problem::new(
+                    "value",
+                    At::Nowhere,
+                    "",
+                    "the scenario could not be read",
+                    remedy,
+                ));
+            }
+            Err(ScenarioError::of(document, r.problems, r.more))
+        }
+    }
+}
+
+const EXAMPLE: &str = "a scenario needs at least duration, a link and flows, for example:\n\
+    \x20     duration = \"100s\"\n\
+    \x20     topology = { kind = \"dumbbell\", rate = \"10Mbps\", delay = \"20ms\", queue = { kind = \"droptail\", buffer = \"100 packets\" } }\n\
+    \x20     flows.bulk = { count = 10, rtt = \"100ms\" }";
+
+fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
+    if document.root.entries().is_empty() {
+        r.complain(Problem::new("empty", At::Nowhere, "", "the scenario is empty", EXAMPLE));
+        return None;
+    }
+    let before = r.seen();
+    let expanded = topology::expand(r, &document.root);
+    let broken_topology = r.seen() > before;
+    let root = &expanded.root;
+    let top = r.fill(root, "", &SCENARIO, &[]);
+    // Even when something at the top is wrong, the tables below are read, for their own problems.
+    let (links, whole) = links_of(r, part(root, "link"), broken_topology)?;
+    let profile_entries = named(r, part(root, "profile"), "profile");
+    let profiles = Profiles::read(r, &profile_entries);
+    let mut routes = Routes::new(&links);
+    let settings = top.as_ref().map(|t| &t.settings);
+    let around = flows::Around {
+        intervals: root.get("interval").is_some(),
+        interval: settings.filter(|s| !s.is_none("interval")).map(|s| s.time("interval")),
+        links: &links,
+        profiles: &profiles,
+        // Ends are only a default when the network is what the user meant.
+        ends: match whole {
+            true => expanded.ends.clone().or_else(|| only_link(&links)),
+            false => None,
+        },
+        whole,
+        duration: settings.map(|s| s.time("duration")),
+    };
+    let groups = groups_of(r, part(root, "flows"), &around, &mut routes);
+    let session_entries = named(r, part(root, "sessions"), "sessions");
+    let sessions = sessions::sessions(r, &session_entries, &around, &groups, &mut routes);
+    if let (None, None, Some(flows)) = (part(root, "flows"), part(root, "sessions"), SCENARIO.param("flows")) {
+        r.missing(flows, root, "", &SCENARIO);
+    }
+    let record_entries = named(r, part(root, "record"), "record");
+    let known = recording::Known {
+        links: &links,
+        groups: &groups,
+        whole: r.seen() == 0,
+        duration: around.duration,
+    };
+    let recordings = record_entries.iter().filter_map(|e| recording::recording(r, e, &known));
+    let record = recordings.collect();
+
+    let top = top?;
+    let s = &top.settings;
+    let members = sessions.iter().map(|s| u64::from(s.clients));
+    let flows_in_all: u64 = groups.iter().map(|g| u64::from(g.count)).chain(members).sum();
+    instants_fit(r, root, s, flows_in_all);
+    let name = match s.is_none("name") {
+        true => stem(&document.file),
+        false => s.text("name").to_string(),
+    };
+    Some(Spec {
+        name,
+        duration: s.time("duration"),
+        warmup: s.time("warmup"),
+        seed: s.count("seed"),
+        interval: (!s.is_none("interval")).then(|| s.time("interval")),
+        end: end(r, s, &sessions, root),
+        links,
+        flows: groups,
+        sessions,
+        record,
+        log_drops: s.flag("log_drops"),
+    })
+}
+
+fn part<'d>(root: &'d Node, name: &str) -> Option<&'d Node> {
+    root.get(name).map(|e| &e.node)
+}
+
+/// The links, and whether the network is all that was meant.
+fn links_of(r: &mut Reader, node: Option<&Node>, broken_topology: bool) -> Option<(Vec<LinkSpec>, bool)> {
+    let entries = named(r, node, "link");
+    let count = entries.len();
+    if count > MOST_LINKS {
+        let at = entries[MOST_LINKS].key_at.clone();
+        let remedy = format!("at most {MOST_LINKS} links can be simulated");
+        r.complain(Problem::new(
+            "limit",
+            at,
+            "link",
+            format!("{count} links are too many"),
+            remedy,
+        ));
+        return None;
+    }
+    if count == 0 && !broken_topology {
+        let remedy =
+            "add a [link.NAME] with from, to, rate, delay and queue, or topology = { kind = \"dumbbell\", ... }";
+        r.complain(Problem::new(
+            "missing",
+            At::Nowhere,
+            "link",
+            "the scenario has no links",
+            remedy,
+        ));
+    }
+    let links: Vec<LinkSpec> = entries.iter().filter_map(|e| links::link(r, e)).collect();
+    let whole = links.len() == count && !broken_topology;
+    Some((links, whole))
+}
+
+fn groups_of(r: &mut Reader, node: Option<&Node>, around: &flows::Around, routes: &mut Routes) -> Vec<GroupSpec> {
+    let entries: Vec<&Entry> = named(r, node, "flows");
+    if let Some(Node {
+        at,
+        tree: Tree::Table(_),
+    }) = node.filter(|_| entries.is_empty())
+    {
+        let remedy = "add a table [flows.NAME], which may be as short as count = 10";
+        r.complain(Problem::new(
+            "missing",
+            at.clone(),
+            "flows",
+            "the scenario has no flows",
+            remedy,
+        ));
+    }
+    flows::groups(r, &entries, around, routes)
+}
+
+/// The warm-up leaves something to count, and the intervals are not too many.
+fn instants_fit(r: &mut Reader, root: &Node, s: &Settings, flows_in_all: u64) {
+    let at = |key: &str| root.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
+    let (duration, warmup) = (s.time("duration"), s.time("warmup"));
+    if warmup >= duration {
+        let problem = format!("the warm-up of {warmup} leaves nothing of the duration of {duration} to count");
+        let remedy = format!("give a warm-up shorter than {duration}, or a longer duration");
+        r.complain(Problem::new("conflict", at("warmup"), "warmup", problem, remedy).value(warmup.to_string()));
+    }
+    if s.is_none("interval") {
+        return;
+    }
+    let interval = s.time("interval");
+    let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
+    if rows > recording::MOST_ROWS {
+        let problem = format!("an interval of {interval} makes {rows} rows in {duration}");
+        let remedy = format!("choose a longer interval: at most {} rows", recording::MOST_ROWS);
+        r.complain(Problem::new("limit", at("interval"), "interval", problem, remedy));
+    }
+}
+
+/// What ends the run.
+fn end(r: &mut Reader, top: &Settings, sessions: &[SessionSpec], root: &Node) -> End {
+    if top.text("end") == "duration" {
+        return End::Duration;
+    }
+    if sessions.is_empty() {
+        let at = root.get("end").map_or(At::Nowhere, |e| e.node.at.clone());
+        let problem = "the run is to end with its sessions, and there are none";
+        let remedy = "add a table [sessions.NAME], or leave `end` out";
+        r.complain(Problem::new("conflict", at, "end", problem, remedy).value("sessions"));
+    }
+    End::Sessions
+}
+
+/// The name of a file without folders and ending.
+fn stem(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let name = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    if name.is_empty() {
+        "scenario".into()
+    } else {
+        name.to_string()
+    }
+}
+
+fn only_link(links: &[LinkSpec]) -> Option<(String, String)> {
+    match links {
+        [one] => Some((one.from.clone(), one.to.clone())),
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! Names that a scenario gives: of links, flows, nodes.
+
+use crate::scenario::check::{Reader, join};
+use crate::scenario::document::{Entry, Node, Tree};
+use crate::scenario::error::{At, Problem, shorten};
+use tailback_base::model::nearest;
+
+/// The tables of a table of tables, those with a proper name.
+pub fn named<'d>(r: &mut Reader, node: Option<&'d Node>, family: &str) -> Vec<&'d Entry> {
+    let Some(node) = node else { return vec![] };
+    let Tree::Table(entries) = &node.tree else {
+        let problem = format!("\"{family}\" is not a table of tables but {}", node.show());
+        r.complain(
+            Problem::new(
+                "value",
+                node.at.clone(),
+                family,
+                problem,
+                format!("write each as [{family}.NAME]"),
+            )
+            .value(node.show()),
+        );
+        return vec![];
+    };
+    let mut good = vec![];
+    let mut nameless = false;
+    for entry in entries {
+        if !matches!(entry.node.tree, Tree::Table(_)) {
+            // `[link]` with `rate = ...` below it: the name is forgotten. Said once, not for each key.
+            if std::mem::replace(&mut nameless, true) {
+                continue;
+            }
+            let path = join(family, &entry.key);
+            let problem = format!("\"{}\" stands in [{family}] itself", shorten(&entry.key, 60));
+            let remedy = format!(
+                "give the table a name, as in [{family}.{}]",
+                if family == "link" { "bottleneck" } else { "NAME" }
+            );
+            r.complain(Problem::new("value", entry.key_at.clone(), &path, problem, remedy).value(entry.node.show()));
+        } else if is_name(&entry.key) {
+            good.push(entry);
+        } else {
+            bad_name(r, &entry.key, entry.key_at.clone(), &join(family, &entry.key), family);
+        }
+    }
+    good
+}
+
+/// Names of links, flows and nodes: they become parts of key paths and of file names.
+pub fn is_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 64
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+pub fn bad_name(r: &mut Reader, name: &str, at: At, path: &str, what: &str) {
+    let problem = format!("\"{}\" is not a name for {what}", shorten(name, 60));
+    let remedy = "use 1 to 64 of the letters A-Z and a-z, digits, - and _";
+    r.complain(Problem::new("name", at, path, problem, remedy).value(shorten(name, 60)));
+}
+
+/// "did you mean" in front of a list of what there is.
+pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what: &str) -> (Option<String>, String) {
+    let near = nearest(word, names.clone()).map(str::to_string);
+    let some: Vec<&str> = names.clone().take(12).collect();
+    let tail = if names.count() > 12 { ", ..." } else { "" };
+    let list = if some.is_empty() {
+        format!("there are no {what}")
+    } else {
+        format!("the {what} are {}{tail}", some.join(", "))
+    };
+    let remedy = match &near {
+        Some(n) => format!("did you mean \"{n}\"? {list}"),
+        None => list,
+    };
+    (near, remedy)
+}
