@@ -182,6 +182,17 @@ fn start(dir: &Path, finish: Finish) -> std::process::Child {
     c.spawn().expect("a child")
 }
 
+/// Until a chunk is stored, or the process has ended.
+fn wait_for_chunk(dir: &Path, c: &mut std::process::Child) {
+    let there = || {
+        let inside = std::fs::read_dir(dir.join("chunks")).into_iter().flatten().flatten();
+        inside.map(|e| e.path()).any(|p| p.extension().is_none())
+    };
+    while !there() && c.try_wait().is_ok_and(|ended| ended.is_none()) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn kills_at_any_moment_lose_no_stored_run_and_the_end_is_the_same() {
@@ -195,11 +206,15 @@ fn kills_at_any_moment_lose_no_stored_run_and_the_end_is_the_same() {
         for n in 0..12u32 {
             let f = Folder::new(&format!("killed-{finish:?}-{n}"));
             let mut before: Vec<String> = Vec::new();
-            // Moments spread over the whole run and its end, two kills in a row.
+            // Moments spread over the whole run, and moments after a chunk was stored; two kills in a row.
             for again in 0..2u32 {
                 let mut c = start(&f.0, finish);
-                let moment = took * (0.1 + 1.1 * f64::from(n * 2 + again) / 24.0);
-                std::thread::sleep(Duration::from_secs_f64(moment));
+                if n % 2 == 0 {
+                    std::thread::sleep(Duration::from_secs_f64(took * f64::from(n * 2 + again) / 24.0));
+                } else {
+                    wait_for_chunk(&f.0, &mut c);
+                    std::thread::sleep(Duration::from_millis(u64::from(n + again)));
+                }
                 c.kill().expect("a kill");
                 c.wait().expect("an end");
                 let now = stored(&f.0);
