@@ -4,10 +4,22 @@
 //! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
 //! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
 
-use crate::measure::capture::PacketId;
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::Header;
 use tailback_transport::{Flags, SackBlocks, Segment};
+
+/// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
+/// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
+/// impairment makes, and a pure ACK that is sent twice at once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PacketId {
+    pub flow: FlowId,
+    /// From the flow's destination to its source.
+    pub backward: bool,
+    pub sequence: u64,
+    /// When its source sent it.
+    pub born: Time,
+}
 
 /// Times in a packet have 48 bits: runs of up to 78 hours.
 pub const MAX_TIME: Time = Time((1 << 48) - 1);

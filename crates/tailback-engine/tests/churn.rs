@@ -7,7 +7,7 @@ use tailback_base::{KeyField, Packet, Settings, Size, Time};
 use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::Application;
-use tailback_engine::traffic::registry::{Context, Entry};
+use tailback_engine::traffic::entry::{Context, Entry};
 use tailback_engine::traffic::sizes::Fixed;
 use tailback_engine::traffic::{cbr, churn};
 use tailback_queue::fifo::{DropTail, Fifo};

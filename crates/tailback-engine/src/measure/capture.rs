@@ -4,22 +4,9 @@
 //! end of the line. A run without a tap pays nothing: the bits that say whether a port has one are tested together with
 //! those for its conditioner and impairments.
 
-use crate::packet::{Extras, WirePacket};
-use tailback_base::{DropReason, FlowId, MarkReason, Place, Time};
+use crate::packet::{Extras, PacketId, WirePacket};
+use tailback_base::{DropReason, MarkReason, Place, Time};
 use tailback_transport::Segment;
-
-/// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
-/// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
-/// impairment makes, and a pure ACK that is sent twice at once.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct PacketId {
-    pub flow: FlowId,
-    /// From the flow's destination to its source.
-    pub backward: bool,
-    pub sequence: u64,
-    /// When its source sent it.
-    pub born: Time,
-}
 
 /// A packet at a port.
 pub struct Sight<'a> {

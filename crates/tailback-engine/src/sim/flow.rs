@@ -3,7 +3,6 @@
 use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes, UNMEASURED};
 use crate::measure::histogram::Histogram;
 use crate::packet::{Keys, WirePacket};
-use crate::sim::members::Closed;
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use tailback_base::{Duration, Ecn, Time};
@@ -28,6 +27,29 @@ pub enum Carrier {
     Member(Box<Closed>),
     /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
     Closed,
+}
+
+/// The connections of a member that are over.
+#[derive(Clone, Debug, Default)]
+pub struct Closed {
+    pub connections: u64,
+    /// Sum of the lifetimes, seconds.
+    pub lifetime: f64,
+    /// What their two ends sent: source first.
+    pub senders: [SenderReport; 2],
+    /// New payload that reached the destinations, and the sources, bytes.
+    pub delivered: [u64; 2],
+}
+
+impl Closed {
+    pub(super) fn add(&mut self, total: &Snapshot) {
+        add_report(&mut self.senders[0], &total.sender);
+        self.delivered[0] += total.delivered;
+        if let Some(back) = &total.reverse {
+            add_report(&mut self.senders[1], &back.sender);
+            self.delivered[1] += back.delivered;
+        }
+    }
 }
 
 /// No application.

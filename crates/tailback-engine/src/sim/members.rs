@@ -9,11 +9,10 @@
 use super::Sim;
 use crate::build::assemble::path_of;
 use crate::packet::Keys;
-use crate::sim::flow::{Carrier, DataStats, Flow, FlowStats, Snapshot, add_report};
+use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Transfer, TransferId, TransportId};
 use std::rc::Rc;
 use tailback_base::{FlowId, Stream, Time};
-use tailback_transport::SenderReport;
 use tailback_transport::path::Path;
 
 /// Makes both ends of a connection. It may ask for the path, and draws from the stream what is left to chance.
@@ -23,18 +22,6 @@ pub(crate) type MakeEnds = Rc<dyn Fn(&mut dyn FnMut() -> Path, &mut Stream) -> E
 pub(crate) struct TransportMaker {
     pub make: MakeEnds,
     pub stream: Stream,
-}
-
-/// The connections of a member that are over.
-#[derive(Clone, Debug, Default)]
-pub struct Closed {
-    pub connections: u64,
-    /// Sum of the lifetimes, seconds.
-    pub lifetime: f64,
-    /// What their two ends sent: source first.
-    pub senders: [SenderReport; 2],
-    /// New payload that reached the destinations, and the sources, bytes.
-    pub delivered: [u64; 2],
 }
 
 /// A transfer of a member, as it stands.
@@ -57,17 +44,6 @@ pub struct Retired {
     pub timeouts: u64,
     /// Sum of the lifetimes, seconds.
     pub lifetime: f64,
-}
-
-impl Closed {
-    fn add(&mut self, total: &Snapshot) {
-        add_report(&mut self.senders[0], &total.sender);
-        self.delivered[0] += total.delivered;
-        if let Some(back) = &total.reverse {
-            add_report(&mut self.senders[1], &back.sender);
-            self.delivered[1] += back.delivered;
-        }
-    }
 }
 
 impl Sim {

@@ -22,7 +22,8 @@ use crate::port::Port;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Route, Snapshot};
 use crate::traffic::application::{AppInput, Application};
-pub use members::{Closed, Retired};
+pub use flow::Closed;
+pub use members::Retired;
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 

@@ -1,7 +1,7 @@
 //! Bulk transfer: a connection that always has data to send.
 
 use super::application::{AppInput, Application, Net, Side};
-use super::registry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Output, anything};
 use tailback_base::Model;
 use tailback_transport::Amount;
 

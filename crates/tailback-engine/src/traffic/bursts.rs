@@ -10,7 +10,8 @@
 //! stream, so that a change of discipline leaves the lengths of the pauses, though not their instants, as they were.
 
 use super::application::{AppInput, Application, Net, Side};
-use super::registry::{Conflict, Context, Entry, Facts, Output};
+use super::conflict::Conflict;
+use super::entry::{Context, Entry, Facts, Output};
 use crate::kinds::TIME;
 use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Size, Time, Value};
 use tailback_transport::{Amount, AppEvent};

@@ -3,8 +3,8 @@
 //! With `jitter` each gap varies uniformly by that share of itself; without it nothing is drawn.
 
 use super::application::Net;
+use super::entry::{Entry, Facts, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use super::registry::{Entry, Facts, Output, anything};
 use crate::kinds::PROBABILITY;
 use tailback_base::{BitRate, Model, Param};
 

@@ -5,8 +5,8 @@
 //! both rates; a draw says which each event is.
 
 use super::application::Net;
+use super::entry::{Entry, Facts, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, own_rate, rate_param};
-use super::registry::{Entry, Facts, Output, anything};
 use crate::kinds::LONGEST_SECONDS;
 use tailback_base::{BitRate, Duration, Kind, Model, Param};
 

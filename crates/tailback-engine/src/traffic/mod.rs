@@ -7,6 +7,8 @@ pub mod bulk;
 pub mod bursts;
 pub mod cbr;
 pub mod churn;
+pub mod conflict;
+pub mod entry;
 pub mod laws;
 pub mod on_off;
 pub mod paced;

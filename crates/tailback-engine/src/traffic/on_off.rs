@@ -3,8 +3,8 @@
 //! It begins with a time on. A packet that would leave after the end of the time on leaves at the start of the next.
 
 use super::application::Net;
+use super::entry::{Entry, Facts, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use super::registry::{Entry, Facts, Output, anything};
 use crate::kinds::SOME_TIME;
 use tailback_base::{BitRate, Duration, Kind, Model, Param, Stream, Time};
 

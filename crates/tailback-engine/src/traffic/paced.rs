@@ -5,7 +5,7 @@
 //! leaves arrivals as they were.
 
 use super::application::{AppInput, Application, Net, Side};
-use super::registry::Context;
+use super::entry::Context;
 use super::sizes::Sizes;
 use crate::kinds;
 use tailback_base::{BitRate, Kind, Param, Per, Settings, Time, Value};

@@ -4,8 +4,8 @@
 //! packet at its start.
 
 use super::application::Net;
+use super::entry::{Entry, Facts, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use super::registry::{Entry, Facts, Output, anything};
 use tailback_base::{BitRate, Model};
 
 pub static MODEL: Model = Model {

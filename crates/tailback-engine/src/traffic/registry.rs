@@ -1,70 +1,10 @@
-//! The list of traffic sources a scenario can name, and what the rest of the engine has to know about each.
+//! The list of traffic sources a scenario can name.
 //!
 //! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
 
-use super::application::Application;
-use super::sizes::Sizes;
+use super::entry::Entry;
 use super::{bulk, bursts, cbr, churn, on_off, poisson, transfer};
-use tailback_base::{Model, Settings, Value};
-
-/// A source: what a scenario may say about it, and how it is made.
-pub struct Entry {
-    pub model: &'static Model,
-    /// The source of one flow. The settings have been checked, by `check` too.
-    pub build: fn(&Settings, Context) -> Box<dyn Application>,
-    /// Values that contradict each other, or that this source cannot work with.
-    pub check: fn(&Settings) -> Result<(), Conflict>,
-    pub facts: Facts,
-}
-
-/// What distinguishes sources for those who read and build a scenario.
-#[derive(Clone, Copy)]
-pub struct Facts {
-    pub output: Output,
-    /// It acts on news from its connection, not only on its own wakes.
-    pub listens: bool,
-    /// Each flow begins with a random destination label and changes it later, which no connection can follow.
-    pub own_address: bool,
-}
-
-/// What a source produces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Output {
-    /// Bytes, for a transport that decides when to send them and how to cut them: it needs a connection.
-    Stream,
-    /// Packets at a rate of its own (parameter `rate`), with sizes of their own: datagrams, or writes to a connection.
-    Packets,
-}
-
-/// A value that does not fit, and what to write instead.
-pub struct Conflict {
-    pub param: &'static str,
-    pub value: Option<String>,
-    pub problem: String,
-    pub remedy: &'static str,
-}
-
-/// What a source is built with, beside its own settings.
-pub struct Context {
-    /// Number of the flow in its group.
-    pub index: u32,
-    /// Where packet sizes come from.
-    pub sizes: Box<dyn Sizes>,
-    /// Bytes of each datagram that are no payload.
-    pub header: u32,
-    /// The flow is a connection: bytes are written instead of datagrams sent.
-    pub connection: bool,
-    /// Payload of a full segment of that connection, bytes; 1 for datagrams.
-    pub segment: u32,
-}
-
-impl Context {
-    /// The value of a parameter whose list the flows of a group take in turn.
-    pub fn own<'s>(&self, s: &'s Settings, param: &str) -> &'s Value {
-        let list = s.list(param);
-        &list[self.index as usize % list.len()]
-    }
-}
+use tailback_base::Model;
 
 /// Every source, in the order the reference shows them.
 pub static SOURCES: &[&Entry] = &[
@@ -80,9 +20,4 @@ pub static SOURCES: &[&Entry] = &[
 /// The entry of a model of the family `traffic`.
 pub fn find(model: &Model) -> Option<&'static Entry> {
     SOURCES.iter().copied().find(|e| e.model.name == model.name)
-}
-
-/// For sources whose parameters cannot contradict each other.
-pub fn anything(_: &Settings) -> Result<(), Conflict> {
-    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Where packet sizes come from, bytes on the wire: the models of the family `sizes`, and a row for each.
 
-use super::registry::Conflict;
+use super::conflict::Conflict;
 use crate::kinds::PROBABILITY;
 use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
 

@@ -1,7 +1,7 @@
 //! A transfer of a given size: so many bytes over the flow's connection, which is then closed.
 
 use super::application::{AppInput, Application, Net, Side};
-use super::registry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Output, anything};
 use tailback_base::{Kind, Model, Param, Per, Value};
 use tailback_transport::Amount;
 

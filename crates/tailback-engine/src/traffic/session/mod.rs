@@ -10,7 +10,7 @@ pub mod requests;
 pub mod schedule;
 
 use super::application::{Application, NodeId, TransportId};
-use super::registry::Conflict;
+use super::conflict::Conflict;
 use tailback_base::{Model, Settings, Stream};
 
 /// A kind of session: what a scenario may say about it, and how a member is made.

@@ -1,0 +1,9 @@
+//! Values of one model that contradict each other.
+
+/// A value that does not fit, and what to write instead.
+pub struct Conflict {
+    pub param: &'static str,
+    pub value: Option<String>,
+    pub problem: String,
+    pub remedy: &'static str,
+}

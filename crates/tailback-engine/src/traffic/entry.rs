@@ -1,0 +1,62 @@
+//! What the rest of the engine has to know about a traffic source.
+
+use super::application::Application;
+use super::conflict::Conflict;
+use super::sizes::Sizes;
+use tailback_base::{Model, Settings, Value};
+
+/// A source: what a scenario may say about it, and how it is made.
+pub struct Entry {
+    pub model: &'static Model,
+    /// The source of one flow. The settings have been checked, by `check` too.
+    pub build: fn(&Settings, Context) -> Box<dyn Application>,
+    /// Values that contradict each other, or that this source cannot work with.
+    pub check: fn(&Settings) -> Result<(), Conflict>,
+    pub facts: Facts,
+}
+
+/// What distinguishes sources for those who read and build a scenario.
+#[derive(Clone, Copy)]
+pub struct Facts {
+    pub output: Output,
+    /// It acts on news from its connection, not only on its own wakes.
+    pub listens: bool,
+    /// Each flow begins with a random destination label and changes it later, which no connection can follow.
+    pub own_address: bool,
+}
+
+/// What a source produces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Output {
+    /// Bytes, for a transport that decides when to send them and how to cut them: it needs a connection.
+    Stream,
+    /// Packets at a rate of its own (parameter `rate`), with sizes of their own: datagrams, or writes to a connection.
+    Packets,
+}
+
+/// What a source is built with, beside its own settings.
+pub struct Context {
+    /// Number of the flow in its group.
+    pub index: u32,
+    /// Where packet sizes come from.
+    pub sizes: Box<dyn Sizes>,
+    /// Bytes of each datagram that are no payload.
+    pub header: u32,
+    /// The flow is a connection: bytes are written instead of datagrams sent.
+    pub connection: bool,
+    /// Payload of a full segment of that connection, bytes; 1 for datagrams.
+    pub segment: u32,
+}
+
+impl Context {
+    /// The value of a parameter whose list the flows of a group take in turn.
+    pub fn own<'s>(&self, s: &'s Settings, param: &str) -> &'s Value {
+        let list = s.list(param);
+        &list[self.index as usize % list.len()]
+    }
+}
+
+/// For sources whose parameters cannot contradict each other.
+pub fn anything(_: &Settings) -> Result<(), Conflict> {
+    Ok(())
+}
