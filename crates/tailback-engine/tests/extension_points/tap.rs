@@ -7,7 +7,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tailback_base::{DropReason, Ecn, MarkReason, Place};
-use tailback_engine::measure::capture::{PacketId, Sight, Tap};
+use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::packet::PacketId;
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
 
