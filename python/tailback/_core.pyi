@@ -137,6 +137,7 @@ class Results:
     links: Table
     losses: Table
     intervals: Table
+    link_intervals: Table
     series: Table
     log: Table
     transfers: Table

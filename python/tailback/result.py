@@ -16,7 +16,7 @@ from tailback.scenarios import Source, load_scenario
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
+TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
 
 
 class RunError(RuntimeError):
@@ -26,8 +26,8 @@ class RunError(RuntimeError):
 
 
 class Result:
-    """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`, `series`, `log`,
-    `transfers`, `runs`.
+    """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`,
+    `link_intervals`, `series`, `log`, `transfers`, `runs`.
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
     """
@@ -39,6 +39,7 @@ class Result:
         links: _core.Table
         losses: _core.Table
         intervals: _core.Table
+        link_intervals: _core.Table
         series: _core.Table
         log: _core.Table
         failure: dict[str, Any] | None

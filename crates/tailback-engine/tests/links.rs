@@ -279,6 +279,33 @@ fn intervals_add_up_to_the_totals() {
 }
 
 #[test]
+fn intervals_of_links_add_up_to_the_totals() {
+    for (queue, warmup) in QUEUES.iter().flat_map(|q| ["0s", "4s"].map(|w| (q, w))) {
+        let o = busy(queue, "20s", warmup, "interval = \"500ms\"");
+        let links = &o["links"];
+        let intervals = &o["link_intervals"];
+        let each = intervals.rows() / links.rows();
+        assert_eq!(each, if warmup == "0s" { 40 } else { 32 });
+        for i in 0..links.rows() {
+            let rows = || (0..intervals.rows()).filter(|r| r % links.rows() == i);
+            let sum = |c: &str| rows().map(|r| number(intervals, c, r)).sum::<f64>();
+            for count in [
+                "arrived_packets",
+                "delivered_packets",
+                "dropped_packets",
+                "marked_packets",
+            ] {
+                assert_eq!(sum(count), number(links, count, i), "{queue}, link {i}: {count}");
+            }
+            for mean in ["utilisation", "throughput_bps", "mean_queue_packets"] {
+                let (parts, whole) = (sum(mean) / each as f64, number(links, mean, i));
+                assert!((parts - whole).abs() <= 1e-9 * whole.abs(), "{queue}, link {i}: {mean}");
+            }
+        }
+    }
+}
+
+#[test]
 fn the_last_interval_may_be_short() {
     let o = busy(QUEUES[0], "20s", "0s", "interval = \"3s\"");
     let flows = o["flows"].rows();

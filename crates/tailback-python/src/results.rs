@@ -126,6 +126,11 @@ impl Results {
     }
 
     #[getter]
+    fn link_intervals(&self, py: Python<'_>) -> PyResult<Py<Table>> {
+        self.table(py, "link_intervals")
+    }
+
+    #[getter]
     fn series(&self, py: Python<'_>) -> PyResult<Py<Table>> {
         self.table(py, "series")
     }

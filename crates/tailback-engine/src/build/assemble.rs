@@ -334,10 +334,12 @@ impl Built {
 
     /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with the
     /// run, so that what is sent at the very first instant belongs to it.
-    pub fn intervals(&mut self, period: Duration, first: Time) {
+    pub fn intervals(&mut self, period: Duration, first: Time, ports: &[u32]) {
+        self.sim.interval_ports = ports.to_vec();
         if self.sim.intervals.is_empty() {
             let rows = self.sim.snapshots(Time::ZERO);
             self.sim.intervals.push((Time::ZERO, rows));
+            self.sim.snapshot_ports();
         }
         self.tick(Tick::Interval(period), first);
     }

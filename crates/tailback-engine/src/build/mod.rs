@@ -70,7 +70,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         built.warm_up(from);
     }
     if let Some(period) = spec.interval {
-        built.intervals(period, from + period);
+        built.intervals(period, from + period, &reported);
     }
     recordings::declare(spec, &mut built)?;
     if let Some(make) = hooks.tap {

@@ -72,7 +72,7 @@ impl RunTables {
 }
 
 /// Tables that most scenarios cannot fill: a folder has a file of them only where they have rows.
-pub const RARE: [&str; 1] = ["transfers"];
+pub const RARE: [&str; 2] = ["link_intervals", "transfers"];
 
 /// What stands in front of a run's rows.
 pub struct Frame<'a> {

@@ -11,6 +11,7 @@
 //! Cost: fused, one event a packet-hop; explicit, two.
 
 pub mod ring;
+pub mod snapshot;
 
 use crate::impair::Impairments;
 use crate::measure::histogram::Histogram;

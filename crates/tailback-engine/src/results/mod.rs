@@ -6,6 +6,7 @@ pub mod file;
 mod flows;
 mod groups;
 mod intervals;
+mod link_intervals;
 mod links;
 mod log;
 mod losses;

@@ -1,6 +1,6 @@
 //! The tables of one run.
 
-use super::{Table, flows, groups, intervals, links, log, losses, series, transfers};
+use super::{Table, flows, groups, intervals, link_intervals, links, log, losses, series, transfers};
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
@@ -18,6 +18,7 @@ static TABLES: &[fn(&Reading) -> Table] = &[
     links::read,
     losses::read,
     intervals::read,
+    link_intervals::read,
     series::read,
     log::read,
     transfers::read,

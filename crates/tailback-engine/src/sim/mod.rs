@@ -19,6 +19,7 @@ use crate::measure::capture::Tap;
 use crate::measure::recorder::Recorder;
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::Port;
+use crate::port::snapshot::PortSnapshot;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Route, Snapshot};
 use crate::traffic::application::{AppInput, Application};
@@ -98,6 +99,9 @@ pub struct Sim {
     pub(crate) messages: Vec<Option<Message>>,
     pub(crate) ticks: Vec<Tick>,
     pub(crate) intervals: Vec<(Time, Vec<Snapshot>)>,
+    /// Ports with rows by interval, and their totals at the ends of the intervals.
+    pub(crate) interval_ports: Vec<u32>,
+    pub(crate) port_intervals: Vec<Vec<PortSnapshot>>,
     pub(crate) extras: Extras,
     pub(crate) recorder: Option<Box<Recorder>>,
     pub(crate) tap: Option<Box<dyn Tap>>,
@@ -139,6 +143,8 @@ impl Sim {
             messages: Vec::new(),
             ticks: Vec::new(),
             intervals: Vec::new(),
+            interval_ports: Vec::new(),
+            port_intervals: Vec::new(),
             extras: Extras::default(),
             recorder: None,
             tap: None,

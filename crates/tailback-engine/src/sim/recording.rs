@@ -108,6 +108,8 @@ impl Sim {
                 }
                 self.intervals.clear();
                 self.intervals.push((now, self.baseline.clone()));
+                self.port_intervals.clear();
+                self.snapshot_ports();
             }
             Tick::End => {
                 self.events = EventList::new();
@@ -166,7 +168,15 @@ impl Sim {
                 }
             }
             self.intervals.push((now, rows));
+            self.snapshot_ports();
         }
+    }
+
+    /// The totals of the ports that have rows by interval.
+    pub(crate) fn snapshot_ports(&mut self) {
+        let ports = self.interval_ports.iter();
+        let rows = ports.map(|p| self.ports[*p as usize].snapshot(self.now)).collect();
+        self.port_intervals.push(rows);
     }
 
     /// The run is over: close the last interval, which may be shorter than the others.

@@ -9,7 +9,7 @@ import numpy as np
 
 from tailback.store.sources import Columns, RunSource
 
-TABLES = ("flows", "groups", "links", "losses", "intervals", "series", "log", "transfers")
+TABLES = ("flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
 
 
 class RunView:

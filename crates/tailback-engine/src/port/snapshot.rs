@@ -1,0 +1,71 @@
+//! The totals of a port at one instant; differences give what happened in an interval.
+
+use super::{Port, Queue};
+use tailback_base::Time;
+use tailback_queue::DropReason;
+
+/// Counted since the start of statistics.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PortSnapshot {
+    pub arrived_packets: u64,
+    pub delivered_packets: u64,
+    pub delivered_bytes: u64,
+    pub dropped: u64,
+    /// Drops for [`DropReason::Early`], of the drops.
+    pub dropped_early: u64,
+    pub marked: u64,
+    /// Time the line was sending, seconds.
+    pub busy: f64,
+    /// Integral of the waiting packets, packet-seconds.
+    pub queue: f64,
+    /// Packets whose transmission started, and the sum of their times in the queue, seconds.
+    pub started: u64,
+    pub waited: f64,
+}
+
+impl Port {
+    /// The totals at `now`.
+    pub fn snapshot(&self, now: Time) -> PortSnapshot {
+        let s = &self.stats;
+        let drops = s.losses.iter().flat_map(|l| &l.colours).flat_map(|(_, c)| &c.drops);
+        let dropped_early = drops.map(|place| place[DropReason::Early as usize].packets).sum();
+        let (mut started, mut waited) = match &s.sojourn {
+            Some(h) if h.count() > 0 => (h.count(), h.mean() * h.count() as f64),
+            _ => (0, 0.0),
+        };
+        if let Queue::Fused(f) = &self.queue {
+            for w in f.waiting.iter().take_while(|w| w.start <= now) {
+                started += 1;
+                waited += (w.start - w.arrived).seconds();
+            }
+        }
+        PortSnapshot {
+            arrived_packets: s.arrived_packets,
+            delivered_packets: s.delivered_packets,
+            delivered_bytes: s.delivered_bytes,
+            dropped: s.dropped(),
+            dropped_early,
+            marked: s.marked(),
+            busy: self.busy_seconds(now),
+            queue: self.queue_seconds(now),
+            started,
+            waited,
+        }
+    }
+}
+
+/// `a - b`, field by field.
+pub fn since(a: &PortSnapshot, b: &PortSnapshot) -> PortSnapshot {
+    PortSnapshot {
+        arrived_packets: a.arrived_packets - b.arrived_packets,
+        delivered_packets: a.delivered_packets - b.delivered_packets,
+        delivered_bytes: a.delivered_bytes - b.delivered_bytes,
+        dropped: a.dropped - b.dropped,
+        dropped_early: a.dropped_early - b.dropped_early,
+        marked: a.marked - b.marked,
+        busy: a.busy - b.busy,
+        queue: a.queue - b.queue,
+        started: a.started - b.started,
+        waited: a.waited - b.waited,
+    }
+}

@@ -1,0 +1,85 @@
+//! The table `link_intervals`: one row a direction of a declared link and interval, if the scenario asks for intervals.
+
+use super::column::{Column, table};
+use super::summary::ratio;
+use super::{Reading, Table};
+use crate::port::snapshot::{PortSnapshot, since};
+use std::sync::Arc;
+use tailback_base::Time;
+
+/// What happened at a port in one interval.
+struct LinkIntervalRow {
+    name: Arc<str>,
+    from: Time,
+    to: Time,
+    counted: PortSnapshot,
+}
+
+static COLUMNS: &[Column<LinkIntervalRow>] = &[
+    Column::text("name", "the link; its other direction ends in .reverse", |r| {
+        r.name.clone()
+    }),
+    Column::real("from_s", "s", "start of the interval", |r| r.from.seconds()),
+    Column::real("to_s", "s", "end of the interval", |r| r.to.seconds()),
+    Column::real("utilisation", "1", "share of the interval the line was sending", |r| {
+        r.counted.busy / r.seconds()
+    }),
+    Column::real("throughput_bps", "bit/s", "delivered, whole packets", |r| {
+        r.counted.delivered_bytes as f64 * 8.0 / r.seconds()
+    }),
+    Column::count("arrived_packets", "packets", "packets that reached its head", |r| {
+        r.counted.arrived_packets
+    }),
+    Column::count(
+        "delivered_packets",
+        "packets",
+        "packets that reached its far end",
+        |r| r.counted.delivered_packets,
+    ),
+    Column::count("dropped_packets", "packets", "packets lost at it, all reasons", |r| {
+        r.counted.dropped
+    }),
+    Column::real("early_drop_ratio", "1", "early drops over all drops", |r| {
+        ratio(r.counted.dropped_early as f64, r.counted.dropped as f64)
+    }),
+    Column::count("marked_packets", "packets", "CE marks set at it, all reasons", |r| {
+        r.counted.marked
+    }),
+    Column::real(
+        "mean_queue_packets",
+        "packets",
+        "waiting packets, mean over the interval",
+        |r| r.counted.queue / r.seconds(),
+    ),
+    Column::real(
+        "sojourn_mean_s",
+        "s",
+        "arrival to start of transmission, mean over the starts in the interval",
+        |r| ratio(r.counted.waited, r.counted.started as f64),
+    ),
+];
+
+impl LinkIntervalRow {
+    fn seconds(&self) -> f64 {
+        (self.to - self.from).seconds()
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let sim = reading.sim;
+    let mut rows = vec![];
+    for (times, ports) in sim.intervals.windows(2).zip(sim.port_intervals.windows(2)) {
+        for (i, (name, _)) in reading.reported().enumerate() {
+            let (Some(a), Some(b)) = (ports[1].get(i), ports[0].get(i)) else {
+                continue;
+            };
+            rows.push(LinkIntervalRow {
+                name,
+                from: times[0].0,
+                to: times[1].0,
+                counted: since(a, b),
+            });
+        }
+    }
+    table("link_intervals", COLUMNS, rows)
+}
