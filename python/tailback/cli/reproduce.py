@@ -21,7 +21,7 @@ from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.reproduce import listing, reproduce
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, YES, Verdict, count
+from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 from tailback.study.work import Interrupted
 from tailback.study.write import Reproduction
 from tailback.terminal import columns
@@ -54,7 +54,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
         elif not v.gate and v.outcome == YES:
             sign = "agrees"
         body = textwrap.wrap(v.sentence, width - len(indent))
-        told = f"measured {v.measured}" if v.outcome != OPEN else v.note or "not run"
+        told = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
         if v.outcome != OPEN and v.published != "as stated":
             told += f"; published {v.published} (within {v.tolerance})"
         if v.reference:
@@ -265,6 +265,7 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
         "cpu_s": round(r.cpu_s, 2),
         "replaced": {k: as_toml(v) for k, v in r.study.replaced.items()},
         "count": count(r.verdicts),
+        "kinds": kinds(r.verdicts),
         "verdicts": [v.as_dict() for v in r.verdicts],
         "figures": [f for s in r.sections for x in s["figures"] for f in x["files"]],
         "tables": [x["file"] for s in r.sections for x in s["tables"]],
@@ -301,6 +302,8 @@ def _print(r: Reproduction) -> None:
     click.echo(verdict_text(r.verdicts, width))
     click.echo("")
     for line in textwrap.wrap(summary_text(r.verdicts), width):
+        click.echo(line)
+    for line in columns([["", YES, NO, OPEN, "compared"], *kinds_rows(kinds(r.verdicts))]):
         click.echo(line)
     if 0 < r.seeds < 5:
         times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tailback.study.verdict import NO, OPEN, YES
+from tailback.study.verdict import NO, OPEN, YES, kinds_rows
 
 _WORD = {YES: "reproduced", NO: "**not reproduced**", OPEN: "not testable"}
 
@@ -26,6 +26,8 @@ def verdicts(bundle: dict[str, Any]) -> str:
         "",
     ]
     lines[2] = "\n".join(_wrapped(lines[2]))
+    lines += ["| kind | reproduced | not reproduced | not testable | compared |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(row)} |" for row in kinds_rows(bundle["kinds"])]
     group = None
     # Cells of published tables stand in their tables.
     rows = [v for v in bundle["verdicts"] if not v.get("grade")]
@@ -89,7 +91,7 @@ def _row(v: dict[str, Any]) -> str:
     word = _WORD[v["outcome"]]
     if not v["gate"] and v["outcome"] != OPEN:
         word = "agrees" if v["outcome"] == YES else "differs"
-    measured = "-" if v["outcome"] == OPEN else v["measured"]
+    measured = "-" if v["outcome"] == OPEN and not v["seeds"] else v["measured"]
     asked = v["tolerance"] if v["published"] == "as stated" else f"{v['published']}, {v['tolerance']}"
     if v["reference"]:
         asked += f"; reference {v['reference']}"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback.report.page import picture, render
+from tailback.study.verdict import kinds_rows
 
 _KIND = {"reproduced": "yes", "not reproduced": "no", "not testable": "open"}
 _SIGN = {"yes": "✓", "no": "✗", "open": "–"}
@@ -32,6 +33,7 @@ def study_page(folder: Path, b: Bundle) -> str:
             ("open", c["not testable"], "not testable"),
             ("open", c["compared"], "compared, not judged"),
         ],
+        kinds=kinds_rows(b["kinds"]),
         groups=_groups(b),
         setup=[(x["what"], x["value"]) for x in b["setup"]],
         sections=[_section(folder, x) for x in b["sections"]],
@@ -125,6 +127,6 @@ def _row(v: Bundle) -> Bundle:
         "kind": kind,
         "word": word,
         "asked": asked,
-        "measured": v["measured"] if outcome != "not testable" else "not run",
+        "measured": v["measured"] if outcome != "not testable" or v["seeds"] else "not run",
         "origin": f"{v['id']}: {v['source']}" if named else v["id"],
     }

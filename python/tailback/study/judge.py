@@ -6,7 +6,8 @@ A statement has checks, each a relation between measured quantities and limits t
 * A measured quantity is the mean over seeds, with its 95 % interval (Student's t).
 * Against a limit or a band: the mean decides. If the interval reaches over the limit the outcome is called close.
 * Between two disciplines the difference is taken seed by seed (the same seeds serve both). An order counts only if
-  zero lies outside the interval of that difference: "cannot be told apart" is a no.
+  zero lies outside the interval of that difference: "cannot be told apart" is a no. One seed of something random has
+  no interval, and gives no order: not testable.
 * What was not run (a buffer the quick grid leaves out) is not testable.
 """
 
@@ -21,7 +22,7 @@ from tailback.study.checks.base import Measured, Place, Published, Statement
 from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, Finding, Verdict, measured_text, outcome_of
+from tailback.study.verdict import NO, OPEN, Finding, Verdict, kind_of, measured_text, outcome_of
 
 
 class Judge:
@@ -48,8 +49,14 @@ class Judge:
         made = [f for f in findings if f.outcome != OPEN]
         decisive = [f for f in made if f.outcome == NO] or made or findings
         note = s.note
-        if made and len(made) < len(findings):
-            note = (note + " " if note else "") + f"{len(findings) - len(made)} of {len(findings)} checks were not run."
+        single = [f for f in findings if f.outcome == OPEN and f.remark]
+        left_out = len(findings) - len(made) - len(single)
+        more = [f"{left_out} of {len(findings)} checks were not run."] if made and left_out else []
+        if single and not any(f.outcome == NO for f in made):
+            # What one seed says is no order; told, for it was measured.
+            decisive = single if not made else decisive
+            more.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
+        note = " ".join([note, *more]).strip()
         if not s.checks:
             note = note or s.why_not or "nothing that is run here measures it"
         return Verdict(
@@ -61,11 +68,12 @@ class Judge:
             gate=s.gate,
             published="as stated",
             measured=measured_text(decisive),
-            seeds=min((f.seeds for f in made if f.seeds), default=0),
+            seeds=min((f.seeds for f in [*made, *single] if f.seeds), default=0),
             tolerance="; ".join(dict.fromkeys(f.required for f in decisive[:3])),
             explanation=s.explanation if outcome == NO else "",
             note=note,
             checks=findings,
+            kind=kind_of(c.kind(self) for c in s.checks),
         )
 
     # ------------------------------------------------------------------------------------------ what checks ask for

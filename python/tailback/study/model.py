@@ -75,6 +75,16 @@ class Runs:
     #: The file it is declared in, for messages.
     file: str = ""
 
+    @property
+    def random(self) -> bool:
+        """Whether seeds differ: a set with one seed in every mode has nothing that is drawn."""
+        return set(self.seeds.values()) != {1}
+
+    @property
+    def arithmetic(self) -> bool:
+        """A formula: no packets, and nothing that is drawn."""
+        return self.scenario is None and not self.random
+
     def axis(self, name: str) -> Axis:
         return next(a for a in self.axes if a.name == name)
 

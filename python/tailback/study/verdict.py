@@ -7,11 +7,16 @@ compared, but that no one should call a failure; their outcome is computed all t
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 YES, NO, OPEN = "reproduced", "not reproduced", "not testable"
+#: What a row is about: a published number, a number that is 0, a sentence that puts quantities in order, another
+#: sentence, or a formula.
+VALUE, ZERO, ORDER, SENTENCE, ARITHMETIC = KINDS = ("value", "zero", "order", "sentence", "arithmetic")
+#: Beside what rests on one run of something random.
+ONE_SEED = "one seed, no interval"
 
 
 @dataclass
@@ -50,6 +55,8 @@ class Verdict:
     #: of a cell of a published table: which table, and the class that says how it is judged
     table: str = ""
     grade: str = ""
+    #: one of KINDS
+    kind: str = SENTENCE
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = _without_infinities(asdict(self))
@@ -73,12 +80,38 @@ def outcome_of(findings: Sequence[Finding]) -> str:
     return OPEN if not made else YES if all(f.outcome == YES for f in made) else NO
 
 
+def kind_of(checks: Iterable[str]) -> str:
+    """The kind of a sentence from those of its checks: arithmetic or order where all of them are."""
+    found = set(checks)
+    return found.pop() if len(found) == 1 else SENTENCE
+
+
 def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
     """What was measured, with the place where they differ in it; equal texts once."""
     several = len({f.place for f in findings}) > 1
     texts = [f"{f.measured} at {f.place}" if several and f.place else f.measured for f in findings]
     texts = list(dict.fromkeys(texts))
     return "; ".join(texts[:most]) + (f"; and {len(texts) - most} more" if len(texts) > most else "")
+
+
+def kinds(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+    """The counts of each kind that occurs, in the order of KINDS."""
+    return {k: count(rows) for k in KINDS if (rows := [v for v in verdicts if v.kind == k])}
+
+
+def kinds_rows(by_kind: dict[str, dict[str, int]]) -> list[list[str]]:
+    """The counts by kind as rows of a table: the kind, and a number for each outcome."""
+    return [[PLURAL[k], *(str(c[x]) for x in (YES, NO, OPEN, "compared"))] for k, c in by_kind.items()]
+
+
+#: The kinds as they are told in a table of counts.
+PLURAL = {
+    VALUE: "published values",
+    ZERO: "published zeros",
+    ORDER: "orders",
+    SENTENCE: "other sentences",
+    ARITHMETIC: "arithmetic",
+}
 
 
 def count(verdicts: Sequence[Verdict]) -> dict[str, int]:

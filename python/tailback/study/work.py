@@ -120,7 +120,7 @@ class Work:
         for name, chosen in study.needs(experiments).items():
             runs = study.runs[name]
             # One seed in every mode: there is nothing random in it.
-            n = 1 if set(runs.seeds.values()) == {1} else seeds or runs.seeds[mode]
+            n = seeds or runs.seeds[mode] if runs.random else 1
             text = as_text(runs.scenario) if runs.scenario is not None else None
             for point in runs.points(mode, chosen):
                 if text is None:

@@ -19,13 +19,14 @@ from tailback.study import parameters
 from tailback.study.model import Experiment
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import Verdict, count
+from tailback.study.verdict import Verdict, count, kinds
 
 #: Columns of verdicts.csv, and the verdict's attributes they show.
 COLUMNS = (
     ("id", "id"),
     ("source", "source"),
     ("experiment", "experiment"),
+    ("kind", "kind"),
     ("outcome", "outcome"),
     ("gate", "gate"),
     ("statement", "sentence"),
@@ -72,6 +73,7 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
         "experiments": [e.id for e in r.experiments],
         "verdicts": [v.as_dict() for v in r.verdicts],
         "count": count(r.verdicts),
+        "kinds": kinds(r.verdicts),
         "sections": r.sections,
         "disciplines": {
             k: {"title": s.discipline_title(k), "queue": as_toml(v.queue)} for k, v in s.disciplines.items()
@@ -90,7 +92,13 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
         "build": fingerprint.build(),
     }
     write_text(r.out / "study.json", json.dumps(bundle, indent=1, ensure_ascii=False))
-    verdicts = {"study": s.id, "mode": r.mode, "count": bundle["count"], "verdicts": bundle["verdicts"]}
+    verdicts = {
+        "study": s.id,
+        "mode": r.mode,
+        "count": bundle["count"],
+        "kinds": bundle["kinds"],
+        "verdicts": bundle["verdicts"],
+    }
     write_text(r.out / "verdicts.json", json.dumps(verdicts, indent=1, ensure_ascii=False))
     rows = [[getattr(v, attribute) for _, attribute in COLUMNS] for v in r.verdicts]
     write_csv(r.out / "verdicts.csv", [[name for name, _ in COLUMNS], *rows])

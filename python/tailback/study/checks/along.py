@@ -12,7 +12,8 @@ import numpy as np
 from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import NO, OPEN, YES, Finding
+from tailback.study.tolerance import Estimate
+from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]
@@ -27,6 +28,9 @@ class Along(Measured, kw_only=True, frozen=True):
     def __post_init__(self) -> None:
         if self.falls == (self.within is not None):
             raise StudyError("along an axis the means lie within a number, or fall: write within = 3, or falls = true")
+
+    def kind(self, judge: Judge) -> str:
+        return ORDER if self.falls else super().kind(judge)
 
     def decide(self, judge: Judge) -> list[Finding]:
         return [f for discipline in each(self.of) for f in self._of(judge, discipline)]
@@ -50,16 +54,24 @@ class Along(Measured, kw_only=True, frozen=True):
                 found.append(Finding(what, place, "not run", required, OPEN))
                 continue
             seeds = min(len(x) for _, x in points)
-            outcome, text, apart = self._falls(name, points) if self.falls else self._apart(name, points)
-            found.append(Finding(what, place, text, required, outcome, value=apart, half_width=None, seeds=seeds))
+            outcome, text, apart = self._falls(name, points, seeds) if self.falls else self._apart(name, points)
+            remark = ""
+            if self.one_seed(judge, seeds):
+                outcome, remark = (OPEN if self.falls else outcome), ONE_SEED
+            found.append(
+                Finding(what, place, text, required, outcome, value=apart, half_width=None, seeds=seeds, remark=remark)
+            )
         return found
 
-    def _falls(self, name: str, points: Points) -> tuple[str, str, None]:
+    def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None]:
+        """It falls where each mean is below the one before it, and zero outside the interval of the difference."""
         m = MEASURES[self.measure]
         points = sorted(points, key=lambda p: float(p[0]))
         means = [float(np.mean(x)) for _, x in points]
         text = f"{name} " + ", ".join(f"{m.show(x)} ({p[0]})" for x, p in zip(means, points, strict=True))
-        return YES if all(a > b for a, b in itertools.pairwise(means)) else NO, text, None
+        steps = [Estimate.of_difference(a[:seeds], b[:seeds]) for (_, a), (_, b) in itertools.pairwise(points)]
+        falls = all(d.mean > 0 and not d.mean <= d.half for d in steps)
+        return YES if falls else NO, text, None
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float]:
         m, means = MEASURES[self.measure], [float(np.mean(x)) for _, x in points]

@@ -13,7 +13,7 @@ import numpy as np
 from tailback.study.files import Table, Where
 from tailback.study.model import Runs
 from tailback.study.samples import Samples
-from tailback.study.verdict import Finding, Verdict
+from tailback.study.verdict import ARITHMETIC, SENTENCE, Finding, Verdict
 
 #: Labels of a point by axis, without its discipline.
 Place = dict[str, str]
@@ -58,6 +58,10 @@ class Check(Table, kw_only=True, frozen=True):
     def asks(self) -> list[Asked]:
         return []
 
+    def kind(self, judge: Judge) -> str:
+        """Which of the kinds of verdicts it makes."""
+        return SENTENCE
+
 
 class Measured(Check, kw_only=True, frozen=True):
     """A check of a quantity that was measured, of one discipline or of each of several."""
@@ -69,6 +73,13 @@ class Measured(Check, kw_only=True, frozen=True):
 
     def asks(self) -> list[Asked]:
         return [Asked(self.runs, self.class_, self.measure)]
+
+    def kind(self, judge: Judge) -> str:
+        return ARITHMETIC if judge.runs(self.runs).arithmetic else SENTENCE
+
+    def one_seed(self, judge: Judge, seeds: int) -> bool:
+        """Whether it rests on one run of something random."""
+        return seeds == 1 and judge.runs(self.runs).random
 
 
 class Published(Table, kw_only=True, frozen=True):

@@ -15,7 +15,7 @@ from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate, Limits
-from tailback.study.verdict import NO, OPEN, YES, Finding
+from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 
 class Limit(Measured, kw_only=True, frozen=True):
@@ -89,6 +89,7 @@ class Limit(Measured, kw_only=True, frozen=True):
         shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
         outcome = YES if limits.hold(e.mean) else NO
         remark = "close: the interval reaches over the limit" if limits.close(e) else ""
+        remark = ONE_SEED if self.one_seed(judge, e.n) else remark
         return Finding(
             what,
             place,

@@ -8,7 +8,7 @@ from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
 from tailback.study.files import Where
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import Verdict
+from tailback.study.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):
@@ -45,6 +45,7 @@ class MeasuredNumber(Published, kw_only=True, frozen=True):
         )
         v = judge.statement(statement)
         v.reference = self.reference
+        v.kind = ARITHMETIC if judge.runs(self.runs).arithmetic else ZERO if self.value == 0 else VALUE
         return v
 
 

@@ -9,12 +9,15 @@ import itertools
 
 from tailback.study.checks.base import Judge, Measured
 from tailback.study.checks.rival import Rival
-from tailback.study.verdict import Finding
+from tailback.study.verdict import ORDER, Finding
 
 
 class Order(Measured, kw_only=True, frozen=True):
     order: list[str]
     average: bool = False
+
+    def kind(self, judge: Judge) -> str:
+        return ORDER
 
     def decide(self, judge: Judge) -> list[Finding]:
         found = []

@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from tailback.study.checks.base import Check, Judge
-from tailback.study.verdict import NO, YES, Finding
+from tailback.study.verdict import ARITHMETIC, NO, YES, Finding
 from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 
 #: Fields of the models, in words, with units.
@@ -34,6 +34,9 @@ class Predicted(Check, kw_only=True, frozen=True):
     within: float = 0.0
     above: float | None = None
     below: float | None = None
+
+    def kind(self, judge: Judge) -> str:
+        return ARITHMETIC
 
     def decide(self, judge: Judge) -> list[Finding]:
         value = float(getattr(self._model(), self.field))

@@ -14,7 +14,7 @@ from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate
-from tailback.study.verdict import NO, OPEN, YES, Finding
+from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Measured, kw_only=True, frozen=True):
@@ -36,6 +36,9 @@ class Rival(Measured, kw_only=True, frozen=True):
         """The word of the relation, and the other discipline."""
         given = {"above": self.above, "below": self.below, "near": self.near}
         return next((word, name) for word, name in given.items() if name is not None)
+
+    def kind(self, judge: Judge) -> str:
+        return ORDER if self.near is None else super().kind(judge)
 
     def decide(self, judge: Judge) -> list[Finding]:
         found = []
@@ -70,8 +73,13 @@ class Rival(Measured, kw_only=True, frozen=True):
             required += f", within {self.within:g}{unit}"
             outcome = YES if abs(d.mean) <= self.within else NO
             close = not math.isnan(d.half) and abs(abs(d.mean) - self.within) < d.half
-            return finding(required, outcome, "close" if close else "")
+            remark = (
+                ONE_SEED if self.one_seed(judge, n) else "close: the interval reaches over the limit" if close else ""
+            )
+            return finding(required, outcome, remark)
         right = d.mean > 0 if word == "above" else d.mean < 0
+        if self.one_seed(judge, n):
+            return finding(required, OPEN, f"{ONE_SEED}: {'as asked' if right else 'not as asked'}, but no order")
         apart = math.isnan(d.half) or abs(d.mean) > d.half
         outcome = YES if right and apart else NO
         return finding(required, outcome, _remark(right, apart))

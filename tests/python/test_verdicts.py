@@ -1,0 +1,95 @@
+"""What a verdict may rest on, and what kinds of verdicts are counted."""
+
+import numpy as np
+import pytest
+
+from tailback.study import load as study
+from tailback.study import verdict
+from tailback.study.checks.along import Along
+from tailback.study.judge import Judge
+from tailback.study.samples import Samples
+from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO
+
+NAME = "kantawala-2005"
+SB = ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")
+
+
+@pytest.fixture
+def judge():
+    return Judge(study.load(NAME), Samples.empty())
+
+
+def held(judge, statement, values):
+    """The verdict of a statement on SB with 200 packets, where `values` has a number a seed for each discipline."""
+    s = next(s for s in judge.study.statements if s.id == statement)
+    for name, x in values.items():
+        for measure in ("sd", "share"):
+            judge.samples.data["sb", (name, "200"), "all", measure] = np.array(x, dtype=float)
+    return judge.statement(s)
+
+
+def test_an_order_needs_intervals_that_part(judge):
+    apart = {"blue": [0.060, 0.062, 0.061], "drr": [0.020, 0.021, 0.022], "qsdrr": [0.020, 0.021, 0.019]}
+    v = held(judge, "5b", apart)
+    assert (v.outcome, v.kind) == (YES, ORDER)
+    v = held(judge, "5b", {**apart, "drr": [0.020, 0.1, 0.022]})
+    assert v.outcome == NO
+    assert [c.remark for c in v.checks] == ["cannot be told apart", ""]
+
+
+def test_one_seed_gives_no_order_and_is_said_to_be_one_seed(judge):
+    v = held(judge, "5b", {"blue": [0.06], "drr": [0.02], "qsdrr": [0.02]})
+    assert v.outcome == OPEN
+    assert v.seeds == 1
+    assert all(c.remark.startswith(ONE_SEED) for c in v.checks)
+    assert "one seed gives none" in v.note
+    assert "0.060" in v.measured  # what was measured is told all the same
+
+
+def test_a_level_of_one_seed_is_judged_and_said_to_be_of_one_seed(judge):
+    v = held(judge, "8d", {"qsdrr": [95], "tdrr": [96]})
+    assert v.outcome == YES
+    assert [c.remark for c in v.checks] == [ONE_SEED] * 2
+
+
+def test_where_nothing_is_drawn_one_run_is_enough(judge):
+    runs = judge.runs("memory")
+    assert runs.arithmetic and not runs.random
+    assert judge.runs("sb").random
+
+
+def test_a_fall_along_an_axis_is_an_order_too(judge):
+    check = Along(runs="bl", measure="ratio_mean", of="pb", along="hold", falls=True)
+    assert check.kind(judge) == ORDER
+
+    def outcome(first, second):
+        judge.samples.data["bl", ("pb", "0.5"), "all", "ratio_mean"] = np.array(first)
+        judge.samples.data["bl", ("pb", "1"), "all", "ratio_mean"] = np.array(second)
+        return check.decide(judge)[0]
+
+    assert outcome([1.7, 1.71, 1.69], [1.5, 1.51, 1.49]).outcome == YES
+    assert outcome([1.7, 1.2, 1.69], [1.5, 1.51, 1.49]).outcome == NO
+    found = outcome([1.7], [1.5])
+    assert (found.outcome, found.remark) == (OPEN, ONE_SEED)
+
+
+def test_counts_by_kind_add_up_to_the_counts():
+    for name in study.known():
+        s = study.load(name)
+        rows = Judge(s, Samples.empty()).all({e.id for e in s.experiments})
+        by_kind = verdict.kinds(rows)
+        assert list(by_kind) == [k for k in KINDS if k in by_kind]
+        total = verdict.count(rows)
+        for outcome in total:
+            assert sum(c[outcome] for c in by_kind.values()) == total[outcome]
+        found = {v.id: v.kind for v in rows}
+        if name == NAME:
+            assert found["R1-4167"] == found["24b"] == found["R6c"] == ARITHMETIC
+            assert found["5a"] == found["15e"] == ORDER
+            assert found["6a"] == found["5e"] == SENTENCE
+            assert found["T2.4-1"] == VALUE
+            assert by_kind[ARITHMETIC][YES] >= 5
+        else:
+            zeros = [v for v in rows if v.kind == ZERO]
+            assert len(zeros) > 200
+            assert all(v.published.startswith("0 ") for v in zeros)
