@@ -6,10 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from tailback import _core, stats
-
-# Columns that say which run a row is of.
-_PLAN = ("run", "replication", "seed", "key")
+from tailback import _core
+from tailback.means import averages
 
 
 def document(result: Any) -> dict[str, Any]:
@@ -52,42 +50,6 @@ def document(result: Any) -> dict[str, Any]:
     return cleaned
 
 
-def averages(table: Any, keys: Sequence[str], ci: bool) -> list[dict[str, Any]]:
-    """The rows of a table averaged over runs, in the order in which they first occur."""
-    if not len(table):
-        return []
-    columns = {n: table.to_list(n) for n in table.columns if n not in _PLAN}
-    rows: dict[tuple[Any, ...], list[int]] = {}
-    for i, key in enumerate(zip(*(columns[k] for k in keys), strict=True)):
-        rows.setdefault(key, []).append(i)
-    out = []
-    for key, at in rows.items():
-        row: dict[str, Any] = dict(zip(keys, key, strict=True))
-        for name, values in columns.items():
-            if name in keys:
-                continue
-            mine = [values[i] for i in at]
-            if isinstance(mine[0], str) or len(mine) == 1:
-                row[name] = mine[0] if len(set(mine)) == 1 else most_common(mine)
-                continue
-            e = stats.estimate(mine)
-            row[name] = e.mean
-            if ci:
-                row[f"{name}_ci95"] = e.half_width
-        out.append(row)
-    return out
-
-
-def alike(*averaged: Sequence[dict[str, Any]]) -> bool:
-    """Whether no number of these averages has an interval: the replications are all alike."""
-    return not any(v > 0 for rows in averaged for row in rows for k, v in row.items() if k.endswith("_ci95"))
-
-
-def most_common(words: Sequence[Any]) -> Any:
-    """The value that occurs most; the first of several."""
-    return max(dict.fromkeys(words), key=words.count)
-
-
 def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:
     numbers = [row["run"] for row in runs]
     links = averages(r.links.where(run=numbers) if numbers else r.links[:0], ("name",), ci)
@@ -95,12 +57,11 @@ def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, A
     for link in links:
         link["drops_by_reason"] = {}
         link["marks_by_reason"] = {}
-    for row in r.losses.where(run=numbers).rows() if numbers and len(r.losses) else ():
+    lost = r.losses.where(run=numbers) if numbers else r.losses[:0]
+    for row in averages(lost, ("link", "event", "place", "reason", "colour"), ci=False, runs=runs):
         kind = "drops_by_reason" if row["event"] == "drop" else "marks_by_reason"
         reasons = by_name[row["link"]][kind]
-        # Means over runs; a run without such a loss has no row. One run keeps whole numbers.
-        share = row["packets"] if len(numbers) == 1 else row["packets"] / len(numbers)
-        reasons[row["reason"]] = reasons.get(row["reason"], 0) + share
+        reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["packets"]
     return links
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tailback.document import alike, averages
+from tailback.means import alike, averages
 from tailback.terminal import GAP, columns
 
 WIDTH = 80
@@ -109,13 +109,19 @@ def scale(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, flo
         factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
 
-    # Beside large values the digits of tiny ones say nothing, and take the room of other columns.
-    most = max(0, 5 - math.floor(math.log10(largest / factor))) if largest > 0 else 6
+    most = decimals([largest / factor])
 
     def show(value: float, half: float) -> str:
         return number(value / factor, half / factor, most)
 
     return name, show
+
+
+def decimals(values: Iterable[float]) -> int:
+    """The most decimals in a column: beside large values the digits of tiny ones say nothing, and take the room of
+    other columns."""
+    largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
+    return max(0, 5 - math.floor(math.log10(largest))) if largest > 0 else 6
 
 
 def number(value: float, half: float = math.nan, most: int = 6) -> str:

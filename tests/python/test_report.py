@@ -69,7 +69,7 @@ def check(path):
 
 @pytest.mark.slow
 def test_a_run(tmp_path):
-    tb.run(SCENARIO, replications=3, out=tmp_path / "o")
+    tb.run(SCENARIO, overrides=['flows.f.start={ kind = "uniform", to = "100ms" }'], replications=3, out=tmp_path / "o")
     r = CliRunner().invoke(cli, ["report", str(tmp_path / "o")])
     assert r.exit_code == 0, r.output
     text, page = check(tmp_path / "o" / "report.html")

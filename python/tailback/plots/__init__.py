@@ -12,7 +12,7 @@ from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.curves import Curve, as_curve, curves
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, look
-from tailback.plots.result import labels_of, plot
+from tailback.plots.result import plot
 from tailback.plots.style import STYLE, grid, save, styled
 
 __all__ = [
@@ -28,7 +28,6 @@ __all__ = [
     "curves",
     "goodput_bars",
     "grid",
-    "labels_of",
     "look",
     "plot",
     "queue_against_time",

@@ -8,17 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tailback import _core
+from tailback.means import labels_of
 from tailback.plots.against_time import series
 from tailback.plots.goodputs import goodput_bars
-
-#: Columns that every table of results begins with; between `seed` and `key` stand the labels.
-_PLAN = ("run", "replication", "seed")
-
-
-def labels_of(table: _core.Table) -> list[str]:
-    columns = list(table.columns)
-    return [c for c in columns[: columns.index("key")] if c not in _PLAN] if "key" in columns else []
 
 
 def plot(result: Any, what: str = "queue", **where: str) -> Figure:

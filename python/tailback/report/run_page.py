@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,61 +10,59 @@ from typing import Any
 import numpy as np
 
 from tailback import _core, plots
-from tailback.document import alike, averages
+from tailback.means import Row, alike, averages, finished, labels_of
 from tailback.report.page import picture, render
 from tailback.result import Result
 from tailback.scenarios import load_scenario
-from tailback.stats import estimate
 from tailback.store import manifest
+from tailback.summary import decimals, number
 
 #: Longer tables are not shown.
 MOST_ROWS = 400
 
-#: A column of a table: its name, how it is shown: title, scale, unit, digits.
-Column = tuple[str, str, float, str, int]
+#: A column of a table: its name, how it is shown: title, scale, unit.
+Column = tuple[str, str, float, str]
 
 _GROUPS: list[Column] = [
-    ("flows", "Flows", 1, "", 0),
-    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mbit/s", 3),
-    ("goodput_bps_sd", "sd over flows", 1e-6, "Mbit/s", 3),
-    ("jain_index", "Jain's index", 1, "", 4),
-    ("delay_mean_s", "One-way delay", 1e3, "ms", 2),
-    ("timeouts", "Timeouts", 1, "", 0),
-    ("retransmitted_packets", "Retransmitted", 1, "packets", 0),
+    ("flows", "Flows", 1, ""),
+    ("goodput_bps_mean", "Goodput a flow", 1e-6, "Mbit/s"),
+    ("goodput_bps_sd", "sd over flows", 1e-6, "Mbit/s"),
+    ("jain_index", "Jain's index", 1, ""),
+    ("delay_mean_s", "One-way delay", 1e3, "ms"),
+    ("timeouts", "Timeouts", 1, ""),
+    ("retransmitted_packets", "Retransmitted", 1, "packets"),
 ]
 _LINKS: list[Column] = [
-    ("utilisation", "Utilisation", 100, "%", 2),
-    ("loss_rate", "Loss", 100, "%", 3),
-    ("dropped_packets", "Dropped", 1, "packets", 0),
-    ("marked_packets", "Marked", 1, "packets", 0),
-    ("mean_queue_packets", "Mean queue", 1, "packets", 1),
-    ("sojourn_p50_s", "Sojourn, median", 1e3, "ms", 2),
-    ("sojourn_p99_s", "Sojourn, 99 %", 1e3, "ms", 2),
+    ("utilisation", "Utilisation", 100, "%"),
+    ("loss_rate", "Loss", 100, "%"),
+    ("dropped_packets", "Dropped", 1, "packets"),
+    ("marked_packets", "Marked", 1, "packets"),
+    ("mean_queue_packets", "Mean queue", 1, "packets"),
+    ("sojourn_p50_s", "Sojourn, median", 1e3, "ms"),
+    ("sojourn_p99_s", "Sojourn, 99 %", 1e3, "ms"),
 ]
-_LOSSES: list[Column] = [("packets", "Packets", 1, "", 0)]
+_LOSSES: list[Column] = [("packets", "Packets", 1, "")]
 
 
 def run_page(folder: Path) -> str:
     results, made = _core.read_results(folder), manifest.read(folder)
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8") if (folder / "scenario.toml").is_file() else ""
     name = str(made.get("scenario") or folder.resolve().name)
-    labels = plots.labels_of(results.runs)
+    labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
     failed = [i for i, s in enumerate(status) if s != "done"]
     replications = len(set(np.asarray(results.runs["replication"]).tolist())) if status else 0
     said = [f"{len(status)} runs", f"{replications} replication{'s' if replications != 1 else ''} a point"]
     if labels:
         said.append("varied: " + ", ".join(labels))
+    done = finished(results.runs)
+    causes = ["link", "event", "place", "reason"]
+    if len(results.losses) and any(results.losses["colour"]):
+        causes.append("colour")
     tables = [
-        _means(results.groups, labels, ["group"], _GROUPS, "Groups of flows"),
-        _means(results.links, labels, ["name"], _LINKS, "Links"),
-        _means(
-            results.losses,
-            labels,
-            ["link", "event", "place", "reason"],
-            _LOSSES,
-            "Drops and marks, by place and reason",
-        ),
+        _means(results.groups, labels, ["group"], _GROUPS, "Groups of flows", done),
+        _means(results.links, labels, ["name"], _LINKS, "Links", done),
+        _means(results.losses, labels, causes, _LOSSES, "Drops and marks, by place and reason", done),
     ]
     command = made.get("command", "")
     shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
@@ -104,28 +103,26 @@ class Means:
     too_long: int = 0
 
 
-def _means(t: Any, labels: list[str], keys: list[str], columns: list[Column], caption: str) -> Means | None:
+def _means(
+    t: Any, labels: list[str], keys: list[str], columns: list[Column], caption: str, runs: list[Row]
+) -> Means | None:
     """A table of means over replications, one row a point and key; None of an empty table."""
     if not len(t):
         return None
     names = [*labels, *keys]
-    by = [t[n] for n in names]
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for i in range(len(t)):
-        groups.setdefault(tuple(str(c[i]) for c in by), []).append(i)
-    if len(groups) > MOST_ROWS:
-        return Means(caption, [], [], len(names), len(groups))
     shown = [c for c in columns if c[0] in t.columns]
-    data = {c[0]: np.asarray(t[c[0]], dtype=float) for c in shown}
+    found = averages(t, names, runs=runs, columns=[c[0] for c in shown])
+    if len(found) > MOST_ROWS:
+        return Means(caption, [], [], len(names), len(found))
+    most = {c[0]: decimals(row[c[0]] * c[2] for row in found) for c in shown}
     rows = []
-    for key, at in groups.items():
+    for row in found:
         cells = []
-        for name, _, scale, _, digits in shown:
-            e = estimate(data[name][at] * scale)
-            half = "" if np.isnan(e.half_width) or name == "flows" else f" ± {e.half_width:.{digits}f}"
-            cells.append("-" if np.isnan(e.mean) else f"{e.mean:.{digits}f}{half}")
-        rows.append([*key, *cells])
-    heads = [(n, "") for n in names] + [(title, unit) for _, title, _, unit, _ in shown]
+        for name, _, scale, _ in shown:
+            half = math.nan if name == "flows" else row.get(f"{name}_ci95", math.nan) * scale
+            cells.append(number(row[name] * scale, half, most[name]).replace("±", "± "))
+        rows.append([*(str(row[n]) for n in names), *cells])
+    heads = [(n, "") for n in names] + [(title, unit) for _, title, _, unit in shown]
     return Means(caption, heads, rows, len(names))
 
 
@@ -195,15 +192,12 @@ def _curves(t: Any, of: tuple[str, str], labels: list[str], axis: str, drawn: tu
     """A column and its scale over an axis, of the rows whose column has a value: a line a point of the other labels."""
     (key, wanted), (column, scale) = of, drawn
     others = [n for n in labels if n != axis]
-    by, values, keys, xs = [t[n] for n in others], np.asarray(t[column], dtype=float), t[key], t[axis]
-    lines: dict[tuple[str, ...], dict[float, list[float]]] = {}
-    for i in range(len(t)):
-        if keys[i] == wanted:
-            x = float(str(xs[i]).split()[0])
-            lines.setdefault(tuple(str(c[i]) for c in by), {}).setdefault(x, []).append(values[i] * scale)
-    made = []
-    for name, points in lines.items():
-        estimates = [(x, estimate(v)) for x, v in sorted(points.items())]
-        label = ", ".join(name) or column
-        made.append(plots.as_curve(name[0] if name else "", label, [(x, e.mean, e.half_width) for x, e in estimates]))
-    return made
+    lines: dict[tuple[str, ...], list[tuple[float, float, float]]] = {}
+    for row in averages(t.where(**{key: wanted}), [*labels, key], columns=[column]):
+        half = row.get(f"{column}_ci95", math.nan)
+        point = (float(str(row[axis]).split()[0]), row[column] * scale, half * scale)
+        lines.setdefault(tuple(str(row[n]) for n in others), []).append(point)
+    return [
+        plots.as_curve(name[0] if name else "", ", ".join(name) or column, sorted(points))
+        for name, points in lines.items()
+    ]
