@@ -112,7 +112,6 @@ impl Network {
             sim.ports[port as usize].edge = i as u32;
             sim.ports[port as usize].before |= Before::CONDITIONER;
             let peer = sim.peer[port as usize];
-            sim.ports[peer as usize].peer_edge = i as u32;
             sim.ports[peer as usize].watched_exit = true;
             let l = &self.links[link.0 as usize];
             nodes.push(if reverse { l.to } else { l.from });

@@ -206,17 +206,15 @@ pub struct Port {
     pub before: u8,
     /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
     pub watched_exit: bool,
+    /// Some probe of this port is recorded at every change.
+    pub watched: bool,
+    /// The conditioner in front of this port's queue.
+    pub edge: u32,
     pub stats: PortStats,
     /// Fused: the times on the line.
     clock: LineClock,
     pub queue: Queue,
     pub impair: Option<Box<Impairments>>,
-    /// The conditioner in front of this port's queue.
-    pub edge: u32,
-    /// The conditioner that watches what this port delivers (it stands at the opposite port).
-    pub peer_edge: u32,
-    /// Some probe of this port is recorded at every change.
-    pub watched: bool,
 }
 
 impl Port {
@@ -235,7 +233,6 @@ impl Port {
             watched_exit: false,
             impair: None,
             edge: NO_EDGE,
-            peer_edge: NO_EDGE,
             watched: false,
         }
     }

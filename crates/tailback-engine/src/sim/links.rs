@@ -350,7 +350,8 @@ impl Sim {
         if let Some(tap) = &mut self.tap {
             tap.delivered(&sight(self.now, port, &p, &self.extras));
         }
-        let edge = self.ports[port as usize].peer_edge;
+        // The conditioner of the opposite port sees what this one delivers.
+        let edge = self.ports[self.peer[port as usize] as usize].edge;
         if edge != NO_EDGE {
             self.show_reverse(edge, p);
         }
