@@ -41,7 +41,7 @@ const NO_EXTRA: u32 = u32::MAX;
 /// A packet on its way. Four words:
 /// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
 /// flow (32) and extra (32).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WirePacket {
     seq_bytes: u64,
     stamp_hop_header: u64,

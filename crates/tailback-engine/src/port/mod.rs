@@ -22,14 +22,14 @@ use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
 /// A packet in the air, or (fused) still waiting for the line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Flying {
     pub packet: WirePacket,
     pub arrives: Time,
 }
 
 /// A packet that waits in a fused queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     /// When its transmission starts.
     start: Time,
@@ -85,8 +85,8 @@ pub enum Queue {
 
 /// What became of a packet that a port of arithmetic was offered.
 pub enum Offer {
-    /// It is on its way; where the wire was empty, when it arrives, since the head of a wire needs an event.
-    Taken(Option<Time>),
+    /// It is on its way.
+    Taken,
     /// The buffer is full.
     Full,
     /// This port has a discipline.
@@ -237,9 +237,10 @@ impl Port {
         }
     }
 
-    /// Take a packet, if this port is arithmetic.
+    /// Take a packet, if this port is arithmetic. Where the wire was empty, `head` hears when the packet arrives, since
+    /// the head of a wire needs an event.
     #[inline(always)]
-    pub fn offer_fused(&mut self, p: WirePacket, now: Time) -> Offer {
+    pub fn offer_fused(&mut self, p: WirePacket, now: Time, head: impl FnOnce(Time)) -> Offer {
         let Port {
             clock,
             free_at,
@@ -282,7 +283,10 @@ impl Port {
         *free_at = start + service;
         let (was_empty, arrives) = (wire.is_empty(), *free_at + *delay);
         wire.push(Flying { packet: p, arrives });
-        Offer::Taken(was_empty.then_some(arrives))
+        if was_empty {
+            head(arrives);
+        }
+        Offer::Taken
     }
 
     /// Packets and bytes waiting now.

@@ -11,29 +11,29 @@ const KEEP: usize = 8;
 
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    slots: Vec<T>,
-    head: usize,
-    len: usize,
+    slots: Box<[T]>,
+    head: u32,
+    len: u32,
 }
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
         Ring {
-            slots: Vec::new(),
+            slots: Box::default(),
             head: 0,
             len: 0,
         }
     }
 }
 
-impl<T: Copy> Ring<T> {
+impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn push(&mut self, x: T) {
-        if self.len == self.slots.len() {
-            self.resize((2 * self.len).max(KEEP), x);
+        if self.len() == self.slots.len() {
+            self.resize((2 * self.len()).max(KEEP));
         }
         let mask = self.slots.len() - 1;
-        let at = (self.head + self.len) & mask;
+        let at = (self.head + self.len) as usize & mask;
         self.slots[at] = x;
         self.len += 1;
     }
@@ -43,32 +43,33 @@ impl<T: Copy> Ring<T> {
         if self.len == 0 {
             return None;
         }
-        let x = self.slots[self.head];
-        self.head = (self.head + 1) & (self.slots.len() - 1);
+        let x = self.slots[self.head as usize];
+        self.head = (self.head + 1) & (self.slots.len() - 1) as u32;
         self.len -= 1;
         // Asked once a round and when a long ring runs empty, not at every pop.
-        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len < self.slots.len() / 8 {
-            self.shrink(x);
+        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
+            self.shrink();
         }
         Some(x)
     }
 
     #[cold]
-    fn shrink(&mut self, filler: T) {
+    fn shrink(&mut self) {
         if self.slots.len() > 8 * KEEP {
-            self.resize((2 * self.len).next_power_of_two().max(KEEP), filler);
+            self.resize((2 * self.len()).next_power_of_two().max(KEEP));
         } else if self.head == 0 {
-            self.resize(self.slots.len() / 2, filler);
+            self.resize(self.slots.len() / 2);
         }
     }
 
-    /// Move the entries to `capacity` slots; `filler` stands in the empty ones.
+    /// Move the entries to `capacity` slots. The empty ones hold defaults, not the entry at hand, which can so stay in
+    /// registers.
     #[cold]
-    fn resize(&mut self, capacity: usize, filler: T) {
+    fn resize(&mut self, capacity: usize) {
         let mut slots = Vec::with_capacity(capacity);
         slots.extend(self.iter().copied());
-        slots.resize(capacity, filler);
-        self.slots = slots;
+        slots.resize(capacity, T::default());
+        self.slots = slots.into_boxed_slice();
         self.head = 0;
     }
 
@@ -78,14 +79,18 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn front(&self) -> Option<&T> {
-        if self.len == 0 { None } else { self.slots.get(self.head) }
+        if self.len == 0 {
+            None
+        } else {
+            self.slots.get(self.head as usize)
+        }
     }
 
     /// The entry `k` places behind the oldest.
     #[inline]
     pub fn peek(&self, k: usize) -> Option<&T> {
-        if k < self.len {
-            self.slots.get((self.head + k) & (self.slots.len() - 1))
+        if k < self.len() {
+            self.slots.get((self.head as usize + k) & (self.slots.len() - 1))
         } else {
             None
         }
@@ -93,7 +98,7 @@ impl<T: Copy> Ring<T> {
 
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     #[inline]
@@ -102,8 +107,9 @@ impl<T: Copy> Ring<T> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &T> {
-        let (first, second) = (self.head, (self.head + self.len).saturating_sub(self.slots.len()));
-        let end = (self.head + self.len).min(self.slots.len());
+        let (first, end) = (self.head as usize, (self.head + self.len) as usize);
+        let second = end.saturating_sub(self.slots.len());
+        let end = end.min(self.slots.len());
         self.slots[first..end].iter().chain(self.slots[..second].iter())
     }
 }

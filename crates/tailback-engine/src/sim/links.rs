@@ -217,9 +217,10 @@ impl Sim {
 
     pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        match self.ports[port as usize].offer_fused(p, now) {
-            Offer::Taken(Some(arrives)) => self.events.push_delivery(arrives, port, p.born()),
-            Offer::Taken(None) => {}
+        let Sim { ports, events, .. } = self;
+        let head = |arrives| events.push_delivery(arrives, port, p.born());
+        match ports[port as usize].offer_fused(p, now, head) {
+            Offer::Taken => {}
             Offer::Full => self.overflow(port, p),
             Offer::Explicit => self.enqueue_explicit(port, p),
         }
@@ -320,18 +321,18 @@ impl Sim {
     pub(super) fn deliver(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let Some(f) = p.wire.pop() else { return };
-        if let Some(next) = p.wire.front() {
-            self.events.push_delivery(next.arrives, port, next.packet.born());
-        }
-        if p.wire.len() > LONG_WIRE {
-            self.look_ahead(port);
-        }
-        let p = &mut self.ports[port as usize];
         let mut packet = f.packet;
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
         self.counters.packet_hops += 1;
-        if p.watched_exit {
+        let (is_long, is_watched) = (p.wire.len() > LONG_WIRE, p.watched_exit);
+        if let Some(next) = p.wire.front() {
+            self.events.push_delivery(next.arrives, port, next.packet.born());
+        }
+        if is_long {
+            self.look_ahead(port);
+        }
+        if is_watched {
             self.show_exit(port, packet);
         }
         packet.next_hop();
