@@ -203,8 +203,14 @@ impl WirePacket {
         let payload = self.payload();
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
-        let extra = extras.slots.get(self.extra as usize);
-        let other = self.other_seq(extras);
+        // One question, since most packets have no extra.
+        let (other, sack, timestamps, window) = match self.extra {
+            NO_EXTRA => (self.other_is_one(), SackBlocks::new(), None, None),
+            i => {
+                let e = &extras.slots[i as usize];
+                (e.other_seq, e.sack.clone(), e.timestamps, e.window)
+            }
+        };
         let (seq, ack) = if carries {
             (self.seq(), other)
         } else {
@@ -217,9 +223,9 @@ impl WirePacket {
             flags,
             ecn: Ecn::from_bits(self.born_flags_tos as u8),
             bytes: self.size(),
-            sack: extra.map(|e| e.sack.clone()).unwrap_or_default(),
-            timestamps: extra.and_then(|e| e.timestamps),
-            window: extra.and_then(|e| e.window),
+            sack,
+            timestamps,
+            window,
         }
     }
 
@@ -238,8 +244,13 @@ impl WirePacket {
 
     /// The sequence number that is not in the packet.
     fn other_seq(&self, extras: &Extras) -> u64 {
-        let one = u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0);
-        extras.slots.get(self.extra as usize).map_or(one, |e| e.other_seq)
+        let extra = extras.slots.get(self.extra as usize);
+        extra.map_or(self.other_is_one(), |e| e.other_seq)
+    }
+
+    /// The same, of a packet without extras: 0 or 1.
+    fn other_is_one(&self) -> u64 {
+        u64::from((self.stamp_hop_header >> 8) as u8 & OTHER_IS_ONE != 0)
     }
 
     pub fn request(&self, extras: &Extras) -> Option<Request> {

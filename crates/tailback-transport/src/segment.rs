@@ -68,6 +68,6 @@ impl Segment {
 
     /// Whether the segment occupies sequence space (so that it wants an acknowledgement).
     pub fn occupies(&self) -> bool {
-        self.end() > self.seq
+        self.payload > 0 || self.flags.has(Flags::SYN) || self.flags.has(Flags::FIN)
     }
 }

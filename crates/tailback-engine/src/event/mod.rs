@@ -171,7 +171,8 @@ impl EventList {
     /// The packet at the head of a port's wire, sent by its source at `born`, reaches the far end at `t`.
     #[inline]
     pub fn push_delivery(&mut self, t: Time, port: u32, born: Time) {
-        let age = ((t - born).0 >> AGE_UNIT).min(AGE_MAX);
+        // Nothing arrives before it is born.
+        let age = (t.0.wrapping_sub(born.0) >> AGE_UNIT).min(AGE_MAX);
         self.push_key(Key::new(t, EventKind::Delivery, age, port));
     }
 

@@ -127,16 +127,18 @@ impl Sim {
             let Carrier::Connection(ends) = &mut flow.carrier else {
                 break;
             };
-            match ends[side as usize].poll_transmit(now) {
+            // Read where it is: a segment is nine words.
+            let transmit = ends[side as usize].poll_transmit(now);
+            match &transmit {
                 Transmit::Segment(s) => {
                     let route = self.ways[id.0 as usize][usize::from(backward)];
                     flow.in_flight += 1;
-                    let p = WirePacket::from_segment(&s, id, backward, now, &mut self.extras);
+                    let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.routes[route.start as usize];
                     self.offer(first, p);
                 }
                 Transmit::NotBefore(t) => {
-                    not_before = t.max(now + Duration(1));
+                    not_before = (*t).max(now + Duration(1));
                     break;
                 }
                 Transmit::Idle => break,
