@@ -168,7 +168,8 @@ def test_the_parameters_are_those_of_the_study():
         "100ms",
         "separate",
     )
-    assert d["tdrr"]["weight"] == 1 / 32
+    # A weight of 1/32 for a rate clocked each 100 ms: a time constant of 100 ms / w.
+    assert (d["tdrr"]["estimator"], d["tdrr"]["theta"]) == ("clocked", "3.2s")
     scenarios = {r.scenario for r in study.load(NAME).runs.values() if r.scenario is not None}
     documents = [tomllib.loads(f.read_text()) for f in sorted(scenarios)]
     profiles = [d["profile"]["study"] for d in documents if "profile" in d]

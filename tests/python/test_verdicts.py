@@ -7,6 +7,7 @@ from tailback.study import load as study
 from tailback.study import verdict
 from tailback.study.checks.along import Along
 from tailback.study.judge import Judge
+from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
 from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO
 
@@ -93,3 +94,52 @@ def test_counts_by_kind_add_up_to_the_counts():
             zeros = [v for v in rows if v.kind == ZERO]
             assert len(zeros) > 200
             assert all(v.published.startswith("0 ") for v in zeros)
+
+
+# ------------------------------------------------------------------------------------- readings of what is left open
+
+
+def test_balancing_at_dequeue_has_no_guard_and_the_guarded_rule_is_compared():
+    s = study.load(NAME)
+    assert not any(s.disciplines[k].queue.get("no_worse", False) for k in ("db", "both"))
+    assert all(s.disciplines[k].queue["no_worse"] for k in ("db-guarded", "both-guarded"))
+    guarded = [x for x in s.statements if "guarded" in x.id]
+    assert guarded and not any(x.gate for x in guarded)
+
+
+def test_the_weights_of_tdrr_are_those_of_a_rate_clocked_each_100_ms():
+    axis = study.load(NAME).runs["tdrr-weight"].axis("weight")
+    assert axis.paths == ("link.bottleneck.queue.theta",)
+    for mode in ("quick", "full"):
+        for weight, theta in axis.values[mode].items():
+            assert float(theta.strip(chr(34)).removesuffix("s")) == pytest.approx(0.1 / float(weight))
+
+
+def test_scenario_8_has_both_round_trips():
+    s = study.load("keshav-1991")
+    assert 'access_delay = ["0s", "12s"]' in s.runs["scenario-8"].scenario.read_text()
+    near = s.runs["scenario-8-24"]
+    assert near.scenario == s.runs["scenario-8"].scenario
+    assert near.set == ('flows.ftp.access_delay=["0s", "6s"]',)
+    compared = {x.id: x.gate for x in s.statements if x.id.startswith("8-")}
+    assert compared == {
+        "8-near": True,
+        "8-generic": True,
+        "8-pp": True,
+        "8-near-24": False,
+        "8-generic-24": False,
+        "8-pp-24": False,
+    }
+
+
+def test_intervals_of_victims_count_from_20_s_on():
+    class Run:
+        options = {"from_s": 20}
+        series = None
+
+        def probe(self, name):
+            return np.array([0.0, 5.0, 20.0, 21.0, 24.0]), np.array([1.0, 2.0, 1.0, 3.0, 1.0])
+
+    assert lengths(Run()).tolist() == [1.0, 3.0]
+    assert lengths(Run(), whole=True).tolist() == [5.0, 15.0, 1.0, 3.0]
+    assert study.load(NAME).runs["holds"].options["from_s"] == 20

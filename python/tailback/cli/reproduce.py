@@ -81,7 +81,7 @@ def summary_text(verdicts: list[Verdict]) -> str:
     n = count(verdicts)
     return (
         f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; "
-        f"{n['compared']} more compared but not gated (ruled by phase)"
+        f"{n['compared']} more compared, not judged"
     )
 
 

@@ -6,6 +6,7 @@ runs = "scenario-2"          # one set of runs; it has an axis of pairs or disci
 metrics = ["throughput", "delay", "drops", "retransmissions"]
 sources = ["FTP", "Telnet"]  # titles, where nothing is published
 title = "background on"      # told beside the metric
+published = "scenario-1"     # beside the cells that are published for another set: compared, none is judged
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """The tables of one output, a metric each; written as one CSV, a row a cell."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     runs = study.runs[o.get("runs", e.runs[0])]
+    compared = "published" in o
+    of = o.get("published", runs.name)
     numbers = {
         (n.queue, n.metric, n.class_): n
         for n in study.published
-        if isinstance(n, CellNumber) and n.experiment == e.id and n.runs == runs.name
+        if isinstance(n, CellNumber) and n.experiment == e.id and n.runs == of
     }
     axis = next(a for a in runs.axes if a.disciplines)
     stored = {key for name, key in samples.stored if name == runs.name}
@@ -58,7 +61,7 @@ def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
                 n = numbers.get((pair, metric, s))
                 c = n.cell if n else None
                 theirs.append(cells.show(c.mean, c.sd) if c else "-")
-                mark = "" if c is None or c.meets(mean) else cells.DIFFERS if c.grade == "Q" else cells.MISS
+                mark = "" if c is None or c.meets(mean) else cells.DIFFERS if compared or c.grade == "Q" else cells.MISS
                 ours.append(cells.show(mean, sd) + mark)
                 plain.append(
                     [study.discipline_title(pair), metric, s, titles[s]]

@@ -3,7 +3,8 @@
 From what was recorded at every change: `victim` (the queue that loses) or `closed` (by queue, 1 or 0). An interval runs
 from becoming the victim to another queue being chosen, or from closing to opening; one that the end of the run cuts is
 left out. For the sticky victim a second version ends at the queue's last eviction: a victim that outlives its overflow
-holds on without losing anything.
+holds on without losing anything. `options.from_s` of the set of runs leaves out what begins before; measures
+that end in `_whole` take all.
 """
 
 from __future__ import annotations
@@ -49,9 +50,19 @@ def holds(run: RunView, to_last_drop: bool = False) -> tuple[np.ndarray, np.ndar
     return queues, starts, lengths
 
 
-def _of(run: RunView, f: Callable[[np.ndarray], float], to_last_drop: bool = False) -> float:
-    x = holds(run, to_last_drop)[2]
+def lengths(run: RunView, to_last_drop: bool = False, whole: bool = False) -> np.ndarray:
+    """Lengths (s) of the intervals that begin after `options.from_s` of the set of runs, or of all."""
+    _, start, length = holds(run, to_last_drop)
+    return length if whole else length[start >= run.options.get("from_s", 0.0)]
+
+
+def _of(run: RunView, f: Callable[[np.ndarray], float], to_last_drop: bool = False, whole: bool = False) -> float:
+    x = lengths(run, to_last_drop, whole)
     return float(f(x)) if len(x) else float("nan")
+
+
+def _sd(x: np.ndarray) -> float:
+    return float(np.std(x, ddof=1)) if len(x) > 1 else 0.0
 
 
 _WHAT = "intervals a queue was the sticky victim, or closed"
@@ -59,7 +70,7 @@ _WHAT = "intervals a queue was the sticky victim, or closed"
 
 @measure("hold_count", "Intervals", "1", f"number of {_WHAT}", digits=0)
 def hold_count(run: RunView, klass: str) -> float:
-    return float(len(holds(run)[2]))
+    return float(len(lengths(run)))
 
 
 @measure("hold_max", "Longest interval", "s", f"of the {_WHAT}", digits=3)
@@ -79,7 +90,7 @@ def hold_mean(run: RunView, klass: str) -> float:
 
 @measure("hold_sd", "sd of the intervals", "s", f"of the {_WHAT}", digits=3)
 def hold_sd(run: RunView, klass: str) -> float:
-    return _of(run, lambda x: np.std(x, ddof=1) if len(x) > 1 else 0.0)
+    return _of(run, _sd)
 
 
 @measure("hold_mean_last", "Mean interval to the last eviction", "s", "of the sticky victim", digits=3)
@@ -90,3 +101,28 @@ def hold_mean_last(run: RunView, klass: str) -> float:
 @measure("hold_max_last", "Longest interval to the last eviction", "s", "of the sticky victim", digits=3)
 def hold_max_last(run: RunView, klass: str) -> float:
     return _of(run, np.max, True) if len(run.probe("victim")[0]) else float("nan")
+
+
+@measure("hold_count_whole", "Intervals, whole run", "1", f"number of {_WHAT}", digits=0)
+def hold_count_whole(run: RunView, klass: str) -> float:
+    return float(len(lengths(run, whole=True)))
+
+
+@measure("hold_max_whole", "Longest interval, whole run", "s", f"of the {_WHAT}", digits=3)
+def hold_max_whole(run: RunView, klass: str) -> float:
+    return _of(run, np.max, whole=True)
+
+
+@measure("hold_min_whole", "Shortest interval, whole run", "s", f"of the {_WHAT}", digits=4)
+def hold_min_whole(run: RunView, klass: str) -> float:
+    return _of(run, np.min, whole=True)
+
+
+@measure("hold_mean_whole", "Mean interval, whole run", "s", f"of the {_WHAT}", digits=3)
+def hold_mean_whole(run: RunView, klass: str) -> float:
+    return _of(run, np.mean, whole=True)
+
+
+@measure("hold_sd_whole", "sd of the intervals, whole run", "s", f"of the {_WHAT}", digits=3)
+def hold_sd_whole(run: RunView, klass: str) -> float:
+    return _of(run, _sd, whole=True)
