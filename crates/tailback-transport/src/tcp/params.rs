@@ -21,6 +21,14 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
+/// What a segment may have on the wire beside its payload, options included: a packet of the simulator counts it in one
+/// byte.
+pub const MOST_HEADER: u32 = 255;
+/// The longest options: a TCP header has at most 60 B (RFC 9293 section 3.1), 20 B of them its fixed part.
+pub const MOST_OPTIONS: u32 = 40;
+/// The most segments that may leave at one instant: each costs memory before any of them has gone anywhere.
+pub const MOST_AT_ONCE: f64 = 1e6;
+
 #[rustfmt::skip]
 static PARAMS: &[Param] = &[
     Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
@@ -33,7 +41,7 @@ static PARAMS: &[Param] = &[
     // Sizes.
     Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
         "Payload of a full segment.", "RFC 9293 section 3.7.1"),
-    Param::new("header", Kind::Bytes { min: 0, max: 400 }, "40B",
+    Param::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
         "What a segment has on the wire beside its payload; also the size of a SYN and of a pure acknowledgement.", "RFC 9293 section 3.1, RFC 791"),
     Param::new("option_bytes", Kind::Choice(&["uncounted", "tcp", "sack8"]), "uncounted",
         "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, or by 8 B per SACK block.", "RFC 2018 section 3, RFC 7323 section 3; sack8: ns-2.35"),

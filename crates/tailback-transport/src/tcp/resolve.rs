@@ -3,7 +3,7 @@
 
 use super::config::{Config, EcnMode, OptionBytes, RtoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
-use super::params::MODEL;
+use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
 use std::sync::Arc;
 use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
@@ -123,6 +123,7 @@ impl Config {
                 "leave one of the two out",
             ));
         }
+        let header = header(&v)?;
         Ok(Config {
             variant: variant.to_string(),
             sack_form: sack_form.to_string(),
@@ -130,15 +131,8 @@ impl Config {
             controller_settings,
             window: Arc::new(window_rules(&v)?),
             payload: v.count("payload"),
-            header: v.count("header"),
-            option_bytes: v.choose(
-                "option_bytes",
-                &[
-                    ("uncounted", OptionBytes::Uncounted),
-                    ("tcp", OptionBytes::Tcp),
-                    ("sack8", OptionBytes::Sack8),
-                ],
-            )?,
+            header,
+            option_bytes: v.choose("option_bytes", OPTION_BYTES)?,
             rwnd: v.at_least_a_segment("rwnd")?,
             max_burst: v.limit("max_burst"),
             idle_restart: v.flag("idle_restart"),
@@ -185,6 +179,28 @@ impl Config {
     }
 }
 
+const OPTION_BYTES: &[(&str, OptionBytes)] = &[
+    ("uncounted", OptionBytes::Uncounted),
+    ("tcp", OptionBytes::Tcp),
+    ("sack8", OptionBytes::Sack8),
+];
+
+/// The bytes beside the payload, which with the longest options must fit in what a packet counts.
+fn header(v: &Values) -> Result<u32, Refusal> {
+    let (header, options) = (v.count("header"), v.choose("option_bytes", OPTION_BYTES)?);
+    let room = match options {
+        OptionBytes::Uncounted => MOST_HEADER,
+        OptionBytes::Tcp | OptionBytes::Sack8 => MOST_HEADER - MOST_OPTIONS,
+    };
+    if header <= room {
+        return Ok(header);
+    }
+    Err(Refusal::new(
+        format!("a header of {header}B leaves no room for options that count"),
+        format!("give a header of at most {room}B, or option_bytes = \"uncounted\""),
+    ))
+}
+
 /// The controller a value names, and its own parameters.
 fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'static Controller, Settings), Refusal> {
     let (name, given) = match value {
@@ -218,6 +234,13 @@ fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
         return Err(Refusal::new(
             "an unlimited initial window",
             "give packets or bytes, such as \"10 packets\"",
+        ));
+    }
+    // All of it leaves at one instant, before anything is known of the path.
+    if initial_window > MOST_AT_ONCE * segment {
+        return Err(Refusal::new(
+            format!("an initial window of {} segments", (initial_window / segment).round()),
+            format!("give at most {MOST_AT_ONCE} segments, such as \"10 packets\""),
         ));
     }
     let mut initial_ssthresh = v.window("initial_ssthresh");
@@ -313,6 +336,26 @@ mod tests {
     }
 
     #[test]
+    fn a_header_that_does_not_fit_in_a_packet_is_refused() {
+        let resolve = |values: &[(&str, &str)]| {
+            let s = values
+                .iter()
+                .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
+            Config::resolve(&s, &[])
+        };
+        let raw = |text: &str| Raw::Text(text.to_string());
+        assert_eq!(resolve(&[("header", "255B")]).unwrap().header, 255);
+        let e = Settings::defaults(&MODEL).set("header", &raw("256B")).unwrap_err();
+        assert!(e.remedy.contains("255B"), "{e}");
+        assert_eq!(
+            resolve(&[("header", "215B"), ("option_bytes", "tcp")]).unwrap().header,
+            215
+        );
+        let e = resolve(&[("header", "216B"), ("option_bytes", "tcp")]).unwrap_err();
+        assert!(e.problem.contains("216B") && e.remedy.contains("215B"), "{e}");
+    }
+
+    #[test]
     fn what_holds_no_segment_is_refused() {
         let refuse = |name: &str, text: &str| {
             let e = Config::resolve(&Settings::defaults(&MODEL).with(name, text), &[]).unwrap_err();
@@ -321,6 +364,7 @@ mod tests {
         refuse("window_cap", "1000B");
         refuse("initial_window", "100B");
         refuse("initial_window", "unlimited");
+        refuse("initial_window", "9e15 packets");
         refuse("rwnd", "1KB");
         refuse("min_rto", "90s");
     }
