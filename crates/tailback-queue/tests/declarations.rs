@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use tailback_base::{BitRate, Duration, Kind, Model, Settings, Size, Stream};
 use tailback_queue::entry::Marks;
 use tailback_queue::registry;
-use tailback_queue::testing::TestPacket;
-use tailback_queue::{BuildContext, QueueDiscipline};
+use tailback_queue::testing::{Bench, TestPacket};
+use tailback_queue::{BuildContext, ProbeId, QueueDiscipline};
 
 fn place() -> BuildContext {
     BuildContext {
@@ -130,6 +130,50 @@ fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
         assert_eq!(names(queue.probes()), names(model.probes), "{}", model.name);
         assert_eq!(queue.backlog().packets, 0);
     }
+}
+
+/// A sample of an indexed probe ends at the first index without a value, so there must be one.
+#[test]
+fn every_indexed_probe_ends() {
+    let mut seen = 0;
+    for model in registry::models() {
+        let choices: Vec<Settings> = match model.param("policy").map(|p| p.kind) {
+            Some(Kind::Choice(names)) => names.iter().map(|name| defaults(model).with("policy", name)).collect(),
+            _ => vec![defaults(model)],
+        };
+        for settings in choices {
+            let Ok(queue) = registry::build::<TestPacket>(&settings, place()) else {
+                continue;
+            };
+            let mut bench = Bench::new(queue);
+            for id in 0..40 {
+                bench.arrive(TestPacket::new(id, (id % 3) as u32, 1000));
+                if id % 2 == 0 {
+                    bench.serve();
+                    bench.pass(Duration::from_millis(1));
+                }
+            }
+            for (i, probe) in bench
+                .queue
+                .probes()
+                .iter()
+                .enumerate()
+                .filter(|(_, p)| !p.per.is_empty())
+            {
+                let read = |index| bench.queue.read(ProbeId(i as u16), index);
+                let last = (0..5000).find(|index| read(*index).is_nan());
+                assert!(last.is_some(), "{}: {} never ends", model.name, probe.name);
+                assert!(
+                    read(u32::MAX - 1).is_nan(),
+                    "{}: {} starts again",
+                    model.name,
+                    probe.name
+                );
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "only {seen} indexed probes were looked at");
 }
 
 #[test]

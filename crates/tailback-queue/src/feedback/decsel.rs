@@ -346,7 +346,10 @@ impl<P: Packet> Admission<P> for DecBit {
     fn read(&self, probe: crate::discipline::ProbeId, index: u32) -> f64 {
         match probe.0 {
             0 => self.average(),
-            _ => f64::from(self.before.of(index) + self.this.of(index)),
+            1 if (index as usize) < self.conversations.count() => {
+                f64::from(self.before.of(index) + self.this.of(index))
+            }
+            _ => f64::NAN,
         }
     }
 }

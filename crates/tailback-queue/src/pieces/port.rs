@@ -460,6 +460,7 @@ where
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
         let per_queue = |x: f64| if index < self.store.queues() { x } else { f64::NAN };
+        let queues = self.configured.max(self.store.queues());
         match self
             .readings
             .get(usize::from(probe.0))
@@ -474,8 +475,10 @@ where
             Reading::EvictedShare => self.evicted as f64 / self.accepted as f64,
             Reading::Classifier(i) => self.classifier.read(i, index),
             Reading::Scheduler(i) => self.scheduler.read(i, index),
+            // What a policy keeps of queues outlives them and grows with them: it does not know which is the last.
+            Reading::Policy(i) if self.policy.probes()[i].per == "queue" && index >= queues => f64::NAN,
             Reading::Policy(i) => self.policy.read(i, index),
-            Reading::Aqm(id) => self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id)),
+            Reading::Aqm(id) => per_queue(self.aqms.as_ref().map_or(f64::NAN, |a| a.read(index, id))),
             Reading::Unknown => f64::NAN,
         }
     }

@@ -19,32 +19,32 @@ pub struct QueueAqms<P> {
     make: MakeAqm<P>,
     queues: Vec<Option<Box<dyn Admission<P>>>>,
     timers: BTreeSet<(Time, QueueId)>,
-    /// What they declare, whichever queue they are for.
-    probes: Vec<ProbeDef>,
+    /// One that no packet meets: what they declare, and what the AQM of a queue that has not been used reads.
+    unused: Box<dyn Admission<P>>,
     /// What an AQM evicts is collected here until its call has ended.
     pub(super) gone: Vec<(P, DropReason)>,
 }
 
 impl<P: Packet> QueueAqms<P> {
     pub fn new(make: MakeAqm<P>) -> QueueAqms<P> {
-        let probes = make(0).probes().to_vec();
         QueueAqms {
+            unused: make(0),
             make,
             queues: Vec::new(),
             timers: BTreeSet::new(),
-            probes,
             gone: Vec::new(),
         }
     }
 
     pub fn probes(&self) -> &[ProbeDef] {
-        &self.probes
+        self.unused.probes()
     }
 
-    /// NaN for a queue that has not been used.
+    /// Of a queue that has not been used, the value an AQM begins with: queues are used in any order, and a sample of all
+    /// ends at the first that has none.
     pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
         let aqm = self.queues.get(q as usize).and_then(Option::as_ref);
-        aqm.map_or(f64::NAN, |a| a.read(probe, 0))
+        aqm.unwrap_or(&self.unused).read(probe, 0)
     }
 
     /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.

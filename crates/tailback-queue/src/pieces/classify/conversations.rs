@@ -64,6 +64,11 @@ impl Conversations {
         }
     }
 
+    /// How many have been numbered.
+    pub fn count(&self) -> usize {
+        self.first.len()
+    }
+
     /// The number of this packet's conversation, a new one if it is new.
     #[inline]
     pub fn number<P: Packet>(&mut self, p: &P) -> QueueId {
