@@ -622,3 +622,13 @@ fn a_bare_number_is_offered_only_with_units_that_would_do() {
     assert_eq!(broken(buffer, "kind2 = \"x\"").nearest.as_deref(), Some("kind"));
     assert_eq!(broken("droptail", "wf2q+").nearest.as_deref(), Some("wf2q-plus"));
 }
+
+#[test]
+fn rows_that_would_fill_the_memory_are_refused_with_what_they_take() {
+    let p = broken("every = \"100ms\"", "every = \"10ns\"");
+    check(&p, 18, "record.queue.every", "10ns", "less often");
+    assert!(p.problem.contains("64.0 GB"), "{p:#?}");
+    let p = broken("duration = \"10s\"", "duration = \"10s\"\ninterval = \"1us\"");
+    check(&p, 2, "interval", "1us", "longer interval");
+    assert!(p.problem.contains("20.5 GB"), "{p:#?}");
+}

@@ -195,10 +195,10 @@ fn instants_fit(r: &mut Reader, root: &Node, s: &Settings, flows_in_all: u64) {
     }
     let interval = s.time("interval");
     let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
-    if rows > recording::MOST_ROWS {
-        let problem = format!("an interval of {interval} makes {rows} rows in {duration}");
-        let remedy = format!("choose a longer interval: at most {} rows", recording::MOST_ROWS);
-        r.complain(Problem::new("limit", at("interval"), "interval", problem, remedy));
+    if let Some((needs, most)) = recording::too_much(rows, recording::INTERVAL_BYTES) {
+        let problem = format!("an interval of {interval} makes in {duration} {needs}");
+        let remedy = format!("choose a longer interval: at most {most} rows");
+        r.complain(Problem::new("limit", at("interval"), "interval", problem, remedy).value(interval.to_string()));
     }
 }
 

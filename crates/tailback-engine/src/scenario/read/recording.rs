@@ -9,8 +9,21 @@ use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
 use tailback_base::model::{ProbeDef, Settings, Value};
 
-/// The most rows one table of samples may have.
-pub const MOST_ROWS: u64 = 2_000_000_000;
+/// What the rows of one table may take in memory: what a run collects stays there until the run is over.
+const MOST_BYTES: u64 = 8_000_000_000;
+/// A sample while it is collected, and as a row of the table.
+const SAMPLE_BYTES: u64 = 64;
+/// The totals of a flow at the end of an interval, and the row made of them.
+pub const INTERVAL_BYTES: u64 = 512;
+
+/// So many rows of so many bytes, if they are more than a table may take: what to say of them, and how many may be.
+pub fn too_much(rows: u64, bytes: u64) -> Option<(String, u64)> {
+    let all = rows.saturating_mul(bytes);
+    (all > MOST_BYTES).then(|| {
+        let needs = format!("{rows} rows, which take some {:.1} GB of memory", all as f64 / 1e9);
+        (needs, MOST_BYTES / bytes)
+    })
+}
 
 /// What can be recorded.
 pub struct Known<'a> {
@@ -38,10 +51,11 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         .collect();
     let count = probes(r, node, &filled, known, &target, &names);
     if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
-        let rows = (duration.0 / every.0.max(1)).saturating_mul(count);
-        if rows > MOST_ROWS {
-            let problem = format!("a sample every {every} makes {rows} rows in {duration}");
-            let remedy = format!("sample less often, or fewer flows: at most {MOST_ROWS} rows");
+        let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
+        let rows = samples.saturating_mul(names.len().max(1) as u64);
+        if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
+            let problem = format!("a sample every {every} makes in {duration} {needs}");
+            let remedy = format!("sample less often, or fewer flows: at most {most} rows");
             r.complain(
                 Problem::new("limit", at(node, "every"), &filled.key("every"), problem, remedy)
                     .value(every.to_string()),
