@@ -5,6 +5,7 @@ use crate::library::Library;
 use crate::measure::capture::TapMaker;
 use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
+use crate::sim::Broken;
 use crate::spec::{End, Spec};
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
@@ -24,17 +25,51 @@ pub struct Hooks<'a> {
     pub library: Option<&'a Library>,
     /// Makes what sees every packet of a run at every port.
     pub tap: Option<TapMaker<'a>>,
-    /// Called about every hundredth of the run with the share done; stops the run when it answers false.
+    /// Called with the share done, each time some hundredths of a second of work are done; stops the run when it answers
+    /// false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
 }
 
 impl<'a> Hooks<'a> {
+    /// Tell how far the run is.
+    ///
+    /// # Errors
+    /// It is to stop.
+    pub fn go_on(&self, share: f64) -> Result<(), Refusal> {
+        match self.progress.is_some_and(|p| !p(share)) {
+            true => Err(Refusal::new(
+                "the run was interrupted",
+                "run it again; finished runs are kept",
+            )),
+            false => Ok(()),
+        }
+    }
+
     pub fn library(&self) -> &'a Library {
         match self.library {
             Some(library) => library,
             None => Library::standard(),
         }
     }
+}
+
+/// How many events run between two questions whether to go on: some hundredths of a second.
+const EVENTS_AT_ONCE: u32 = 1 << 16;
+
+/// A discipline broke its contract: which, where and when.
+fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Time) -> Refusal {
+    let port = ports[broken.port as usize].as_str();
+    let base = port.strip_suffix(".reverse");
+    let link = spec.links.iter().find(|l| l.name == base.unwrap_or(port));
+    let name = match (hooks.queues.contains_key(port), link) {
+        (false, Some(l)) => {
+            let direction = if base.is_some() { &l.reverse } else { &l.forward };
+            format!("the queue \"{}\" at {port}", direction.queue.model.name)
+        }
+        _ => format!("the queue at {port}"),
+    };
+    let problem = format!("{name} {} ({} s into the run)", broken.does, now.seconds());
+    Refusal::new(problem, broken.remedy.as_str())
 }
 
 /// Run a scenario with a seed.
@@ -49,19 +84,15 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
         from,
     } = prepare(spec, seed, hooks)?;
     let to = Time::ZERO + spec.duration;
-    for part in 1..=100u64 {
-        built
-            .sim
-            .run_until(Time((u128::from(to.0) * u128::from(part) / 100) as u64));
-        if built.sim.ended().is_some() {
+    loop {
+        let over = built.sim.run_some(to, EVENTS_AT_ONCE);
+        if over {
             break;
         }
-        if hooks.progress.is_some_and(|p| !p(part as f64 / 100.0)) {
-            return Err(Refusal::new(
-                "the run was interrupted",
-                "run it again; finished runs are kept",
-            ));
-        }
+        hooks.go_on(built.sim.now().0 as f64 / to.0.max(1) as f64)?;
+    }
+    if let Some(broken) = &built.sim.broken {
+        return Err(unfit(spec, hooks, &built.port_names, broken, built.sim.now()));
     }
     let to = built.sim.ended().unwrap_or(to);
     if to <= from && spec.end == End::Sessions {

@@ -9,6 +9,7 @@ use pyo3::types::PyDict;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::store::{Finish, Others};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
@@ -145,10 +146,16 @@ impl Plan {
             })
         };
         let results = py.detach(|| {
+            let mut told: Option<Instant> = None;
             let mut tell = |r: &Report| {
+                // Signals are looked at each time, for Ctrl-C is to be quick.
+                let due = r.done == r.total || told.is_none_or(|t| t.elapsed() >= SHOW_EVERY);
+                if due {
+                    told = Some(Instant::now());
+                }
                 asked(&|py| {
                     py.check_signals()?;
-                    match &progress {
+                    match progress.as_ref().filter(|_| due) {
                         Some(f) => goes_on(f.call1(py, (report(py, r)?,))?.bind(py)),
                         None => Ok(true),
                     }
@@ -177,6 +184,9 @@ impl Plan {
         }
     }
 }
+
+/// How often progress is shown, at most.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
     Ok(!answer.is(pyo3::types::PyBool::new(answer.py(), false)))

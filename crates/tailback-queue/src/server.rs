@@ -93,7 +93,38 @@ pub struct Server<P> {
     service_at: Time,
     timer_at: Time,
     on_wire: Option<OnWire>,
+    /// How often the timer has run at the present instant, and which that is.
+    timers: (Time, u32),
+    stuck: Option<Stuck>,
 }
+
+/// Why time cannot go on: a discipline asks for the present instant again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stuck {
+    /// It answers `Wait` with an instant that is not in the future, and no timer is due that could change its mind.
+    WaitsForNow,
+    /// Its timer is due again as soon as it has run.
+    TimerAgain,
+}
+
+impl Stuck {
+    /// What to tell its author.
+    pub fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Stuck::WaitsForNow => (
+                "waits for an instant that has come already",
+                "answer dequeue with a packet, with Wait(t) for a t after line.now, or with nothing if nothing is stored",
+            ),
+            Stuck::TimerAgain => (
+                "wants its timer at one instant for ever",
+                "let next_timer name an instant after the one at which on_timer has just run",
+            ),
+        }
+    }
+}
+
+/// A discipline may have as many timers due at one instant as it has queues.
+const MOST_TIMERS_AT_ONCE: u32 = 1_000_000;
 
 impl<P: Packet> Server<P> {
     /// A free line at time zero; the discipline's timer is armed.
@@ -105,6 +136,8 @@ impl<P: Packet> Server<P> {
             service_at: Time::NEVER,
             timer_at: Time::NEVER,
             on_wire: None,
+            timers: (Time::ZERO, 0),
+            stuck: None,
         };
         server.arm(Time::ZERO);
         server
@@ -132,6 +165,16 @@ impl<P: Packet> Server<P> {
     /// When the discipline's timer is to be looked at; `Time::NEVER` without one.
     pub fn timer_at(&self) -> Time {
         self.timer_at
+    }
+
+    /// Whether the discipline can ever go on; nothing happens by itself once it is stuck.
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.stuck
+    }
+
+    fn give_up(&mut self, why: Stuck) {
+        self.stuck = Some(why);
+        (self.service_at, self.timer_at) = (Time::NEVER, Time::NEVER);
     }
 
     /// When something happens by itself.
@@ -177,6 +220,14 @@ impl<P: Packet> Server<P> {
             return None;
         }
         self.timer_at = Time::NEVER;
+        self.timers = match self.timers {
+            (at, n) if at == now => (now, n + 1),
+            _ => (now, 1),
+        };
+        if self.timers.1 > MOST_TIMERS_AT_ONCE {
+            self.give_up(Stuck::TimerAgain);
+            return None;
+        }
         let mut sent = None;
         // It may have been put off, or given up, since it was armed.
         if self.queue.next_timer().is_some_and(|t| t <= now) {
@@ -223,9 +274,17 @@ impl<P: Packet> Server<P> {
                     end: self.free_at,
                 })
             }
-            Service::Wait(t) => {
-                // A discipline that says "not before now" would be asked for ever: a nanosecond makes it progress.
-                self.service_at = t.max(now + Duration(1));
+            Service::Wait(t) if t > now => {
+                self.service_at = t;
+                None
+            }
+            // A gate that its timer opens at this very instant is asked before the timer has run.
+            Service::Wait(_) if self.queue.next_timer().is_some_and(|t| t <= now) => {
+                self.service_at = Time::NEVER;
+                None
+            }
+            Service::Wait(_) => {
+                self.give_up(Stuck::WaitsForNow);
                 None
             }
             Service::Empty => {
@@ -238,6 +297,9 @@ impl<P: Packet> Server<P> {
     /// A timer only moves forward to an earlier instant; one that is later is found when the earlier has come.
     #[inline]
     fn arm(&mut self, now: Time) {
+        if self.stuck.is_some() {
+            return;
+        }
         if let Some(t) = self.queue.next_timer() {
             let t = t.max(now);
             if t < self.timer_at || self.timer_at <= now {
@@ -353,6 +415,41 @@ mod tests {
                 bytes: 0,
             }
         }
+    }
+
+    /// Holds what it gets, and says when it may leave, and when its timer is due.
+    struct Stubborn {
+        wait: Time,
+        timer: Option<Time>,
+    }
+
+    impl QueueDiscipline<TestPacket> for Stubborn {
+        fn enqueue(&mut self, _p: TestPacket, _line: &Line, _out: &mut dyn Out<TestPacket>) {}
+        fn dequeue(&mut self, _line: &Line, _out: &mut dyn Out<TestPacket>) -> Service<TestPacket> {
+            Service::Wait(self.wait)
+        }
+        fn next_timer(&self) -> Option<Time> {
+            self.timer
+        }
+        fn backlog(&self) -> Backlog {
+            Backlog::default()
+        }
+    }
+
+    #[test]
+    fn a_discipline_that_asks_for_the_present_instant_for_ever_is_stuck() {
+        let run = |wait, timer| {
+            let mut s = Server::new(Box::new(Stubborn { wait, timer }), BitRate(8_000_000));
+            let mut log = Log::default();
+            s.arrive(TestPacket::new(7, 0, 1000), Time(5), &mut log);
+            while s.advance(Time(9), &mut log).is_some() {}
+            s.stuck()
+        };
+        assert_eq!(run(Time(8), None), Some(Stuck::WaitsForNow), "at 8 it waits for 8");
+        assert_eq!(run(Time(5), None), Some(Stuck::WaitsForNow));
+        assert_eq!(run(Time(0), Some(Time(0))), Some(Stuck::TimerAgain));
+        assert_eq!(run(Time(20), None), None);
+        assert_eq!(run(Time::NEVER, Some(Time(20))), None);
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub struct Execution<'a> {
     pub jobs: usize,
     /// Disciplines from outside, by port.
     pub queues: HashMap<String, QueueMaker<'a>>,
-    /// Called a few times a second with the state; answers false to stop.
+    /// Called several times a second with the state; answers false to stop.
     pub progress: &'a mut dyn FnMut(&Report) -> bool,
     /// Called as soon as a run's tables are there.
     pub each: Option<&'a mut Each<'a>>,
@@ -117,7 +117,7 @@ impl Results {
 }
 
 /// How often the caller is told, at most.
-const TELL_EVERY: Duration = Duration::from_millis(200);
+const TELL_EVERY: Duration = Duration::from_millis(50);
 
 /// A finished run on its way from a worker.
 type Finished = (usize, RunTables, RunReport);

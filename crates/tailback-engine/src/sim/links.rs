@@ -1,6 +1,6 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
-use super::Sim;
+use super::{Broken, Sim};
 use crate::event::EventKind;
 use crate::measure::capture::{Sight, Tap};
 use crate::measure::recorder::{Fate, LogRow, Recorder, Source};
@@ -9,7 +9,7 @@ use crate::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
 use crate::sim::prefetch::prefetch;
 use tailback_base::{Ecn, Packet, Request, Time};
-use tailback_queue::server::Sent;
+use tailback_queue::server::{Sent, Stuck};
 use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};
 
 /// What a discipline reports to, at one port.
@@ -296,6 +296,11 @@ impl Sim {
         if timer != timer_at && timer != Time::NEVER {
             self.events.push(timer, EventKind::QueueTimer, port);
         }
+        if sent.is_none()
+            && let Some(stuck) = e.server.stuck()
+        {
+            return self.stuck(port, stuck);
+        }
         Port::settle(e, stats, now);
         let p = &mut self.ports[port as usize];
         if let Some(sent) = sent
@@ -314,6 +319,16 @@ impl Sim {
             }
             self.requests = requests;
         }
+    }
+
+    #[cold]
+    fn stuck(&mut self, port: u32, why: Stuck) {
+        let (does, remedy) = why.words();
+        self.give_up(Broken {
+            port,
+            does: does.into(),
+            remedy: remedy.into(),
+        });
     }
 
     /// The packet at the head of a wire reaches the far end.

@@ -76,6 +76,15 @@ pub(crate) enum Tick {
     },
 }
 
+/// A discipline breaks its contract, and the run cannot go on.
+#[derive(Clone, Debug)]
+pub(crate) struct Broken {
+    pub port: u32,
+    /// What it does, after its name.
+    pub does: String,
+    pub remedy: String,
+}
+
 /// A run in progress.
 pub struct Sim {
     pub(crate) now: Time,
@@ -115,6 +124,7 @@ pub struct Sim {
     /// The tick to push when there are none, if the run is to end then.
     pub(crate) end_tick: Option<u32>,
     ended: Option<Time>,
+    pub(crate) broken: Option<Broken>,
     /// News for applications, delivered when the call that caused it is over.
     news: Vec<(u32, AppInput)>,
     /// Control packets to send, with the port they come from.
@@ -156,6 +166,7 @@ impl Sim {
             unfinished: 0,
             end_tick: None,
             ended: None,
+            broken: None,
             news: Vec::new(),
             requests: Vec::new(),
             forwarded: Vec::new(),
@@ -173,9 +184,20 @@ impl Sim {
 
     /// Run every event up to and including `until`.
     pub fn run_until(&mut self, until: Time) {
-        while let Some((t, kind, entity)) = self.events.pop_until(until) {
+        while !self.run_some(until, u32::MAX) {}
+    }
+
+    /// As [`Sim::run_until`], but at most this many events. True when there are no more to run.
+    pub fn run_some(&mut self, until: Time, most: u32) -> bool {
+        let mut left = most;
+        while left > 0 {
+            let Some((t, kind, entity)) = self.events.pop_until(until) else {
+                self.counters.events += u64::from(most - left);
+                self.now = self.ended.unwrap_or(until);
+                return true;
+            };
+            left -= 1;
             self.now = t;
-            self.counters.events += 1;
             match kind {
                 EventKind::Delivery => self.deliver(entity),
                 EventKind::Service => self.on_service(entity),
@@ -189,6 +211,15 @@ impl Sim {
                 EventKind::Tick => self.on_tick(entity),
             }
         }
-        self.now = self.ended.unwrap_or(until);
+        self.counters.events += u64::from(most);
+        false
+    }
+
+    /// The run cannot go on.
+    #[cold]
+    pub(crate) fn give_up(&mut self, broken: Broken) {
+        self.broken.get_or_insert(broken);
+        self.events = EventList::new();
+        self.ended = Some(self.now);
     }
 }

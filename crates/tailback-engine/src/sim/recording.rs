@@ -1,12 +1,16 @@
 //! Recording: reading probes, at a step or on change; snapshots for warm-up and intervals.
 
-use super::{Sim, Tick};
+use super::{Broken, Sim, Tick};
 use crate::event::{EventKind, EventList};
 use crate::measure::recorder::Source;
 use crate::port::Queue;
 use crate::sim::flow::{Carrier, Snapshot};
 use tailback_base::Dscp;
 use tailback_queue::ProbeId;
+
+/// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows as
+/// a scenario may.
+const MOST_INDICES: u32 = 1 << 22;
 
 impl Sim {
     pub(crate) fn read(&mut self, source: Source) -> f64 {
@@ -146,6 +150,9 @@ impl Sim {
             if source.is_indexed() && value.is_nan() {
                 break;
             }
+            if index == MOST_INDICES {
+                return self.endless(series, source);
+            }
             // Most of the 64 colours never pass.
             if matches!(source, Source::EdgeSent { .. }) && value == 0.0 {
                 continue;
@@ -154,6 +161,24 @@ impl Sim {
                 r.series[series as usize].point(now, index, value);
             }
         }
+    }
+
+    #[cold]
+    fn endless(&mut self, series: u32, source: Source) {
+        let name = self.recorder.as_ref().map(|r| r.series[series as usize].probe.clone());
+        let port = match source {
+            Source::Discipline { port, .. } => port,
+            Source::Edge { edge, .. } | Source::EdgeSent { edge, .. } => self.edges[edge as usize].port,
+            _ => 0,
+        };
+        self.give_up(Broken {
+            port,
+            does: format!(
+                "has a value of the probe \"{}\" at every index",
+                name.unwrap_or_default()
+            ),
+            remedy: "let the probe read NaN from the first index on that it has no value for".into(),
+        });
     }
 
     /// Close the interval that ends now, if it is not empty.
