@@ -87,7 +87,7 @@ fn bursts_that_end_before_the_measured_time_do_not_count() {
 
 /// A closed loop: with n sources each is either in a burst or in a pause, so n T = bursts (mean time + mean pause). And
 /// a full line cannot do better than n S / C a cycle: 20 sources of 384 kB on 20 Mb/s have 3.07 s, of which the pause
-/// takes 2 s and leaves 1.07 s (the specification's bound for 500 sources on 500 Mb/s). With 60 sources the line is
+/// takes 2 s and leaves 1.07 s (as do 500 sources on 500 Mb/s). With 60 sources the line is
 /// full all the time, and the bound is met.
 #[test]
 fn burst_times_keep_to_the_law_of_the_closed_loop() {

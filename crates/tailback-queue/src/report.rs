@@ -10,7 +10,7 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
-/// Index into [`QueueDiscipline::probes`].
+/// Index into the probes of a discipline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ProbeId(pub u16);
 

@@ -59,10 +59,26 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// What a series is called, its unit, and where its values come from.
+type Found = (String, &'static str, Source);
+
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {
     let on_change = record.when == Sampling::OnChange;
-    let mut add = |what: String, unit: &'static str, source: Source| {
-        r.series.push(Series {
+    let found = match &record.what {
+        Target::Link { name, reverse } => of_link(name, *reverse, probe, built, on_change).map(|found| vec![found]),
+        Target::Edge { name } => of_edges(name, probe, built),
+        Target::Flows { group, reverse } => of_flows(group, *reverse, probe, built),
+    };
+    let unknown = || {
+        Refusal::new(
+            format!("there is no probe \"{probe}\""),
+            "see `tailback describe` for the probes of each model",
+        )
+    };
+    let series = found
+        .ok_or_else(unknown)?
+        .into_iter()
+        .map(|(what, unit, source)| Series {
             what,
             probe: probe.to_string(),
             unit,
@@ -72,100 +88,89 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
             values: vec![],
             indices: vec![],
         });
-    };
-    let unknown = || {
-        Refusal::new(
-            format!("there is no probe \"{probe}\""),
-            "see `tailback describe` for the probes of each model",
-        )
-    };
-    match &record.what {
-        Target::Link { name, reverse } => {
-            let full = if *reverse {
-                format!("{name}.reverse")
-            } else {
-                name.clone()
-            };
-            let port = built.port_names.iter().position(|n| *n == full).ok_or_else(unknown)? as u32;
-            let what = format!("link.{full}");
-            match probe {
-                "queue" => add(what, "packets", Source::Queue(port)),
-                "queue_bytes" => add(what, "bytes", Source::QueueBytes(port)),
-                "delivered_bytes" => add(what, "bytes", Source::PortDelivered(port)),
-                _ => {
-                    let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else {
-                        return Err(unknown());
-                    };
-                    let i = e
-                        .server
-                        .queue
-                        .probes()
-                        .iter()
-                        .position(|p| p.name == probe)
-                        .ok_or_else(unknown)?;
-                    let def = &e.server.queue.probes()[i];
-                    let probe = i as u16;
-                    let source = match (on_change, def.per.is_empty()) {
-                        (true, false) => Source::Pushed { port, probe },
-                        (_, single) => Source::Discipline {
-                            port,
-                            probe,
-                            index: if single { 0 } else { u32::MAX },
-                        },
-                    };
-                    add(what, def.unit, source);
-                }
-            }
-        }
-        Target::Edge { name } => {
-            for (i, e) in built.sim.edges.iter().enumerate() {
-                let port = &built.port_names[e.port as usize];
-                if !is_edge(port, name) {
-                    continue;
-                }
-                let (what, edge) = (format!("edge.{port}"), i as u32);
-                if probe == "packets" {
-                    add(what, "packets", Source::EdgeSent { edge, index: ALL });
-                    continue;
-                }
-                let probes = e.conditioner.probes();
-                let i = probes.iter().position(|p| p.name == probe).ok_or_else(unknown)?;
-                let index = if probes[i].per.is_empty() { 0 } else { ALL };
-                let source = Source::Edge {
-                    edge,
-                    probe: i as u16,
-                    index,
-                };
-                add(what, probes[i].unit, source);
-            }
-        }
-        Target::Flows { group, reverse } => {
-            let (side, suffix) = if *reverse {
-                (Side::Destination, ".reverse")
-            } else {
-                (Side::Source, "")
-            };
-            for (id, f) in built.sim.flows.iter().enumerate() {
-                if built.group_names[f.group as usize] != *group {
-                    continue;
-                }
-                let what = format!("flows.{group}.{}{suffix}", f.index);
-                let flow = id as u32;
-                if probe == "goodput" {
-                    add(what, "bytes", Source::Delivered { flow, by: side });
-                    continue;
-                }
-                let Carrier::Connection(ends) = &f.carrier else {
-                    return Err(unknown());
-                };
-                let probes = ends[side as usize].probes();
-                let i = probes.iter().position(|p| p.name == probe).ok_or_else(unknown)?;
-                let (probe, unit) = (i as u16, probes[i].unit);
-                add(what, unit, Source::Endpoint { flow, side, probe });
-            }
-        }
-    }
+    r.series.extend(series);
     Ok(())
+}
+
+/// A probe of a port; `None` when there is no such probe.
+fn of_link(name: &str, reverse: bool, probe: &str, built: &Built, on_change: bool) -> Option<Found> {
+    let full = match reverse {
+        true => format!("{name}.reverse"),
+        false => name.to_string(),
+    };
+    let port = built.port_names.iter().position(|n| *n == full)? as u32;
+    let what = format!("link.{full}");
+    match probe {
+        "queue" => return Some((what, "packets", Source::Queue(port))),
+        "queue_bytes" => return Some((what, "bytes", Source::QueueBytes(port))),
+        "delivered_bytes" => return Some((what, "bytes", Source::PortDelivered(port))),
+        _ => {}
+    }
+    let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else {
+        return None;
+    };
+    let probes = e.server.queue.probes();
+    let i = probes.iter().position(|p| p.name == probe)?;
+    let single = probes[i].per.is_empty();
+    let probe = i as u16;
+    let source = match on_change && !single {
+        true => Source::Pushed { port, probe },
+        false => Source::Discipline {
+            port,
+            probe,
+            index: if single { 0 } else { ALL },
+        },
+    };
+    Some((what, probes[i].unit, source))
+}
+
+/// A probe of each edge that a name means.
+fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
+    let mut found = vec![];
+    for (i, e) in built.sim.edges.iter().enumerate() {
+        let port = &built.port_names[e.port as usize];
+        if !is_edge(port, name) {
+            continue;
+        }
+        let (what, edge) = (format!("edge.{port}"), i as u32);
+        if probe == "packets" {
+            found.push((what, "packets", Source::EdgeSent { edge, index: ALL }));
+            continue;
+        }
+        let probes = e.conditioner.probes();
+        let i = probes.iter().position(|p| p.name == probe)?;
+        let index = if probes[i].per.is_empty() { 0 } else { ALL };
+        let probe = i as u16;
+        found.push((what, probes[i].unit, Source::Edge { edge, probe, index }));
+    }
+    Some(found)
+}
+
+/// A probe of the sources, or of the destinations, of each flow of a group.
+fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Vec<Found>> {
+    let (side, suffix) = match reverse {
+        true => (Side::Destination, ".reverse"),
+        false => (Side::Source, ""),
+    };
+    let mut found = vec![];
+    for (id, f) in built.sim.flows.iter().enumerate() {
+        if built.group_names[f.group as usize] != *group {
+            continue;
+        }
+        let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
+        if probe == "goodput" {
+            found.push((what, "bytes", Source::Delivered { flow, by: side }));
+            continue;
+        }
+        let Carrier::Connection(ends) = &f.carrier else {
+            return None;
+        };
+        let probes = ends[side as usize].probes();
+        let i = probes.iter().position(|p| p.name == probe)?;
+        let (probe, unit) = (i as u16, probes[i].unit);
+        found.push((what, unit, Source::Endpoint { flow, side, probe }));
+    }
+    Some(found)
 }
 
 /// Whether the edge at this port is meant by a name: that of the port, or `flows.NAME` for the hosts of a group.

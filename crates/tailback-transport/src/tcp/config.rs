@@ -1,6 +1,6 @@
 //! The parameters of a connection, checked and in the units the endpoints use.
 //!
-//! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`](std::sync::Arc), so that
+//! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`], so that
 //! a flow pays eight bytes for forty parameters. It is made from what a user gave in `resolve`.
 //! Windows are in bytes as real numbers, infinite when unlimited.
 

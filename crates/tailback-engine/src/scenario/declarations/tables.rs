@@ -1,7 +1,7 @@
 //! The tables of a scenario file, declared as [`Model`]s, so that schema, describe, docs and errors share one source.
 //!
 //! A parameter of [`Kind::Model`] takes a name or a table with `kind`; one of [`Kind::Named`] is a table of tables such
-//! as `[link.NAME]`; both are read by [`super::read`], everything else by the parameter's own check.
+//! as `[link.NAME]`; both are read by [`crate::scenario::read`], everything else by the parameter's own check.
 
 pub use crate::kinds::LONGEST_SECONDS;
 pub(super) use crate::kinds::{RATE, SOME_TIME, TIME};

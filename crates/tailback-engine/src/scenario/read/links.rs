@@ -38,26 +38,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let (reverse_queue, reverse_impair, reverse_changes) = parts(r, "reverse_");
     let filled = filled?;
     let s = &filled.settings;
-    for key in ["from", "to"] {
-        if !is_name(s.text(key)) {
-            let at = node.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
-            bad_name(r, s.text(key), at, &filled.key(key), "a node");
-        }
-    }
-    if s.text("from") == s.text("to") {
-        let at = node.get("to").map_or(At::Nowhere, |e| e.node.at.clone());
-        let problem = format!("the link goes from \"{0}\" to \"{0}\"", s.text("from"));
-        r.complain(
-            Problem::new(
-                "conflict",
-                at,
-                &filled.key("to"),
-                problem,
-                "give the two ends different names",
-            )
-            .value(s.text("to")),
-        );
-    }
+    check_ends(r, &node, &filled);
     if r.seen() > before {
         return None;
     }
@@ -112,6 +93,22 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             rate_changes: reverse_changes,
         },
     })
+}
+
+/// A link joins two nodes with proper names.
+fn check_ends(r: &mut Reader, node: &Node, filled: &Filled) {
+    let s = &filled.settings;
+    let at = |key: &str| node.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
+    for key in ["from", "to"] {
+        if !is_name(s.text(key)) {
+            bad_name(r, s.text(key), at(key), &filled.key(key), "a node");
+        }
+    }
+    if s.text("from") == s.text("to") {
+        let problem = format!("the link goes from \"{0}\" to \"{0}\"", s.text("from"));
+        let remedy = "give the two ends different names";
+        r.complain(Problem::new("conflict", at("to"), &filled.key("to"), problem, remedy).value(s.text("to")));
+    }
 }
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.

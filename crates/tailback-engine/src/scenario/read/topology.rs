@@ -84,6 +84,25 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     {
         return unchanged();
     }
+    let made = written_out(node, given, names);
+    let mut root = root.clone();
+    let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
+    let table = Node::table(made, at);
+    if let Tree::Table(entries) = &mut root.tree {
+        match entries.iter_mut().find(|e| e.key == "link") {
+            Some(entry) => entry.node = table,
+            None => entries.push(Entry {
+                key: "link".into(),
+                key_at: At::Nowhere,
+                node: table,
+            }),
+        }
+    }
+    Expanded { root, ends }
+}
+
+/// The tables of the helper's links, each under what the user gives for it; then the user's other links.
+fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, String)>) -> Vec<Entry> {
     let mut links: Vec<Entry> = given.map_or(vec![], |e| e.node.entries().to_vec());
     let mut made = vec![];
     for (name, from, to) in names {
@@ -117,20 +136,7 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         }
     }
     made.append(&mut links);
-    let mut root = root.clone();
-    let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
-    let table = Node::table(made, at);
-    if let Tree::Table(entries) = &mut root.tree {
-        match entries.iter_mut().find(|e| e.key == "link") {
-            Some(entry) => entry.node = table,
-            None => entries.push(Entry {
-                key: "link".into(),
-                key_at: At::Nowhere,
-                node: table,
-            }),
-        }
-    }
-    Expanded { root, ends }
+    made
 }
 
 /// Whether this topology table may make a link of this name. The number of hops is not looked at: a hop too many is
