@@ -26,11 +26,11 @@ pub struct Sender {
     recovery: Recovery,
     state: State,
     limit: LimitClock,
-    /// Events the application must hear although no segment arrived: wake up at once.
-    wake: Option<Time>,
+    /// Events the application must hear although no segment arrived: wake up then; [`Time::NEVER`] when there are none.
+    wake: Time,
     connected_told: bool,
-    /// Everything up to here was reported as acknowledged.
-    told: Option<u64>,
+    /// Everything up to here was reported as acknowledged; `u64::MAX`, which nothing reaches, before the first report.
+    told: u64,
     closing: bool,
     /// The pacer lets the next segment go then.
     pace_at: Time,
@@ -50,9 +50,9 @@ impl Sender {
             block: ControlBlock::new(cfg, control),
             state: State::Idle,
             limit: LimitClock::new(),
-            wake: None,
+            wake: Time::NEVER,
             connected_told: false,
-            told: None,
+            told: u64::MAX,
             closing: false,
             pace_at: Time::ZERO,
             ignored: 0,
@@ -102,14 +102,14 @@ impl Sender {
                 self.state = State::Syn { tries: 0, due: true };
             } else {
                 self.state = State::Open;
-                self.wake = Some(now);
+                self.wake = now;
             }
         }
     }
 
     /// Tell the application what has come about.
     fn report_up(&mut self, now: Time, up: &mut dyn AppEvents) {
-        self.wake = None;
+        self.wake = Time::NEVER;
         if self.state != State::Open {
             return;
         }
@@ -119,8 +119,8 @@ impl Sender {
         }
         if self.block.all_acknowledged() {
             let end = self.block.end();
-            if self.told != Some(end) {
-                self.told = Some(end);
+            if self.told != end {
+                self.told = end;
                 self.block.note_empty(now);
                 up.event(AppEvent::AllAcknowledged);
             }
@@ -251,7 +251,7 @@ impl Endpoint for Sender {
         }
         match self.state {
             State::Idle => self.state = State::Closed,
-            State::Open if self.block.all_acknowledged() => self.wake = Some(now),
+            State::Open if self.block.all_acknowledged() => self.wake = now,
             _ => {}
         }
     }
@@ -317,13 +317,12 @@ impl Endpoint for Sender {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let t = self.block.deadline().min(self.recovery.deadline());
-        let t = self.wake.map_or(t, |w| w.min(t));
+        let t = self.block.deadline().min(self.recovery.deadline()).min(self.wake);
         (t != Time::NEVER).then_some(t)
     }
 
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
-        if self.wake.is_some_and(|w| now >= w) {
+        if now >= self.wake {
             self.report_up(now, up);
         }
         if now >= self.recovery.deadline() {

@@ -26,7 +26,7 @@ use super::recovery::sent::SentList;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
 use ecn::EcnState;
-use sequence::Sequence;
+use sequence::{NONE, Sequence};
 use std::sync::Arc;
 use tailback_base::{Duration, Request, Time};
 use timers::Timers;
@@ -222,7 +222,11 @@ impl ControlBlock {
     /// The segment at the front that recovery wants sent whatever the window says.
     #[inline]
     pub fn take_resend(&mut self) -> Option<Piece> {
-        self.seq.resend.take().and_then(|seq| self.seq.piece(seq))
+        if self.seq.resend == NONE {
+            return None;
+        }
+        let seq = std::mem::replace(&mut self.seq.resend, NONE);
+        self.seq.piece(seq)
     }
 
     /// The next new segment (after a timeout: the next again), if cap and advertised window let it go.
@@ -286,11 +290,9 @@ impl ControlBlock {
             // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
             let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
             Some(self.sample(sent, now, expected))
-        } else if let Some((end, sent)) = self.timers.timed
-            && ack >= end
-        {
-            self.timers.timed = None;
-            Some(self.sample(sent, now, 1))
+        } else if ack >= self.timers.timed_end {
+            self.timers.stop_timing();
+            Some(self.sample(self.timers.timed_at, now, 1))
         } else {
             None
         };
@@ -443,12 +445,12 @@ impl ControlBlock {
     /// Everything outstanding is to be sent again, in order.
     pub fn go_back(&mut self) {
         self.seq.nxt = self.seq.una;
-        self.seq.resend = None;
+        self.seq.resend = NONE;
     }
 
     /// The segment at `una` goes out next.
     pub fn resend_first(&mut self) {
-        self.seq.resend = Some(self.seq.una);
+        self.seq.resend = self.seq.una;
     }
 
     /// The segment at `una` is lost.
@@ -484,7 +486,7 @@ impl ControlBlock {
             self.congested(Congestion::Loss, self.flight_at_loss(), now);
             self.reduced(false);
         }
-        self.timers.timed = None;
+        self.timers.stop_timing();
     }
 
     /// An ACK that acknowledges up to `ack` echoes congestion, outside fast recovery.
@@ -545,7 +547,7 @@ impl ControlBlock {
         self.seq.after_timeout = true;
         self.window.inflation = 0;
         self.window.forget_duplicates();
-        self.timers.timed = None;
+        self.timers.stop_timing();
         self.timers.rto.back_off(&self.cfg);
         self.restart_timer(now);
         match self.cfg.window.after_timeout {

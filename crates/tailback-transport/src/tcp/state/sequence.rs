@@ -11,6 +11,9 @@
 /// First byte of data.
 pub const FIRST: u64 = 1;
 
+/// No position: one beyond all that can be. Compared as a number it is never reached, so most questions need not ask.
+pub(super) const NONE: u64 = u64::MAX;
+
 /// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
 #[inline]
 pub fn real(bytes: u64) -> f64 {
@@ -45,8 +48,8 @@ pub(super) struct Sequence {
     pub recover: u64,
     /// The present round trip ends when this is acknowledged.
     pub round_end: u64,
-    /// This segment goes out next, whatever the window says.
-    pub resend: Option<u64>,
+    /// This segment goes out next, whatever the window says; [`NONE`] when none does.
+    pub resend: u64,
     /// The segment that timed out last.
     pub timed_out: u64,
     /// Until what was outstanding at a timeout is acknowledged.
@@ -64,7 +67,7 @@ impl Sequence {
             end: FIRST,
             recover: 0,
             round_end: start,
-            resend: None,
+            resend: NONE,
             timed_out: u64::MAX,
             after_timeout: false,
             segment,
@@ -91,8 +94,8 @@ impl Sequence {
         self.una = ack;
         // An ACK may pass `nxt` while going back after a timeout.
         self.nxt = self.nxt.max(ack);
-        if self.resend.is_some_and(|seq| seq < ack) {
-            self.resend = None;
+        if self.resend < ack {
+            self.resend = NONE;
         }
         let round_ended = ack >= self.round_end;
         if round_ended {

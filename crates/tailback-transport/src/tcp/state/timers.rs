@@ -1,6 +1,7 @@
 //! The clocks of a sender: the retransmission timer, the round trip being timed, the beginning of a rest.
 
 use super::rto::Rto;
+use super::sequence::NONE;
 use crate::tcp::config::Config;
 use tailback_base::Time;
 
@@ -8,8 +9,10 @@ pub(super) struct Timers {
     pub rto: Rto,
     /// When the retransmission timer expires; [`Time::NEVER`] when it is off.
     pub deadline: Time,
-    /// The end of the segment being timed and when it was sent.
-    pub timed: Option<(u64, Time)>,
+    /// The end of the segment being timed; [`NONE`] when none is.
+    pub timed_end: u64,
+    /// When it was sent.
+    pub timed_at: Time,
     pub last_sent: Time,
     /// When everything written was acknowledged; [`Time::NEVER`] while there is something to send.
     pub empty_since: Time,
@@ -20,10 +23,22 @@ impl Timers {
         Timers {
             rto: Rto::new(cfg),
             deadline: Time::NEVER,
-            timed: None,
+            timed_end: NONE,
+            timed_at: Time::ZERO,
             last_sent: Time::ZERO,
             empty_since: Time::NEVER,
         }
+    }
+
+    /// Time the segment that ends at `end`.
+    #[inline]
+    pub fn time(&mut self, end: u64, now: Time) {
+        (self.timed_end, self.timed_at) = (end, now);
+    }
+
+    #[inline]
+    pub fn stop_timing(&mut self) {
+        self.timed_end = NONE;
     }
 
     #[inline]

@@ -1,5 +1,6 @@
 //! What a control block does at the two ends of a connection's life and at rest, and the writing of segments.
 
+use super::sequence::NONE;
 use super::{ControlBlock, FIRST, Piece};
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::tcp::config::EcnMode;
@@ -59,7 +60,10 @@ impl ControlBlock {
         if !first {
             flags = flags.with(Flags::RETRANSMISSION);
         }
-        self.timers.timed = (first && !self.cfg.timestamps).then_some((FIRST, now));
+        self.timers.stop_timing();
+        if first && !self.cfg.timestamps {
+            self.timers.time(FIRST, now);
+        }
         self.seq.nxt = FIRST;
         self.seq.max_sent = FIRST;
         self.timers.last_sent = now;
@@ -126,12 +130,8 @@ impl ControlBlock {
             flags = flags.with(Flags::RETRANSMISSION);
             self.report.retransmitted_packets += 1;
             // Karn: a segment sent twice is not timed.
-            if self
-                .timers
-                .timed
-                .is_some_and(|(timed, _)| timed > p.seq && timed <= end)
-            {
-                self.timers.timed = None;
+            if self.timers.timed_end > p.seq && self.timers.timed_end <= end {
+                self.timers.stop_timing();
             }
         }
         if self.ecn.cwr_pending && (self.cfg.cwr_on_retransmissions || (self.ecn.agreed && !again)) {
@@ -143,8 +143,8 @@ impl ControlBlock {
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
         }
-        if !again && self.timers.timed.is_none() && !self.cfg.timestamps {
-            self.timers.timed = Some((end, now));
+        if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
+            self.timers.time(end, now);
         }
         if let Some(list) = &mut self.sent {
             list.sent(end, p.len, again, now);
