@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tailback import _core
 from tailback.plan import Plan
 from tailback.scenarios import Source, load_scenario
+from tailback.text import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -67,11 +68,12 @@ class Result:
         """How many runs there are."""
         return len(self.results.runs)
 
-    def summary(self) -> str:
-        """The groups and links as text of 80 columns, with confidence intervals if there are replications."""
+    def summary(self, width: int | None = None) -> str:
+        """The groups and links as text, with confidence intervals if there are replications: as wide as the terminal,
+        or as `width`; 80 columns where neither is known."""
         from tailback.summary import text
 
-        return text(self)
+        return text(self, width)
 
     def to_dict(self) -> dict[str, Any]:
         """What `tailback run --json` prints."""
@@ -163,7 +165,7 @@ def execute(
     from tailback.store import manifest
 
     for w in scenario.warnings:
-        print(f"warning: {w}", file=sys.stderr)
+        _warn(w)
     plan = Plan([({}, scenario)], replications)
     started = datetime.datetime.now(datetime.UTC)
     if out is None:
@@ -177,7 +179,7 @@ def execute(
     lost = 0 if queues else len(_stored(where) - {run["key"] for run in plan.runs()})
     if lost:
         runs = "1 run that is" if lost == 1 else f"{lost} runs that are"
-        print(f"warning: {where} holds {runs} not among these, and will be replaced", file=sys.stderr)
+        _warn(f"{where} holds {runs} not among these, and will be replaced")
     if not (where / "runs.parquet").exists():
         manifest.write_scenario(where, scenario)
     seeds = [run["seed"] for run in plan.runs()]
@@ -186,11 +188,15 @@ def execute(
     results = plan.execute(where, jobs, progress, queues, queues_key, others=others, about=about)
     result = Result(results, scenario, queues=queues)
     for path in results.damaged:
-        print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+        _warn(f"{path} is damaged; runs that need it are run again")
     if results.store_error is None and not results.interrupted:
         manifest.write_scenario(where, scenario)
         result.manifest = manifest.read(where)
     return result
+
+
+def _warn(text: str) -> None:
+    print(plain(f"warning: {text}"), file=sys.stderr)
 
 
 def _stored(where: Path) -> set[str]:

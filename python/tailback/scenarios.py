@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
+from tailback.text import plain
 
 # What `load_scenario` takes: a path or text, a dict, a scenario, a network.
 Source = Any
@@ -19,8 +20,8 @@ Kind = Literal["path", "toml", "json"]
 def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     """What the Rust reader wants: the text or path, its kind, and its name in messages."""
     if isinstance(source, os.PathLike):
-        path = os.fspath(source)
-        return path, "path", name or path
+        path = os.fsdecode(source)
+        return path, "path", name or plain(path)
     if isinstance(source, _core.Scenario):
         return source.toml, "toml", name or source.name or "scenario"
     if isinstance(source, Mapping):
@@ -35,7 +36,7 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
         return source, "json", name or "scenario"
     if not source or "\n" in source or ("=" in source and not Path(source).exists()):
         return source, "toml", name or "scenario"
-    return source, "path", name or source
+    return source, "path", name or plain(source)
 
 
 def load_scenario(

@@ -1,14 +1,18 @@
-"""A result as text for people: groups and links in 80 columns, units in the header."""
+"""A result as text for people: groups and links in the width of the terminal, units in the header."""
 
 from __future__ import annotations
 
 import math
+import shutil
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tailback.means import alike, averages
 from tailback.terminal import GAP, columns
+from tailback.text import plain
 
+#: Where the terminal's width is not known.
 WIDTH = 80
 # Longer tables are cut; the folder of results has everything.
 MOST_ROWS = 20
@@ -34,21 +38,23 @@ _LINKS = (
 )
 
 
-def text(result: Any) -> str:
-    """The summary of a result."""
+def text(result: Any, width: int | None = None) -> str:
+    """The summary of a result; without `width` as wide as the terminal (or COLUMNS)."""
+    width = width or shutil.get_terminal_size((WIDTH, 24)).columns
     r, scenario = result.results, result.scenario
     done = [row["seed"] for row in r.runs.rows() if row["status"] == "done"]
     several = len(done) > 1
-    name = scenario.name or "scenario"
+    name = plain(scenario.name or "scenario")
     seeds = (
         f"{len(done)} replications, seeds {min(done)} to {max(done)}" if several else f"seed {done[0] if done else '-'}"
     )
     counted = f"{scenario.duration_s:g} s"
     if scenario.warmup_s:
         counted += f", counted from {scenario.warmup_s:g} s"
-    lines = [f"{name}: {counted}; {seeds}"]
+    lines = textwrap.wrap(f"{name}: {counted}; {seeds}", max(width, 20))
+    told = len(lines)
     if several:
-        lines.append("means \u00b1 95 % confidence interval over the replications")
+        lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))
     if not done:
         return "\n".join([*lines, "no run was finished"])
     groups = averages(r.groups, ("group",), several)
@@ -56,15 +62,16 @@ def text(result: Any) -> str:
         link for link in averages(r.links, ("name",), several) if link["arrived_packets"] or "." not in link["name"]
     ]
     if several and alike(groups, links):
-        lines[-1] = "the replications are all alike: nothing in this scenario is drawn at random"
+        why = "the replications are all alike: nothing in this scenario is drawn at random"
+        lines[told:] = textwrap.wrap(why, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
-    lines += ["", *_table("group", "group", groups, _GROUPS, several), ""]
-    lines += _table("link", "name", links, _LINKS, several)
+    lines += ["", *_table("group", "group", groups, _GROUPS, several, width), ""]
+    lines += _table("link", "name", links, _LINKS, several, width)
     return "\n".join(lines)
 
 
 def _table(
-    head: str, key: str, rows: list[dict[str, Any]], shown: Sequence[tuple[str, str, str]], several: bool
+    head: str, key: str, rows: list[dict[str, Any]], shown: Sequence[tuple[str, str, str]], several: bool, width: int
 ) -> list[str]:
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
@@ -80,7 +87,7 @@ def _table(
             half = row.get(f"{column}_ci95", math.nan) if several else math.nan
             cells.append(show(row[column], half))
         wide = GAP + max(map(len, cells))
-        if used + wide > WIDTH and len(blocks[-1]) > 1:
+        if used + wide > width and len(blocks[-1]) > 1:
             blocks.append([names])
             used = lead
         blocks[-1].append(cells)

@@ -9,6 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tailback.text import plain
+
 #: Between two columns.
 GAP = 2
 _UNLIMITED = 100_000
@@ -31,7 +33,7 @@ def columns(
         )
     for row in rows:
         # A cell is text, whatever brackets it has.
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(plain(cell)) for cell in row))
     out = io.StringIO()
     Console(file=out, width=width or _UNLIMITED, color_system=None, force_terminal=False, soft_wrap=False).print(table)
     return [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]

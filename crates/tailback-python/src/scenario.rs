@@ -51,12 +51,18 @@ pub struct Scenario {
 /// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text.
 #[pyfunction]
 #[pyo3(signature = (source, kind, name = "scenario", overrides = vec![]))]
-pub fn load(py: Python, source: &str, kind: &str, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
-    let loaded = py.detach(|| match kind {
-        "path" => engine::load_file(PathBuf::from(source), &overrides),
-        "json" => engine::load_json(source, name, &overrides),
-        _ => engine::load_text(source, name, &overrides),
-    });
+pub fn load(py: Python, source: &Bound<PyAny>, kind: &str, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+    let loaded = if kind == "path" {
+        // A path need not be UTF-8.
+        let path: PathBuf = source.extract()?;
+        py.detach(|| engine::load_file(path, &overrides))
+    } else {
+        let text: String = source.extract()?;
+        py.detach(|| match kind {
+            "json" => engine::load_json(&text, name, &overrides),
+            _ => engine::load_text(&text, name, &overrides),
+        })
+    };
     loaded
         .map(|l| Scenario { loaded: Arc::new(l) })
         .map_err(|e| error(py, e))
@@ -149,6 +155,25 @@ impl Scenario {
         d.set_item("links", links)?;
         d.set_item("flows", flows)?;
         Ok(d)
+    }
+
+    fn __eq__(&self, other: &Scenario) -> bool {
+        self.digest() == other.digest() && self.seed() == other.seed() && self.name() == other.name()
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from_str_radix(&self.digest()[..16], 16).unwrap_or_default()
+    }
+
+    /// Pickled as its text.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, &str))> {
+        let load = py.import("tailback._core")?.getattr("load")?;
+        let name = if self.name().is_empty() {
+            "scenario"
+        } else {
+            self.name()
+        };
+        Ok((load, (self.toml(), "toml", name)))
     }
 
     fn __repr__(&self) -> String {

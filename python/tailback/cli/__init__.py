@@ -1,20 +1,21 @@
 """The command line. What a command needs is imported when it is called, so that `tailback --help` is quick.
 
-Exit status: 0 done, 1 the run failed, 2 the input was wrong. Results go to standard output, everything else to standard
-error.
+Exit status: 0 done, 1 the run failed, 2 the input was wrong, 130 stopped by Ctrl-C. Results go to standard output,
+everything else to standard error.
 """
 
 from __future__ import annotations
 
 import errno
 import importlib
+import io
 import os
 import sys
 from typing import Any
 
 import click
 
-from tailback.cli.errors import Failure, os_message, say
+from tailback.cli.errors import Failure, Stopped, os_message, say
 
 # Command: the module that defines it, and its line in the help. A module has `register(group)`, which adds the command.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -69,6 +70,7 @@ def cli() -> None:
 
 def main(args: list[str] | None = None) -> None:
     """Run a command and leave with its exit status."""
+    lost = _open_streams()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character shows a question mark instead of a traceback.
         if hasattr(stream, "reconfigure"):
@@ -79,7 +81,26 @@ def main(args: list[str] | None = None) -> None:
         sys.stdout.flush()
     except OSError as e:
         status = max(status, _output_lost(e))
+    if lost:
+        say("error: the output cannot be written: standard output is closed")
+        status = max(status, 1)
     sys.exit(status)
+
+
+def _open_streams() -> bool:
+    """Give closed streams somewhere to go, before a file of results is opened in the place of one; whether standard
+    output was closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is this one.
+            os.open(os.devnull, os.O_RDWR)
+    lost = sys.stdout is None
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - it stays open to the end
+    return lost
 
 
 def _status(args: list[str] | None) -> int:
@@ -89,14 +110,19 @@ def _status(args: list[str] | None) -> int:
     except click.exceptions.Exit as e:
         return e.exit_code
     except click.ClickException as e:
-        e.show()
+        shown = io.StringIO()
+        e.show(shown)
+        say(shown.getvalue().rstrip("\n"))
         return e.exit_code
     except Failure as e:
         say(f"error: {e}")
-        return 1
+        return e.status
     except (KeyboardInterrupt, click.Abort):
         say("interrupted")
-        return 1
+        return Stopped.status
+    except UnicodeEncodeError as e:
+        say(f"error: {e.object} is not UTF-8 text; only paths may be something else")
+        return 2
     except BrokenPipeError as e:
         return _output_lost(e)
     except OSError as e:

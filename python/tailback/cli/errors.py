@@ -7,9 +7,26 @@ import errno
 
 import click
 
+from tailback.text import plain
+
 
 class Failure(Exception):
     """Something went wrong that is not the input's fault: a message, and exit status 1."""
+
+    status = 1
+
+
+class Stopped(Failure):
+    """Ctrl-C; the exit status is that of a shell for SIGINT."""
+
+    status = 130
+
+
+def folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A folder's name, as an option takes it."""
+    if value == "":
+        raise click.BadParameter("give the name of a folder; . is this one", param=param)
+    return value
 
 
 def os_message(e: OSError) -> str:
@@ -23,4 +40,4 @@ def os_message(e: OSError) -> str:
 def say(message: str) -> None:
     """A line on standard error."""
     with contextlib.suppress(OSError):
-        click.echo(message, err=True)
+        click.echo(plain(message), err=True)

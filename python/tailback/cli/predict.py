@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tailback.document import clean
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
 
@@ -113,7 +114,7 @@ def tail_drop_command(
             if series:
                 row["time_s"], row["queue_packets"] = m.level()
             rows.append(row)
-        click.echo(json.dumps({"model": "tail-drop", "rows": rows}))
+        click.echo(json.dumps(clean({"model": "tail-drop", "rows": rows}), allow_nan=False))
         return
     m = models[0]
     click.echo(
@@ -165,7 +166,7 @@ def qsdrr_command(
             if line is not None:
                 row["time_s"], row["queue_packets"] = line
             rows.append(row)
-        click.echo(json.dumps({"model": "qsdrr", "rows": rows}))
+        click.echo(json.dumps(clean({"model": "qsdrr", "rows": rows}), allow_nan=False))
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
     lines: list[tuple[str, ...]] = [
@@ -219,7 +220,7 @@ def memory_command(
     """
     m = memory(flows, groups or 10 * queues, queues, filter_bits, counter_bits)
     if as_json:
-        click.echo(json.dumps(m.as_dict(), indent=2))
+        click.echo(json.dumps(clean(m.as_dict()), indent=2, allow_nan=False))
         return
     e = m.flows / m.groups
     lines = [

@@ -14,7 +14,8 @@ from typing import Any, TextIO
 
 import click
 
-from tailback.cli.errors import Failure, os_message
+from tailback.cli.errors import Failure, Stopped, folder, os_message
+from tailback.document import clean
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
@@ -132,6 +133,7 @@ def register(group: click.Group) -> None:
     @click.option(
         "--out",
         type=click.Path(file_okay=False),
+        callback=folder,
         help="Where results go; default out/STUDY. Runs kept there are reused.",
     )
     @click.option(
@@ -183,15 +185,15 @@ def register(group: click.Group) -> None:
                 announce=told.announce,
             )
         except Interrupted as e:
-            raise Failure(str(e)) from e
+            raise Stopped(str(e)) from e
         except KeyboardInterrupt:
-            raise Failure("interrupted; finished runs are kept, run the same command to go on") from None
+            raise Stopped("interrupted; finished runs are kept, run the same command to go on") from None
         except OSError as e:
             raise Failure(f"results cannot be stored: {os_message(e)}") from e
         finally:
             told.end()
         if as_json:
-            click.echo(json.dumps(_as_json(r), indent=1, ensure_ascii=False, allow_nan=False))
+            click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
         else:
             _print(r)
         if r.failed:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import click
+
+from tailback.cli.errors import folder
 
 
 @click.command()
@@ -28,6 +31,7 @@ import click
 @click.option(
     "--out",
     metavar="DIR",
+    callback=folder,
     help="Store tables (Parquet), scenario.toml and manifest.json there. Stored runs are not run again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
@@ -44,23 +48,23 @@ def run(
     """Run the scenario in FILE (TOML; JSON if its name ends in .json) and show what came out."""
     import json
 
-    from tailback import _core
-    from tailback.cli.errors import Failure, os_message
+    from tailback.cli.errors import Failure, Stopped, os_message
     from tailback.cli.progress import ProgressLine
     from tailback.result import execute, failure_text
+    from tailback.scenarios import load_scenario
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
-    scenario = _core.load(file, "path", file, texts)
+    scenario = load_scenario(Path(file), texts)
     if scenario.seed + replications > 2**63:
         raise click.UsageError("the seeds of so many replications go beyond 2^63; give a smaller --seed")
     try:
         with ProgressLine() as progress:
             result = execute(scenario, replications, jobs, out, progress, command=["tailback", *sys.argv[1:]])
     except OSError as e:
-        raise Failure(f"results cannot be stored in {out}: {os_message(e)}") from e
+        raise Failure(f"results cannot be stored in {out}: {os_message(e)}" if out else os_message(e)) from e
     except KeyboardInterrupt:
         kept = f"; finished runs are kept in {out}, run again to go on" if out else ""
-        raise Failure(f"interrupted{kept}") from None
+        raise Stopped(f"interrupted{kept}") from None
     if result.failure is not None:
         raise Failure(failure_text(result))
     if as_json:
@@ -69,7 +73,8 @@ def run(
         click.echo(result.summary())
     if result.store_error is not None:
         # What was computed has been shown; what was stored before is still there.
-        raise Failure(f"results cannot be stored in {out}: {os_message(result.store_error)}")
+        why = os_message(result.store_error)
+        raise Failure(f"results cannot be stored in {out}: {why}" if out else why)
     if out and not as_json:
         click.echo(f"\nstored in {os.path.relpath(out) if not os.path.isabs(out) else out}")
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from tailback.text import plain
+
 
 @click.command()
 @click.argument("dir")
@@ -18,19 +20,22 @@ def status(dir: str, as_json: bool) -> None:
     Of a study, DIR is its folder of results or the folder `runs` in it.
     """
     from tailback import _core
+    from tailback.document import clean
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
     if not os.path.isdir(where):
         raise click.UsageError(f"there is no folder {dir}; `tailback run --out DIR` makes one")
     found = _core.status(where)
     if as_json:
-        manifest = json.loads(found.pop("manifest")) or {}
+        manifest = json.loads(found.pop("manifest"))
+        # A damaged one may be anything.
+        manifest = manifest if isinstance(manifest, dict) else {}
         found["command"] = manifest.get("command")
         found["scenario"] = manifest.get("scenario")
         found["damaged"] = [str(p) for p in found["damaged"]]
-        click.echo(json.dumps(found, allow_nan=False))
+        click.echo(json.dumps(clean(found), allow_nan=False))
     else:
-        click.echo("\n".join(lines(dir, found)))
+        click.echo("\n".join(plain(line) for line in lines(dir, found)))
 
 
 def lines(name: str, found: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailback.plots.palette import GREY, OTHERS
-from tailback.plots.style import Numbers, grid, styled
+from tailback.plots.style import Numbers, grid, named, styled
 
 
 @styled
@@ -64,7 +64,7 @@ def series(lines: Sequence[tuple[str, Numbers, Numbers]], ylabel: str, steps: bo
             linestyle="-" if many else k.line,
             linewidth=0.5 if many else 1.1,
             alpha=0.6 if many else 1.0,
-            label=label,
+            label=named(label),
             drawstyle="steps-post" if steps else "default",
         )
     ax.set_xlabel("time (s)")

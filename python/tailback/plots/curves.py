@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from tailback.plots.palette import GREY, look
-from tailback.plots.style import Numbers, grid, styled
+from tailback.plots.style import Numbers, grid, named, styled
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def curves(
                 linestyle=k.line,
                 markeredgecolor="white",
                 markeredgewidth=0.4,
-                label=c.label,
+                label=named(c.label),
                 zorder=3,
             )[0]
-            handles.setdefault(c.label, line)
+            handles.setdefault(named(c.label), line)
             if c.half is not None:
                 h = np.nan_to_num(np.asarray(c.half, float)[order])
                 if np.any(h > 0):

@@ -43,6 +43,8 @@ STYLE: dict[Any, Any] = {
     "xtick.labelsize": 8,
     "ytick.labelsize": 8,
     "text.color": INK,
+    # A dollar sign in a label is a dollar sign.
+    "text.parse_math": False,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "lines.linewidth": 1.4,
@@ -54,6 +56,11 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "figure.dpi": 100,
 }
+
+
+def named(label: str) -> str:
+    """A label as a legend takes it: matplotlib leaves out those that begin with a line."""
+    return f"\u200b{label}" if label.startswith("_") else label
 
 
 def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Figure, np.ndarray]:

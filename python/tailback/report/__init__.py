@@ -23,7 +23,10 @@ def write(folder: str | Path) -> Path:
     if (folder / "study.json").is_file():
         from tailback.report.study_page import study_page
 
-        text = study_page(folder, json.loads((folder / "study.json").read_text(encoding="utf-8")))
+        try:
+            text = study_page(folder, json.loads((folder / "study.json").read_text(encoding="utf-8")))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
+            raise ReportError(f"{folder / 'study.json'} is damaged; `tailback reproduce` writes it anew") from e
     elif (folder / "runs.parquet").is_file():
         from tailback.report.run_page import run_page
 

@@ -16,6 +16,7 @@ from tailback.result import Result
 from tailback.scenarios import load_scenario
 from tailback.store import manifest
 from tailback.summary import decimals, number
+from tailback.text import plain
 
 #: Longer tables are not shown.
 MOST_ROWS = 400
@@ -47,7 +48,7 @@ _LOSSES: list[Column] = [("packets", "Packets", 1, "")]
 def run_page(folder: Path) -> str:
     results, made = _core.read_results(folder), manifest.read(folder)
     scenario = (folder / "scenario.toml").read_text(encoding="utf-8") if (folder / "scenario.toml").is_file() else ""
-    name = str(made.get("scenario") or folder.resolve().name)
+    name = plain(str(made.get("scenario") or folder.resolve().name))
     labels = labels_of(results.runs)
     status = list(results.runs["status"]) if len(results.runs) else []
     failed = [i for i, s in enumerate(status) if s != "done"]

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.document import clean
+from tailback.text import command_line
 
 
 def about(scenario: Any, seeds: list[int], queues: Mapping[str, Any], command: list[str] | None) -> dict[str, Any]:
@@ -33,7 +35,7 @@ def program(command: list[str] | None = None) -> dict[str, Any]:
         "tailback": _core.__version__,
         "build": fingerprint.build(),
         "python": sys.version.split()[0],
-        "command": command or sys.argv,
+        "command": command_line(command or sys.argv),
         "machine": machine(),
     }
 
@@ -93,16 +95,18 @@ def write_scenario(dir: Path, scenario: Any) -> None:
 
 
 def write(dir: Path, manifest: dict[str, Any]) -> None:
-    write_text(dir / "manifest.json", json.dumps(manifest, indent=2) + "\n")
+    write_text(dir / "manifest.json", json.dumps(clean(manifest), indent=2, allow_nan=False) + "\n")
 
 
 def read(dir: Path) -> dict[str, Any]:
     """The manifest of a folder; empty where there is none."""
     try:
-        found: dict[str, Any] = json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
+        found = json.loads((dir / "manifest.json").read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("no object")
     except FileNotFoundError:
         return {}
-    except ValueError as e:
+    except (ValueError, RecursionError) as e:
         raise OSError(f"{dir / 'manifest.json'} is damaged; run the plan again to repair it") from e
     return found
 

@@ -286,12 +286,19 @@ impl Collector<'_> {
         std::thread::scope(|scope| {
             // Bounded: workers never run far ahead of what is stored, so a stop loses little.
             let (send, receive) = mpsc::sync_channel::<Finished>(jobs);
-            for _ in 0..jobs {
+            let mut kept = Ok(());
+            for started in 0..jobs {
                 let send = send.clone();
-                scope.spawn(move || plan.work(shared, &send));
+                let thread = std::thread::Builder::new().spawn_scoped(scope, move || plan.work(shared, &send));
+                if let Err(e) = thread {
+                    // With fewer threads than asked for it takes longer; without one nothing is done.
+                    if started == 0 {
+                        kept = Err(io::Error::new(e.kind(), format!("no thread can be started: {e}")));
+                    }
+                    break;
+                }
             }
             drop(send);
-            let mut kept = Ok(());
             loop {
                 let message = receive.recv_timeout(TELL_EVERY);
                 if let Err(mpsc::RecvTimeoutError::Disconnected) = message {

@@ -1,0 +1,26 @@
+"""Text from outside, made fit to be shown: a name must not move the cursor or colour the terminal."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+#: Control characters but for line ends and tabs, what reverses the direction of text, and bytes that are not UTF-8.
+_UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text: str) -> str:
+    """The text with what a terminal would obey written out: `\\x1b` for an escape."""
+    return _UNFIT.sub(lambda found: _written(ord(found[0])), text)
+
+
+def _written(code: int) -> str:
+    # Python keeps a byte that is not UTF-8 as a surrogate above 0xdc00.
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def command_line(words: Sequence[str]) -> list[str]:
+    """The words of a command as text that JSON and HTML can hold."""
+    return [plain(w) for w in words]
