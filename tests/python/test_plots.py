@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from tailback import plots
@@ -29,10 +30,77 @@ def test_a_figure_is_written_with_the_same_bytes_twice(tmp_path):
 
 def test_disciplines_differ_in_colour_marker_and_line():
     looks = list(plots.LOOKS.values())
-    assert len({k.colour for k in looks}) == len(looks)
-    assert len({k.marker for k in looks}) == len(looks)
-    assert len({(k.marker, str(k.line)) for k in looks}) == len(looks)
-    assert len({str(k.line) for k in looks}) >= 4
+    assert len({(k.colour, k.marker) for k in looks + plots.OTHERS}) == len(looks + plots.OTHERS)
+    # Those of one study differ in each of the two.
+    study = [plots.LOOKS[n] for n in ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")]
+    for differs in ("colour", "marker"):
+        assert len({str(getattr(k, differs)) for k in study}) == len(study)
+
+
+def test_every_discipline_has_a_look_of_its_own():
+    import tailback as tb
+
+    known = {m["name"] for f in tb.describe() if f["family"] in ("queue", "aqm") for m in f["models"]}
+    assert known - set(plots.LOOKS) == set(), "give each a row in plots/palette.py"
+    assert plots.look("codel") != plots.look("red")
+
+
+def test_colours_can_be_told_apart_by_the_colour_blind():
+    """The palette is that of Okabe and Ito, made for it, with black and one brown."""
+    okabe_ito = {"#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7"}
+    assert {k.colour for k in [*plots.LOOKS.values(), *plots.OTHERS]} <= okabe_ito | {"#222222", "#8B4513"}
+
+
+def test_series_have_the_colours_of_bars():
+    import tailback as tb
+
+    base = """
+    duration = "1s"
+    topology = { kind = "dumbbell", rate = "10Mbps", delay = "5ms", queue = { kind = "red", buffer = "20 packets" } }
+    [flows.f]
+    count = 2
+    [record.q]
+    link = "bottleneck"
+    probes = ["queue"]
+    every = "10ms"
+    """
+    kinds = ["droptail", "codel", "red"]
+    results = tb.Plan.product(base, {"queue": ("topology.queue.kind", kinds)}).execute()
+    bars, lines = plots.plot(results, "goodput"), plots.plot(results, "queue")
+    wanted = [to_rgb(plots.LOOKS[k].colour) for k in kinds]
+    assert [to_rgb(ax.patches[0].get_facecolor()) for ax in bars.axes[:3]] == wanted
+    assert [to_rgb(x.get_color()) for x in lines.axes[0].lines] == wanted
+    one = tb.run(base, overrides=["topology.queue.kind=codel"])
+    assert to_rgb(one.plot("queue").axes[0].lines[0].get_color()) == to_rgb(plots.LOOKS["codel"].colour)
+    assert to_rgb(one.plot("goodput").axes[0].patches[0].get_facecolor()) == to_rgb(plots.LOOKS["codel"].colour)
+    none = plots.plot(results, "queue", queue="pie")
+    assert "no rows with queue = pie" in " ".join(t.get_text() for t in none.axes[0].texts).replace("\n", " ")
+    with pytest.raises(ValueError, match='no label "buffer"; labels are queue'):
+        plots.plot(results, "queue", buffer="20")
+
+
+def test_empty_figures_say_why():
+    for fig in (
+        plots.curves([("", [])], "x", "y"),
+        plots.curves([("", [curve("red", [np.nan] * 3)])], "x", "y"),
+        plots.goodput_bars([], 0.0),
+        plots.series([], "y"),
+        plots.queue_against_time([], []),
+    ):
+        fig.draw_without_rendering()
+        assert any("nothing to draw" in t.get_text() for ax in fig.axes for t in ax.texts)
+
+
+def test_savefig_cuts_nothing_off_and_notebooks_get_a_picture(tmp_path):
+    long = [(f"a label of a recorded quantity that is rather long, number {i}", [0, 1], [i, i]) for i in range(6)]
+    fig = plots.series(long, "queue (packets)")
+    fig.savefig(tmp_path / "f.png", dpi=100)
+    with open(tmp_path / "f.png", "rb") as f:
+        width = int.from_bytes(f.read(24)[16:20], "big")
+    fig.draw_without_rendering()
+    legend = fig.legends[0].get_window_extent()
+    assert legend.width > fig.bbox.width and width >= legend.width
+    assert fig._repr_png_().startswith(b"\x89PNG")
 
 
 def test_legends_stand_outside_the_axes_and_axes_have_units(tmp_path):

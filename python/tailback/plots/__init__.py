@@ -3,7 +3,7 @@
 Every function takes plain arrays and returns a matplotlib figure; `save` writes it as PNG, PDF and SVG, the same bytes
 each time. Disciplines keep their colour, marker and line from figure to figure: the palette is that of Okabe and Ito,
 which the colour-blind tell apart, and markers and lines differ as well, for print without colour. Legends stand beside
-or above the axes, never on the data.
+or above the axes, never on the data. A frame without data says why.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.curves import Curve, as_curve, curves
 from tailback.plots.goodputs import goodput_bars
-from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, look
+from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
 from tailback.plots.result import plot
 from tailback.plots.style import STYLE, grid, save, styled
 
@@ -26,6 +26,7 @@ __all__ = [
     "Look",
     "as_curve",
     "curves",
+    "discipline",
     "goodput_bars",
     "grid",
     "look",

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from tailback.plots.palette import GREY, OTHERS
-from tailback.plots.style import Numbers, grid, named, styled
+from tailback.plots.palette import GREY, look
+from tailback.plots.style import Numbers, grid, named, nothing, styled
 
 
 @styled
@@ -23,6 +23,8 @@ def queue_against_time(
 ) -> Figure:
     """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
     times, levels = np.asarray(t, float), np.asarray(queue, float)
+    if not len(times):
+        return series([], "queue (packets)")
     spans = [(float(times[0]), float(times[-1])), *([zoom] if zoom is not None else [])]
     rows = len(spans)
     fig, axes = grid(6.8, 2.4 if rows == 1 else 4.4, rows, 1, sharey=True)
@@ -50,13 +52,22 @@ def queue_against_time(
 
 
 @styled
-def series(lines: Sequence[tuple[str, Numbers, Numbers]], ylabel: str, steps: bool = False) -> Figure:
-    """Recorded series against time: (label, times, values). More than eight are drawn thin, without names."""
+def series(
+    lines: Sequence[tuple[str, Numbers, Numbers]],
+    ylabel: str,
+    steps: bool = False,
+    names: Sequence[str] = (),
+    why_none: str = "nothing to draw: nothing was recorded",
+) -> Figure:
+    """Recorded series against time: (label, times, values). More than eight are drawn thin, without names.
+
+    `names` say whose colours the lines have, where they are of disciplines.
+    """
     many = len(lines) > 8
     fig, axes = grid(6.8, 2.9)
     ax = axes[0][0]
     for i, (label, t, v) in enumerate(lines):
-        k = OTHERS[i % len(OTHERS)]
+        k = look(names[i] if i < len(names) else "", i)
         ax.plot(
             t,
             v,
@@ -67,6 +78,8 @@ def series(lines: Sequence[tuple[str, Numbers, Numbers]], ylabel: str, steps: bo
             label=named(label),
             drawstyle="steps-post" if steps else "default",
         )
+    if not any(len(t) for _, t, _ in lines):
+        nothing(ax, why_none)
     ax.set_xlabel("time (s)")
     ax.set_ylabel(ylabel)
     ax.margins(x=0.01)

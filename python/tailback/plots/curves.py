@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from tailback.plots.palette import GREY, look
-from tailback.plots.style import Numbers, grid, named, styled
+from tailback.plots.style import Numbers, grid, named, nothing, styled
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def curves(
             ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
         if title:
             ax.set_title(title)
-        if log_x:
+        if log_x and xs:
             ax.set_xscale("log")
             _plain_log(ax, xs)
         if limits is not None:
@@ -106,7 +106,10 @@ def curves(
             ax.set_ylabel(ylabels[i])
         elif i % columns == 0:
             ax.set_ylabel(ylabel)
-    if limits is None and share_y:
+    for ax, (_, list_) in zip(axes[0], panels, strict=True):
+        if not any(math.isfinite(y) for c in list_ for y in c.y):
+            nothing(ax, "nothing to draw: no point has a value")
+    if limits is None and share_y and xs:
         low, high = axes[0][0].get_ylim()
         values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
         # A wide band must not drag a quantity that cannot be negative below zero.

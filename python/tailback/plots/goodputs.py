@@ -10,13 +10,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailback.plots.palette import INK, look
-from tailback.plots.style import Numbers, grid, styled
+from tailback.plots.style import Numbers, grid, nothing, styled
 
 
 @styled
 def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, unit: str = "Mbit/s") -> Figure:
     """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share."""
     n = len(groups)
+    if not any(len(values) for _, _, values in groups):
+        fig, axes = grid(6.8, 2.9)
+        nothing(axes[0][0], "nothing to draw: no flow")
+        return fig
     columns = 1 if n == 1 else 2 if n in (2, 4) else 3
     rows = math.ceil(n / columns)
     fig, axes = grid(2.3 * columns + 0.5, 1.65 * rows + 0.5, rows, columns, sharex=True, sharey=True)

@@ -6,6 +6,7 @@ without colour.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,27 +23,50 @@ class Look:
     line: Any = "-"
 
 
-#: How known disciplines look; others take the looks of `OTHERS` in turn.
+_DASH, _DASH_DOT, _SHORT, _LONG = (0, (5, 1.5)), (0, (7, 1.5, 1.2, 1.5)), (0, (3, 1.5)), (0, (9, 2))
+_DASH_DOT_DOT = (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5))
+_BLACK, _BLUE, _SKY, _GREEN = "#222222", "#0072B2", "#56B4E9", "#009E73"
+_ORANGE, _RED, _PURPLE, _BROWN = "#E69F00", "#D55E00", "#CC79A7", "#8B4513"
+
+#: How each discipline looks, by its name: no two share both colour and marker. A new discipline needs a row.
 LOOKS = {
-    "droptail": Look("#222222", "o", "-"),
-    "red": Look("#D55E00", "s", (0, (5, 1.5))),
-    "blue": Look("#0072B2", "^", (0, DOTS)),
-    "drr": Look("#E69F00", "D", (0, (7, 1.5, 1.2, 1.5))),
-    "tdrr": Look("#CC79A7", "v", (0, (3, 1.5))),
-    "qsdrr": Look("#009E73", "P", "-"),
-    "dtdrr": Look("#56B4E9", "X", (0, (5, 1.5, 1.2, 1.5, 1.2, 1.5))),
-    "dsdrr": Look("#8B4513", "h", (0, (9, 2))),
+    "droptail": Look(_BLACK, "o", "-"),
+    "random-drop": Look(_BLACK, "s", _DASH),
+    "front-drop": Look(_BLACK, "^", (0, DOTS)),
+    "red": Look(_RED, "s", _DASH),
+    "blue": Look(_BLUE, "^", (0, DOTS)),
+    "codel": Look(_GREEN, "v", _DASH_DOT),
+    "drr": Look(_ORANGE, "D", _DASH_DOT),
+    "tdrr": Look(_PURPLE, "v", _SHORT),
+    "qsdrr": Look(_GREEN, "P", "-"),
+    "dtdrr": Look(_SKY, "X", _DASH_DOT_DOT),
+    "dsdrr": Look(_BROWN, "h", _LONG),
+    "wdrr": Look(_ORANGE, "<", "-"),
+    "fq": Look(_BLUE, "o", "-"),
+    "fqbit": Look(_SKY, "s", _DASH),
+    "decsel": Look(_PURPLE, "D", _DASH_DOT),
+    "scfq": Look(_BROWN, ">", _SHORT),
+    "wf2q": Look(_RED, "*", (0, DOTS)),
+    "wf2q-plus": Look(_GREEN, "*", _LONG),
 }
+#: In turn, what is not a discipline: none looks like one of those.
 OTHERS = [
-    Look("#0072B2", "o", "-"),
-    Look("#D55E00", "s", (0, (5, 1.5))),
-    Look("#009E73", "^", (0, DOTS)),
-    Look("#CC79A7", "D", (0, (7, 1.5, 1.2, 1.5))),
-    Look("#E69F00", "v", "-"),
-    Look("#56B4E9", "P", (0, (5, 1.5))),
-    Look("#222222", "X", (0, (3, 1.5))),
+    Look(_BLUE, "8", "-"),
+    Look(_RED, "d", _DASH),
+    Look(_GREEN, "<", (0, DOTS)),
+    Look(_PURPLE, ">", _DASH_DOT),
+    Look(_ORANGE, "p", "-"),
+    Look(_SKY, "*", _DASH),
+    Look(_BLACK, "H", _SHORT),
 ]
 
 
 def look(name: str, index: int = 0) -> Look:
+    """The look of a discipline; of anything else that of its turn."""
     return LOOKS.get(name, OTHERS[index % len(OTHERS)])
+
+
+def discipline(names: Iterable[str]) -> str:
+    """Of the labels of a line, the one that is a discipline; else the first."""
+    given = list(names)
+    return next((n for n in given if n in LOOKS), given[0] if given else "")

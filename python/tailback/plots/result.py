@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from tailback import _core
 from tailback.means import labels_of
 from tailback.plots.against_time import series
 from tailback.plots.goodputs import goodput_bars
+from tailback.plots.palette import discipline
 
 
 def plot(result: Any, what: str = "queue", **where: str) -> Figure:
@@ -21,7 +23,7 @@ def plot(result: Any, what: str = "queue", **where: str) -> Figure:
     `where` chooses points by label, such as `buffer="200"`. Of several replications the first is drawn.
     """
     if what == "goodput":
-        return _goodputs(result.flows, where)
+        return _goodputs(result, where)
     table = result.series
     if len(table) == 0:
         raise ValueError(
@@ -34,11 +36,7 @@ def plot(result: Any, what: str = "queue", **where: str) -> Figure:
     if not rows.any():
         known = ", ".join(sorted(set(probe.tolist())))
         raise ValueError(f'"{what}" was not recorded; recorded: {known}, and "goodput" is always there')
-    if "replication" in table.columns:
-        rows &= np.asarray(table["replication"]) == 0
-    for label, wanted in where.items():
-        rows &= np.asarray(table[label], dtype=object) == str(wanted)
-    index = np.flatnonzero(rows)
+    index = np.flatnonzero(rows & _chosen(table, where))
     columns = [table[c] for c in [*labels, "what", "index"]]
     keys = [tuple(str(c[i]) for c in columns) for i in index]
     t, v = np.asarray(table["time_s"]), np.asarray(table["value"])
@@ -46,16 +44,19 @@ def plot(result: Any, what: str = "queue", **where: str) -> Figure:
     for i, k in zip(index, keys, strict=True):
         groups.setdefault(k, []).append(int(i))
     several_index = len({k[-1] for k in groups}) > 1
-    lines = []
+    lines, names = [], []
     for k, at in groups.items():
         name = ", ".join([*(f"{a} {b}" for a, b in zip(labels, k, strict=False)), k[-2]]) + (
             f" [{k[-1]}]" if several_index else ""
         )
         lines.append((name, t[at], v[at]))
+        names.append(discipline(k[:-2]) if labels else _of_scenario(result, k[-2]))
     probes = {(str(thing[i]), str(probe[i])) for i in index}
     units = {_unit(result, *x) for x in probes}
     unit = units.pop() if len(units) == 1 else ""
-    return series(lines, f"{what.split()[-1]} ({unit})" if unit else what.split()[-1])
+    names = names if len(set(names)) == len(names) else []
+    title = f"{what.split()[-1]} ({unit})" if unit else what.split()[-1]
+    return series(lines, title, names=names, why_none=_no_rows(where))
 
 
 def _unit(result: Any, thing: str, probe: str) -> str:
@@ -82,22 +83,47 @@ def _unit(result: Any, thing: str, probe: str) -> str:
     return "" if unit == "1" else unit
 
 
-def _goodputs(flows: Any, where: Mapping[str, str]) -> Figure:
+def _chosen(table: _core.Table, where: Mapping[str, str]) -> np.ndarray:
+    """The rows of the first replication at the points that `where` chooses."""
+    keep = np.ones(len(table), bool)
+    if "replication" in table.columns:
+        keep &= np.asarray(table["replication"]) == 0
+    for label, wanted in where.items():
+        if label not in table:
+            known = ", ".join(labels_of(table))
+            raise ValueError(f'there is no label "{label}"; ' + (f"labels are {known}" if known else "there is none"))
+        keep &= np.asarray([str(x) == str(wanted) for x in table.to_list(label)], bool)
+    return keep
+
+
+def _no_rows(where: Mapping[str, str]) -> str:
+    chosen = ", ".join(f"{k} = {v}" for k, v in where.items())
+    return f"nothing to draw: there are no rows with {chosen}" if chosen else "nothing to draw: there are no rows"
+
+
+def _of_scenario(result: Any, link: str = "") -> str:
+    """The discipline of a link of the scenario, `link.NAME`; of the first without a name."""
+    scenario = getattr(result, "scenario", None)
+    if scenario is None or (link and not link.startswith("link.")):
+        return ""
+    name = link[len("link.") :]
+    return next((str(x["queue"]) for x in scenario.spec["links"] if not name or x["name"] == name), "")
+
+
+def _goodputs(result: Any, where: Mapping[str, str]) -> Figure:
+    flows = result.flows
     labels = labels_of(flows)
-    keep = np.ones(len(flows), bool)
-    if "replication" in flows.columns:
-        keep &= np.asarray(flows["replication"]) == 0
-    for k, v in where.items():
-        keep &= np.asarray(flows[k], dtype=object) == str(v)
-    index = np.flatnonzero(keep)
+    index = np.flatnonzero(_chosen(flows, where))
     groups: dict[tuple[str, ...], list[float]] = {}
     goodput = np.asarray(flows["goodput_bps"])
     columns = [flows[c] for c in labels]
     for i in index:
         groups.setdefault(tuple(str(c[i]) for c in columns), []).append(goodput[i] / 1e6)
     shown = list(groups.items())[:12]
-    fair = float(np.mean([x for _, v in shown for x in v]))
-    fig = goodput_bars([(k[0] if k else "", ", ".join(k), v) for k, v in shown], round(fair, 3))
+    fair = float(np.mean([x for _, v in shown for x in v])) if shown else 0.0
+    # Several panels of one discipline differ by their titles.
+    bars = [(discipline(k) if k else _of_scenario(result), ", ".join(k), v) for k, v in shown]
+    fig = goodput_bars(bars, round(fair, 3))
     for legend in fig.legends:
         legend.get_texts()[0].set_text(f"mean, {fair:.3g} Mbit/s")
     return fig

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import io
+import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailback.plots.palette import FAINT, GREY, INK
@@ -63,11 +66,32 @@ def named(label: str) -> str:
     return f"\u200b{label}" if label.startswith("_") else label
 
 
+class Drawing(Figure):
+    """A figure that a notebook shows without being asked, and whose legend is never cut off."""
+
+    def savefig(self, fname: Any, *, transparent: bool | None = None, **kw: Any) -> None:
+        """As matplotlib's, but everything that is drawn is in the picture."""
+        kw.setdefault("bbox_inches", "tight")
+        with matplotlib.rc_context(STYLE):
+            super().savefig(fname, transparent=transparent, **kw)
+
+    def _repr_png_(self) -> bytes:
+        picture = io.BytesIO()
+        self.savefig(picture, format="png", dpi=120)
+        return picture.getvalue()
+
+
 def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Figure, np.ndarray]:
     """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`."""
-    fig = Figure(figsize=(width, height), layout="constrained")
+    fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)
     return fig, axes
+
+
+def nothing(ax: Axes, why: str) -> None:
+    """Say in the frame why it is empty."""
+    ax.text(0.5, 0.5, textwrap.fill(why, 40), transform=ax.transAxes, ha="center", va="center", color=GREY)
+    ax.set(xticks=[], yticks=[])
 
 
 def styled(f: Callable[P, T]) -> Callable[P, T]:

@@ -199,6 +199,6 @@ def _curves(t: Any, of: tuple[str, str], labels: list[str], axis: str, drawn: tu
         point = (float(str(row[axis]).split()[0]), row[column] * scale, half * scale)
         lines.setdefault(tuple(str(row[n]) for n in others), []).append(point)
     return [
-        plots.as_curve(name[0] if name else "", ", ".join(name) or column, sorted(points))
+        plots.as_curve(plots.discipline(name), ", ".join(name) or column, sorted(points))
         for name, points in lines.items()
     ]
