@@ -6,9 +6,11 @@ import pytest
 from tailback.study import load as study
 from tailback.study import verdict
 from tailback.study.checks.along import Along
+from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
+from tailback.study.statement import read_statement
 from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO
 
 NAME = "kantawala-2005"
@@ -143,3 +145,52 @@ def test_intervals_of_victims_count_from_20_s_on():
     assert lengths(Run()).tolist() == [1.0, 3.0]
     assert lengths(Run(), whole=True).tolist() == [5.0, 15.0, 1.0, 3.0]
     assert study.load(NAME).runs["holds"].options["from_s"] == 20
+
+
+# ------------------------------------------------------------------------------------------------ what is re-read
+
+
+def test_a_sentence_that_was_read_anew_tells_the_words_and_what_the_first_rule_says(judge):
+    # The mean is between the two limits: the first rule asked for 95 %.
+    v = held(judge, "5d", {"tdrr": [93, 93.2, 93.1], "qsdrr": [94, 94.1, 94.2]})
+    assert v.outcome == YES
+    assert "in agreement with the simulations" in v.words
+    assert v.first.startswith(NO) and "above 95 %" in v.first and "93.1" in v.first
+    assert v.as_dict()["first"] == v.first
+
+
+def test_the_sentences_that_were_read_anew():
+    s = study.load(NAME)
+    again = {x.id for x in s.statements if x.first}
+    assert again == {"3d", "5d", "17-4.4b", "17-4.5b", "17-4.6b", "17-4.7b", "23d", "31c", "31d", "32c"} | {
+        f"{n}{x}" for n, letters in (("35", "ab"), ("36", "cde")) for x in letters
+    }
+    with pytest.raises(StudyError, match="words and first_check go together"):
+        read_statement({"id": "x", "sentence": "x", "words": "y"}, "f.toml")
+
+
+def test_what_is_printed_is_what_is_tested():
+    s = {x.id: x for x in study.load(NAME).statements}
+    assert s["T5.2-hash-10000"].checks[0].published == 2.52
+    assert not s["T5.2-hash-10000-computed"].gate
+    # Filters are what a router has; a count without error is compared.
+    assert s["23c"].gate and "groups-20" in s["23c"].checks[0].of
+    assert not s["23c-exact"].gate
+    assert s["38b"].checks[0].where == {"target": 100}
+    assert not s["16b-second"].gate and not s["16c-second"].gate
+    assert not {x.id: x for x in study.load("keshav-1991").statements}["4-phase"].gate
+
+
+def test_a_rise_is_one_sided(judge):
+    check = Along(runs="fq100", measure="delay_mean", of="scfq", along="background", rises_at_most=0.4)
+
+    def outcome(few, many):
+        for n, x in (("9", few), ("19", many)):
+            judge.samples.data["fq100", ("scfq", "0.8", n, "100"), "all", "delay_mean"] = np.array([x])
+        return [f.outcome for f in check.decide(judge) if f.outcome != OPEN]
+
+    axes = [a.name for a in judge.runs("fq100").axes]
+    assert axes == ["queue", "load", "background", "target"]
+    assert outcome(1.0, 1.3) == [YES]
+    assert outcome(1.0, 1.5) == [NO]
+    assert outcome(1.5, 1.0) == [YES]

@@ -61,6 +61,8 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
         if v.reference:
             told += f"; reference {v.reference}"
         body += textwrap.wrap(told, width - len(indent))
+        if v.words:
+            body += textwrap.wrap(f"re-read, the source: {v.words}; by the first rule {v.first}", width - len(indent))
         lines.append(f"{v.id:<{left}}{sign:<16}{body[0]}")
         lines += [indent + b for b in body[1:]]
     return "\n".join(lines[1:])

@@ -39,6 +39,15 @@ def verdicts(bundle: dict[str, Any]) -> str:
             lines += ["|---|---|---|---|---|---|"]
         lines.append(_row(v))
     lines += _cells([v for v in bundle["verdicts"] if v.get("grade")])
+    again = [v for v in rows if v.get("words")]
+    if again:
+        lines += ["", "## Re-read", ""]
+        lines += [
+            *_wrapped("Sentences whose rule was read anew after a look at results: the words, and the first rule."),
+            "",
+        ]
+        for v in again:
+            lines += _wrapped(f"* **{v['id']}** In the source: {v['words']}. By the first rule: {v['first']}.", "  ")
     why = [v for v in rows if v["explanation"]]
     if why:
         lines += ["", "## Why the others differ", ""]
@@ -95,6 +104,8 @@ def _row(v: dict[str, Any]) -> str:
     asked = v["tolerance"] if v["published"] == "as stated" else f"{v['published']}, {v['tolerance']}"
     if v["reference"]:
         asked += f"; reference {v['reference']}"
+    if v.get("words"):
+        word += "; re-read"
     cells = [v["id"], v["sentence"], word, measured, asked, str(v["seeds"] or "")]
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 

@@ -14,6 +14,7 @@ A statement has checks, each a relation between measured quantities and limits t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,16 @@ class Judge:
             note=note,
             checks=findings,
             kind=kind_of(c.kind(self) for c in s.checks),
+            words=s.words,
+            first=self._first(s),
         )
+
+    def _first(self, s: Statement) -> str:
+        """What the rule says that a sentence had before it was read anew."""
+        if not s.first:
+            return ""
+        v = self.statement(replace(s, checks=s.first, first=(), words=""))
+        return f"{v.outcome} (asked: {v.tolerance}; measured: {v.measured})"
 
     # ------------------------------------------------------------------------------------------ what checks ask for
 

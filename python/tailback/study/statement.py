@@ -13,6 +13,7 @@ import msgspec
 
 from tailback.study.checks import read_check
 from tailback.study.checks.base import Statement
+from tailback.study.errors import StudyError
 from tailback.study.files import Table, Where, read_table
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
@@ -32,6 +33,9 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: Why nothing here measures it, where there are no checks.
     why_not: str = ""
     check: list[dict[str, Any]] = []
+    #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
+    words: str = ""
+    first_check: list[dict[str, Any]] = []
     runs: str | None = None
     class_: str | None = msgspec.field(name="class", default=None)
     class_over: str | None = None
@@ -45,6 +49,11 @@ def read_statement(table: dict[str, Any], file: Path | str) -> Statement:
     t = read_table(StatementTable, table, file, at)
     shared = {k: table[k] for k in _SHARED if k in table}
     checks = tuple(read_check(c, shared, file, f"{at}.check[{i}]") for i, c in enumerate(t.check))
+    first = tuple(read_check(c, shared, file, f"{at}.first_check[{i}]") for i, c in enumerate(t.first_check))
+    if bool(first) != bool(t.words):
+        raise StudyError(
+            f"{file}: {at}: words and first_check go together: the source's words, and the rule as it was first"
+        )
     return Statement(
         id=t.id,
         sentence=t.sentence,
@@ -55,4 +64,6 @@ def read_statement(table: dict[str, Any], file: Path | str) -> Statement:
         note=t.note,
         why_not=t.why_not,
         checks=checks,
+        words=t.words,
+        first=first,
     )

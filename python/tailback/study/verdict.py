@@ -57,6 +57,9 @@ class Verdict:
     grade: str = ""
     #: one of KINDS
     kind: str = SENTENCE
+    #: of a sentence whose rule was read anew after a look at results: the source's words, and what the first rule says
+    words: str = ""
+    first: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = _without_infinities(asdict(self))

@@ -1,4 +1,4 @@
-"""The means along an axis, everything else equal: at most `within` apart, or falling.
+"""The means along an axis, everything else equal: at most `within` apart, rising by no more than so much, or falling.
 
 check = [{ of = "dsdrr", along = "limit", within = 3 }]
 """
@@ -24,10 +24,15 @@ class Along(Measured, kw_only=True, frozen=True):
     along: str
     within: float | None = None
     falls: bool = False
+    #: One-sided: how much a mean may lie above one at a smaller value of the axis.
+    rises_at_most: float | None = None
 
     def __post_init__(self) -> None:
-        if self.falls == (self.within is not None):
-            raise StudyError("along an axis the means lie within a number, or fall: write within = 3, or falls = true")
+        if sum((self.falls, self.within is not None, self.rises_at_most is not None)) != 1:
+            raise StudyError(
+                "along an axis the means lie within a number, rise by no more than one, or fall: write "
+                "rises_at_most = 3, within = 3, or falls = true"
+            )
 
     def kind(self, judge: Judge) -> str:
         return ORDER if self.falls else super().kind(judge)
@@ -45,7 +50,13 @@ class Along(Measured, kw_only=True, frozen=True):
                 group.append((where[self.along], x))
         m, name = MEASURES[self.measure], judge.title(discipline)
         unit = "points" if m.unit == "%" else m.unit
-        required = f"falls with {self.along}" if self.falls else f"within {self.within:g} {unit} along {self.along}"
+        required = (
+            f"falls with {self.along}"
+            if self.falls
+            else f"within {self.within:g} {unit} along {self.along}"
+            if self.within is not None
+            else f"rises by at most {self.rises_at_most:g} {unit} with {self.along}"
+        )
         found = []
         for rest_of, points in groups.items():
             place = judge.where_text(dict(rest_of), self.runs)
@@ -74,10 +85,18 @@ class Along(Measured, kw_only=True, frozen=True):
         return YES if falls else NO, text, None
 
     def _apart(self, name: str, points: Points) -> tuple[str, str, float]:
-        m, means = MEASURES[self.measure], [float(np.mean(x)) for _, x in points]
-        apart, low, high = max(means) - min(means), int(np.argmin(means)), int(np.argmax(means))
+        m = MEASURES[self.measure]
+        if self.rises_at_most is not None:
+            points = sorted(points, key=lambda p: float(p[0]))
+        means = [float(np.mean(x)) for _, x in points]
+        pairs = list(itertools.combinations(range(len(means)), 2))
+        if self.rises_at_most is None:
+            pairs += [(j, i) for i, j in pairs]
+        low, high = max(pairs, key=lambda p: means[p[1]] - means[p[0]])
+        apart = means[high] - means[low]
         text = (
             f"{name} {m.show(means[low])} ({self.along} {points[low][0]}) to "
             f"{m.show(means[high])} {m.unit} ({self.along} {points[high][0]})"
         )
-        return YES if self.within is not None and apart <= self.within else NO, text, apart
+        limit = self.within if self.within is not None else self.rises_at_most
+        return YES if limit is not None and apart <= limit else NO, text, apart

@@ -114,9 +114,12 @@ class Statement:
     note: str
     why_not: str
     checks: tuple[Check, ...]
+    #: Of one that was read anew after a look at results: the source's words, and the checks as they were first written.
+    words: str = ""
+    first: tuple[Check, ...] = ()
 
     def asks(self) -> list[Asked]:
-        return [x for c in self.checks for x in c.asks()]
+        return [x for c in (*self.checks, *self.first) for x in c.asks()]
 
 
 def each(of: str | list[str]) -> list[str]:

@@ -22,3 +22,15 @@ def mean_window(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
 def cwnd(run: RunView, klass: str) -> float:
     t, w = mean_window(run, klass)
     return float(w.mean()) if len(t) else float("nan")
+
+
+@measure(
+    "cwnd_later",
+    "Congestion window after the start",
+    "packets",
+    "mean over the flows of the class and the samples after 10 s",
+    digits=1,
+)
+def cwnd_later(run: RunView, klass: str) -> float:
+    t, w = mean_window(run, klass)
+    return float(w[t > 10.0].mean()) if (t > 10.0).any() else float("nan")

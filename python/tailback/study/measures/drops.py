@@ -9,6 +9,8 @@ A discipline that overflows all the time has one endless period; `hit_per_rtt` t
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from tailback.study.measures import RunView, measure
@@ -72,6 +74,22 @@ def second_overflow_s(run: RunView, klass: str) -> float:
 def victims_later(run: RunView, klass: str) -> float:
     v = victims(run)[3:]
     return float(np.median(v)) if len(v) else float("nan")
+
+
+@measure(
+    "victims_later_new",
+    "Flows newly hit, later overflows",
+    "flows",
+    "median over the periods after the third, without the flow that lost last in the period before",
+)
+def victims_later_new(run: RunView, klass: str) -> float:
+    t, flow = run.drops()
+    found = periods(run)
+    counts = []
+    for before, (_, _, hit) in list(itertools.pairwise(found))[2:]:
+        last = flow[int(np.searchsorted(t, before[1], side="right")) - 1]
+        counts.append(len(hit) - (last in hit))
+    return float(np.median(counts)) if counts else float("nan")
 
 
 @measure(
