@@ -29,6 +29,7 @@ _HOME: dict[str, str] = {
     "Table": "_core",
     "Wait": "_core",
     "__version__": "_core",
+    "compare": "comparison",
     "describe": "reference",
     "drive": "builder",
     "dumbbell": "builder",

@@ -85,3 +85,12 @@ def test_the_discipline_written_in_python_runs_and_repeats() -> None:
         assert {"early", "overflow"} == set(losses["reason"])
         drops.append(losses.to_list("packets"))
     assert drops[0] == drops[1]
+
+
+def test_the_readme_s_links_lead_somewhere_from_anywhere() -> None:
+    """A package index shows the page too, where a relative link is dead."""
+    links = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    own = [re.sub(r"https://[^/]+/tailback/tailback/(blob/)?main/", "", x) for x in links]
+    assert len(own) > 10 and all(x.startswith("https://") for x in links)
+    lost = [x for x in own if not x.startswith("https://") and not (ROOT / x.partition("#")[0]).exists()]
+    assert not lost, lost

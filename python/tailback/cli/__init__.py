@@ -20,10 +20,12 @@ from tailback.cli.errors import Failure, Stopped, os_message, say
 # Command: the module that defines it, and its line in the help. A module has `register(group)`, which adds the command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
+    "check": ("tailback.cli.check", "Say whether a scenario is right, without running it."),
     "reproduce": ("tailback.cli.reproduce", "Repeat a published study, and compare point by point."),
     "status": ("tailback.cli.status", "Say what a folder of results holds."),
     "predict": ("tailback.cli.predict", "Say what theory predicts for a bottleneck."),
-    "report": ("tailback.cli.report", "Write the report of a folder of results."),
+    "report": ("tailback.cli.report", "Write the report of a folder of results; compare two."),
+    "plot": ("tailback.cli.plot", "Draw what a folder of results holds."),
     "describe": ("tailback.cli.describe", "Explain a model, its parameters and probes; or list all."),
     "schema": ("tailback.cli.schema", "Print the JSON schema of scenarios, for editors."),
 }

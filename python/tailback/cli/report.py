@@ -1,20 +1,51 @@
-"""`tailback report`: the report of a folder of results."""
+"""`tailback report`: the report of a folder of results, or what differs between two."""
 
 from __future__ import annotations
 
-import click
+import json
 
-from tailback.report import ReportError, write
+import click
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-def report(folder: str) -> None:
-    """Write the report of a folder of results: one HTML file that needs no network."""
+@click.argument("other", metavar="[OTHER]", required=False, type=click.Path(exists=True, file_okay=False))
+@click.option("--column", "columns", multiple=True, metavar="NAME", help="With OTHER: only this column. Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="With OTHER: print one JSON document and nothing else.")
+def report(folder: str, other: str | None, columns: tuple[str, ...], as_json: bool) -> None:
+    """Write the report of a folder of results: one HTML file that needs no network.
+
+    With OTHER, say instead what differs between the two: OTHER less DIR, column by column, over the seeds that both
+    have, with the 95 % interval of the difference.
+    """
+    if other is not None:
+        click.echo(_differences(folder, other, columns, as_json))
+        return
+    if columns or as_json:
+        raise click.UsageError("--column and --json compare two folders; name the other one too")
+    from tailback.report import ReportError, write
+
     try:
         click.echo(str(write(folder)))
     except (ReportError, FileNotFoundError) as e:
         raise click.UsageError(str(e)) from e
+
+
+def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
+    from tailback import _core
+    from tailback.cli.source import results_folder
+    from tailback.comparison import CompareError, compare, text
+    from tailback.document import clean
+
+    a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
+    try:
+        found = compare(a, b, columns)
+    except CompareError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        document = {"a": folder, "b": other, "differences": [d.as_dict() for d in found]}
+        return json.dumps(clean(document), allow_nan=False)
+    return text(found, folder, other)
 
 
 def register(group: click.Group) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -45,16 +44,16 @@ def run(
     as_json: bool,
     jobs: int,
 ) -> None:
-    """Run the scenario in FILE (TOML; JSON if its name ends in .json) and show what came out."""
+    """Run the scenario in FILE (TOML; JSON if its name ends in .json; - for standard input) and show what came out."""
     import json
 
     from tailback.cli.errors import Failure, Stopped, os_message
     from tailback.cli.progress import ProgressLine
+    from tailback.cli.source import read
     from tailback.result import execute, failure_text
-    from tailback.scenarios import load_scenario
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
-    scenario = load_scenario(Path(file), texts)
+    scenario = read(file, texts)
     if scenario.seed + replications > 2**63:
         raise click.UsageError("the seeds of so many replications go beyond 2^63; give a smaller --seed")
     try:

@@ -1,0 +1,26 @@
+"""`tailback check`: is a scenario right, without running it."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("file")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
+def check(file: str, overrides: tuple[str, ...]) -> None:
+    """Read the scenario in FILE (- for standard input) and say what is wrong with it, without running it.
+
+    Leaves with 0 and `ok`, warnings on standard error, or with 2 and what to write instead.
+    """
+    from tailback.cli.errors import say
+    from tailback.cli.source import read
+
+    scenario = read(file, list(overrides))
+    for warning in scenario.warnings:
+        say(f"warning: {warning}")
+    click.echo("ok")
+
+
+def register(group: click.Group) -> None:
+    group.add_command(check)
