@@ -194,12 +194,14 @@ impl EventList {
             return self.place_far(key);
         }
         let slot = slot as usize & (self.slots.len() - 1);
-        let first = self.slots[slot];
-        if self.free == NONE || first != NONE {
+        if self.slots[slot] != NONE {
             return self.place_among(key, slot);
         }
         let node = self.free;
-        let n = &mut self.nodes[node as usize];
+        // No node has the number NONE.
+        let Some(n) = self.nodes.get_mut(node as usize) else {
+            return self.place_among(key, slot);
+        };
         self.free = n.next;
         *n = Node { key, next: NONE };
         self.slots[slot] = node;

@@ -118,7 +118,6 @@ impl Sim {
     pub(super) fn pump(&mut self, id: FlowId, side: Side) {
         let now = self.now;
         let backward = side == Side::Destination;
-        let mut not_before = Time::NEVER;
         if self.flows[id.0 as usize].followed {
             self.show_sender(id, side);
         }
@@ -127,26 +126,21 @@ impl Sim {
             let Carrier::Connection(ends) = &mut flow.carrier else {
                 break;
             };
+            let end = &mut ends[side as usize];
             // Read where it is: a segment is nine words.
-            let transmit = ends[side as usize].poll_transmit(now);
-            match &transmit {
+            let transmit = end.poll_transmit(now);
+            let not_before = match &transmit {
                 Transmit::Segment(s) => {
                     let route = self.ways[id.0 as usize][usize::from(backward)];
                     flow.in_flight += 1;
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.routes[route.start as usize];
                     self.offer(first, p);
+                    continue;
                 }
-                Transmit::NotBefore(t) => {
-                    not_before = (*t).max(now + Duration(1));
-                    break;
-                }
-                Transmit::Idle => break,
-            }
-        }
-        let flow = &mut self.flows[id.0 as usize];
-        if let Carrier::Connection(ends) = &flow.carrier {
-            let end = &ends[side as usize];
+                Transmit::NotBefore(t) => (*t).max(now + Duration(1)),
+                Transmit::Idle => Time::NEVER,
+            };
             let want = end.next_timeout().unwrap_or(Time::NEVER).min(not_before);
             let armed = &mut flow.timers[side as usize];
             // One deferred event: a later wish leaves the armed event alone, which looks again when it comes.
@@ -154,6 +148,7 @@ impl Sim {
                 *armed = want.max(now);
                 self.events.push(*armed, EventKind::Endpoint, 2 * id.0 + side as u32);
             }
+            break;
         }
         if self.flows[id.0 as usize].watched {
             self.record_flow(id.0);

@@ -274,13 +274,13 @@ impl Sim {
         call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
     ) {
         let now = self.now;
-        let Port { queue, stats, .. } = &mut self.ports[port as usize];
-        let Queue::Explicit(e) = queue else { return };
+        let at = &mut self.ports[port as usize];
+        let Queue::Explicit(e) = &mut at.queue else { return };
         let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
         let mut out = Outlet {
             port,
             now,
-            stats,
+            stats: &mut at.stats,
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.recorder,
@@ -301,15 +301,15 @@ impl Sim {
         {
             return self.stuck(port, stuck);
         }
-        Port::settle(e, stats, now);
-        let p = &mut self.ports[port as usize];
+        Port::settle(e, &mut at.stats, now);
+        let is_watched = at.watched;
         if let Some(sent) = sent
-            && p.transmit(&sent)
+            && at.transmit(&sent)
         {
-            let arrives = sent.end + p.delay;
+            let arrives = sent.end + at.delay;
             self.events.push_delivery(arrives, port, sent.packet.wire.born());
         }
-        if self.ports[port as usize].watched {
+        if is_watched {
             self.record_port(port);
         }
         if !self.requests.is_empty() {
