@@ -20,7 +20,14 @@ pub struct Reader<'l> {
     /// How many more there were; a file of 64 MB could hold millions, of which nobody reads the last.
     pub more: usize,
     /// What is allowed but looks like a mistake.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// What looks like a mistake: where it stands, what it is about (`flows.web`), what it is.
+pub struct Warning {
+    pub at: At,
+    pub about: String,
+    pub text: String,
 }
 
 /// A table whose plain values are checked.
@@ -92,6 +99,12 @@ impl<'l> Reader<'l> {
         } else {
             self.more += 1;
         }
+    }
+
+    /// Note what looks like a mistake.
+    pub fn warn(&mut self, at: At, about: impl Into<String>, text: impl Into<String>) {
+        let (about, text) = (about.into(), text.into());
+        self.warnings.push(Warning { at, about, text });
     }
 
     /// A refusal of a parameter's check becomes a problem with its place.

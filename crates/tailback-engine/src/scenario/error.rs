@@ -173,12 +173,44 @@ impl fmt::Display for ScenarioError {
     }
 }
 
+/// What is allowed and looks like a mistake: what it is about, what it is, and the line it stands in.
+pub fn warning(document: &Document, at: At, about: &str, text: &str) -> String {
+    let mut p = Problem::new("warning", at, "", text, "");
+    p.locate(&document.text, &document.arguments);
+    let said = format!("{}: {}", clean(about), clean(text));
+    match (&p.place.argument, p.place.line) {
+        (None, None) => said,
+        _ => format!("{said}{}", Where(&document.file, &p)),
+    }
+}
+
+/// Where a problem stands: the place, and the line with carets below.
+struct Where<'a>(&'a str, &'a Problem);
+
+impl fmt::Display for Where<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        render_place(f, self.0, self.1).map(|_| ())
+    }
+}
+
 fn render(f: &mut fmt::Formatter, file: &str, p: &Problem) -> fmt::Result {
     write!(f, "error: {}", clean(&p.problem))?;
+    let gutter = render_place(f, file, p)?;
+    if !p.allowed.is_empty() && !p.remedy.contains(&p.allowed) {
+        write!(f, "\n{gutter} = allowed: {}", p.allowed)?;
+    }
+    // A remedy may be an example of several lines.
+    let remedy: Vec<String> = p.remedy.lines().map(clean).collect();
+    write!(f, "\n{gutter} = help: {}", remedy.join("\n"))
+}
+
+/// The place and its line. Answers the blanks that further lines begin with.
+fn render_place(f: &mut fmt::Formatter, file: &str, p: &Problem) -> Result<String, fmt::Error> {
+    let file = clean(file);
     let mut place = match (&p.place.argument, p.place.line, p.place.column) {
         (Some(argument), ..) => format!("--set {} ({file})", clean(&shorten(argument, 200))),
         (None, Some(line), Some(column)) => format!("{file}:{line}:{column}"),
-        _ => file.to_string(),
+        _ => file,
     };
     if !p.key.is_empty() {
         place.push_str(&format!(", {}", clean(&p.key)));
@@ -198,12 +230,7 @@ fn render(f: &mut fmt::Formatter, file: &str, p: &Problem) -> fmt::Result {
     } else if !p.value.is_empty() && p.place.argument.is_none() {
         write!(f, "\n{gutter} = value: {}", clean(&p.value))?;
     }
-    if !p.allowed.is_empty() && !p.remedy.contains(&p.allowed) {
-        write!(f, "\n{gutter} = allowed: {}", p.allowed)?;
-    }
-    // A remedy may be an example of several lines.
-    let remedy: Vec<String> = p.remedy.lines().map(clean).collect();
-    write!(f, "\n{gutter} = help: {}", remedy.join("\n"))
+    Ok(gutter)
 }
 
 /// How much of a long line is shown.

@@ -648,3 +648,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_buffer_that_cannot_do_its_work_is_a_warning_with_its_line() {
+    let warnings = |queue: &str, flows: &str| {
+        let text = format!(
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n\
+             [flows.f]\n{flows}"
+        );
+        load(&text).warnings
+    };
+    let w = warnings("kind = \"droptail\", buffer = \"100B\"", "");
+    assert!(w.len() == 1 && w[0].contains("100B") && w[0].contains("1500B"), "{w:?}");
+    assert!(w[0].contains(":7:") && w[0].contains("^^^^"), "{w:?}");
+    let datagrams = "traffic = { kind = \"cbr\", rate = \"1kbps\" }\npacket_size = \"64B\"";
+    assert!(warnings("kind = \"droptail\", buffer = \"100B\"", datagrams).is_empty());
+    let w = warnings(
+        "kind = \"red\", buffer = \"50 packets\", min_threshold = \"60 packets\"",
+        "",
+    );
+    assert!(
+        w.len() == 1 && w[0].starts_with("link.l: min_threshold") && w[0].contains(":7:"),
+        "{w:?}"
+    );
+    assert!(warnings("kind = \"red\", buffer = \"9 packets\"", "").is_empty());
+}

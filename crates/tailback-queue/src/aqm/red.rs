@@ -32,7 +32,7 @@ use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
+use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
@@ -55,16 +55,17 @@ pub static MODEL: Model = Model {
         Param::new(
             "min_threshold",
             Kind::Level,
-            "5 packets",
-            "Average backlog from which packets are signalled; packets on a buffer in bytes count mean_packet each.",
-            "Floyd and Jacobson 1993 section 6; ns-2 before 12/2001",
+            "none",
+            "Average backlog from which packets are signalled; packets on a buffer in bytes count mean_packet each. Without it \
+             half of what the line sends in 5 ms, at least 5 packets, and at most a sixth of the buffer.",
+            "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001",
         ),
         Param::new(
             "max_threshold",
             Kind::Level,
-            "15 packets",
-            "Average backlog at which the probability reaches max_probability.",
-            "ns-2 before 12/2001; Floyd 1997 advises three times min_threshold",
+            "none",
+            "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
+            "Floyd 1997",
         ),
         Param::new(
             "delay_target",
@@ -247,25 +248,7 @@ impl Config {
     pub fn from_settings(settings: &Settings, rate: BitRate) -> Result<Config, Refusal> {
         let buffer = settings.size("buffer");
         let mean_packet = settings.count("mean_packet");
-        let (min_threshold, max_threshold) = if settings.is_none("delay_target") {
-            let level = |name| capacity::threshold(settings, name, buffer, mean_packet);
-            (level("min_threshold")?, level("max_threshold")?)
-        } else {
-            if settings.is_given("min_threshold") || settings.is_given("max_threshold") {
-                return Err(Refusal::new(
-                    "delay_target derives both thresholds, but a threshold is given as well",
-                    "give either delay_target, or min_threshold and max_threshold",
-                ));
-            }
-            let unit = if capacity::cost(buffer, 2) == 1 {
-                1.0
-            } else {
-                mean_packet as f64
-            };
-            let packets_per_second = rate.bits_per_second() / (8.0 * mean_packet as f64);
-            let min = unit * (settings.time("delay_target").seconds() * packets_per_second / 2.0).max(5.0);
-            (min, 3.0 * min)
-        };
+        let (min_threshold, max_threshold) = thresholds(settings, buffer, mean_packet, rate)?;
         if min_threshold > max_threshold {
             return Err(Refusal::new(
                 format!("min_threshold ({min_threshold}) is above max_threshold ({max_threshold})"),
@@ -302,6 +285,52 @@ impl Config {
         })
     }
 }
+
+/// Both thresholds, in the unit of the buffer.
+///
+/// What is not given follows the rate: min_th is half the packets that the line sends in a target delay, at least five, and
+/// max_th three times min_th (ns-2's automatic setting, of Floyd, Gummadi and Shenker, "Adaptive RED", 2001). The ramp
+/// must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the gentle
+/// part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
+fn thresholds(settings: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
+    let given = |name: &'static str| match settings.is_none(name) {
+        true => Ok(None),
+        false => capacity::threshold(settings, name, buffer, mean_packet).map(Some),
+    };
+    let (min, max) = (given("min_threshold")?, given("max_threshold")?);
+    let unit = if capacity::cost(buffer, 2) == 1 {
+        1.0
+    } else {
+        mean_packet as f64
+    };
+    let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
+    if !settings.is_none("delay_target") {
+        if min.is_some() || max.is_some() {
+            return Err(Refusal::new(
+                "delay_target derives both thresholds, but a threshold is given as well",
+                "give either delay_target, or min_threshold and max_threshold",
+            ));
+        }
+        let min = unit * half_of(settings.time("delay_target").seconds()).max(5.0);
+        return Ok((min, 3.0 * min));
+    }
+    let room = match buffer {
+        Size::Packets(n) | Size::Bytes(n) => n as f64 / unit,
+        Size::Unlimited => f64::INFINITY,
+    };
+    Ok(match (min, max) {
+        (Some(min), Some(max)) => (min, max),
+        (Some(min), None) => (min, 3.0 * min),
+        (None, Some(max)) => (max / 3.0, max),
+        (None, None) => {
+            let min = unit * half_of(TARGET_DELAY).min(room / 6.0).max(5.0).min(room / 3.0);
+            (min, 3.0 * min)
+        }
+    })
+}
+
+/// The delay that thresholds aim at unless one is given, seconds: ns-2's `targetdelay_`.
+const TARGET_DELAY: f64 = 0.005;
 
 /// RED's ramp: the signal probability at this average, before spreading (`pb` of the paper).
 #[inline]

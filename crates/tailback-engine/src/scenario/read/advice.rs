@@ -2,9 +2,10 @@
 //! its way gives; flows that a queue which shares between conversations takes for one; a rule about a buffer that never
 //! fills; a setpoint above the window.
 
-use crate::spec::LinkSpec;
-use tailback_base::Size;
+use crate::spec::{GroupSpec, LinkSpec};
+use crate::traffic::sizes;
 use tailback_base::model::Settings;
+use tailback_base::{Kind, Size};
 use tailback_queue::entry::{Queues, Unlimited};
 use tailback_queue::registry::facts;
 
@@ -69,6 +70,50 @@ pub fn endless(queue: &Settings) -> Option<String> {
          buffer = \"{}\", or say {leaves}",
         queue.model.param("buffer").map_or("100 packets", |p| p.default)
     ))
+}
+
+/// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each. Not an error: some studies
+/// switch a rule off in this way.
+pub fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
+    let buffer = queue.size("buffer");
+    let most = match buffer {
+        Size::Packets(n) | Size::Bytes(n) => n as f64,
+        Size::Unlimited => return vec![],
+    };
+    let levels = queue.model.params.iter().filter(|p| p.kind == Kind::Level);
+    let above = levels.filter(|p| queue.is_given(p.name) && !queue.is_none(p.name));
+    let above = above.filter(|p| queue.level(p.name).resolve(buffer).is_some_and(|level| level > most));
+    above
+        .map(|p| {
+            let level = queue.level(p.name);
+            let text = format!(
+                "{} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger buffer",
+                p.name
+            );
+            (p.name, text)
+        })
+        .collect()
+}
+
+/// A warning about a buffer, in bytes, that holds no packet of these flows.
+pub fn too_small(queue: &Settings, flows: &GroupSpec) -> Option<String> {
+    let Size::Bytes(buffer) = queue.size("buffer") else {
+        return None;
+    };
+    let params = flows.transport.model;
+    let packet = match (params.param("payload"), params.param("packet")) {
+        (Some(_), _) => flows.transport.count("payload") + flows.transport.count("header"),
+        (None, Some(_)) => flows.transport.count("packet"),
+        (None, None) => u64::from(sizes::build(&flows.sizes)?.smallest()),
+    };
+    (packet > buffer).then(|| {
+        format!(
+            "buffer = \"{buffer}B\" holds no packet of flows.{}, which have {packet}B: all that must wait are dropped; give \
+             at least one packet, such as buffer = \"{}B\"",
+            flows.name,
+            20 * packet
+        )
+    })
 }
 
 /// A warning about several flows that are one conversation to a queue on the way. `hosts` says whether each flow has a

@@ -7,7 +7,7 @@ use super::advice;
 use super::conditioners::{Before, conditioner};
 use super::instants::{first_instant, in_order, instants};
 use super::links::impairments;
-use super::names::among;
+use super::names::{among, place};
 use super::profiles::Profiles;
 use super::routes::Routes;
 use super::transport::{packets, sizes, transport};
@@ -29,6 +29,8 @@ const FLOW_BYTES: u64 = 4_000;
 /// What a group of flows is checked against.
 pub struct Around<'a> {
     pub links: &'a [LinkSpec],
+    /// Their tables, for the places of what is warned of.
+    pub link_tables: Option<&'a Node>,
     /// The scenario's own sets of tcp values.
     pub profiles: &'a Profiles,
     /// Where flows begin and end unless they say otherwise.
@@ -73,39 +75,53 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
         groups.push(group);
     }
-    endless_buffers(r, &groups, around, routes);
+    buffers(r, &groups, around, routes);
     if !groups.is_empty()
         && (r.seen() == 0)
         && let Some(end) = around.duration.map(|d| Time(d.0))
     {
         for g in &groups {
             if first_instant(&g.start).is_some_and(|t| t >= end) {
-                r.warnings.push(format!(
-                    "flows.{}: no flow starts before the run ends at {}",
-                    g.name,
-                    Duration(end.0)
-                ));
+                let entry = entries.iter().find(|e| e.key == g.name);
+                let at = entry.map_or(At::Nowhere, |e| place(&e.node, &["start"]));
+                let text = format!("no flow starts before the run ends at {}", Duration(end.0));
+                r.warn(at, format!("flows.{}", g.name), text);
             }
         }
     }
     groups
 }
 
-/// Warn, once a port, of queues on the way of data whose rule needs a limit they do not have.
-fn endless_buffers(r: &mut Reader, groups: &[GroupSpec], around: &Around, routes: &mut Routes) {
+/// Warn, once a port, of buffers on the way of data that cannot do what their queues are for: without a limit that the
+/// rule needs, below its thresholds, or too small for a packet of these flows.
+fn buffers(r: &mut Reader, groups: &[GroupSpec], around: &Around, routes: &mut Routes) {
     let mut seen = BTreeSet::new();
     for g in groups {
         for h in routes.path(&g.from, &g.to).unwrap_or_default() {
             let link = &around.links[h.link];
-            let (port, suffix) = if h.reverse {
-                (&link.reverse, ".reverse")
-            } else {
-                (&link.forward, "")
+            let (port, suffix, key) = match h.reverse {
+                true => (&link.reverse, ".reverse", "reverse_queue"),
+                false => (&link.forward, "", "queue"),
             };
-            if seen.insert((h.link, h.reverse))
-                && let Some(warning) = advice::endless(&port.queue)
+            let about = format!("link.{}{suffix}", link.name);
+            // The reverse direction may have the queue of the forward one.
+            let at = |param: &str| {
+                let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
+                let of = |key: &str| table.filter(|t| t.get(key).is_some()).map(|t| place(t, &[key, param]));
+                of(key).or_else(|| of("queue")).unwrap_or(At::Nowhere)
+            };
+            if seen.insert((h.link, h.reverse, String::new())) {
+                if let Some(warning) = advice::endless(&port.queue) {
+                    r.warn(at("buffer"), &about, warning);
+                }
+                for (param, warning) in advice::above_the_buffer(&port.queue) {
+                    r.warn(at(param), &about, warning);
+                }
+            }
+            if let Some(warning) = advice::too_small(&port.queue, g)
+                && seen.insert((h.link, h.reverse, g.name.clone()))
             {
-                r.warnings.push(format!("link.{}{suffix}: {warning}", link.name));
+                r.warn(at("buffer"), &about, warning);
             }
         }
     }
@@ -176,20 +192,21 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if r.seen() > before {
         return None;
     }
+    let transport_at = place(node, &[transport.as_ref().map_or("transport", |t| t.model.name)]);
     if let Some(warning) = transport.as_ref().and_then(advice::out_of_reach) {
-        r.warnings.push(format!("flows.{}: {warning}", entry.key));
+        r.warn(transport_at.clone(), &path, warning);
     }
     if let Some(t) = &transport
         && let Some(hops) = routes.path(&from, &to)
         && let Some(warning) = advice::about(t, &hops, around.links)
     {
-        r.warnings.push(format!("flows.{}: {warning}", entry.key));
+        r.warn(transport_at, &path, warning);
     }
     if filled.settings.count("count") > 1
         && let Some(hops) = routes.path(&from, &to)
         && let Some(warning) = advice::one_conversation((access.is_some(), exit.is_some()), &hops, around.links)
     {
-        r.warnings.push(format!("flows.{}: {warning}", entry.key));
+        r.warn(place(node, &["count"]), &path, warning);
     }
     let aggregate = [("source_edge", &from), ("destination_edge", &to)].map(|(key, node)| {
         if filled.settings.is_none(key) {

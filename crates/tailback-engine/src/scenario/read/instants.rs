@@ -1,5 +1,6 @@
 //! When flows start and stop, as a table says it.
 
+use super::names::place;
 use crate::scenario::check::{Filled, Reader};
 use crate::scenario::declarations::instants as declared;
 use crate::scenario::document::{Node, Tree};
@@ -53,11 +54,11 @@ pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, count: u64, (start
             && first < last
         {
             let (first, last) = (Duration(first.0), Duration(last.0));
-            r.warnings.push(format!(
-                "{}: a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
-                 nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one",
-                filled.path
-            ));
+            let text = format!(
+                "a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
+                 nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one"
+            );
+            r.warn(place(node, &["stop"]), &filled.path, text);
         }
         return;
     };

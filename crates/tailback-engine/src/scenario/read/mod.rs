@@ -20,7 +20,7 @@ use crate::library::Library;
 use crate::scenario::check::Reader;
 use crate::scenario::declarations::tables::SCENARIO;
 use crate::scenario::document::{Document, Entry, Node, Tree};
-use crate::scenario::error::{At, Problem, ScenarioError};
+use crate::scenario::error::{self, At, Problem, ScenarioError};
 use crate::spec::{End, GroupSpec, LinkSpec, SessionSpec, Spec};
 use names::named;
 use profiles::Profiles;
@@ -35,7 +35,11 @@ pub fn read(document: &Document, library: &Library) -> Result<(Spec, Vec<String>
     let mut r = Reader::new(library);
     let spec = scenario(&mut r, document);
     match spec {
-        Some(spec) if (r.seen() == 0) => Ok((spec, r.warnings)),
+        Some(spec) if (r.seen() == 0) => {
+            let warnings = r.warnings.into_iter();
+            let said = warnings.map(|w| error::warning(document, w.at, &w.about, &w.text));
+            Ok((spec, said.collect()))
+        }
         _ => {
             if r.seen() == 0 {
                 let remedy = "please report this, with the file";
@@ -77,6 +81,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         intervals: root.get("interval").is_some(),
         interval: settings.filter(|s| !s.is_none("interval")).map(|s| s.time("interval")),
         links: &links,
+        link_tables: part(root, "link"),
         profiles: &profiles,
         // Ends are only a default when the network is what the user meant.
         ends: match whole {

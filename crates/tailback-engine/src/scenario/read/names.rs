@@ -77,3 +77,19 @@ pub fn among<'a>(word: &str, names: impl Iterator<Item = &'a str> + Clone, what:
     };
     (near, remedy)
 }
+
+/// Where the value at the end of this path of keys stands, or as much of the path as there is.
+pub fn place(node: &Node, path: &[&str]) -> At {
+    let mut at = node.at.clone();
+    let mut here = node;
+    for key in path {
+        let Some(entry) = here.get(key) else { break };
+        here = &entry.node;
+        at = match &here.tree {
+            // A table may be long; its name is enough.
+            Tree::Table(_) => entry.key_at.clone(),
+            Tree::Scalar(_) | Tree::List(_) => here.at.clone(),
+        };
+    }
+    at
+}

@@ -298,9 +298,24 @@ fn thresholds_follow_the_buffer_or_the_delay() {
     let c = config(&[("buffer", "64KB")]).unwrap();
     assert_eq!(
         (c.min_threshold, c.max_threshold),
-        (2500.0, 7500.0),
-        "default packets count 500 B each"
+        (3125.0, 9375.0),
+        "6.25 packets of 500 B each"
     );
+    let at = |rate, buffer| {
+        let c = Config::from_settings(&settings(&[("buffer", buffer)]), BitRate(rate)).unwrap();
+        (c.min_threshold, c.max_threshold)
+    };
+    assert_eq!(at(100_000_000, "1000 packets"), (62.5, 187.5), "half of 5 ms");
+    assert_eq!(
+        at(100_000_000, "120 packets"),
+        (20.0, 60.0),
+        "the gentle ramp ends with the buffer"
+    );
+    assert_eq!(at(1_000_000, "100 packets"), (5.0, 15.0));
+    assert_eq!(at(100_000_000, "unlimited"), (62.5, 187.5));
+    assert_eq!(at(100_000_000, "9 packets"), (3.0, 9.0));
+    let c = config(&[("max_threshold", "60 packets")]).unwrap();
+    assert_eq!(c.min_threshold, 20.0, "what is given stays, and the other follows it");
     let c = config(&[("delay_target", "20ms")]).unwrap();
     assert_eq!(
         (c.min_threshold, c.max_threshold),
