@@ -29,6 +29,24 @@ def folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> st
     return value
 
 
+def kept(out: str | None) -> str:
+    """What an interruption left in a folder, as the end of a sentence."""
+    from pathlib import Path
+
+    from tailback import _core
+
+    if not out or not Path(out).is_dir():
+        return "; nothing is stored"
+    try:
+        runs = sum(bool(run["stored"]) for run in _core.status(out)["runs"])
+    except OSError:
+        runs = 0
+    if not runs:
+        return f"; no run was finished, and none is stored in {out}"
+    finished = "one finished run is" if runs == 1 else f"{runs} finished runs are"
+    return f"; {finished} kept in {out}, run the same command to go on"
+
+
 def os_message(e: OSError) -> str:
     """An error of the file system in words, with the path if it is known."""
     why = e.strerror or str(e)

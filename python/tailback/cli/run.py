@@ -47,7 +47,7 @@ def run(
     """Run the scenario in FILE (TOML; JSON if its name ends in .json; - for standard input) and show what came out."""
     import json
 
-    from tailback.cli.errors import Failure, Stopped, os_message
+    from tailback.cli.errors import Failure, Stopped, kept, os_message
     from tailback.cli.progress import ProgressLine
     from tailback.cli.source import read
     from tailback.result import execute, failure_text
@@ -62,8 +62,7 @@ def run(
     except OSError as e:
         raise Failure(f"results cannot be stored in {out}: {os_message(e)}" if out else os_message(e)) from e
     except KeyboardInterrupt:
-        kept = f"; finished runs are kept in {out}, run again to go on" if out else ""
-        raise Stopped(f"interrupted{kept}") from None
+        raise Stopped(f"interrupted{kept(out)}") from None
     if result.failure is not None:
         raise Failure(failure_text(result))
     if as_json:
