@@ -111,13 +111,15 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_a_study_comes_verdicts_first(made):
+def test_a_study_opens_with_what_was_found(made):
     text, page = check(made.report)
     assert page.images == 1
-    order = ["<h1>", "Verdicts", "Set-up", "Figures and tables", "Parameters", "How to run it again"]
+    order = ["<h1>", "What was found", "Figures and tables", "Verdicts", "Set-up", "Parameters", "How to run it again"]
     places = [text.index(x if x.startswith("<") else f"<h2>{x}") for x in order]
     assert places == sorted(places)
     assert "tailback reproduce kantawala-2005/fig-2.1 --quick" in text
+    assert {"scenarios/sb.toml", "scenarios/mr.toml"} <= set(page.links)
+    assert "A27" not in text and "spec/" not in text
     assert "Changed scenarios" in text and "duration=20s" in text
     assert {"figures/fig-2.1.png", "figures/fig-2.1.pdf", "tables/fig-2.1.csv"} <= set(page.links)
 

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
+from tailback.report.study_page import _row
 from tailback.study import load as study
-from tailback.study import verdict
+from tailback.study import opening, verdict
 from tailback.study.checks.along import Along
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
-from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO
+from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
 
 NAME = "kantawala-2005"
 SB = ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")
@@ -194,3 +195,63 @@ def test_a_rise_is_one_sided(judge):
     assert outcome(1.0, 1.3) == [YES]
     assert outcome(1.0, 1.5) == [NO]
     assert outcome(1.5, 1.0) == [YES]
+
+
+# --------------------------------------------------------------------------------------------------- the opening
+
+
+@pytest.fixture
+def rows():
+    """Verdicts of a study whose main claim holds, and of which one row is unmet."""
+
+    def row(name, outcome, sentence, **more):
+        values = {
+            "source": "text",
+            "experiment": "e",
+            "gate": True,
+            "published": "as stated",
+            "measured": "7 ± 1 packets",
+            "seeds": 3,
+            "tolerance": "below 9 packets",
+        }
+        return Verdict(id=name, outcome=outcome, sentence=sentence, **{**values, **more})
+
+    return [
+        row("claim", YES, "The queue is short."),
+        row("order", YES, "A is above B.", kind=ORDER),
+        row("value", NO, "A, 200 packets", kind=VALUE),
+        row("zero", YES, "B, drops", kind=ZERO),
+        row("aside", NO, "C is below D.", gate=False),
+    ]
+
+
+def test_a_verdict_that_flips_changes_the_opening(rows):
+    before = opening.sentences(rows, ["claim"])
+    assert len(before) == 5
+    assert before[0] == (
+        "Of 4 published values and sentences that are judged, 3 are reproduced, 1 are not, and 0 cannot be decided by "
+        "these runs."
+    )
+    assert "“The queue is short”" in before[1] and "“A, 200 packets”" in before[2]
+    assert "0 of 1 published values, 1 of 1 published zeros, 1 of 1 orders" in before[3]
+    rows[0].outcome = NO
+    after = opening.sentences(rows, ["claim"])
+    assert "2 are reproduced, 2 are not" in after[0]
+    assert "“The queue is short”" not in after[1]
+    # An unmet claim stands among them, before what is no claim.
+    assert "“The queue is short”" in after[2] and "1 more is unmet" in after[2]
+
+
+def test_the_claims_of_every_study_are_statements_of_it():
+    for name in study.known():
+        s = study.load(name)
+        assert len(s.about.claims) >= 5
+        assert set(s.about.claims) <= {x.id for x in s.statements if x.gate}
+
+
+def test_a_reason_is_said_once(rows):
+    rows[2].explanation = rows[4].explanation = "The start counts."
+    said = {}
+    told = [_row(v.as_dict(), said) for v in rows]
+    assert [r["explanation"] for r in told] == ["", "", "The start counts.", "", ""]
+    assert told[4]["as_before"] == "value"

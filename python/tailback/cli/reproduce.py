@@ -20,6 +20,7 @@ from tailback.scenarios import as_toml
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
+from tailback.study.opening import sentences
 from tailback.study.reproduce import listing, reproduce
 from tailback.study.study import Study
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
@@ -270,6 +271,7 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
         "replaced": {k: as_toml(v) for k, v in r.study.replaced.items()},
         "count": count(r.verdicts),
         "kinds": kinds(r.verdicts),
+        "opening": sentences(r.verdicts, r.study.about.claims),
         "verdicts": [v.as_dict() for v in r.verdicts],
         "figures": [f for s in r.sections for x in s["figures"] for f in x["files"]],
         "tables": [x["file"] for s in r.sections for x in s["tables"]],

@@ -1,4 +1,4 @@
-"""The report of a study: verdicts first, then set-up, figures, tables, parameters, and how to run it again."""
+"""The report of a study: what was found, figures and tables, the counts, the verdicts folded, and how it was made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from tailback.study.verdict import kinds_rows
 
 _KIND = {"reproduced": "yes", "not reproduced": "no", "not testable": "open"}
 _SIGN = {"yes": "✓", "no": "✗", "open": "–"}
+
+#: The classes of cells of published tables, where they are counted.
+CLASSES = [
+    ("A", "deterministic: within 0.02 packets/s, and 0.03 s for delays"),
+    ("B", "statistical: within three published standard deviations of the mean, or 10 % of it if that is more"),
+    ("Q", "ruled by phase or by what the source leaves open: compared, not judged"),
+]
 
 #: What `study.json` holds, and parts of it.
 Bundle = dict[str, Any]
@@ -33,7 +40,9 @@ def study_page(folder: Path, b: Bundle) -> str:
             ("open", c["not testable"], "not testable"),
             ("open", c["compared"], "compared, not judged"),
         ],
+        opening=b["opening"],
         kinds=kinds_rows(b["kinds"]),
+        classes=CLASSES if any(v["grade"] for v in b["verdicts"]) else [],
         groups=_groups(b),
         setup=[(x["what"], x["value"]) for x in b["setup"]],
         sections=[_section(folder, x) for x in b["sections"]],
@@ -47,7 +56,7 @@ def study_page(folder: Path, b: Bundle) -> str:
             ("Build", b["build"]),
             ("Runs", str(b["runs"])),
             ("Mode", b["mode"]),
-            ("Specification", f"studies/{b['study']['id']}"),
+            ("Study", b["study"]["id"]),
         ],
     )
 
@@ -74,6 +83,7 @@ def _groups(b: Bundle) -> list[Bundle]:
         for x in b["sections"]
     }
     found = []
+    said: dict[str, str] = {}
     for experiment, part in itertools.groupby(b["verdicts"], key=lambda v: v["experiment"]):
         verdicts = list(part)
         # Cells stand in their tables; here only those that should be within what is allowed and are not.
@@ -82,7 +92,9 @@ def _groups(b: Bundle) -> list[Bundle]:
             {
                 "title": titles.get(experiment, "Arithmetic: the models"),
                 "cells": _cell_counts([v for v in verdicts if v["grade"]]),
-                "rows": [_row(v) for v in rows],
+                "rows": [_row(v, said) for v in rows],
+                "unmet": sum(v["gate"] and v["outcome"] == "not reproduced" for v in verdicts),
+                "all": len(verdicts),
             }
         )
     return found
@@ -110,8 +122,8 @@ def _cell_counts(verdicts: list[Bundle]) -> list[Bundle]:
     return rows
 
 
-def _row(v: Bundle) -> Bundle:
-    """A verdict with the words of its row."""
+def _row(v: Bundle, said: dict[str, str]) -> Bundle:
+    """A verdict with the words of its row. `said` has each reason with the row that gives it: a reason is said once."""
     outcome = v["outcome"]
     kind = _KIND[outcome]
     word = f"{_SIGN[kind]} {outcome}"
@@ -122,8 +134,12 @@ def _row(v: Bundle) -> Bundle:
     if v["reference"]:
         asked += f"; reference {v['reference']}"
     named = v["source"] and not v["id"].startswith(v["source"])
+    explanation = v["explanation"]
+    first = said.setdefault(explanation, v["id"]) if explanation else v["id"]
     return {
         **v,
+        "explanation": explanation if first == v["id"] else "",
+        "as_before": first if first != v["id"] else "",
         "kind": kind,
         "word": word,
         "asked": asked,

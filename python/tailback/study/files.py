@@ -44,6 +44,8 @@ class About(Table, kw_only=True, frozen=True):
     question: str = ""
     method: str = ""
     caution: str = ""
+    #: Ids of the statements that the study is about, the most telling first.
+    claims: list[str] = []
     setup: list[SetupRow] = []
     again: list[AgainRow] = []
 

@@ -2,7 +2,8 @@
 
 What a study's folder of results holds:
 
-    report.html        to read: verdicts first, then figures and tables
+    report.html        to read: what was found, figures and tables, then the verdicts
+    scenarios/         the scenario files, for `tailback run`
     verdicts.json/.csv every published number and statement, with both values; verdicts.md to paste into a page
     figures/           PNG, PDF and SVG of each figure
     tables/            CSV of each table, means with 95 % intervals
@@ -113,6 +114,7 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
 def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict[str, Any]:
     """Draw and tabulate one experiment; what the report needs of it."""
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
+    made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
     from tailback.study import cell_tables, mean_table, range_table

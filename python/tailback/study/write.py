@@ -17,6 +17,7 @@ from tailback.store.manifest import write_text
 from tailback.store.paths import write_csv
 from tailback.study import parameters
 from tailback.study.model import Experiment
+from tailback.study.opening import sentences
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.verdict import Verdict, count, kinds
@@ -63,6 +64,9 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
     """study.json, the verdicts as JSON, CSV and Markdown, and the report."""
 
     s = r.study
+    scenarios = {
+        p.name: p.read_text(encoding="utf-8") for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
+    }
     bundle = {
         "kind": "study",
         "study": {k: getattr(s.about, k) for k in ("id", "title", "citation", "question", "method", "caution")},
@@ -74,14 +78,12 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
         "verdicts": [v.as_dict() for v in r.verdicts],
         "count": count(r.verdicts),
         "kinds": kinds(r.verdicts),
+        "opening": sentences(r.verdicts, s.about.claims),
         "sections": r.sections,
         "disciplines": {
             k: {"title": s.discipline_title(k), "queue": as_toml(v.queue)} for k, v in s.disciplines.items()
         },
-        "scenarios": {
-            p.name: p.read_text(encoding="utf-8")
-            for p in dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
-        },
+        "scenarios": scenarios,
         "parameters": parameters.rows(s) if s.pairs else [],
         "replaced": {k: as_toml(v) for k, v in s.replaced.items()},
         "overrides": overrides,
@@ -91,6 +93,9 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
         "version": _core.__version__,
         "build": fingerprint.build(),
     }
+    (r.out / "scenarios").mkdir(exist_ok=True)
+    for name, text in scenarios.items():
+        write_text(r.out / "scenarios" / name, text)
     write_text(r.out / "study.json", json.dumps(bundle, indent=1, ensure_ascii=False))
     verdicts = {
         "study": s.id,

@@ -1,0 +1,102 @@
+"""What a report opens with: five sentences made from the verdicts, so that a verdict that changes changes them.
+
+The study names its main claims (`claims` of study.toml). Those that hold and those that do not are told with what was
+measured; where every claim holds, the first unmet row of all stands in the place of an unmet claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tailback.study.verdict import (
+    ARITHMETIC,
+    NO,
+    ONE_SEED,
+    OPEN,
+    ORDER,
+    SENTENCE,
+    VALUE,
+    YES,
+    ZERO,
+    Verdict,
+    count,
+    kinds,
+)
+
+#: As many claims stand in one sentence.
+MOST = 3
+
+
+def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
+    """The five sentences, in order; fewer only where nothing was judged."""
+    judged = [v for v in verdicts if v.gate]
+    if not judged:
+        return [f"Nothing of this was published: {len(verdicts)} rows are compared, none is judged."]
+    return [_all(judged), _held(judged, claims), _unmet(judged, claims), _by_kind(judged), _rests_on(verdicts)]
+
+
+def _all(judged: Sequence[Verdict]) -> str:
+    n = count(judged)
+    return (
+        f"Of {len(judged)} published values and sentences that are judged, {n[YES]} are reproduced, {n[NO]} are not, "
+        f"and {n[OPEN]} cannot be decided by these runs."
+    )
+
+
+def _held(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
+    held = _chosen([v for v in judged if v.outcome == YES], claims)
+    if not held:
+        return "None of the sentences of the source holds here."
+    return f"What holds: {_told(held)}."
+
+
+def _unmet(judged: Sequence[Verdict], claims: Sequence[str]) -> str:
+    unmet = [v for v in judged if v.outcome == NO]
+    if not unmet:
+        return "Nothing that could be decided is unmet."
+    told = _chosen(unmet, claims) or unmet[:1]
+    more = len(unmet) - len(told)
+    rest = f"; {more} more {'are' if more > 1 else 'is'} unmet" if more else ""
+    return f"What does not: {_told(told)}{rest}."
+
+
+def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
+    """The main claims among some rows; without one, the first sentence or order."""
+    named = [v for name in claims for v in rows if v.id == name]
+    return named[:MOST] or [v for v in rows if v.kind in (ORDER, SENTENCE)][:1]
+
+
+def _told(rows: Sequence[Verdict]) -> str:
+    return "; ".join(f"“{v.sentence.rstrip('.')}” (measured: {_short(v.measured)})" for v in rows)
+
+
+def _short(text: str, most: int = 2) -> str:
+    parts = text.split("; ")
+    return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
+
+
+def _by_kind(judged: Sequence[Verdict]) -> str:
+    words = {
+        VALUE: "published values",
+        ZERO: "published zeros",
+        ORDER: "orders",
+        SENTENCE: "other sentences",
+        ARITHMETIC: "formulas",
+    }
+    parts = [f"{c[YES]} of {c[YES] + c[NO] + c[OPEN]} {words[k]}" for k, c in kinds(judged).items()]
+    return f"By kind: {', '.join(parts)} are reproduced."
+
+
+def _rests_on(verdicts: Sequence[Verdict]) -> str:
+    single = [v for v in verdicts if any(c.remark.startswith(ONE_SEED) for c in v.checks)]
+    undecided = sum(v.outcome == OPEN for v in single)
+    again = [v for v in verdicts if v.words]
+    differ = sum(not v.first.startswith(v.outcome) for v in again)
+    compared = sum(not v.gate for v in verdicts)
+    parts = [f"{len(single)} rows rest on one seed, of which {undecided} ask for an order that one seed cannot give"]
+    if again:
+        parts.append(
+            f"{len(again)} were read anew after a look, of which {differ} come out otherwise by the first rule"
+        )
+    parts.append(f"{compared} are compared and not judged")
+    return f"{'; '.join(parts)}."
