@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Stream, Time};
+use tailback_base::{Duration, Stream, Time};
 use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipline, Service};
 
 pub struct PyQueue<P> {
@@ -213,7 +213,12 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
                 return Ok(Service::Empty);
             }
             if let Ok(w) = answer.cast::<Wait>() {
-                return Ok(Service::Wait(instant(w.get().until)));
+                let (until, now) = (w.get().until, line.now);
+                // A number of seconds may be after now and yet round to this nanosecond: the next one is meant.
+                return Ok(Service::Wait(match instant(until) {
+                    t if t <= now && until > now.seconds() => now + Duration(1),
+                    t => t,
+                }));
             }
             let Ok(packet) = answer.cast::<Packet>() else {
                 let kind = answer.get_type().name()?.to_string();
