@@ -14,6 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from tailback.plots.palette import GREY, look
+from tailback.plots.published import Published
+from tailback.plots.published import draw as draw_published
+from tailback.plots.published import handles as legend_of
 from tailback.plots.style import Numbers, grid, named, nothing, styled
 
 
@@ -38,10 +41,12 @@ def curves(
     limits: tuple[float, float] | None = None,
     share_y: bool = True,
     ylabels: Sequence[str] | None = None,
+    published: Sequence[Sequence[Published]] = (),
 ) -> Figure:
     """Curves with bands, one panel or several that share their axes; the legend stands on the right.
 
-    More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each.
+    More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each. `published` has
+    what a source says, a row a panel.
     """
     n = len(panels)
     columns = n if n <= 3 else 2 if n == 4 else 3
@@ -89,6 +94,8 @@ def curves(
                     clip_on=False,
                     zorder=4,
                 )
+        if published:
+            draw_published(ax, published[axes[0].index(ax)], {c.name: c.label for c in list_})
         if reference is not None:
             ax.axhline(reference[0], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)), zorder=1)
         if title:
@@ -100,7 +107,7 @@ def curves(
             ax.set_ylim(*limits)
     for i, ax in enumerate(axes[0]):
         if i + columns >= n:
-            ax.set_xlabel(xlabel)
+            ax.set_xlabel(f"{xlabel}, log scale" if log_x and len(xs) > 1 else xlabel)
             ax.tick_params(labelbottom=True)
         if ylabels is not None:
             ax.set_ylabel(ylabels[i])
@@ -117,6 +124,7 @@ def curves(
         axes[0][0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
+    handles |= legend_of([x for rows in published for x in rows])
     fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
     return fig
 

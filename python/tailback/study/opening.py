@@ -93,7 +93,9 @@ def _rests_on(verdicts: Sequence[Verdict]) -> str:
     again = [v for v in verdicts if v.words]
     differ = sum(not v.first.startswith(v.outcome) for v in again)
     compared = sum(not v.gate for v in verdicts)
-    parts = [f"{len(single)} rows rest on one seed, of which {undecided} ask for an order that one seed cannot give"]
+    parts = [f"{len(single)} {'row rests' if len(single) == 1 else 'rows rest'} on one seed"]
+    if undecided:
+        parts[0] += f", of which {undecided} ask for an order that one seed cannot give"
     if again:
         parts.append(
             f"{len(again)} were read anew after a look, of which {differ} come out otherwise by the first rule"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure, named
+from tailback.study.figures.published import published
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Estimate
 
@@ -43,7 +44,7 @@ def curves(d: Drawing) -> Drawn:
         runs = d.points()[0][0] if labels else None
         axis = runs.axis(o["panels"]) if runs else None
         frames = [(_panel_title(d, axis, x), c, m, x) for x in labels for _, c, m, _ in frames]
-    panels, drawn = [], []
+    panels, drawn, said = [], [], []
     for title, klass, m, panel in frames:
         lines: dict[str, list[tuple[float, float, float]]] = {}
         for runs, p in d.points({o["panels"]: panel} if panel is not None else None):
@@ -57,6 +58,9 @@ def curves(d: Drawing) -> Drawn:
         for name, v in lines.items():
             made.append(plots.as_curve(name, _line_title(d, line_axis, name), v))
         panels.append((title, made))
+        at = {o["panels"]: panel} if panel is not None else None
+        of = {c.name for c in made}
+        said.append([p for p in published(d, klass, m.name, x_axis, line_axis, at) if p.name in of])
         drawn += made
     if not drawn:
         return None
@@ -77,6 +81,7 @@ def curves(d: Drawing) -> Drawn:
         limits=limits,
         share_y=share_y,
         ylabels=[m.label for _, _, m, _ in frames] if not share_y else None,
+        published=said,
     )
 
 

@@ -13,14 +13,15 @@ Down and to the right is better. Sources of a discipline whose table says `style
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import matplotlib.lines
 import matplotlib.patches
 
 from tailback import plots
 from tailback.study import cells
-from tailback.study.checks.cell import pooled
+from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.figures import Drawing, figure
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class Group:
     title: str
     italic: bool
     marks: list[Mark]
+    #: Where the source puts them: throughput and delay.
+    published: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def colour(self) -> str:
@@ -70,10 +73,36 @@ def utility(d: Drawing) -> Drawn:
             if found:
                 queue = d.study.pairs[pair].queue if pair in d.study.pairs else pair
                 style = d.study.disciplines[queue].style if queue in d.study.disciplines else None
-                groups.append(Group(d.title(pair), style == "italic", found))
+                groups.append(Group(d.title(pair), style == "italic", found, published(d, runs, pair)))
         if groups:
             panels.append(groups)
-    return draw(panels, o.get("box_sigmas", 3.0), o.get("smallest_box", 0.01)) if panels else None
+    if not panels:
+        return None
+    return draw(panels, o.get("box_sigmas", 3.0), o.get("smallest_box", 0.01), who(d, runs))
+
+
+def who(d: Drawing, runs: Runs) -> str:
+    """Which source is which: `1-2 FTP, 3-4 Telnet`."""
+    titles = {int(n.class_): n.title for n in d.study.published if isinstance(n, CellNumber) and n.runs == runs.name}
+    for o in d.experiment.output:
+        if o["kind"] == "cells" and o.get("runs", d.experiment.runs[0]) == runs.name:
+            titles |= {i + 1: s for i, s in enumerate(o.get("sources", ()))}
+    kinds: dict[str, list[int]] = {}
+    for n, title in sorted(titles.items()):
+        kinds.setdefault(title, []).append(n)
+    return "; ".join(f"{spans(numbers)} {title}" for title, numbers in kinds.items())
+
+
+def published(d: Drawing, runs: Runs, pair: str) -> list[tuple[float, float]]:
+    """Where the published tables put the sources that have both a throughput and a delay."""
+    cells_of = {
+        (n.class_, n.metric): n.cell.mean
+        for n in d.study.published
+        if isinstance(n, CellNumber) and n.runs == runs.name and n.queue == pair
+    }
+    shown = [str(s) for s in d.output.get("sources", range(1, 100))]
+    places = [(cells_of.get((s, "throughput")), cells_of.get((s, "delay"))) for s in shown]
+    return [(x, y) for x, y in places if x is not None and y]
 
 
 def marks(d: Drawing, runs: Runs, pair: str) -> list[Mark]:
@@ -111,8 +140,8 @@ def _common(ends: list[float]) -> list[float]:
 
 
 @plots.styled
-def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01) -> Figure:
-    """The diagram of some groups, a panel each list."""
+def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01, sources: str = "") -> Figure:
+    """The diagram of some groups, a panel each list; `sources` says which number is which source."""
     n = len(panels)
     columns = min(n, 2)
     rows = math.ceil(n / columns)
@@ -124,6 +153,8 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
             for m in g.marks:
                 if m.y <= top:
                     _box(ax, m, sigmas, (smallest * right, smallest * top), g.colour)
+            inside = [(x, y) for x, y in g.published if x <= right and y <= top]
+            ax.plot([x for x, _ in inside], [y for _, y in inside], **_PUBLISHED, color=g.colour)
         for g, text, x, y in placed(groups, right, top):
             ax.text(x, y, text, ha="center", va="center", fontsize=9.5, **_look(g))
         above = [(m, g) for g in groups for m in g.marks if m.y > top]
@@ -134,9 +165,27 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01)
         # A little room beyond the origin, where a shut-out source stands.
         ax.set_xlim(-0.05 * right, right)
         ax.set_ylim(-0.05 * top, top)
+    handles = []
+    if any(g.published for groups in panels for g in groups):
+        handles.append(matplotlib.lines.Line2D([], [], **_PUBLISHED, color=plots.INK, label="published"))
+    if sources:
+        handles.append(matplotlib.lines.Line2D([], [], linestyle="none", label=f"numbers: {sources}"))
+    if handles:
+        fig.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.3)
     fig.supxlabel("throughput (packets/s)", fontsize=9)
     fig.supylabel("delay (s)", fontsize=9)
     return fig
+
+
+#: How a published place looks.
+_PUBLISHED: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "*",
+    "markersize": 8,
+    "markerfacecolor": "none",
+    "markeredgewidth": 0.8,
+    "zorder": 4,
+}
 
 
 def _look(g: Group) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib.lines
+import matplotlib.patches
+from matplotlib.axes import Axes
+
+from tailback.plots.palette import GREY, INK, look
+
+#: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
+NARROW = 1.06
+
+_STAR: dict[str, Any] = {
+    "linestyle": "none",
+    "marker": "*",
+    "markersize": 10,
+    "markeredgecolor": INK,
+    "markeredgewidth": 0.7,
+}
+_BAND: dict[str, Any] = {"hatch": "////", "linewidth": 0.6}
+
+
+@dataclass(frozen=True)
+class Published:
+    """A value (`low` = `high`) or a range of the line `name`, from one abscissa to another."""
+
+    name: str
+    left: float
+    right: float
+    low: float
+    high: float
+
+
+def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
+    """Published values over the curves of a panel; `lines` has the name and title of each line, in order."""
+    names = list(lines)
+    bands: dict[tuple[float, float, float, float], list[str]] = {}
+    for p in rows:
+        if p.name not in lines:
+            continue
+        if p.low < p.high:
+            bands.setdefault((p.left, p.right, p.low, p.high), []).append(p.name)
+            continue
+        ends = [p.left] if p.left == p.right else [p.left, p.right]
+        colour = look(p.name, names.index(p.name)).colour
+        ax.plot(ends, [p.low] * len(ends), color=colour, zorder=5, **_STAR)
+    for (left, right, low, high), of in bands.items():
+        # A band of several lines has no line's colour; its names stand in it.
+        colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
+        ends = [left / NARROW, right * NARROW]
+        ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
+        titles = ", ".join(lines[name] for name in of)
+        ax.annotate(titles, (ends[0], high), (2, -2), textcoords="offset points", va="top", color=colour, fontsize=6.5)
+
+
+def handles(rows: Sequence[Published]) -> dict[str, Any]:
+    """Entries of a legend for the looks that occur."""
+    found: dict[str, Any] = {}
+    if any(p.low == p.high for p in rows):
+        found["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
+    if any(p.low != p.high for p in rows):
+        found["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
+    return found
