@@ -21,6 +21,7 @@ __all__ = [
     "Table",
     "Wait",
     "__version__",
+    "columns",
     "combine",
     "describe_json",
     "describe_text",
@@ -245,6 +246,7 @@ class DrivenQueue:
 def load(
     source: str, kind: Literal["path", "toml", "json"], name: str = "scenario", overrides: Sequence[str] = ...
 ) -> Scenario: ...
+def columns() -> list[str]: ...
 def combine(
     how: Literal["product", "zip"], axes: Sequence[tuple[str, list[str], list[str]]]
 ) -> list[tuple[list[tuple[str, str]], list[str]]]: ...

@@ -138,14 +138,21 @@ class Network:
         return self
 
     def to_dict(self) -> dict[str, Any]:
+        """The scenario as a dict. Raises TypeError with a queue written in Python, which no scenario can hold."""
+        for port, made in self.queues.items():
+            name = getattr(made, "__name__", type(made).__name__)
+            raise TypeError(
+                f"the queue at {port} is written in Python ({name}), and no scenario can hold it: run the network "
+                "(net.run(), tb.run(net), tb.Plan.product(net, ...)), or name a queue of the reference"
+            )
         return copy.deepcopy(self.document)
 
     def to_toml(self) -> str:
-        """The scenario as TOML, once it is complete. A discipline written in Python appears as an unlimited queue."""
+        """The scenario as TOML, once it is complete. Raises TypeError with a queue written in Python."""
         return self.load().toml
 
     def load(self) -> _core.Scenario:
-        """The scenario, checked. Raises `tailback.ScenarioError`."""
+        """The scenario, checked. Raises `tailback.ScenarioError`, and TypeError with a queue written in Python."""
         return load_scenario(self.to_dict(), name=str(self.document.get("name", "network")))
 
     def run(
@@ -165,7 +172,7 @@ class Network:
 
         net = self._with(duration=duration, warmup=warmup, seed=seed)
         return run(
-            load_scenario(net.to_dict(), name=self.document.get("name", "network")),
+            load_scenario(net.document, name=self.document.get("name", "network")),
             replications=replications,
             jobs=jobs,
             out=out,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.scenarios import Source, as_text, inline, load_scenario, override_texts
+from tailback.scenarios import Source, as_text, inline, override_texts, queues_of
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`.
@@ -27,11 +27,21 @@ class Plan:
     def __init__(
         self, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None
     ) -> None:
-        """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r."""
+        """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r.
+
+        Queues written in Python are those of the points' networks, which must be the same at every point.
+        """
+        given = list(points)
+        #: Makers of disciplines written in Python, by port.
+        self.queues: dict[str, Callable[[], Any]] = queues_of(given[0][1]) if given else {}
+        if any(queues_of(source) != self.queues for _, source in given):
+            raise ValueError(
+                "the points of a plan have different queues written in Python; give each class a plan of its own"
+            )
         self.points: list[tuple[dict[str, str], Any]] = [
-            ({str(k): str(v) for k, v in labels.items()}, s if isinstance(s, _core.Scenario) else load_scenario(s))
-            for labels, s in points
+            ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in given
         ]
+        _check_labels({label for labels, _ in self.points for label in labels})
         self.replications = replications
         self.seed = seed
         self._core = _core.Plan(self.points, replications, seed)
@@ -41,12 +51,12 @@ class Plan:
         cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()
     ) -> Plan:
         """Every combination of the axes over one base scenario, the last axis fastest."""
-        return cls(_points("product", base, axes, overrides), replications, seed)
+        return cls._of(base, _points("product", base, axes, overrides), replications, seed)
 
     @classmethod
     def zip(cls, base: Source, axes: Axes, replications: int = 1, seed: int | None = None, overrides: Any = ()) -> Plan:
         """The axes in step: the i-th value of each."""
-        return cls(_points("zip", base, axes, overrides), replications, seed)
+        return cls._of(base, _points("zip", base, axes, overrides), replications, seed)
 
     @classmethod
     def explicit(
@@ -59,7 +69,16 @@ class Plan:
         """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
         text, kind, name = as_text(base)
         made = [(labels, _core.load(text, kind, name, override_texts(o))) for labels, o in points]
-        return cls(made, replications, seed)
+        return cls._of(base, made, replications, seed)
+
+    @classmethod
+    def _of(
+        cls, base: Source, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int, seed: int | None
+    ) -> Plan:
+        """Points made from a base, whose queues written in Python go with them."""
+        plan = cls(points, replications, seed)
+        plan.queues = queues_of(base)
+        return plan
 
     def __len__(self) -> int:
         return len(self._core)
@@ -92,6 +111,7 @@ class Plan:
         goes on from there. Stored runs of other plans stay beside this one's, in `dir/chunks`, unless `others` lets
         them be replaced. `about` is added to the folder's manifest.
         """
+        queues = {**self.queues, **(queues or {})}
         build = ""
         if dir is not None:
             # Only results that are kept need to know what made them.
@@ -115,12 +135,44 @@ class Plan:
         )
 
 
+def _scenario(source: Source) -> Any:
+    if isinstance(source, _core.Scenario):
+        return source
+    text, kind, name = as_text(source)
+    return _core.load(text, kind, name, [])
+
+
+def _check_labels(labels: Iterable[str]) -> None:
+    """A label is a column of every table, and no table has two columns of one name."""
+    columns = frozenset(_core.columns())
+    for label in sorted(labels):
+        if label in columns:
+            raise ValueError(
+                f"the label {label!r} is the name of a column of the results; give the axis another name: "
+                f"{{'varied_{label}': ('PATH', [VALUES])}}"
+            )
+
+
 def _points(
     how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
 ) -> list[tuple[dict[str, str], Any]]:
     text, kind, name = as_text(base)
     fixed = override_texts(overrides)
-    combinations = _core.combine(how, [_axis(label, given) for label, given in axes.items()])
+    made = [_axis(label, given) for label, given in axes.items()]
+    paths = [(path, label) for label, these, _ in made for path in these]
+    for i, (path, label) in enumerate(paths):
+        for other, first in paths[:i]:
+            if path == other:
+                raise ValueError(f"the axes {first!r} and {label!r} both set {path}; keep one of the two")
+        for port in queues_of(base):
+            link, _, reverse = port.partition(".")
+            queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"
+            if any(path == q or path.startswith(f"{q}.") for q in (queue, "topology.queue")):
+                raise ValueError(
+                    f"the axis {label!r} sets {path}, but the queue at {port} is written in Python; give each "
+                    "queue a plan of its own"
+                )
+    combinations = _core.combine(how, made)
     return [(dict(labels), _core.load(text, kind, name, fixed + own)) for labels, own in combinations]
 
 

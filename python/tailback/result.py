@@ -125,7 +125,7 @@ def run(
     With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed.
     """
-    from tailback.scenarios import override_texts
+    from tailback.scenarios import as_text, override_texts, queues_of
 
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))
@@ -133,8 +133,9 @@ def run(
     if isinstance(source, _core.Scenario) and not texts:
         scenario = source
     else:
-        queues = queues or getattr(source, "queues", None)
-        scenario = load_scenario(source, texts)
+        queues = {**queues_of(source), **(queues or {})} or None
+        text, kind, name = as_text(source)
+        scenario = _core.load(text, kind, name, texts)
     result = execute(scenario, replications, jobs, out, progress, queues, queues_key)
     if result.failure is not None:
         error = RunError(failure_text(result))

@@ -17,8 +17,18 @@ Source = Any
 Kind = Literal["path", "toml", "json"]
 
 
+def queues_of(source: Source) -> dict[str, Any]:
+    """The makers of disciplines written in Python that a network of the builder has, by port."""
+    return dict(getattr(source, "queues", None) or {})
+
+
 def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
-    """What the Rust reader wants: the text or path, its kind, and its name in messages."""
+    """What the Rust reader wants: the text or path, its kind, and its name in messages.
+
+    Queues written in Python are not in it: who calls this keeps them (`queues_of`), or refuses them.
+    """
+    if hasattr(source, "document") and queues_of(source):
+        return json.dumps(source.document), "json", name or "network"
     if isinstance(source, os.PathLike):
         path = os.fsdecode(source)
         return path, "path", name or plain(path)
@@ -46,8 +56,11 @@ def load_scenario(
 
     `source` is a path, TOML or JSON text, a dict, or a network of the builder; `overrides` are texts such as
     `"link.bottleneck.rate=5Mbps"`, or a dict of paths and values. Raises `tailback.ScenarioError`, whose text says
-    where and what to write instead.
+    where and what to write instead. A network with a queue written in Python is refused: no text can hold it.
     """
+    if queues_of(source):
+        # Says why, and what to do instead.
+        source.to_dict()
     text, kind, label = as_text(source, name)
     return _core.load(text, kind, label, override_texts(overrides))
 

@@ -146,3 +146,16 @@ def test_a_changed_build_does_not_take_stored_runs(tmp_path: Path, monkeypatch) 
     assert plan.execute(tmp_path / "a").report["reused"] == 1
     monkeypatch.setattr(fingerprint, "build", lambda: "another")
     assert plan.execute(tmp_path / "a").report["reused"] == 0
+
+
+@pytest.mark.parametrize("label", ["flows", "seed", "run", "group", "name"])
+def test_a_label_that_is_a_column_is_refused(label: str) -> None:
+    base = tb.dumbbell(flows=1).set(duration="1s")
+    with pytest.raises(ValueError, match=f"'{label}' is the name of a column"):
+        tb.Plan.product(base, {label: ("duration", ["1s"])})
+
+
+def test_two_axes_on_one_path_are_refused() -> None:
+    base = tb.dumbbell(flows=1).set(duration="1s")
+    with pytest.raises(ValueError, match="'a' and 'b' both set duration"):
+        tb.Plan.product(base, {"a": ("duration", ["1s"]), "b": ("duration", ["2s"])})

@@ -336,3 +336,29 @@ def test_packets_made_by_hand_are_checked() -> None:
     p = tb.packet(flow=3, ecn=True, dscp=46)
     p.set_ce()
     assert (p.ecn, p.dscp, p.flow, p.key("tuple")) == ("ce", 46, 3, 3)
+
+
+def test_a_queue_in_python_runs_on_every_way_or_is_refused() -> None:
+    net = lab(Fifo).set(duration="2s")
+    droptail = bottleneck(lab("droptail").set(duration="2s").run())["dropped_packets"]
+    Fifo.limit = 5
+    try:
+        mine = bottleneck(net.run())["dropped_packets"]
+        assert mine > droptail
+        assert bottleneck(tb.run(net))["dropped_packets"] == mine
+        assert bottleneck(tb.run(net, overrides=["seed=1"]))["dropped_packets"] == mine
+        for plan in (
+            tb.Plan([({}, net)]),
+            tb.Plan.product(net, {"rtt": ("flows.bulk.rtt", ["40ms"])}),
+            tb.Plan.explicit(net, [({}, {})]),
+        ):
+            assert plan.execute().links.where(name="bottleneck")[0]["dropped_packets"] == mine
+    finally:
+        Fifo.limit = 50
+    for way in (net.load, net.to_dict, net.to_toml, lambda: tb.load_scenario(net)):
+        with pytest.raises(TypeError, match=r"at bottleneck is written in Python \(Fifo\).*net.run"):
+            way()
+    with pytest.raises(ValueError, match="different queues"):
+        tb.Plan([({"q": "a"}, net), ({"q": "b"}, lab("droptail").set(duration="2s"))])
+    with pytest.raises(ValueError, match="written in Python"):
+        tb.Plan.product(net, {"queue": ("topology.queue", ["red"])})

@@ -41,6 +41,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::columns, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
     counting::add(m)?;
     reference::add(m)?;

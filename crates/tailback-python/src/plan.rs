@@ -243,6 +243,14 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
     Ok(d)
 }
 
+/// The names that columns of a plan's tables have, which no label can be.
+#[pyfunction]
+pub fn columns() -> Vec<String> {
+    let own = ["key", "seed", "replication", "run"].map(String::from);
+    let all = tables::declared().iter().flat_map(|t| &t.columns);
+    own.into_iter().chain(all.map(|c| c.name.to_string())).collect()
+}
+
 type Labelled = Vec<(String, String)>;
 
 /// The combinations of some axes (label, paths, values): pairs of labels and the overrides they mean. `how` is `product`
