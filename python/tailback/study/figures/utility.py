@@ -177,14 +177,15 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
     return fig
 
 
-#: How a published place looks.
+#: How a published place looks: a ring, so that a number that meets it stands in it.
 _PUBLISHED: dict[str, Any] = {
     "linestyle": "none",
-    "marker": "*",
-    "markersize": 8,
+    "marker": "o",
+    "markersize": 19,
     "markerfacecolor": "none",
-    "markeredgewidth": 0.8,
-    "zorder": 4,
+    "markeredgewidth": 0.7,
+    "alpha": 0.5,
+    "zorder": 2,
 }
 
 
