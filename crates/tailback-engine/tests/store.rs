@@ -268,7 +268,8 @@ fn damage_is_named_and_only_what_is_damaged_runs_again() {
             let mut bytes = std::fs::read(&path).expect("a file");
             let at = bytes.len() / 3;
             match n % 4 {
-                0 => bytes[at] ^= 1,
+                // Early, where the values of the first chunk are: most of a small table is its footer.
+                0 => bytes[100] ^= 1,
                 1 => bytes.truncate(at),
                 2 => bytes.clear(),
                 _ => std::fs::remove_file(&path).expect("a file"),
@@ -404,10 +405,10 @@ fn parts_have_folders_and_labels_of_their_own_inside_the_folder_of_results() {
     let f = Folder::new("parts");
     whole(&plan, chunked(&f.0));
     let names: Vec<String> = inside(&f.0).keys().map(|p| p.display().to_string()).collect();
-    assert_eq!(names.iter().filter(|n| n.starts_with("sb/")).count(), 9, "{names:?}");
+    assert_eq!(names.iter().filter(|n| n.starts_with("sb/")).count(), 10, "{names:?}");
     assert_eq!(
         names.iter().filter(|n| n.starts_with("_.._up/")).count(),
-        9,
+        10,
         "{names:?}"
     );
     let mut all = Stored::open(&f.0);
