@@ -107,3 +107,22 @@ def test_what_cannot_be_compared_is_said(cli, small) -> None:
     plan = tb.Plan.product(PLAIN, {"queue": ("topology.queue.kind", ["red", "codel"])})
     with pytest.raises(CompareError, match="vary different things: nothing, and queue"):
         compare(tb.run(PLAIN), plan.execute())
+
+
+def test_describe_knows_families_and_profiles(cli) -> None:
+    assert "\nProfiles\n  rfc\n" in cli("describe", "tcp").stdout
+    r = cli("describe", "ns2")
+    assert r.returncode == 0 and r.stdout.startswith("ns2 (profile of tcp)") and "min_rto = 200ms" in r.stdout
+    assert {m["name"] for m in tb.describe("aqm")} >= {"red", "codel", "blue"}
+    assert [m["family"] for m in tb.describe("traffic.poisson")] == ["traffic"]
+    assert tb.describe("ns2")[0]["values"]["variant"] == "newreno"
+    r = cli("describe", "congestoin")
+    assert r.returncode == 2 and 'did you mean "congestion"?' in r.stderr
+
+
+def test_the_schema_tells_tables_apart_by_their_kind() -> None:
+    queue = tb.schema()["$defs"]["queue"]
+    names, tables = queue["anyOf"]
+    assert "droptail" in names["enum"]
+    assert tables["discriminator"]["propertyName"] == "kind" and tables["required"] == ["kind"]
+    assert set(tables["discriminator"]["mapping"].values()) == {x["$ref"] for x in tables["oneOf"]}

@@ -39,6 +39,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
     m.add("source", tailback_engine::plan::source())?;
     m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(results::make_results, m)?)?;
+    m.add_function(wrap_pyfunction!(table::make_table, m)?)?;
     m.add_function(wrap_pyfunction!(table::read_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(plan::columns, m)?)?;

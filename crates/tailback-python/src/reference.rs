@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use tailback_engine::library::Library;
 use tailback_engine::scenario::{describe, schema};
 
 /// The JSON schema of a scenario, as JSON text.
@@ -11,22 +10,15 @@ fn schema_json() -> String {
     schema::schema().to_string()
 }
 
-/// The list of models, or the models of one name, as JSON text.
+/// The list of models, or the models of a name, of a family, or profiles, as JSON text.
 #[pyfunction]
 #[pyo3(signature = (name = None))]
 fn describe_json(name: Option<&str>) -> PyResult<String> {
     let Some(name) = name else {
         return Ok(describe::list().to_string());
     };
-    // Unknown names get the same hint in both forms.
-    describe::text_of(name).map_err(PyValueError::new_err)?;
-    let found: Vec<serde_json::Value> = Library::standard()
-        .catalogue
-        .named(name)
-        .into_iter()
-        .map(describe::model)
-        .collect();
-    Ok(serde_json::Value::Array(found).to_string())
+    let found = describe::data_of(name).map_err(PyValueError::new_err)?;
+    Ok(found.to_string())
 }
 
 /// The same for people.

@@ -150,6 +150,60 @@ impl Results {
         self.table(py, name)
     }
 
+    fn __dir__(slf: Bound<Self>) -> PyResult<Vec<String>> {
+        let own = slf.get_type().call_method0("mro")?.get_item(0)?.getattr("__dict__")?;
+        let mut names: Vec<String> = own
+            .call_method0("keys")?
+            .try_iter()?
+            .map(|k| k?.extract())
+            .collect::<PyResult<_>>()?;
+        names.extend(tables::names().map(str::to_string));
+        names.sort();
+        names.dedup();
+        Ok(names)
+    }
+
+    fn __repr__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py()
+            .import("tailback.tables")?
+            .getattr("results_text")?
+            .call1((slf,))
+    }
+
+    fn _repr_html_<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py()
+            .import("tailback.tables")?
+            .getattr("results_html")?
+            .call1((slf,))
+    }
+
+    /// Equal tables, all of them.
+    fn __eq__(&self, py: Python, other: &Results) -> PyResult<bool> {
+        for name in tables::names() {
+            if !self.table(py, name)?.bind(py).eq(other.table(py, name)?)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Pickled with all tables, wherever they are kept.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Py<Table>>, Bound<'py, PyDict>))> {
+        let make = py.import("tailback._core")?.getattr("make_results")?;
+        let all = tables::names()
+            .map(|n| self.table(py, n))
+            .collect::<PyResult<Vec<_>>>()?;
+        let about = PyDict::new(py);
+        about.set_item("failure", &self.failure)?;
+        about.set_item("interrupted", self.interrupted)?;
+        about.set_item("store_error", &self.store_error)?;
+        about.set_item("reports", &self.reports)?;
+        about.set_item("report", &self.report)?;
+        about.set_item("damaged", &self.damaged)?;
+        about.set_item("replaced", self.replaced)?;
+        Ok((make, (all, about)))
+    }
+
     /// Names of the tables.
     #[getter]
     fn names(&self) -> Vec<&'static str> {
@@ -178,6 +232,27 @@ impl Results {
     fn held(&self) -> std::sync::MutexGuard<'_, HashMap<String, Py<Table>>> {
         self.tables.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
+}
+
+/// Results from their tables, as pickles hold them.
+#[pyfunction]
+pub fn make_results(py: Python, all: Vec<Py<Table>>, about: &Bound<PyDict>) -> PyResult<Results> {
+    let said = |name: &str| {
+        about
+            .get_item(name)?
+            .ok_or_else(|| PyKeyError::new_err(name.to_string()))
+    };
+    Ok(Results {
+        kept: Kept::Tables(all.iter().map(|t| t.bind(py).get().to_engine()).collect()),
+        tables: Mutex::default(),
+        failure: said("failure")?.extract()?,
+        interrupted: said("interrupted")?.extract()?,
+        store_error: said("store_error")?.extract()?,
+        reports: said("reports")?.extract()?,
+        report: said("report")?.extract()?,
+        damaged: said("damaged")?.extract()?,
+        replaced: said("replaced")?.extract()?,
+    })
 }
 
 /// The tables of one run, as its plan hands them out.

@@ -12,7 +12,7 @@ use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterato
 use arrow_schema::{DataType, Field, Schema};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,11 +26,19 @@ pub struct Table {
     batch: RecordBatch,
 }
 
+/// A column in a pickle.
+type Pickled<'py> = (String, String, String, String, Bound<'py, PyAny>);
+
 fn internal(e: impl std::fmt::Display) -> PyErr {
     PyRuntimeError::new_err(e.to_string())
 }
 
 impl Table {
+    /// The table as the engine holds one.
+    pub fn to_engine(&self) -> results::Table {
+        parquet::from_batch(&self.name, &self.batch)
+    }
+
     pub fn rows_count(&self) -> usize {
         self.batch.num_rows()
     }
@@ -114,6 +122,30 @@ impl Table {
         };
         let buffer = Bound::new(py, ColumnBuffer::new(numbers))?;
         py.import("numpy")?.getattr("asarray")?.call1((buffer,))
+    }
+
+    /// A column as a pickle holds it: name, unit, meaning, kind of values, values (numbers as bytes, lowest first).
+    fn pickled<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Pickled<'py>> {
+        let schema = self.batch.schema();
+        let field = schema.field(column);
+        let meta = |key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+        let a = self.batch.column(column).as_any();
+        let (kind, values) = if let Some(x) = a.downcast_ref::<UInt64Array>() {
+            let bytes: Vec<u8> = x.values().iter().flat_map(|v| v.to_le_bytes()).collect();
+            ("count", PyBytes::new(py, &bytes).into_any())
+        } else if let Some(x) = a.downcast_ref::<Float64Array>() {
+            let bytes: Vec<u8> = x.values().iter().flat_map(|v| v.to_le_bytes()).collect();
+            ("real", PyBytes::new(py, &bytes).into_any())
+        } else {
+            ("text", self.list(py, column)?.into_any())
+        };
+        Ok((
+            field.name().clone(),
+            meta("unit"),
+            meta("doc"),
+            kind.to_string(),
+            values,
+        ))
     }
 
     fn list<'py>(&self, py: Python<'py>, column: usize) -> PyResult<Bound<'py, PyList>> {
@@ -299,6 +331,19 @@ impl Table {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 
+    /// Equal names, columns (with units and meanings) and values; a missing number equals a missing number.
+    fn __eq__(&self, other: &Table) -> bool {
+        self.name == other.name && self.batch == other.batch
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String, Vec<Pickled<'py>>))> {
+        let make = py.import("tailback._core")?.getattr("make_table")?;
+        let columns = (0..self.batch.num_columns())
+            .map(|i| self.pickled(py, i))
+            .collect::<PyResult<Vec<_>>>()?;
+        Ok((make, (self.name.clone(), columns)))
+    }
+
     /// A pandas data frame.
     fn to_pandas<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import("tailback.tables")?.getattr("to_pandas")?.call1((slf,))
@@ -339,6 +384,32 @@ impl Rows {
         self.next += 1;
         t.row(py, self.next - 1).map(Some)
     }
+}
+
+/// A table from its columns, as pickles hold them.
+#[pyfunction]
+pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
+    let made = columns.into_iter().map(|(name, unit, doc, kind, values)| {
+        let data = match kind.as_str() {
+            "count" => Data::Count(words(&values)?.map(u64::from_le_bytes).collect()),
+            "real" => Data::Real(words(&values)?.map(f64::from_le_bytes).collect()),
+            "text" => Data::Text(values.extract::<Vec<String>>()?.into_iter().map(Arc::from).collect()),
+            other => return Err(PyTypeError::new_err(format!("there is no kind of column {other:?}"))),
+        };
+        Ok(results::table::Column { name, unit, doc, data })
+    });
+    let columns = made.collect::<PyResult<Vec<_>>>()?;
+    Table::new(results::Table { name, columns })
+}
+
+/// Eight bytes each.
+fn words(values: &Bound<PyAny>) -> PyResult<impl Iterator<Item = [u8; 8]>> {
+    let bytes: Vec<u8> = values.cast::<PyBytes>()?.as_bytes().to_vec();
+    let (words, rest) = bytes.as_chunks::<8>();
+    if !rest.is_empty() {
+        return Err(PyTypeError::new_err("numbers are eight bytes each"));
+    }
+    Ok(words.to_vec().into_iter())
 }
 
 /// Read one Parquet file that tailback wrote.

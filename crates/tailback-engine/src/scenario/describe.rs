@@ -3,7 +3,7 @@
 use crate::library::Library;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use tailback_base::model::{Catalogue, Kind, Model, Param};
+use tailback_base::model::{Catalogue, Kind, Model, Param, Profile, nearest};
 
 /// One model as data.
 pub fn model(m: &Model) -> Value {
@@ -35,7 +35,14 @@ pub fn model(m: &Model) -> Value {
         "source": m.source,
         "parameters": params,
         "probes": probes,
+        "profiles": m.profiles().iter().map(profile).collect::<Vec<_>>(),
     })
+}
+
+/// A named set of values as data.
+fn profile(p: &Profile) -> Value {
+    let values: serde_json::Map<String, Value> = p.values.iter().map(|(k, v)| (k.to_string(), json!(v))).collect();
+    json!({ "name": p.name, "doc": p.doc, "values": values })
 }
 
 /// Every model, by family.
@@ -51,23 +58,86 @@ pub fn list() -> Value {
     Value::Array(families.collect())
 }
 
-/// The models of a name as text, or, when there is none, what to try instead.
+/// What a name stands for.
+enum Found {
+    Models(Vec<&'static Model>),
+    /// A named set of values, and the model it belongs to.
+    Profiles(Vec<(&'static Model, &'static Profile)>),
+}
+
+/// A model, `FAMILY.MODEL` where several families have one of that name, a family, or a profile.
+fn find(name: &str) -> Result<Found, String> {
+    let mut models = catalogue().named(name);
+    if let Some((family, model)) = name.split_once('.') {
+        models.extend(catalogue().find(family, model));
+    }
+    if models.is_empty() {
+        models.extend(catalogue().family(name));
+    }
+    if !models.is_empty() {
+        return Ok(Found::Models(models));
+    }
+    let of = |m: &'static Model| m.profiles().iter().map(move |p| (m, p));
+    let mut profiles: Vec<(&Model, &Profile)> =
+        catalogue().all().flat_map(of).filter(|(_, p)| p.name == name).collect();
+    profiles.dedup_by(|a, b| std::ptr::eq(a.1, b.1));
+    if !profiles.is_empty() {
+        return Ok(Found::Profiles(profiles));
+    }
+    let families = catalogue().families().iter().map(|f| f.name);
+    let named = catalogue().all().flat_map(of).map(|(_, p)| p.name);
+    let hint = match nearest(name, catalogue().all().map(|m| m.name).chain(families).chain(named)) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => "`tailback describe` alone lists all".to_string(),
+    };
+    Err(format!(
+        "there is no model, family or profile \"{}\"; {hint}",
+        super::error::shorten(name, 60)
+    ))
+}
+
+/// What a name stands for as text, or, when there is nothing, what to try instead.
 ///
 /// # Errors
-/// A sentence that names the nearest model.
+/// A sentence that names the nearest model, family or profile.
 pub fn text_of(name: &str) -> Result<String, String> {
-    let found = catalogue().named(name);
-    if found.is_empty() {
-        let hint = match catalogue().nearest_name(name) {
-            Some(near) => format!("did you mean \"{near}\"?"),
-            None => "`tailback describe` alone lists all".to_string(),
-        };
-        return Err(format!(
-            "there is no model \"{}\"; {hint}",
-            super::error::shorten(name, 60)
-        ));
+    Ok(match find(name)? {
+        Found::Models(found) => found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"),
+        Found::Profiles(found) => found.iter().map(|(m, p)| text_of_profile(m, p)).collect(),
+    })
+}
+
+/// The same as data: a list of models, or of profiles with the model of each.
+///
+/// # Errors
+/// As [`text_of`].
+pub fn data_of(name: &str) -> Result<Value, String> {
+    let list = match find(name)? {
+        Found::Models(found) => found.iter().map(|m| model(m)).collect(),
+        Found::Profiles(found) => found
+            .iter()
+            .map(|(m, p)| {
+                let mut data = profile(p);
+                data["family"] = json!("profile");
+                data["model"] = json!(m.name);
+                data
+            })
+            .collect(),
+    };
+    Ok(Value::Array(list))
+}
+
+fn text_of_profile(m: &Model, p: &Profile) -> String {
+    let mut out = format!("{} (profile of {})\n", p.name, m.name);
+    wrap(&mut out, p.doc, 2);
+    out.push_str("\nValues\n");
+    for (key, value) in p.values {
+        let _ = writeln!(out, "  {key} = {value}");
     }
-    Ok(found.iter().map(|m| text(m)).collect::<Vec<_>>().join("\n"))
+    if p.values.is_empty() {
+        out.push_str("  the defaults\n");
+    }
+    out
 }
 
 /// One model as text of at most 100 columns.
@@ -85,6 +155,17 @@ pub fn text(m: &Model) -> String {
             wrap(&mut out, &format!("Allowed: {}.", allowed(p)), 6);
             if !p.source.is_empty() {
                 wrap(&mut out, &format!("Source: {}.", p.source), 6);
+            }
+        }
+    }
+    if !m.profiles().is_empty() {
+        out.push_str("\nProfiles\n");
+        for p in m.profiles() {
+            let _ = writeln!(out, "  {}", p.name);
+            wrap(&mut out, p.doc, 6);
+            let values: Vec<String> = p.values.iter().map(|(k, v)| format!("{k} = {v}")).collect();
+            if !values.is_empty() {
+                wrap(&mut out, &format!("{}.", values.join(", ")), 6);
             }
         }
     }
@@ -141,6 +222,14 @@ pub fn markdown(m: &Model) -> String {
                 "| {} |",
                 cells.map(|c| c.replace('|', "\\|").replace('\n', " ")).join(" | ")
             );
+        }
+    }
+    if !m.profiles().is_empty() {
+        out.push_str("\n| Profile | Meaning | Values |\n|---|---|---|\n");
+        for p in m.profiles() {
+            let values: Vec<String> = p.values.iter().map(|(k, v)| format!("`{k} = {v}`")).collect();
+            let (doc, values) = (p.doc.replace('|', "\\|"), values.join(", ").replace('|', "\\|"));
+            let _ = writeln!(out, "| `{}` | {doc} | {values} |", p.name);
         }
     }
     if !m.probes.is_empty() {
@@ -246,6 +335,12 @@ mod tests {
             }
         }
         assert!(text_of("poisson").unwrap().matches("poisson (").count() == 2);
+        // A family is its models, a family and a model is that one, a profile its values.
+        assert!(text_of("aqm").unwrap().contains("codel (aqm)"));
+        assert!(text_of("traffic.poisson").unwrap().matches("poisson (").count() == 1);
+        assert!(text_of("ns2").unwrap().starts_with("ns2 (profile of tcp)"));
+        assert_eq!(data_of("ns2").unwrap()[0]["model"], "tcp");
+        assert!(text_of("tcp").unwrap().contains("\nProfiles\n"));
         assert!(text_of("dropptail").unwrap_err().contains("\"droptail\""));
         assert!(list_text().contains("dumbbell"));
         assert!(list().as_array().unwrap().len() == catalogue().families().len());

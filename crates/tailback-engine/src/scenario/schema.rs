@@ -200,7 +200,8 @@ fn of_kind(kind: &Kind) -> Value {
     }
 }
 
-/// A name or a table of one of the family's models.
+/// A name or a table of one of the family's models. Tables are told apart by `kind`, which the discriminator (of OpenAPI,
+/// and of validators that took it over) says: a mistake in one is then not reported as a mistake in every other.
 fn choice(family: &str) -> Value {
     let all = catalogue().family(family);
     let bare: Vec<&str> = all
@@ -211,15 +212,26 @@ fn choice(family: &str) -> Value {
     let mut options = vec![];
     if family == "instants" {
         let instant = of_kind(&crate::kinds::TIME);
-        options.push(json!({ "anyOf": [instant.clone(), { "type": "array", "items": instant, "minItems": 1 }] }));
+        options.push(instant.clone());
+        options.push(json!({ "type": "array", "items": instant, "minItems": 1 }));
     } else if !bare.is_empty() {
         options.push(json!({ "enum": bare }));
     }
-    options.extend(
-        all.iter()
-            .map(|m| json!({ "$ref": format!("#/$defs/{family}.{}", m.name) })),
-    );
-    json!({ "oneOf": options })
+    let reference = |m: &Model| format!("#/$defs/{family}.{}", m.name);
+    let tables: Vec<Value> = all.iter().map(|m| json!({ "$ref": reference(m) })).collect();
+    if let [one] = tables.as_slice() {
+        // The only model need not say what it is.
+        options.push(one.clone());
+    } else {
+        let mapping: Map<String, Value> = all.iter().map(|m| (m.name.to_string(), json!(reference(m)))).collect();
+        options.push(json!({
+            "type": "object",
+            "required": ["kind"],
+            "discriminator": { "propertyName": "kind", "mapping": mapping },
+            "oneOf": tables,
+        }));
+    }
+    json!({ "anyOf": options })
 }
 
 #[cfg(test)]
@@ -264,6 +276,19 @@ mod tests {
                 );
             }
             assert_eq!(object["additionalProperties"], json!(false));
+        }
+        for family in catalogue()
+            .families()
+            .iter()
+            .filter(|f| f.models.len() > 1 && f.name != "table")
+        {
+            let tables = definitions[family.name]["anyOf"].as_array().unwrap().last().unwrap();
+            let mapping = tables["discriminator"]["mapping"].as_object().unwrap();
+            assert_eq!(mapping.len(), family.models.len());
+            for (kind, reference) in mapping {
+                let named = reference.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
+                assert_eq!(definitions[named]["properties"]["kind"]["const"], json!(kind));
+            }
         }
         let mut found = vec![];
         references(&schema, &mut found);
