@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
+from tailback.progress import Progress
 from tailback.scenarios import load_scenario
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Network:
         warmup: str | None = None,
         jobs: int = 0,
         out: str | os.PathLike[str] | None = None,
-        progress: Callable[[dict[str, Any]], Any] | None = None,
+        progress: Progress = None,
         queues_key: str | None = None,
     ) -> Result:
         """Run it with `replications` seeds from `seed` on, and give back a `tailback.Result`."""

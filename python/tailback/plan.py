@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from tailback import _core
+from tailback.progress import Progress, shown
 from tailback.scenarios import Source, as_text, inline, override_texts, queues_of
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
@@ -96,20 +97,20 @@ class Plan:
         self,
         dir: str | os.PathLike[str] | None = None,
         jobs: int = 0,
-        progress: Callable[[dict[str, Any]], Any] | None = None,
+        progress: Progress = None,
         queues: Mapping[str, Callable[[], Any]] | None = None,
         queues_key: str | None = None,
         *,
         others: Literal["beside", "replace"] = "beside",
         about: Mapping[str, Any] | None = None,
-    ) -> Any:
+    ) -> _core.Results:
         """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
 
-        `progress` is called a few times a second with a dict (total, reused, done, failed, share, elapsed_s,
-        remaining_s) and stops the plan by returning False. `queues` gives disciplines written in Python, by port:
-        functions without arguments that make one. Ctrl-C stops the plan; finished runs are kept, and executing again
-        goes on from there. Stored runs of other plans stay beside this one's, in `dir/chunks`, unless `others` lets
-        them be replaced. `about` is added to the folder's manifest.
+        `progress=True` shows a bar on a terminal or in a notebook; a function is called a few times a second with a
+        dict (total, reused, done, failed, share, elapsed_s, remaining_s), and stops the plan by returning False.
+        `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops the
+        plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside this
+        one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
         """
         queues = {**self.queues, **(queues or {})}
         build = ""
@@ -124,15 +125,16 @@ class Plan:
             from tailback.store import manifest
 
             about = manifest.program()
-        return self._core.execute(
-            None if dir is None else os.fspath(dir),
-            jobs,
-            progress,
-            dict(queues) if queues else None,
-            build,
-            replace=others == "replace",
-            about=None if about is None else json.dumps(about),
-        )
+        with shown(progress) as tell:
+            return self._core.execute(
+                None if dir is None else os.fspath(dir),
+                jobs,
+                tell,
+                dict(queues) if queues else None,
+                build,
+                replace=others == "replace",
+                about=None if about is None else json.dumps(about),
+            )
 
 
 def _scenario(source: Source) -> Any:

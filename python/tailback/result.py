@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tailback import _core
 from tailback.plan import Plan
+from tailback.progress import Progress
 from tailback.scenarios import Source, load_scenario
 from tailback.text import plain
 
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
+
+#: What else a result has from its runs.
+_OF_RESULTS = ("failure", "interrupted", "store_error", "reports", "report")
 
 
 class RunError(RuntimeError):
@@ -59,7 +63,7 @@ class Result:
         self.queues = dict(queues or {})
 
     def __getattr__(self, name: str) -> Any:
-        if name in TABLES or name in ("failure", "interrupted", "store_error", "reports", "report"):
+        if name in TABLES or name in _OF_RESULTS:
             return getattr(self.results, name)
         raise AttributeError(f"a result has no attribute {name!r}; its tables are {', '.join(TABLES)}")
 
@@ -100,6 +104,24 @@ class Result:
         made = self.manifest or manifest.make(self)
         manifest.write(where, {k: v for k, v in made.items() if k != "store"})
 
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *TABLES, *_OF_RESULTS})
+
+    def __eq__(self, other: object) -> bool:
+        """The same scenario, seeds and tables."""
+        if not isinstance(other, Result):
+            return NotImplemented
+        return bool(self.scenario == other.scenario and self.results == other.results)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Makers of disciplines are code, which may be unknown where this is read; the manifest has their names.
+        return {**self.__dict__, "queues": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
     def __repr__(self) -> str:
         return self.summary()
 
@@ -115,7 +137,7 @@ def run(
     warmup: str | None = None,
     jobs: int = 0,
     out: str | os.PathLike[str] | None = None,
-    progress: Callable[[dict[str, Any]], Any] | None = None,
+    progress: Progress = None,
     queues: Mapping[str, Callable[[], Any]] | None = None,
     overrides: Iterable[str] | Mapping[str, Any] = (),
     queues_key: str | None = None,
@@ -123,7 +145,8 @@ def run(
     """Run a scenario (a path, a text, a dict, a network) and give back its result.
 
     With `out`, results are stored there, and running again takes what is stored. Raises `tailback.ScenarioError` for a
-    scenario that is wrong, `RunError` for a run that failed, OSError when storing failed.
+    scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
+    on a terminal or in a notebook; a function is called with the state a few times a second.
     """
     from tailback.scenarios import as_text, override_texts, queues_of
 
@@ -157,7 +180,7 @@ def execute(
     replications: int = 1,
     jobs: int = 0,
     out: str | os.PathLike[str] | None = None,
-    progress: Callable[[dict[str, Any]], Any] | None = None,
+    progress: Progress = None,
     queues: Mapping[str, Callable[[], Any]] | None = None,
     queues_key: str | None = None,
     command: list[str] | None = None,

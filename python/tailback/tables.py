@@ -77,6 +77,36 @@ def html(table: Any) -> str:
     )
 
 
+def results_text(results: Any) -> str:
+    """Results in a terminal or a notebook's text: what there is, and how to reach it."""
+    lines = [_said(results)]
+    for name in results.names:
+        table = getattr(results, name)
+        if len(table):
+            lines.append(f"  .{name:<15} {len(table)} row{'' if len(table) == 1 else 's'}")
+    return "\n".join(lines)
+
+
+def results_html(results: Any) -> str:
+    """Results in a notebook: the tables that say most, and the names of the others."""
+    from markupsafe import escape
+
+    shown = [getattr(results, n) for n in ("groups", "links")]
+    others = [n for n in results.names if n not in ("groups", "links") and len(getattr(results, n))]
+    rest = escape("also here: " + ", ".join(others)) if others else ""
+    tables = "".join(str(html(t)) for t in shown if len(t))
+    return f"<p>{escape(_said(results))}</p>{tables}<p>{rest}</p>"
+
+
+def _said(results: Any) -> str:
+    runs = results.runs.to_list("status")
+    said = f"results of {len(runs)} run{'' if len(runs) == 1 else 's'}"
+    failed = sum(s != "done" for s in runs)
+    if failed:
+        said += f", {failed} failed"
+    return said + (", interrupted" if results.interrupted else "")
+
+
 def _need(module: str) -> Any:
     from importlib import import_module
 

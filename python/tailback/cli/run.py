@@ -48,8 +48,8 @@ def run(
     import json
 
     from tailback.cli.errors import Failure, Stopped, kept, os_message
-    from tailback.cli.progress import ProgressLine
     from tailback.cli.source import read
+    from tailback.progress import ProgressLine
     from tailback.result import execute, failure_text
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]

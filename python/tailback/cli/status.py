@@ -40,7 +40,7 @@ def status(dir: str, as_json: bool) -> None:
 
 def lines(name: str, found: dict[str, Any]) -> list[str]:
     """A folder's state in words."""
-    from tailback.cli.progress import span
+    from tailback.progress import span
 
     runs = found["runs"]
     planned = [r for r in runs if r["point"] is not None]

@@ -1,18 +1,23 @@
-"""One line on a terminal that says how far a plan is and how long it still takes; nothing without a terminal."""
+"""One line that says how far a plan is and how long it still takes: on a terminal, and in a notebook."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
+
+#: What is told of a plan as it goes on: a function of its state, True for a bar, or nothing.
+Progress = Callable[[dict[str, Any]], Any] | bool | None
 
 
 class ProgressLine:
-    """Call it with the state of a plan; `close` clears the line."""
+    """Call it with the state of a plan; `close` clears the line. Without a terminal or a notebook it says nothing."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream = sys.stderr if stream is None else stream
-        self.on = self.stream.isatty()
+        self.on = self.stream.isatty() or _in_notebook()
         self.shown = 0
 
     def __call__(self, state: dict[str, Any]) -> bool:
@@ -39,9 +44,20 @@ class ProgressLine:
         self.close()
 
 
+def _in_notebook() -> bool:
+    """Whether a kernel of Jupyter shows what is written: it knows how to begin a line anew."""
+    return type(sys.stderr).__module__.startswith("ipykernel")
+
+
+def bar(share: float, width: int = 20) -> str:
+    """`[#######             ]`"""
+    full = round(width * min(max(share, 0.0), 1.0))
+    return f"[{'#' * full}{' ' * (width - full)}]"
+
+
 def line(state: dict[str, Any]) -> str:
-    """The state in words: `34 %, 12 of 30 runs, 41 s, about 1 min 20 s left`."""
-    parts = [f"{state['share']:4.0%}".replace("%", " %")]
+    """The state in words: `[######   ]  34 %, 12 of 30 runs, 41 s, about 1 min 20 s left`."""
+    parts = [f"{bar(state['share'])} {state['share']:4.0%}".replace("%", " %")]
     if state["total"] > 1:
         parts.append(f"{state['done']} of {state['total']} runs")
     parts.append(span(state["elapsed_s"]))
@@ -60,3 +76,10 @@ def span(seconds: float) -> str:
     if s < 3600:
         return f"{s // 60} min {s % 60} s"
     return f"{s // 3600} h {s % 3600 // 60} min"
+
+
+def shown(progress: Progress) -> contextlib.AbstractContextManager[Callable[[dict[str, Any]], Any] | None]:
+    """The function that is told, for as long as a plan goes on."""
+    if progress is True:
+        return ProgressLine()
+    return contextlib.nullcontext(progress or None)
