@@ -108,9 +108,9 @@ class Plan:
 
         `progress=True` shows a bar on a terminal or in a notebook; a function is called a few times a second with a
         dict (total, reused, done, failed, share, elapsed_s, remaining_s), and stops the plan by returning False.
-        `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops the
-        plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside this
-        one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
+        `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops
+        the plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside
+        this one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
         """
         queues = {**self.queues, **(queues or {})}
         build = ""

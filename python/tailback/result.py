@@ -16,7 +16,7 @@ from tailback.scenarios import Source, load_scenario
 from tailback.text import plain
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from tailback.plots.style import Drawing
 
 TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
 
@@ -85,7 +85,7 @@ class Result:
 
         return document(self)
 
-    def plot(self, what: str = "queue", **kw: Any) -> Figure:
+    def plot(self, what: str = "queue", **kw: Any) -> Drawing:
         """A matplotlib figure; see `tailback.plots` for what there is."""
         from tailback import plots
 

@@ -94,3 +94,8 @@ def test_the_readme_s_links_lead_somewhere_from_anywhere() -> None:
     assert len(own) > 10 and all(x.startswith("https://") for x in links)
     lost = [x for x in own if not x.startswith("https://") and not (ROOT / x.partition("#")[0]).exists()]
     assert not lost, lost
+
+
+def test_the_sample_of_types_uses_every_public_name() -> None:
+    used = set(re.findall(r"\btb\.(\w+)", (ROOT / "tests/typing/sample.py").read_text()))
+    assert set(tailback.__all__) - used == set()

@@ -95,6 +95,24 @@ def test_progress_is_a_bar_on_a_terminal_and_silence_elsewhere(monkeypatch, caps
     assert seen and seen[-1]["done"] == 1
 
 
+@pytest.mark.slow
+def test_a_notebook_runs_and_shows_tables_and_figures() -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    cells = [
+        f"import tailback as tb\nresult = tb.run({SMALL!r}, progress=True)",
+        "result",
+        "result.results",
+        "result.plot('queue')",
+        "result.flows",
+    ]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+    NotebookClient(book, timeout=120, kernel_name="python3").execute()
+    shown = [cell.outputs[-1].data if cell.outputs else {} for cell in book.cells]
+    assert all("<table" in shown[i]["text/html"] for i in (1, 2, 4)) and "image/png" in shown[3]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_stops_a_run_and_leaves_python_alive(small) -> None:
     code = f"""

@@ -36,6 +36,14 @@ def results(net: tb.Network) -> None:
     print(again.summary(), tables.links["utilisation"], tb.read_parquet("out/flows.parquet").columns)
 
 
+def comparisons(a: tb.Result, b: tb.Results) -> list[str]:
+    return [f"{d.table} {d.row} {d.column}: {d.difference} {d.ci95} {d.unit}" for d in tb.compare(a, b) if d.clear]
+
+
+def told(state: dict[str, object]) -> bool:
+    return state["done"] != state["total"]
+
+
 def scenarios() -> tb.Scenario:
     scenario = tb.load_scenario("lab.toml", overrides=["link.bottleneck.rate=5Mbps"])
     result: tb.Result = tb.run(scenario, replications=2)
@@ -45,7 +53,9 @@ def scenarios() -> tb.Scenario:
 
 def plans() -> int:
     plan = tb.Plan.product("lab.toml", {"queue": ("link.b.queue.kind", ["red", "codel"])}, replications=10)
-    tables = plan.execute("out/lab", jobs=2)
+    tables = plan.execute("out/lab", jobs=2, progress=True)
+    assert_type(tables, tb.Results)
+    tb.run("lab.toml", progress=told)
     print(tables.flows)
     return len(plan)
 

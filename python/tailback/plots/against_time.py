@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tailback.plots.palette import GREY, look
-from tailback.plots.style import Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
 
 @styled
@@ -20,7 +19,7 @@ def queue_against_time(
     model: tuple[Numbers, Numbers] | None = None,
     zoom: tuple[float, float] | None = None,
     model_label: str = "model",
-) -> Figure:
+) -> Drawing:
     """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
     times, levels = np.asarray(t, float), np.asarray(queue, float)
     if not len(times):
@@ -58,7 +57,7 @@ def series(
     steps: bool = False,
     names: Sequence[str] = (),
     why_none: str = "nothing to draw: nothing was recorded",
-) -> Figure:
+) -> Drawing:
     """Recorded series against time: (label, times, values). More than eight are drawn thin, without names.
 
     `names` say whose colours the lines have, where they are of disciplines.

@@ -10,14 +10,13 @@ from typing import Any
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from tailback.plots.palette import GREY, look
 from tailback.plots.published import Published
 from tailback.plots.published import draw as draw_published
 from tailback.plots.published import handles as legend_of
-from tailback.plots.style import Numbers, grid, named, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def curves(
     share_y: bool = True,
     ylabels: Sequence[str] | None = None,
     published: Sequence[Sequence[Published]] = (),
-) -> Figure:
+) -> Drawing:
     """Curves with bands, one panel or several that share their axes; the legend stands on the right.
 
     More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each. `published` has

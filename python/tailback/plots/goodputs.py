@@ -7,14 +7,13 @@ from collections.abc import Sequence
 
 import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from tailback.plots.palette import INK, look
-from tailback.plots.style import Numbers, grid, nothing, styled
+from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
 
 
 @styled
-def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, unit: str = "Mbit/s") -> Figure:
+def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, unit: str = "Mbit/s") -> Drawing:
     """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share."""
     n = len(groups)
     if not any(len(values) for _, _, values in groups):

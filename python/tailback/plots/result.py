@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from tailback import _core
 from tailback.means import labels_of
 from tailback.plots.against_time import series
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import discipline
+from tailback.plots.style import Drawing
 
 
-def plot(result: Any, what: str = "queue", **where: str) -> Figure:
+def plot(result: Any, what: str = "queue", **where: str) -> Drawing:
     """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...), or `goodput`, each flow a bar.
 
     Goodput counts payload, as `goodput_bps` does.
@@ -110,7 +110,7 @@ def _of_scenario(result: Any, link: str = "") -> str:
     return next((str(x["queue"]) for x in scenario.spec["links"] if not name or x["name"] == name), "")
 
 
-def _goodputs(result: Any, where: Mapping[str, str]) -> Figure:
+def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     flows = result.flows
     labels = labels_of(flows)
     index = np.flatnonzero(_chosen(flows, where))

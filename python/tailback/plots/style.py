@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import io
+import os
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import IO, Any, ParamSpec, TypeVar
 
 import matplotlib
 import numpy as np
@@ -69,7 +70,7 @@ def named(label: str) -> str:
 class Drawing(Figure):
     """A figure that a notebook shows without being asked, and whose legend is never cut off."""
 
-    def savefig(self, fname: Any, *, transparent: bool | None = None, **kw: Any) -> None:
+    def savefig(self, fname: str | os.PathLike[str] | IO[bytes], *, transparent: bool | None = None, **kw: Any) -> None:
         """As matplotlib's, but everything that is drawn is in the picture."""
         kw.setdefault("bbox_inches", "tight")
         with matplotlib.rc_context(STYLE):
@@ -81,7 +82,7 @@ class Drawing(Figure):
         return picture.getvalue()
 
 
-def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Figure, np.ndarray]:
+def grid(width: float, height: float, rows: int = 1, columns: int = 1, **kw: Any) -> tuple[Drawing, np.ndarray]:
     """A figure of this many frames, and its axes as rows of columns; call it inside a function that is `styled`."""
     fig = Drawing(figsize=(width, height), layout="constrained")
     axes = fig.subplots(rows, columns, squeeze=False, **kw)

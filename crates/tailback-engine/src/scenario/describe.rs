@@ -336,7 +336,7 @@ mod tests {
         }
         assert!(text_of("poisson").unwrap().matches("poisson (").count() == 2);
         // A family is its models, a family and a model is that one, a profile its values.
-        assert!(text_of("aqm").unwrap().contains("codel (aqm)"));
+        assert!(text_of("aqm").unwrap().contains("codel (queue)"));
         assert!(text_of("traffic.poisson").unwrap().matches("poisson (").count() == 1);
         assert!(text_of("ns2").unwrap().starts_with("ns2 (profile of tcp)"));
         assert_eq!(data_of("ns2").unwrap()[0]["model"], "tcp");
