@@ -403,13 +403,12 @@ pub fn make_table(name: String, columns: Vec<Pickled>) -> PyResult<Table> {
 }
 
 /// Eight bytes each.
-fn words(values: &Bound<PyAny>) -> PyResult<impl Iterator<Item = [u8; 8]>> {
-    let bytes: Vec<u8> = values.cast::<PyBytes>()?.as_bytes().to_vec();
-    let (words, rest) = bytes.as_chunks::<8>();
+fn words<'v>(values: &'v Bound<'_, PyAny>) -> PyResult<impl Iterator<Item = [u8; 8]> + 'v> {
+    let (words, rest) = values.cast::<PyBytes>()?.as_bytes().as_chunks::<8>();
     if !rest.is_empty() {
         return Err(PyTypeError::new_err("numbers are eight bytes each"));
     }
-    Ok(words.to_vec().into_iter())
+    Ok(words.iter().copied())
 }
 
 /// Read one Parquet file that tailback wrote.
