@@ -261,6 +261,7 @@ def load(
     kind: Literal["path", "toml", "json"],
     name: str = "scenario",
     overrides: Sequence[str] = ...,
+    classes: bool = False,
 ) -> Scenario: ...
 def columns() -> list[str]: ...
 def combine(

@@ -11,13 +11,14 @@ A queue may also be a discipline written in Python: a class, or any function wit
 from __future__ import annotations
 
 import copy
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
 from tailback.progress import Progress
-from tailback.scenarios import load_scenario
+from tailback.scenarios import load_scenario, read
 
 if TYPE_CHECKING:
     from tailback.result import Result
@@ -61,18 +62,22 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
     `queue` is a name, `tb.queue(...)`, or a class of your own.
     """
     factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
-    net = dumbbell(bottleneck=rate, queue=_PLACEHOLDER if factory else queue)
+    net = dumbbell(bottleneck=rate, queue="droptail" if factory else queue)
     return _core.DrivenQueue(load_scenario(net._with(duration="1s").to_dict(), name="queue"), seed, factory)
+
+
+def class_name(make: Callable[[], Any]) -> str:
+    """The name of what makes a discipline written in Python, for messages and stored scenarios."""
+    if isinstance(make, functools.partial):
+        return class_name(make.func)
+    named = make if hasattr(make, "__qualname__") else type(make)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def packet(*, flow: int = 0, bytes: int = 1500, ecn: bool | str = False, **rest: Any) -> _core.Packet:
     """A packet for a discipline that is driven by hand. `ecn` is true for a capable one, or "ect0", "ect1", "ce"."""
     word = ecn if isinstance(ecn, str) else "ect0" if ecn else "not-ect"
     return _core.Packet(flow=flow, bytes=bytes, ecn=word, **rest)
-
-
-# Stands in the document where a discipline written in Python will be: nothing may act before it does.
-_PLACEHOLDER = {"kind": "droptail", "buffer": "unlimited"}
 
 
 class Network:
@@ -141,7 +146,7 @@ class Network:
     def to_dict(self) -> dict[str, Any]:
         """The scenario as a dict. Raises TypeError with a queue written in Python, which no scenario can hold."""
         for port, made in self.queues.items():
-            name = getattr(made, "__name__", type(made).__name__)
+            name = class_name(made).rpartition(".")[2]
             raise TypeError(
                 f"the queue at {port} is written in Python ({name}), and no scenario can hold it: run the network "
                 "(net.run(), tb.run(net), tb.Plan.product(net, ...)), or name a queue of the reference"
@@ -173,7 +178,7 @@ class Network:
 
         net = self._with(duration=duration, warmup=warmup, seed=seed)
         return run(
-            load_scenario(net.document, name=self.document.get("name", "network")),
+            read(net, name=str(self.document.get("name", "network"))),
             replications=replications,
             jobs=jobs,
             out=out,
@@ -194,7 +199,7 @@ class Network:
             return _plain(given)
         if callable(given):
             self.queues[port] = given
-            return dict(_PLACEHOLDER)
+            return {"kind": "python", "class": class_name(given)}
         raise TypeError(
             "a queue is a name, tb.queue(...), or a class of your own (not an object of it: each run makes a new one), "
             f"not {type(given).__name__}"
@@ -284,7 +289,9 @@ def _topology(
         if single:
             of_flows = {**of_flows, "rtt": None}
     if "reverse_queue" in link:
-        link["reverse_queue"] = net._queue(f"{ports[0]}.reverse", link["reverse_queue"])
+        back = link["reverse_queue"]
+        for port in ports:
+            link["reverse_queue"] = net._queue(f"{port}.reverse", back)
     rate = link.pop("rate")
     net.document["topology"] = _plain({**topology, "rate": rate, "delay": delay, "queue": described, **link})
     common = {k: v for k, v in of_flows.items() if v is not None}

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.progress import Progress, shown
-from tailback.scenarios import Source, as_text, inline, override_texts, queues_of
+from tailback.scenarios import Source, inline, override_texts, queues_of, read
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`.
@@ -68,8 +68,7 @@ class Plan:
         seed: int | None = None,
     ) -> Plan:
         """One base scenario with these labels and overrides (a dict of paths and values, or texts) for each point."""
-        text, kind, name = as_text(base)
-        made = [(labels, _core.load(text, kind, name, override_texts(o))) for labels, o in points]
+        made = [(labels, read(base, override_texts(o))) for labels, o in points]
         return cls._of(base, made, replications, seed)
 
     @classmethod
@@ -140,8 +139,7 @@ class Plan:
 def _scenario(source: Source) -> Any:
     if isinstance(source, _core.Scenario):
         return source
-    text, kind, name = as_text(source)
-    return _core.load(text, kind, name, [])
+    return read(source)
 
 
 def _check_labels(labels: Iterable[str]) -> None:
@@ -158,7 +156,6 @@ def _check_labels(labels: Iterable[str]) -> None:
 def _points(
     how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
 ) -> list[tuple[dict[str, str], Any]]:
-    text, kind, name = as_text(base)
     fixed = override_texts(overrides)
     made = [_axis(label, given) for label, given in axes.items()]
     paths = [(path, label) for label, these, _ in made for path in these]
@@ -175,7 +172,7 @@ def _points(
                     "queue a plan of its own"
                 )
     combinations = _core.combine(how, made)
-    return [(dict(labels), _core.load(text, kind, name, fixed + own)) for labels, own in combinations]
+    return [(dict(labels), read(base, fixed + own)) for labels, own in combinations]
 
 
 def _axis(label: str, given: Any) -> tuple[str, list[str], list[str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from tailback import _core
 from tailback.plan import Plan
 from tailback.progress import Progress
-from tailback.scenarios import Source, load_scenario
+from tailback.scenarios import Source, read
 from tailback.text import plain
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def run(
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
     on a terminal or in a notebook; a function is called with the state a few times a second.
     """
-    from tailback.scenarios import as_text, override_texts, queues_of
+    from tailback.scenarios import override_texts, queues_of
 
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))
@@ -157,8 +157,7 @@ def run(
         scenario = source
     else:
         queues = {**queues_of(source), **(queues or {})} or None
-        text, kind, name = as_text(source)
-        scenario = _core.load(text, kind, name, texts)
+        scenario = read(source, texts, classes=bool(queues))
     result = execute(scenario, replications, jobs, out, progress, queues, queues_key)
     if result.failure is not None:
         error = RunError(failure_text(result))
@@ -234,4 +233,4 @@ def load_result(dir: str | os.PathLike[str]) -> Result:
 
     where = Path(dir)
     results = _core.read_results(where)
-    return Result(results, load_scenario(where / "scenario.toml"), manifest.read(where))
+    return Result(results, read(where / "scenario.toml", classes=True), manifest.read(where))

@@ -25,7 +25,7 @@ def queues_of(source: Source) -> dict[str, Any]:
 def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     """What the Rust reader wants: the text or path, its kind, and its name in messages.
 
-    Queues written in Python are not in it: who calls this keeps them (`queues_of`), or refuses them.
+    Queues written in Python stand in it by name: who calls this keeps them (`queues_of`), or refuses them.
     """
     if hasattr(source, "document") and queues_of(source):
         return json.dumps(source.document), "json", name or "network"
@@ -61,8 +61,16 @@ def load_scenario(
     if queues_of(source):
         # Says why, and what to do instead.
         source.to_dict()
+    return read(source, override_texts(overrides), name)
+
+
+def read(
+    source: Source, overrides: Iterable[str] = (), name: str | None = None, classes: bool = False
+) -> _core.Scenario:
+    """The scenario, in which Python classes may stand where a network has them, or if `classes`: who calls this hands
+    the classes to the run, which would be refused without, or runs nothing."""
     text, kind, label = as_text(source, name)
-    return _core.load(text, kind, label, override_texts(overrides))
+    return _core.load(text, kind, label, list(overrides), classes or hasattr(source, "document"))
 
 
 def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import collections
 import functools
+import pickle
 import random
+import re
 
 import pytest
 
@@ -242,7 +244,9 @@ def test_a_failed_run_is_a_row_among_others(tmp_path) -> None:
         return Raises() if next(made) == 1 else Fifo()
 
     with pytest.raises(tb.RunError) as e:
-        lab(some).run(duration="3s", replications=3, jobs=1, out=tmp_path / "o", queues_key="some")
+        lab(some, reverse_queue="droptail").run(
+            duration="3s", replications=3, jobs=1, out=tmp_path / "o", queues_key="some"
+        )
     assert [r["status"] for r in e.value.result.runs] == ["done", "failed", "done"]
     assert len(e.value.result.groups) == 2
 
@@ -338,6 +342,44 @@ def test_packets_made_by_hand_are_checked() -> None:
     assert (p.ecn, p.dscp, p.flow, p.key("tuple")) == ("ce", 46, 3, 3)
 
 
+def test_a_stored_scenario_does_not_run_without_its_python_queue(tmp_path, cli) -> None:
+    stored = tmp_path / "o" / "scenario.toml"
+    Fifo.limit = 5
+    try:
+        first = lab(Fifo).run(duration="2s", out=stored.parent)
+        mine = bottleneck(first)["dropped_packets"]
+        # With the class at hand it runs, from the text and from the scenario of a result that was read back.
+        for source in (stored, tb.load_result(stored.parent).scenario):
+            given = {"bottleneck": Fifo, "bottleneck.reverse": Fifo}
+            assert bottleneck(tb.run(source, queues=given))["dropped_packets"] == mine > 0
+    finally:
+        Fifo.limit = 50
+    # Without, it is refused on every way, with the class and how to run it.
+    says = r"Fifo.*[\s\S]*queues="
+    read_back = tb.load_result(stored.parent)
+    for way in (
+        lambda: tb.load_scenario(stored),
+        lambda: tb.load_scenario(stored.read_text()),
+        lambda: tb.run(stored),
+        lambda: tb.run(stored.read_text(), overrides=["seed=2"]),
+        lambda: tb.run(read_back.scenario),
+        lambda: tb.Plan([({}, read_back.scenario)]).execute(),
+        lambda: tb.Plan.product(stored, {"rtt": ("flows.bulk.rtt", ["40ms"])}),
+        lambda: tb.Plan.product(read_back.scenario, {"rtt": ("flows.bulk.rtt", ["40ms"])}),
+    ):
+        with pytest.raises(ValueError, match=says):
+            way()
+    for command in (["run", str(stored)], ["check", str(stored)], ["run", str(stored), "--out", str(stored.parent)]):
+        told = cli(*command)
+        assert told.returncode == 2 and "test_python_queue.Fifo" in told.stderr, told.stderr
+        assert re.search(r"scenario\.toml:\d+:\d+", told.stderr) and "queues=" in told.stderr
+    told = cli("run", "-", input=stored.read_text())
+    assert told.returncode == 2 and re.search(r"standard input:\d+:\d+", told.stderr)
+    # What is stored is still read, shown and pickled.
+    assert pickle.loads(pickle.dumps(read_back)) == read_back
+    assert {x["queue"] for x in read_back.scenario.spec["links"]} == {"python"}
+
+
 def test_a_queue_in_python_runs_on_every_way_or_is_refused() -> None:
     net = lab(Fifo).set(duration="2s")
     droptail = bottleneck(lab("droptail").set(duration="2s").run())["dropped_packets"]
@@ -355,6 +397,16 @@ def test_a_queue_in_python_runs_on_every_way_or_is_refused() -> None:
             assert plan.execute().links.where(name="bottleneck")[0]["dropped_packets"] == mine
     finally:
         Fifo.limit = 50
+    # The way back has a queue of the same sort, as with any other discipline.
+    made = []
+    lab(lambda: made.append(1) or Fifo()).run(duration="100ms")
+    assert len(made) == 2
+    made.clear()
+    lab(lambda: made.append(1) or Fifo(), reverse_queue="droptail").run(duration="100ms")
+    assert len(made) == 1
+    hops = tb.parking_lot(3, rate="5Mbps", rtt="40ms", queue="droptail", reverse_queue=lambda: made.append(1) or Fifo())
+    hops.run(duration="100ms")
+    assert len(made) == 1 + 3
     for way in (net.load, net.to_dict, net.to_toml, lambda: tb.load_scenario(net)):
         with pytest.raises(TypeError, match=r"at bottleneck is written in Python \(Fifo\).*net.run"):
             way()

@@ -3,6 +3,7 @@
 use crate::build::{Prepared, prepare};
 use crate::library::Library;
 use crate::measure::capture::TapMaker;
+use crate::outside::is_outside;
 use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
@@ -12,8 +13,8 @@ use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
-/// Makes a discipline for one run, which may know what a discipline of the registry may.
-pub type QueueMaker<'a> = &'a (dyn Fn(BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+/// Makes a discipline for one run at this port, which may know what a discipline of the registry may.
+pub type QueueMaker<'a> = &'a (dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
 /// What a caller adds to a scenario from outside.
 #[derive(Default)]
@@ -61,11 +62,9 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Tim
     let port = ports[broken.port as usize].as_str();
     let base = port.strip_suffix(".reverse");
     let link = spec.links.iter().find(|l| l.name == base.unwrap_or(port));
-    let name = match (hooks.queues.contains_key(port), link) {
-        (false, Some(l)) => {
-            let direction = if base.is_some() { &l.reverse } else { &l.forward };
-            format!("the queue \"{}\" at {port}", direction.queue.model.name)
-        }
+    let direction = link.map(|l| if base.is_some() { &l.reverse } else { &l.forward });
+    let name = match direction.filter(|d| !hooks.queues.contains_key(port) && !is_outside(&d.queue)) {
+        Some(d) => format!("the queue \"{}\" at {port}", d.queue.model.name),
         _ => format!("the queue at {port}"),
     };
     let problem = format!("{name} {} ({} s into the run)", broken.does, now.seconds());

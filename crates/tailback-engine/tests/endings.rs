@@ -80,7 +80,9 @@ impl QueueDiscipline<SimPacket> for Bad {
 
 /// Why a run with a bad queue at the bottleneck failed.
 fn failure(waits: bool, record: &str) -> String {
-    let make = move |_: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Bad { waits, held: vec![] }) };
+    let make = move |_: &str, _: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> {
+        Box::new(Bad { waits, held: vec![] })
+    };
     let maker: QueueMaker = &make;
     let hooks = Hooks {
         queues: [("bottleneck".to_string(), maker)].into(),

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tailback_engine::outside::all_handed;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::store::{Finish, Others};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
@@ -17,7 +18,7 @@ use tailback_engine::run::QueueMaker;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Makes a discipline written in Python.
-type Maker = Box<dyn Fn(BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
+type Maker = Box<dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -124,6 +125,10 @@ impl Plan {
         let plan = self.engine(build);
         let makers = makers(queues.unwrap_or_default());
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
+        for p in &self.points {
+            let handed = |port: &str| makers.iter().any(|(at, _)| at == port);
+            all_handed(&p.loaded.spec, handed).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        }
         let about = match about {
             Some(text) => serde_json::from_str(text).map_err(|e| PyValueError::new_err(e.to_string()))?,
             None => serde_json::Map::new(),
@@ -195,9 +200,8 @@ fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
 /// Makers of disciplines written in Python, by port.
 fn makers(queues: HashMap<String, Py<PyAny>>) -> Vec<(String, Maker)> {
     let maker = |(port, factory): (String, Py<PyAny>)| {
-        let at = port.clone();
-        let make = move |mut context: BuildContext| {
-            Box::new(PyQueue::<SimPacket>::make(&factory, &at, &mut context.stream))
+        let make = move |at: &str, mut context: BuildContext| {
+            Box::new(PyQueue::<SimPacket>::make(&factory, at, &mut context.stream))
                 as Box<dyn QueueDiscipline<SimPacket>>
         };
         (port, Box::new(make) as Maker)

@@ -6,6 +6,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
+use tailback_engine::library::Library;
+use tailback_engine::outside;
 use tailback_engine::scenario::{self as engine, Loaded};
 
 create_exception!(
@@ -48,19 +50,32 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
-/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text.
+/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: it may name Python classes as
+/// queues, which the caller hands to the run, or does not need.
 #[pyfunction]
-#[pyo3(signature = (source, kind, name = "scenario", overrides = vec![]))]
-pub fn load(py: Python, source: &Bound<PyAny>, kind: &str, name: &str, overrides: Vec<String>) -> PyResult<Scenario> {
+#[pyo3(signature = (source, kind, name = "scenario", overrides = vec![], classes = false))]
+pub fn load(
+    py: Python,
+    source: &Bound<PyAny>,
+    kind: &str,
+    name: &str,
+    overrides: Vec<String>,
+    classes: bool,
+) -> PyResult<Scenario> {
+    let library = if classes {
+        outside::library()
+    } else {
+        Library::standard()
+    };
     let loaded = if kind == "path" {
         // A path need not be UTF-8.
         let path: PathBuf = source.extract()?;
-        py.detach(|| engine::load_file(path, &overrides))
+        py.detach(|| engine::load_file_with(library, path, &overrides))
     } else {
         let text: String = source.extract()?;
         py.detach(|| match kind {
-            "json" => engine::load_json(&text, name, &overrides),
-            _ => engine::load_text(&text, name, &overrides),
+            "json" => engine::load_json_with(library, &text, name, &overrides),
+            _ => engine::load_text_with(library, &text, name, &overrides),
         })
     };
     loaded
@@ -132,7 +147,8 @@ impl Scenario {
                 row.set_item("rate_bps", d.rate.bits_per_second())?;
                 row.set_item("delay_s", d.delay.seconds())?;
                 row.set_item("queue", d.queue.model.name)?;
-                row.set_item("buffer", d.queue.size("buffer").to_string())?;
+                let buffer = d.queue.model.param("buffer").map(|p| d.queue.size(p.name).to_string());
+                row.set_item("buffer", buffer.unwrap_or_default())?;
                 links.append(row)?;
             }
         }
@@ -166,14 +182,15 @@ impl Scenario {
     }
 
     /// Pickled as its text.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, &str))> {
+    #[allow(clippy::type_complexity)] // The arguments of `load`.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&str, &str, &str, Vec<String>, bool))> {
         let load = py.import("tailback._core")?.getattr("load")?;
         let name = if self.name().is_empty() {
             "scenario"
         } else {
             self.name()
         };
-        Ok((load, (self.toml(), "toml", name)))
+        Ok((load, (self.toml(), "toml", name, vec![], true)))
     }
 
     fn __repr__(&self) -> String {

@@ -13,7 +13,7 @@ from tailback import _core, plots
 from tailback.means import Row, alike, averages, finished, labels_of
 from tailback.report.page import picture, render
 from tailback.result import Result
-from tailback.scenarios import load_scenario
+from tailback.scenarios import read
 from tailback.store import manifest
 from tailback.summary import decimals, number
 from tailback.text import plain
@@ -169,7 +169,7 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():
-            results = Result(results, load_scenario(folder / "scenario.toml"))
+            results = Result(results, read(folder / "scenario.toml", classes=True))
         for probe in list(dict.fromkeys(results.series["probe"]))[:8]:
             keep(plots.plot(results, probe), f"series-{probe}", f"Recorded: {probe}. First replication.")
     return out

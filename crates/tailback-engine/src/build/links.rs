@@ -2,6 +2,7 @@
 
 use super::conditioners::Site;
 use super::network::{Direction, Network, QueueChoice};
+use crate::outside::handed_for;
 use crate::run::Hooks;
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
 use tailback_base::Stream;
@@ -27,8 +28,10 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                     reverse,
                 }
             });
-            let queue = match (hooks.queues.get(&name), registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make(context(d, seed, &name))),
+            let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
+            let maker = handed.and_then(|port| hooks.queues.get(&port));
+            let queue = match (maker, registry::fused_limit(&d.queue)) {
+                (Some(make), _) => QueueChoice::Discipline(make(&name, context(d, seed, &name))),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
                 _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),
@@ -68,7 +71,8 @@ fn context(d: &DirectionSpec, seed: u64, port: &str) -> BuildContext {
     }
 }
 
-fn port_name(link: &str, reverse: bool) -> String {
+/// The name of one direction of a link.
+pub(crate) fn port_name(link: &str, reverse: bool) -> String {
     if reverse {
         format!("{link}.reverse")
     } else {

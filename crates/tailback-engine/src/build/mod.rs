@@ -6,7 +6,7 @@ pub(crate) mod assemble;
 mod conditioners;
 mod flows;
 mod instants;
-mod links;
+pub(crate) mod links;
 pub mod network;
 mod recordings;
 pub mod route;

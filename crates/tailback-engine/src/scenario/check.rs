@@ -6,6 +6,7 @@
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
 use crate::library::Library;
+use crate::outside;
 use tailback_base::model::{Kind, Model, Param, Raw, Settings, Value, article, nearest};
 use tailback_base::quantity::Refusal;
 
@@ -341,6 +342,9 @@ impl<'l> Reader<'l> {
         let all = library.catalogue.family(family);
         match &node.tree {
             Tree::Scalar(Raw::Text(name)) => {
+                if self.is_refused_class(name, node, path, family, None) {
+                    return None;
+                }
                 let model = self.model_named(name, node, path, family)?;
                 // The bare name is a table without keys.
                 self.fill_bare(node, path, model)
@@ -356,6 +360,10 @@ impl<'l> Reader<'l> {
                         );
                         return None;
                     };
+                    let class = node.get("class").map(|e| &e.node);
+                    if self.is_refused_class(name, &entry.node, path, family, class) {
+                        return None;
+                    }
                     let model = self.model_named(name, &entry.node, &join(path, "kind"), family)?;
                     self.fill(node, path, model, &["kind"])
                 }
@@ -436,6 +444,20 @@ impl<'l> Reader<'l> {
             return None;
         }
         self.complete(filled)
+    }
+
+    /// Whether a name stands for a queue from outside that this library does not take; it is complained about.
+    fn is_refused_class(&mut self, name: &str, node: &Node, path: &str, family: &str, class: Option<&Node>) -> bool {
+        let known = family != outside::MODEL.family || name != outside::MODEL.name;
+        if known || self.library.catalogue.find(family, name).is_some() {
+            return false;
+        }
+        let class = class.and_then(|c| match &c.tree {
+            Tree::Scalar(Raw::Text(t)) => Some(super::error::shorten(t, 60)),
+            _ => None,
+        });
+        self.complain(outside::refused(node.at.clone(), path, class.as_deref()));
+        true
     }
 
     /// The model of this name, or a complaint that names the nearest.

@@ -64,13 +64,25 @@ pub struct Loaded {
 /// # Errors
 /// A [`ScenarioError`] with every problem found; also for a file that cannot be read.
 pub fn load_file(path: impl AsRef<Path>, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    load_file_with(Library::standard(), path, overrides)
+}
+
+/// As [`load_file`], with what a library of the caller's can name.
+///
+/// # Errors
+/// As [`load_file`].
+pub fn load_file_with(
+    library: &Library,
+    path: impl AsRef<Path>,
+    overrides: &[String],
+) -> Result<Loaded, ScenarioError> {
     let path = path.as_ref();
     let name = path.display().to_string();
     let text = file::read_text(path)?;
     if path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json")) {
-        load_json(&text, &name, overrides)
+        load_json_with(library, &text, &name, overrides)
     } else {
-        load_text(&text, &name, overrides)
+        load_text_with(library, &text, &name, overrides)
     }
 }
 
@@ -102,8 +114,21 @@ pub fn load_text_with(
 /// # Errors
 /// As [`load_file`]; places are key paths only.
 pub fn load_json(text: &str, name: &str, overrides: &[String]) -> Result<Loaded, ScenarioError> {
+    load_json_with(Library::standard(), text, name, overrides)
+}
+
+/// As [`load_json`], with what a library of the caller's can name.
+///
+/// # Errors
+/// As [`load_json`].
+pub fn load_json_with(
+    library: &Library,
+    text: &str,
+    name: &str,
+    overrides: &[String],
+) -> Result<Loaded, ScenarioError> {
     let document = Document::from_json(text, name).map_err(|p| ScenarioError::in_text(name, "", &[], vec![*p]))?;
-    load(document, overrides, Library::standard())
+    load(document, overrides, library)
 }
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {

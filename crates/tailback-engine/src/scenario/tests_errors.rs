@@ -57,6 +57,28 @@ fn the_good_one_is_good() {
 }
 
 #[test]
+fn a_queue_from_outside_is_no_queue_of_a_file() {
+    let queue = r#"queue = { kind = "droptail", buffer = "100 packets" }"#;
+    let p = broken(queue, r#"queue = { kind = "python", class = "lab.Fifo" }"#);
+    let run = r#"tb.run("FILE", queues={"bottleneck": Fifo})"#;
+    check(&p, 7, "link.bottleneck.queue", "lab.Fifo", run);
+    assert!(p.problem.contains("the Python class lab.Fifo"), "{p:#?}");
+    let p = broken(queue, &format!("{queue}\nreverse_queue = \"python\""));
+    check(
+        &p,
+        8,
+        "link.bottleneck.reverse_queue",
+        "python",
+        r#"queues={"bottleneck.reverse": CLASS}"#,
+    );
+    // Where classes are handed over it is read, and does not run without them.
+    let text = GOOD.replacen(queue, r#"queue = { kind = "python", class = "lab.Fifo" }"#, 1);
+    let loaded = super::load_text_with(crate::outside::library(), &text, "lab.toml", &[]).unwrap();
+    let e = crate::run::run(&loaded.spec, 1, &crate::run::Hooks::default()).expect_err("it ran");
+    assert!(e.problem.contains("bottleneck") && e.remedy.contains("Fifo"), "{e}");
+}
+
+#[test]
 fn an_unknown_key_names_the_nearest() {
     let p = broken("delay =", "dealy =");
     // The missing delay is said too, unless the unknown key is plainly meant for it.

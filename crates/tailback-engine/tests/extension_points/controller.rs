@@ -115,7 +115,7 @@ fn lab(rate: &str, tcp: &str, asking: bool) -> Outcome {
          [record.r]\nflows = \"f\"\nprobes = [\"cwnd\", \"asked\"]\nevery = \"1s\"\n"
     );
     let loaded = load_text_with(&library, &text, "lab.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let make = |_: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Asking(VecDeque::new())) };
+    let make = |_: &str, _: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Asking(VecDeque::new())) };
     let mut hooks = Hooks {
         library: Some(&library),
         ..Hooks::default()

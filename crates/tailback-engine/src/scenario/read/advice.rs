@@ -75,7 +75,9 @@ pub fn endless(queue: &Settings) -> Option<String> {
 /// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each. Not an error: some studies
 /// switch a rule off in this way.
 pub fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
-    let buffer = queue.size("buffer");
+    let Some(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name)) else {
+        return vec![];
+    };
     let most = match buffer {
         Size::Packets(n) | Size::Bytes(n) => n as f64,
         Size::Unlimited => return vec![],
@@ -97,7 +99,7 @@ pub fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
 
 /// A warning about a buffer, in bytes, that holds no packet of these flows.
 pub fn too_small(queue: &Settings, flows: &GroupSpec) -> Option<String> {
-    let Size::Bytes(buffer) = queue.size("buffer") else {
+    let Size::Bytes(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name))? else {
         return None;
     };
     let params = flows.transport.model;

@@ -2,6 +2,7 @@
 
 use super::conditioners::{Before, conditioner};
 use super::names::{bad_name, is_name};
+use crate::outside::is_outside;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::declarations::impairments as declared;
 use crate::scenario::declarations::tables::LINK;
@@ -113,6 +114,10 @@ fn check_ends(r: &mut Reader, node: &Node, filled: &Filled) {
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.
 fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> bool {
+    // What is handed in from outside is built when the run begins.
+    if is_outside(&queue.settings) {
+        return true;
+    }
     let context = BuildContext {
         stream: Stream::new(0, "check"),
         rate,

@@ -1,0 +1,127 @@
+//! A queue that no scenario can hold: one written in Python, or in a test, which a run is handed from outside.
+//!
+//! Where a scenario is stored or handed on, this model stands in its place and names the class. It is not in the standard
+//! library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is not handed
+//! the class ends before it begins. Nothing else may act in its place.
+
+use crate::build::links::port_name;
+use crate::library::Library;
+use crate::packet::SimPacket;
+use crate::scenario::error::{At, Problem};
+use crate::spec::{LinkSpec, Spec};
+use std::sync::LazyLock;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Param, Settings};
+use tailback_queue::entry::{Entry, Facts};
+use tailback_queue::{BuildContext, QueueDiscipline};
+
+/// What stands in a scenario for a discipline from outside.
+pub static MODEL: Model = Model {
+    name: "python",
+    family: "queue",
+    title: "Written in Python",
+    summary: "A discipline that the run is handed from outside.",
+    source: "",
+    params: &[Param::new(
+        "class",
+        Kind::Text,
+        "",
+        "Which class it is, for messages.",
+        "",
+    )],
+    probes: &[],
+};
+
+static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
+    let mut library = Library::standard().clone();
+    library.catalogue.add("queue", &MODEL);
+    library.queues.add(Entry {
+        model: &MODEL,
+        build: not_here,
+        admission: None,
+        facts: Facts::ONE_QUEUE,
+    });
+    library
+});
+
+/// The standard library, and scenarios that name disciplines from outside: for callers who hand these to the run, or who
+/// only read results.
+pub fn library() -> &'static Library {
+    &LIBRARY
+}
+
+/// Whether these settings stand for a discipline from outside.
+pub fn is_outside(queue: &Settings) -> bool {
+    queue.model.name == MODEL.name
+}
+
+fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<SimPacket>>, Refusal> {
+    Err(missing("PORT", settings.text("class")))
+}
+
+/// The port for which the discipline that acts in this direction of a link was handed to the run; none where the scenario's
+/// own acts. The way back takes that of the way there where the scenario names one class for both.
+///
+/// # Errors
+/// The scenario names a class, and it was not handed over.
+pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool) -> Result<Option<String>, Refusal> {
+    let own = port_name(&link.name, reverse);
+    if handed(&own) {
+        return Ok(Some(own));
+    }
+    let queue = if reverse {
+        &link.reverse.queue
+    } else {
+        &link.forward.queue
+    };
+    if !is_outside(queue) {
+        return Ok(None);
+    }
+    let there = &link.forward.queue;
+    let shared = reverse && is_outside(there) && there.text("class") == queue.text("class");
+    match shared && handed(&link.name) {
+        true => Ok(Some(link.name.clone())),
+        false => Err(missing(&own, queue.text("class"))),
+    }
+}
+
+/// Every class that the scenario names was handed over.
+///
+/// # Errors
+/// As [`handed_for`].
+pub fn all_handed(spec: &Spec, handed: impl Fn(&str) -> bool) -> Result<(), Refusal> {
+    for link in &spec.links {
+        handed_for(link, false, &handed)?;
+        handed_for(link, true, &handed)?;
+    }
+    Ok(())
+}
+
+fn missing(port: &str, class: &str) -> Refusal {
+    Refusal::new(
+        format!("the queue at {port} is the Python class {class}, and the run is not given it"),
+        format!("give it: queues={{\"{port}\": {}}}", short(class)),
+    )
+}
+
+/// The class without its module.
+fn short(class: &str) -> &str {
+    class.rsplit('.').next().unwrap_or(class)
+}
+
+/// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
+pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
+    let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
+    let port = match (path.strip_prefix("link."), path.strip_suffix(".reverse_queue")) {
+        (Some(link), None) => link.strip_suffix(".queue").unwrap_or(link).to_string(),
+        (Some(_), Some(whole)) => format!("{}.reverse", whole.trim_start_matches("link.")),
+        (None, _) => "PORT".to_string(),
+    };
+    let remedy = format!(
+        "run it from Python, where the class is: tb.run(\"FILE\", queues={{\"{port}\": {}}}); or name a queue that \
+         `tailback describe` lists",
+        class.map_or("CLASS", short)
+    );
+    let problem = format!("the queue is {name}, and a scenario file cannot hold one");
+    Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(MODEL.name))
+}
