@@ -10,6 +10,9 @@
 
 pub mod list;
 pub mod reno;
+#[cfg(test)]
+mod testing;
+mod window;
 
 use crate::limit::Limit;
 use std::sync::Arc;

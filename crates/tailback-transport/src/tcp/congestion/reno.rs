@@ -4,14 +4,12 @@
 //! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
 //! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
 //!
-//! State: `cwnd`, `ssthresh` in bytes. Departures, all parameters: what is halved (the bytes outstanding, or the window
-//! as ns-2 does), a threshold in whole segments beside a window with a fraction (ns-2), byte counting (RFC 3465),
-//! growth while the window is not the limit (ns-2), the factor of an ECN echo (RFC 8511).
+//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there, and the factor
+//! of an ECN echo (RFC 8511).
 //! An ACK costs a compare and in avoidance one division.
 
-use super::{
-    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules,
-};
+use super::window::CongestionWindow;
+use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::{Model, Settings};
 
@@ -26,193 +24,60 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
-const LEAST_SSTHRESH: f64 = 2.0;
-/// RFC 5681 section 3.1: "the loss window, LW, equals 1 full-sized segment".
-const LOSS_WINDOW: f64 = 1.0;
+/// RFC 5681 equation 4: a loss leaves half.
+const KEPT: f64 = 0.5;
 
-pub struct Reno {
-    /// Bytes.
-    cwnd: f64,
-    /// Bytes.
-    ssthresh: f64,
-    /// Both before the last reduction.
-    before: (f64, f64),
-    rules: Arc<WindowRules>,
-}
+pub struct Reno(CongestionWindow);
 
 pub fn build(_own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let windows = (rules.initial_window, rules.initial_ssthresh);
-    Box::new(Reno {
-        cwnd: windows.0,
-        ssthresh: windows.1,
-        before: windows,
-        rules: rules.clone(),
-    })
-}
-
-/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
-#[inline]
-fn real(bytes: u64) -> f64 {
-    bytes as i64 as f64
-}
-
-impl Reno {
-    fn set_ssthresh(&mut self, bytes: f64) {
-        let segment = self.rules.segment;
-        let whole = if self.rules.whole_ssthresh {
-            libm::floor(bytes / segment) * segment
-        } else {
-            bytes
-        };
-        self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
-    }
-
-    /// Half of the window in both, as a fast retransmit leaves it.
-    fn halve(&mut self, flight: u64) {
-        let half = match self.rules.halve {
-            Halve::Flight => flight as f64,
-            Halve::Cwnd => self.cwnd.min(self.rules.cap),
-        } / 2.0;
-        self.set_ssthresh(half);
-        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
-        self.cwnd = if self.rules.whole_ssthresh {
-            half.max(self.rules.segment)
-        } else {
-            self.ssthresh
-        };
-    }
-
-    fn timeout(&mut self, flight: u64, again: bool) {
-        if !again {
-            self.halve(flight);
-        }
-        self.cwnd = match self.rules.after_timeout {
-            AfterTimeout::Halve => self.ssthresh,
-            AfterTimeout::SlowStart => LOSS_WINDOW * self.rules.segment,
-        };
-    }
-
-    fn echo(&mut self, flight: u64) {
-        let before = match self.rules.halve {
-            Halve::Flight => self.cwnd.min(flight as f64),
-            Halve::Cwnd => self.cwnd.min(self.rules.cap),
-        };
-        let left = before * self.rules.ecn_decrease;
-        self.set_ssthresh(left);
-        // RFC 3168 section 6.1.2: the window is never below one segment.
-        self.cwnd = left.max(self.rules.segment);
-    }
+    Box::new(Reno(CongestionWindow::new(rules)))
 }
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        let always = self.rules.growth == Growth::Always;
-        // RFC 3168 section 6.1.2 with RFC 5681: an ACK that reports congestion does not open the window.
-        if a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always) {
+        let w = &mut self.0;
+        if !w.may_grow(a) {
             return;
         }
-        let (segment, bytes) = (self.rules.segment, real(a.acked));
-        if self.cwnd < self.ssthresh {
-            // RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
-            self.cwnd += match self.rules.byte_counting {
-                0 if always => segment,
-                0 => bytes.min(segment),
-                _ if a.phase == Phase::Loss => bytes.min(segment),
-                l => bytes.min(f64::from(l) * segment),
-            };
-        } else if self.rules.byte_counting > 0 {
-            self.cwnd += segment * bytes.min(self.cwnd) / self.cwnd;
+        if w.in_slow_start() {
+            w.slow_start(a);
         } else {
-            // RFC 5681 equation 3: "cwnd += SMSS*SMSS/cwnd".
-            self.cwnd += segment * segment / self.cwnd;
+            w.one_segment_a_round_trip(a);
         }
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        self.before = (self.cwnd, self.ssthresh);
-        match e.what {
-            Congestion::Loss => self.halve(e.flight),
-            Congestion::Ecn => self.echo(e.flight),
-            Congestion::Request { keep, .. } => {
-                self.cwnd = (self.cwnd * keep).max(LEAST_SSTHRESH * self.rules.segment);
-                self.ssthresh = self.cwnd;
-            }
-            Congestion::Timeout { again } => self.timeout(e.flight, again),
-            Congestion::LostSyn => {
-                self.cwnd = self.rules.segment;
-                self.timeout(e.flight, false);
-            }
-        }
+        let echoed = self.0.rules.ecn_decrease;
+        self.0.congested(e, |w| w * KEPT, |w| w * echoed);
     }
 
     fn window_reset(&mut self, why: Reset) {
-        let window = match why {
-            Reset::Tahoe | Reset::LostSyn => self.rules.segment,
-            Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
-            // The window has been where it belongs since the loss.
-            Reset::RecoveryEnd { at_most: None } => return,
-            Reset::Idle => self.cwnd.min(self.rules.initial_window),
-            Reset::Restart => {
-                self.ssthresh = self.rules.initial_ssthresh;
-                self.rules.initial_window
-            }
-        };
-        self.cwnd = window.max(LOSS_WINDOW * self.rules.segment);
+        self.0.reset(why);
     }
 
-    /// RFC 4015 section 3.2 in its fullest form: both are what they were, unless they have grown since.
     fn undo(&mut self) {
-        self.cwnd = self.cwnd.max(self.before.0);
-        self.ssthresh = self.ssthresh.max(self.before.1);
+        self.0.undo();
     }
 
     #[inline]
     fn cwnd(&self) -> f64 {
-        self.cwnd
+        self.0.cwnd
     }
 
     fn ssthresh(&self) -> f64 {
-        self.ssthresh
+        self.0.ssthresh
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::Limit;
+    use crate::tcp::congestion::testing::{acked, sign};
+    use crate::tcp::congestion::{Congestion, Phase};
     use crate::tcp::testing::config;
-    use tailback_base::Time;
 
     fn reno(values: &[(&str, &str)]) -> Box<dyn CongestionControl> {
         build(&Settings::defaults(&MODEL), &config(values).window)
-    }
-
-    fn acked(bytes: u64) -> AckEvent<'static> {
-        AckEvent {
-            now: Time::ZERO,
-            acked: bytes,
-            sacked: 0,
-            lost: 0,
-            flight: 0,
-            pipe: 0,
-            rtt: None,
-            srtt: None,
-            ecn_echo: false,
-            phase: Phase::Open,
-            window_limited: true,
-            limit: Limit::Network,
-            round_ended: false,
-            rate: None,
-        }
-    }
-
-    fn sign(what: Congestion, flight: u64) -> CongestionEvent {
-        CongestionEvent {
-            now: Time::ZERO,
-            flight,
-            what,
-        }
     }
 
     #[test]

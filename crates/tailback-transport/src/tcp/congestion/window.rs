@@ -1,0 +1,171 @@
+//! The window of a control that answers to losses: what Reno and its relatives do alike.
+//!
+//! Slow start, when an ACK may open the window at all, the floors of window and threshold, timeouts, rests, requests of
+//! routers and undo are those of RFC 5681 for all of them. A control adds how the window grows beyond the threshold and
+//! what a loss leaves of it.
+//!
+//! State: `cwnd`, `ssthresh` in bytes, and both as they were before the last reduction. Departures from RFC 5681, all
+//! parameters: what is reduced (the bytes outstanding, or the window as ns-2 does), a threshold in whole segments beside
+//! a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
+
+use super::{AckEvent, AfterTimeout, Congestion, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules};
+use std::sync::Arc;
+
+/// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
+pub const LEAST_SSTHRESH: f64 = 2.0;
+/// RFC 5681 section 3.1: "the loss window, LW, equals 1 full-sized segment".
+const LOSS_WINDOW: f64 = 1.0;
+
+/// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
+#[inline]
+pub fn real(bytes: u64) -> f64 {
+    bytes as i64 as f64
+}
+
+/// Window and threshold, bytes.
+pub struct CongestionWindow {
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// Both before the last reduction.
+    before: (f64, f64),
+    pub rules: Arc<WindowRules>,
+}
+
+impl CongestionWindow {
+    pub fn new(rules: &Arc<WindowRules>) -> CongestionWindow {
+        let windows = (rules.initial_window, rules.initial_ssthresh);
+        CongestionWindow {
+            cwnd: windows.0,
+            ssthresh: windows.1,
+            before: windows,
+            rules: rules.clone(),
+        }
+    }
+
+    /// Whether this ACK may open the window. RFC 3168 section 6.1.2 with RFC 5681: one that reports congestion does not.
+    #[inline]
+    pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
+        let always = self.rules.growth == Growth::Always;
+        !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
+    }
+
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
+    #[inline]
+    pub fn slow_start(&mut self, a: &AckEvent<'_>) {
+        let (segment, bytes) = (self.rules.segment, real(a.acked));
+        self.cwnd += match self.rules.byte_counting {
+            0 if self.rules.growth == Growth::Always => segment,
+            0 => bytes.min(segment),
+            _ if a.phase == Phase::Loss => bytes.min(segment),
+            l => bytes.min(f64::from(l) * segment),
+        };
+    }
+
+    /// Bytes that this ACK counts for growth beyond the threshold: one segment, or what it acknowledges.
+    #[inline]
+    pub fn counted(&self, a: &AckEvent<'_>) -> f64 {
+        if self.rules.byte_counting > 0 {
+            real(a.acked).min(self.cwnd)
+        } else {
+            self.rules.segment
+        }
+    }
+
+    /// RFC 5681 equation 3: "cwnd += SMSS*SMSS/cwnd".
+    #[inline]
+    pub fn one_segment_a_round_trip(&mut self, a: &AckEvent<'_>) {
+        self.cwnd += self.rules.segment * self.counted(a) / self.cwnd;
+    }
+
+    pub fn set_ssthresh(&mut self, bytes: f64) {
+        let segment = self.rules.segment;
+        let whole = if self.rules.whole_ssthresh {
+            libm::floor(bytes / segment) * segment
+        } else {
+            bytes
+        };
+        self.ssthresh = whole.max(LEAST_SSTHRESH * segment);
+    }
+
+    /// What a loss reduces: what is outstanding, or the window.
+    fn at_loss(&self, flight: u64) -> f64 {
+        match self.rules.halve {
+            Halve::Flight => flight as f64,
+            Halve::Cwnd => self.cwnd.min(self.rules.cap),
+        }
+    }
+
+    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed`.
+    pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
+        self.before = (self.cwnd, self.ssthresh);
+        match e.what {
+            Congestion::Loss => self.lose(e.flight, left),
+            Congestion::Ecn => {
+                let before = match self.rules.halve {
+                    Halve::Flight => self.cwnd.min(e.flight as f64),
+                    Halve::Cwnd => self.cwnd.min(self.rules.cap),
+                };
+                let left = echoed(before);
+                self.set_ssthresh(left);
+                // RFC 3168 section 6.1.2: the window is never below one segment.
+                self.cwnd = left.max(self.rules.segment);
+            }
+            Congestion::Request { keep, .. } => {
+                self.cwnd = (self.cwnd * keep).max(LEAST_SSTHRESH * self.rules.segment);
+                self.ssthresh = self.cwnd;
+            }
+            Congestion::Timeout { again } => self.timeout(e.flight, again, left),
+            Congestion::LostSyn => {
+                self.cwnd = self.rules.segment;
+                self.timeout(e.flight, false, left);
+            }
+        }
+    }
+
+    fn lose(&mut self, flight: u64, left: impl Fn(f64) -> f64) {
+        let left = left(self.at_loss(flight));
+        self.set_ssthresh(left);
+        // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
+        self.cwnd = if self.rules.whole_ssthresh {
+            left.max(self.rules.segment)
+        } else {
+            self.ssthresh
+        };
+    }
+
+    fn timeout(&mut self, flight: u64, again: bool, left: impl Fn(f64) -> f64) {
+        if !again {
+            self.lose(flight, left);
+        }
+        self.cwnd = match self.rules.after_timeout {
+            AfterTimeout::Halve => self.ssthresh,
+            AfterTimeout::SlowStart => LOSS_WINDOW * self.rules.segment,
+        };
+    }
+
+    pub fn reset(&mut self, why: Reset) {
+        let window = match why {
+            Reset::Tahoe | Reset::LostSyn => self.rules.segment,
+            Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
+            // The window has been where it belongs since the loss.
+            Reset::RecoveryEnd { at_most: None } => return,
+            Reset::Idle => self.cwnd.min(self.rules.initial_window),
+            Reset::Restart => {
+                self.ssthresh = self.rules.initial_ssthresh;
+                self.rules.initial_window
+            }
+        };
+        self.cwnd = window.max(LOSS_WINDOW * self.rules.segment);
+    }
+
+    /// RFC 4015 section 3.2 in its fullest form: both are what they were, unless they have grown since.
+    pub fn undo(&mut self) {
+        self.cwnd = self.cwnd.max(self.before.0);
+        self.ssthresh = self.ssthresh.max(self.before.1);
+    }
+}
