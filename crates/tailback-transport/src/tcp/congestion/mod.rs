@@ -2,14 +2,15 @@
 //!
 //! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes
 //! in as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window
-//! and pacing rate come out. A controller knows neither sequence numbers nor timers, so that CUBIC or BBR is one new
-//! file here, with its parameters, and one row in [`list`].
+//! and pacing rate come out. A controller knows nothing of segments and timers, so that another one is one new file here,
+//! with its parameters, and one row in [`list`].
 //!
 //! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
 
 pub mod list;
 pub mod reno;
+pub mod round;
 #[cfg(test)]
 mod testing;
 mod window;
@@ -51,8 +52,9 @@ pub struct AckEvent<'a> {
     /// Whether the window was full before this ACK, so that growth means something (RFC 7661).
     pub window_limited: bool,
     pub limit: Limit,
-    /// All that was outstanding when the present round trip began is acknowledged: another round begins.
-    pub round_ended: bool,
+    /// Lowest unacknowledged after it, and next to send before anything answers it: what a [`Round`](round::Round) goes by.
+    pub una: u64,
+    pub nxt: u64,
     /// For controllers that [want rates](CongestionControl::wants_rate).
     pub rate: Option<&'a RateSample>,
 }

@@ -19,7 +19,8 @@ pub fn acked(bytes: u64) -> AckEvent<'static> {
         phase: Phase::Open,
         window_limited: true,
         limit: Limit::Network,
-        round_ended: false,
+        una: 0,
+        nxt: 0,
         rate: None,
     }
 }

@@ -42,7 +42,6 @@ pub struct Ack {
     pub flight: u64,
     /// The window was full before.
     pub window_limited: bool,
-    pub round_ended: bool,
     /// The round trip it measured.
     pub rtt: Option<Duration>,
     pub ecn_echo: bool,
@@ -285,7 +284,7 @@ impl ControlBlock {
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
         let window_limited = self.is_window_limited(flight);
-        let (bytes, round_ended) = self.seq.advance(ack);
+        let bytes = self.seq.advance(ack);
         let rtt = if let Some(sent) = echoed {
             // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
             let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
@@ -301,7 +300,6 @@ impl ControlBlock {
             bytes,
             flight,
             window_limited,
-            round_ended,
             rtt,
             ecn_echo,
         }
@@ -316,7 +314,6 @@ impl ControlBlock {
             bytes: 0,
             flight,
             window_limited: self.is_window_limited(flight),
-            round_ended: false,
             rtt: None,
             ecn_echo,
         }
@@ -362,7 +359,8 @@ impl ControlBlock {
             phase: judged.phase,
             window_limited: a.window_limited,
             limit,
-            round_ended: a.round_ended,
+            una: self.seq.una,
+            nxt: self.seq.nxt,
             rate,
         });
         if self.seq.una >= self.seq.recover {

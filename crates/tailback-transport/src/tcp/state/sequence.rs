@@ -46,8 +46,6 @@ pub(super) struct Sequence {
     pub end: u64,
     /// What was outstanding at the last timeout (and, for the careful variants, fast retransmit) ends here.
     pub recover: u64,
-    /// The present round trip ends when this is acknowledged.
-    pub round_end: u64,
     /// This segment goes out next, whatever the window says; [`NONE`] when none does.
     pub resend: u64,
     /// The segment that timed out last.
@@ -66,7 +64,6 @@ impl Sequence {
             max_sent: start,
             end: FIRST,
             recover: 0,
-            round_end: start,
             resend: NONE,
             timed_out: u64::MAX,
             after_timeout: false,
@@ -87,9 +84,9 @@ impl Sequence {
         (len > 0).then_some(Piece { seq, len })
     }
 
-    /// `ack` is acknowledged; the number of new bytes, and whether a round trip ended.
+    /// `ack` is acknowledged; the number of new bytes.
     #[inline]
-    pub fn advance(&mut self, ack: u64) -> (u64, bool) {
+    pub fn advance(&mut self, ack: u64) -> u64 {
         let bytes = ack - self.una;
         self.una = ack;
         // An ACK may pass `nxt` while going back after a timeout.
@@ -97,10 +94,6 @@ impl Sequence {
         if self.resend < ack {
             self.resend = NONE;
         }
-        let round_ended = ack >= self.round_end;
-        if round_ended {
-            self.round_end = self.max_sent.max(ack + 1);
-        }
-        (bytes, round_ended)
+        bytes
     }
 }

@@ -1,0 +1,55 @@
+//! Round trips, counted by what is acknowledged.
+//!
+//! A round begins at an ACK and ends with the first ACK beyond what had been sent by then: a sender who keeps W segments
+//! outstanding gets W segments acknowledged a round. Controllers that judge once a round trip each have their own, since
+//! some begin one anew when recovery is over.
+
+use super::AckEvent;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Round {
+    /// Sent by the time the round began.
+    end: u64,
+}
+
+impl Round {
+    /// Whether a round ends with this ACK; then the next begins. The first ends with the first ACK.
+    #[inline]
+    pub fn is_over(&mut self, a: &AckEvent<'_>) -> bool {
+        let over = a.una > self.end;
+        if over {
+            self.end = a.nxt;
+        }
+        over
+    }
+
+    /// A round begins now.
+    pub fn restart(&mut self, a: &AckEvent<'_>) {
+        self.end = a.nxt;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::acked;
+
+    /// ACKs of one segment each to a sender who answers each with one: `window` of them make a round.
+    #[test]
+    fn a_round_is_a_window_of_segments() {
+        for window in [1, 2, 7] {
+            let mut round = Round::default();
+            let ends: Vec<u64> = (1..40)
+                .filter(|una| {
+                    round.is_over(&AckEvent {
+                        una: *una,
+                        nxt: una + window - 1,
+                        ..acked(1)
+                    })
+                })
+                .collect();
+            assert!(ends.windows(2).all(|w| w[1] - w[0] == window), "{window}: {ends:?}");
+            assert_eq!(ends[0], 1);
+        }
+    }
+}
