@@ -137,8 +137,8 @@ static PARAMS: &[Param] = &[
         "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.", "off: RFC 3168 section 6.1.2; on: ns-2.35"),
     Param::new("cwr_after", Kind::Choice(&["any_reduction", "echo"]), "any_reduction",
         "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN echoes.", "any_reduction: RFC 3168 section 6.1.2"),
-    Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "0.5",
-        "What an ECN echo leaves of the window.", "0.5: RFC 3168 section 6.1.2; 0.8: RFC 8511"),
+    Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",
+        "What an ECN echo leaves of the window; without it, what the congestion control says, as a rule as much as a loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511"),
 
     // Connection.
     Param::new("syn", Kind::Bool, "true",

@@ -264,7 +264,7 @@ fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
             "timeout_reaction",
             &[("slow-start", AfterTimeout::SlowStart), ("halve", AfterTimeout::Halve)],
         )?,
-        ecn_decrease: v.0.real("ecn_decrease"),
+        ecn_decrease: (!v.0.is_none("ecn_decrease")).then(|| v.0.real("ecn_decrease")),
     })
 }
 

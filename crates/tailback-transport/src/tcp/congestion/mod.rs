@@ -199,8 +199,8 @@ pub struct WindowRules {
     /// The threshold is rounded down to whole segments.
     pub whole_ssthresh: bool,
     pub after_timeout: AfterTimeout,
-    /// What an ECN echo leaves of the window.
-    pub ecn_decrease: f64,
+    /// What an ECN echo leaves of the window, whatever the controller would.
+    pub ecn_decrease: Option<f64>,
 }
 
 /// A controller a scenario can name: its declaration, and how one is made from its own parameters.

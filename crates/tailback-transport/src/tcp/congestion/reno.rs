@@ -47,8 +47,7 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        let echoed = self.0.rules.ecn_decrease;
-        self.0.congested(e, |w| w * KEPT, |w| w * echoed);
+        self.0.congested(e, |w| w * KEPT, |w| w * KEPT);
     }
 
     fn window_reset(&mut self, why: Reset) {

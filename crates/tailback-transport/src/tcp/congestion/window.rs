@@ -100,7 +100,8 @@ impl CongestionWindow {
         }
     }
 
-    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed`.
+    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed` unless the parameters
+    /// say what.
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
         self.before = (self.cwnd, self.ssthresh);
         match e.what {
@@ -110,7 +111,10 @@ impl CongestionWindow {
                     Halve::Flight => self.cwnd.min(e.flight as f64),
                     Halve::Cwnd => self.cwnd.min(self.rules.cap),
                 };
-                let left = echoed(before);
+                let left = match self.rules.ecn_decrease {
+                    Some(share) => before * share,
+                    None => echoed(before),
+                };
                 self.set_ssthresh(left);
                 // RFC 3168 section 6.1.2: the window is never below one segment.
                 self.cwnd = left.max(self.rules.segment);
