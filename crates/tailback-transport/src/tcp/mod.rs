@@ -69,9 +69,13 @@ pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
     (sender, receiver)
 }
 
-/// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: the phase of a ticking clock.
+/// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: what the controller draws, and
+/// the phase of a ticking clock.
 pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
-    let (sender, receiver) = new_pair(cfg);
+    let mut control = cfg.build_controller();
+    control.draw(rng);
+    let sender = Sender::new(cfg.clone(), control);
+    let receiver = Receiver::new(cfg.clone(), sender.echo());
     if cfg.clock_phase.is_some() || cfg.rto_form != config::RtoForm::Ticks {
         return (sender, receiver);
     }

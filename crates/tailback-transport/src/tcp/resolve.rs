@@ -129,7 +129,7 @@ impl Config {
             sack_form: sack_form.to_string(),
             controller,
             controller_settings,
-            window: Arc::new(window_rules(&v)?),
+            window: Arc::new(window_rules(&v, header)?),
             payload: v.count("payload"),
             header,
             option_bytes: v.choose("option_bytes", OPTION_BYTES)?,
@@ -222,7 +222,7 @@ fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'s
 }
 
 /// What all controllers are told of the window.
-fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
+fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
     let segment = f64::from(v.count("payload"));
     let cap = v.at_least_a_segment("window_cap")?;
     let initial_window = match v.0.get("initial_window") {
@@ -249,6 +249,7 @@ fn window_rules(v: &Values) -> Result<WindowRules, Refusal> {
     }
     Ok(WindowRules {
         segment,
+        wire: segment + f64::from(header),
         initial_window,
         initial_ssthresh,
         cap,

@@ -17,7 +17,7 @@ mod window;
 
 use crate::limit::Limit;
 use std::sync::Arc;
-use tailback_base::{BitRate, Duration, Model, Settings, Time};
+use tailback_base::{BitRate, Duration, Model, Settings, Stream, Time};
 
 /// What loss recovery is doing, as the ACK at hand found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -130,12 +130,19 @@ pub trait CongestionControl: Send {
     /// An ACK arrived; called once for each, after recovery has judged it and before anything is sent.
     fn on_ack(&mut self, a: &AckEvent<'_>);
     fn on_congestion(&mut self, e: &CongestionEvent);
+    /// What it leaves to chance, drawn once, when the connection is made.
+    fn draw(&mut self, _rng: &mut Stream) {}
     fn window_reset(&mut self, why: Reset);
     /// The last reduction was a mistake (RFC 4015): what it took comes back.
     fn undo(&mut self) {}
-    /// How marks are to be echoed; asked once, when the connection is made.
+    /// How marks are to be echoed; the same for the life of the connection. With [`EchoRule::EveryAck`] no echo comes as a
+    /// [`Congestion::Ecn`]: the ACKs tell of them.
     fn echo(&self) -> EchoRule {
         EchoRule::Rfc3168
+    }
+    /// How often it has reduced the window for marks that came with ACKs.
+    fn own_reductions(&self) -> u64 {
+        0
     }
     /// Whether delivery-rate samples are worth taking; asked once, when the connection is made.
     fn wants_rate(&self) -> bool {
@@ -145,7 +152,7 @@ pub trait CongestionControl: Send {
     fn cwnd(&self) -> f64;
     /// Slow-start threshold, bytes; infinite when there is none.
     fn ssthresh(&self) -> f64;
-    /// The rate to pace at; `None` sends as the window allows.
+    /// The rate to pace at, of bytes on the wire; `None` sends as the window allows.
     fn pacing(&self) -> Option<BitRate> {
         None
     }
@@ -187,6 +194,8 @@ pub enum AfterTimeout {
 pub struct WindowRules {
     /// Payload of a full segment.
     pub segment: f64,
+    /// A full segment on the wire, which is what pacing counts.
+    pub wire: f64,
     pub initial_window: f64,
     /// Infinite when unlimited.
     pub initial_ssthresh: f64,

@@ -20,7 +20,7 @@ pub use sequence::{FIRST, Piece, real};
 
 use super::config::{Config, EcnMode};
 use super::congestion::{
-    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, Phase, RateSample, Reset,
+    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, RateSample, Reset,
 };
 use super::recovery::sent::SentList;
 use crate::endpoint::SenderReport;
@@ -183,7 +183,10 @@ impl ControlBlock {
     }
 
     pub fn report_so_far(&self) -> SenderReport {
-        self.report
+        SenderReport {
+            ecn_reductions: self.report.ecn_reductions + self.control.own_reductions(),
+            ..self.report
+        }
     }
 
     // ---- the window
@@ -355,7 +358,7 @@ impl ControlBlock {
             pipe: judged.pipe,
             rtt: a.rtt,
             srtt: self.timers.rto.srtt(),
-            ecn_echo: a.ecn_echo,
+            ecn_echo: a.ecn_echo && self.heeds_echo(),
             phase: judged.phase,
             window_limited: a.window_limited,
             limit,
@@ -366,6 +369,11 @@ impl ControlBlock {
         if self.seq.una >= self.seq.recover {
             self.seq.after_timeout = false;
         }
+    }
+
+    /// A controller that counts marks is not told of them by a host that ignores them.
+    fn heeds_echo(&self) -> bool {
+        self.cfg.ecn != EcnMode::Ignore || self.control.echo() == EchoRule::Rfc3168
     }
 
     /// There is nothing to send although the window has room.
@@ -487,9 +495,10 @@ impl ControlBlock {
         self.timers.stop_timing();
     }
 
-    /// An ACK that acknowledges up to `ack` echoes congestion, outside fast recovery.
+    /// An ACK that acknowledges up to `ack` echoes congestion, outside fast recovery. A controller that hears of each mark
+    /// answers by itself.
     pub fn on_echo(&mut self, ack: u64, now: Time) {
-        if ack <= self.ecn.recover || self.cfg.ecn == EcnMode::Ignore {
+        if ack <= self.ecn.recover || self.cfg.ecn == EcnMode::Ignore || self.control.echo() == EchoRule::EveryAck {
             return;
         }
         if self.control.cwnd() <= self.cfg.segment() {
