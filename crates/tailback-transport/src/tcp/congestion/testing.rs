@@ -1,8 +1,8 @@
 //! Helpers of the controllers' tests: ACKs and signs of congestion by hand.
 
-use super::{AckEvent, Congestion, CongestionEvent, Phase};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase};
 use crate::limit::Limit;
-use tailback_base::Time;
+use tailback_base::{Duration, Time};
 
 /// An ACK of so many new bytes, of a sender whom the window holds back.
 pub fn acked(bytes: u64) -> AckEvent<'static> {
@@ -31,5 +31,46 @@ pub fn sign(what: Congestion, flight: u64) -> CongestionEvent {
         now: Time::ZERO,
         flight,
         what,
+    }
+}
+
+/// Segments of 1000 B under a window that is always full: an ACK for each, evenly over the round trip.
+pub struct AckClock {
+    pub now: f64,
+    pub una: u64,
+}
+
+impl AckClock {
+    pub fn new() -> AckClock {
+        AckClock { now: 0.0, una: 1 }
+    }
+
+    /// The next ACK, with a round trip of `rtt` seconds, and `with` what else it says.
+    pub fn ack_with(&mut self, c: &mut dyn CongestionControl, rtt: f64, with: impl FnOnce(&mut AckEvent<'static>)) {
+        let window = libm::floor(c.cwnd() / 1000.0).max(1.0);
+        self.now += rtt / window;
+        self.una += 1000;
+        let round_trip = Some(Duration::from_seconds(rtt));
+        let mut a = AckEvent {
+            now: Time::from_seconds(self.now),
+            una: self.una,
+            nxt: self.una + 1000 * (window as u64 - 1),
+            rtt: round_trip,
+            srtt: round_trip,
+            ..acked(1000)
+        };
+        with(&mut a);
+        c.on_ack(&a);
+    }
+
+    pub fn ack(&mut self, c: &mut dyn CongestionControl, rtt: f64) {
+        self.ack_with(c, rtt, |_| {});
+    }
+
+    /// A sign of congestion now, with the whole window outstanding.
+    pub fn sign(&self, c: &mut dyn CongestionControl, what: Congestion) {
+        let now = Time::from_seconds(self.now);
+        let flight = c.cwnd() as u64;
+        c.on_congestion(&CongestionEvent { now, flight, what });
     }
 }
