@@ -1,9 +1,15 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, reno};
+use super::{Controller, binomial, reno};
 
 /// In the order the reference shows them.
-pub static CONTROLLERS: &[Controller] = &[Controller {
-    model: &reno::MODEL,
-    build: reno::build,
-}];
+pub static CONTROLLERS: &[Controller] = &[
+    Controller {
+        model: &reno::MODEL,
+        build: reno::build,
+    },
+    Controller {
+        model: &binomial::MODEL,
+        build: binomial::build,
+    },
+];

@@ -1,0 +1,297 @@
+//! Binomial controls: Reno's machinery with another law of growth and reduction (Bansal and Balakrishnan 2001).
+//!
+//! With a window of W segments a round trip adds a / W^k and a loss takes b W^l. The classic control is k = 0, l = 1. Where
+//! k + l = 1 the mean window under the same losses is about the classic one's, sqrt(a / (b p)); a smaller l takes less at a
+//! loss, so that the rate is smoother, and finds free capacity later.
+//!
+//! ```text
+//!                         ACK: W += a / W^(k+1)
+//!   slow start ---------> avoidance <-------.
+//!        ^   ssthresh           |           | W -= b W^l: a loss, an ECN echo
+//!        |                      '-----------'
+//!        '-- timeout: ssthresh = W - b W^l, W = 1
+//! ```
+//!
+//! State: the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs one power.
+
+use super::window::CongestionWindow;
+use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::Settings;
+use tailback_base::model::{Kind, Model, Param};
+
+/// A law by its name: k, l, a, b.
+struct Law {
+    name: &'static str,
+    k: f64,
+    l: f64,
+    a: f64,
+    b: f64,
+}
+
+/// Section 3 of the paper; a and b as its authors' implementation in ns-2 has them.
+const LAWS: &[Law] = &[
+    Law {
+        name: "sqrt",
+        k: 0.5,
+        l: 0.5,
+        a: 1.0,
+        b: 2.0 / 3.0,
+    },
+    Law {
+        name: "iiad",
+        k: 1.0,
+        l: 0.0,
+        a: 1.0,
+        b: 2.0 / 3.0,
+    },
+    Law {
+        name: "aimd",
+        k: 0.0,
+        l: 1.0,
+        a: 1.0,
+        b: 0.5,
+    },
+];
+
+const PAPER: &str = "Bansal and Balakrishnan 2001, section 3";
+
+pub static MODEL: Model = Model {
+    name: "binomial",
+    family: "congestion",
+    title: "Binomial controls: square root, inverse increase, general AIMD",
+    summary: "Slow start as Reno; then a round trip adds a / W^k segments to a window of W, and a loss or an ECN echo takes \
+              b W^l. `law` names a set of the four numbers; each may be given by itself.",
+    source: "D. Bansal and H. Balakrishnan, Binomial congestion control algorithms, Infocom 2001",
+    params: &[
+        Param::new(
+            "law",
+            Kind::Choice(&["sqrt", "iiad", "aimd"]),
+            "sqrt",
+            "The law: sqrt is k = l = 0.5, iiad (inverse increase, additive decrease) k = 1, l = 0, both with a = 1, b = 2/3; aimd is k = 0, l = 1, a = 1, b = 1/2, which is Reno.",
+            PAPER,
+        ),
+        Param::new(
+            "k",
+            Kind::Real { min: -1.0, max: 3.0 },
+            "none",
+            "Exponent of the growth; without it the law's.",
+            PAPER,
+        ),
+        Param::new(
+            "l",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "none",
+            "Exponent of the reduction; without it the law's.",
+            PAPER,
+        ),
+        Param::new(
+            "a",
+            Kind::Real {
+                min: 0.001,
+                max: 1000.0,
+            },
+            "none",
+            "Growth in segments a round trip of a window of one segment; without it the law's.",
+            PAPER,
+        ),
+        Param::new(
+            "b",
+            Kind::Real {
+                min: 0.001,
+                max: 1000.0,
+            },
+            "none",
+            "Reduction in segments of a window of one segment; without it the law's.",
+            PAPER,
+        ),
+    ],
+    probes: &[],
+};
+
+pub struct Binomial {
+    window: CongestionWindow,
+    law: Law,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let name = own.text("law");
+    let law = LAWS
+        .iter()
+        .find(|l| l.name == name)
+        .expect("the declared laws are these");
+    let or = |parameter, of_law| {
+        if own.is_none(parameter) {
+            of_law
+        } else {
+            own.real(parameter)
+        }
+    };
+    Box::new(Binomial {
+        window: CongestionWindow::new(rules),
+        law: Law {
+            name: law.name,
+            k: or("k", law.k),
+            l: or("l", law.l),
+            a: or("a", law.a),
+            b: or("b", law.b),
+        },
+    })
+}
+
+impl CongestionControl for Binomial {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        let w = &mut self.window;
+        if !w.may_grow(a) {
+            return;
+        }
+        if w.in_slow_start() {
+            w.slow_start(a);
+        } else {
+            let segments = w.cwnd / w.rules.segment;
+            w.cwnd += self.law.a * w.counted(a) / libm::pow(segments, self.law.k + 1.0);
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        let (law, segment) = (&self.law, self.window.rules.segment);
+        let left = |bytes: f64| {
+            let segments = bytes / segment;
+            (segments - law.b * libm::pow(segments, law.l)).max(0.0) * segment
+        };
+        self.window.congested(e, left, left);
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(why);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::{AckClock, acked, sign};
+    use crate::tcp::congestion::{Congestion, reno};
+    use crate::tcp::testing::config;
+
+    fn rules(window: &str) -> Arc<WindowRules> {
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", "1000B"),
+        ];
+        config(&values).window
+    }
+
+    fn binomial(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
+        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        build(&own, &rules(window))
+    }
+
+    fn segments(c: &dyn CongestionControl) -> f64 {
+        c.cwnd() / 1000.0
+    }
+
+    /// A window of 100 grows by a / W^k in a round trip, and a loss takes b W^l.
+    #[test]
+    fn growth_and_reduction_follow_the_law() {
+        for (law, a_round, at_loss) in [
+            ("sqrt", 0.1, 20.0 / 3.0),
+            ("iiad", 0.01, 2.0 / 3.0),
+            ("aimd", 1.0, 50.0),
+        ] {
+            let mut c = binomial(&[("law", law)], "100 packets");
+            for _ in 0..100 {
+                c.on_ack(&acked(1000));
+            }
+            let grown = segments(&*c) - 100.0;
+            assert!((grown / a_round - 1.0).abs() < 0.01, "{law}: {grown}");
+            let mut c = binomial(&[("law", law)], "100 packets");
+            c.on_congestion(&sign(Congestion::Loss, 100_000));
+            assert!(
+                (100.0 - segments(&*c) - at_loss).abs() < 1e-9,
+                "{law}: {}",
+                segments(&*c)
+            );
+            assert_eq!(c.cwnd(), c.ssthresh());
+        }
+    }
+
+    /// From what a loss at 30 leaves back to 30: segments acknowledged, and the mean window of the round trips.
+    #[test]
+    fn a_cycle_of_periodic_loss_has_its_length() {
+        for (law, segments_a_cycle, mean) in [("iiad", 587, 29.67), ("sqrt", 547, 28.19), ("aimd", 338, 22.5)] {
+            let mut c = binomial(&[("law", law)], "30 packets");
+            c.on_congestion(&sign(Congestion::Loss, 30_000));
+            let (mut acks, mut round_trips) = (0, 0.0);
+            while segments(&*c) < 30.0 {
+                round_trips += 1.0 / segments(&*c);
+                c.on_ack(&acked(1000));
+                acks += 1;
+            }
+            assert_eq!(acks, segments_a_cycle, "{law}");
+            let average = f64::from(acks) / round_trips;
+            assert!((average - mean).abs() < 0.1, "{law}: {average} segments a round trip");
+            // The law of such windows: sqrt(a / (b p)), 1.5 for the two and 2 with b = 1/2 of the mean of squares.
+            if law == "iiad" {
+                let expected = (1.5 * f64::from(acks)).sqrt();
+                assert!((average / expected - 1.0).abs() < 0.005, "{average} against {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_window_keeps_one_segment_and_a_threshold_of_two() {
+        let mut c = binomial(&[("law", "iiad")], "2 packets");
+        c.on_congestion(&sign(Congestion::Ecn, 2000));
+        assert!((segments(&*c) - 4.0 / 3.0).abs() < 1e-9);
+        assert_eq!(c.ssthresh(), 2000.0);
+        let mut c = binomial(&[("law", "iiad"), ("b", "5")], "2 packets");
+        c.on_congestion(&sign(Congestion::Ecn, 2000));
+        assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
+    }
+
+    /// k = 0, l = 1, a = 1, b = 1/2 is Reno to the bit, through slow start, losses, echoes, a timeout and undo.
+    #[test]
+    fn its_aimd_is_reno() {
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", "10 packets"),
+            ("initial_ssthresh", "40 packets"),
+        ];
+        let rules = config(&values).window;
+        let own = Settings::defaults(&MODEL).with("law", "aimd");
+        let mut both = [
+            build(&own, &rules),
+            reno::build(&Settings::defaults(&reno::MODEL), &rules),
+        ];
+        let mut windows = [(); 2].map(|()| Vec::new());
+        for (c, seen) in both.iter_mut().zip(&mut windows) {
+            let mut clock = AckClock::new();
+            for n in 0..2000 {
+                clock.ack(&mut **c, 0.1);
+                match n {
+                    300 | 900 => clock.sign(&mut **c, Congestion::Loss),
+                    1200 => clock.sign(&mut **c, Congestion::Ecn),
+                    1500 => clock.sign(&mut **c, Congestion::Timeout { again: false }),
+                    1510 => c.undo(),
+                    _ => {}
+                }
+                seen.push((c.cwnd(), c.ssthresh()));
+            }
+        }
+        assert!(windows[0] == windows[1]);
+    }
+}
