@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, binomial, reno};
+use super::{Controller, binomial, cubic, reno};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -11,5 +11,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &binomial::MODEL,
         build: binomial::build,
+    },
+    Controller {
+        model: &cubic::MODEL,
+        build: cubic::build,
     },
 ];

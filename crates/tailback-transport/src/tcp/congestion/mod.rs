@@ -9,6 +9,7 @@
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
 
 pub mod binomial;
+pub mod cubic;
 pub mod list;
 pub mod reno;
 pub mod round;

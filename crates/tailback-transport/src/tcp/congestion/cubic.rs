@@ -1,0 +1,440 @@
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction.
+//!
+//! ```text
+//!   window |              .- - Wmax + C (t - K)^3            concave up to Wmax, flat around it, then probing beyond;
+//!     Wmax |      _____--'                                   K = cbrt((Wmax - window) / C) is when Wmax is reached
+//!          |   .-'
+//!  beta W  |--'
+//!          +------------|-----------------> t
+//!          0            K
+//! ```
+//!
+//! Growth goes by time, not by round trips, so that flows of different round trips share more evenly and a long fat path
+//! fills sooner. Beside it a Reno-friendly estimate grows as a linear window with the same reduction would; the window is
+//! never below it. A loss or an echo keeps `beta`. A flow that is reduced below its last Wmax gives up a little more (fast
+//! convergence). After a timeout: slow start, then K = 0.
+//!
+//! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
+//! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so that
+//! delayed ACKs do not slow it. An ACK in avoidance costs a few multiplications and a division, an epoch a cube root.
+
+use super::window::{CongestionWindow, real};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{ProbeDef, Settings, Time};
+
+pub static MODEL: Model = Model {
+    name: "cubic",
+    family: "congestion",
+    title: "CUBIC",
+    summary: "The window is a cubic function of the time since the last reduction: steep at first, flat near the window \
+              of the last loss, then steeper again. The default of most operating systems.",
+    source: "RFC 9438",
+    params: &[
+        Param::new(
+            "c",
+            Kind::Real { min: 0.001, max: 100.0 },
+            "0.4",
+            "How steep the cubic function is, segments/s^3.",
+            "RFC 9438 section 5.1",
+        ),
+        Param::new(
+            "beta",
+            Kind::Real { min: 0.1, max: 0.99 },
+            "0.7",
+            "What a loss leaves of the window.",
+            "RFC 9438 section 4.6",
+        ),
+        Param::new(
+            "fast_convergence",
+            Kind::Bool,
+            "true",
+            "A flow that is reduced below the window of its last reduction aims lower, so that newcomers find room.",
+            "RFC 9438 section 4.7",
+        ),
+        Param::new(
+            "reno_friendly",
+            Kind::Bool,
+            "true",
+            "The window is not below that of a linear growth with the same mean as Reno's.",
+            "RFC 9438 section 4.3",
+        ),
+    ],
+    probes: &[
+        ProbeDef {
+            name: "w_max",
+            unit: "segments",
+            doc: "the window CUBIC aims at: that of the last reduction, less with fast convergence",
+            per: "",
+        },
+        ProbeDef {
+            name: "k",
+            unit: "s",
+            doc: "how long after the beginning of the epoch w_max is reached",
+            per: "",
+        },
+        ProbeDef {
+            name: "w_est",
+            unit: "segments",
+            doc: "the Reno-friendly estimate",
+            per: "",
+        },
+    ],
+};
+
+/// RFC 9438 section 4.4: "target = 1.5 * cwnd" at most.
+const MOST_A_ROUND: f64 = 1.5;
+/// RFC 9438 section 4.3: the growth of Reno, segments a round trip.
+const RENO_ALPHA: f64 = 1.0;
+
+/// A stage of congestion avoidance. Windows are segments, times seconds.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    begin: Time,
+    k: f64,
+    /// The Reno-friendly estimate.
+    estimate: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    /// Segments; 0 where the next epoch begins at its own maximum.
+    w_max: f64,
+    /// The window at the last reduction, segments.
+    prior: f64,
+    epoch: Option<Epoch>,
+}
+
+pub struct Cubic {
+    window: CongestionWindow,
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    curve: Curve,
+    /// Before the last reduction.
+    before: Curve,
+    /// When the last ACK came.
+    heard: Time,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let curve = Curve {
+        w_max: 0.0,
+        prior: 0.0,
+        epoch: None,
+    };
+    Box::new(Cubic {
+        window: CongestionWindow::new(rules),
+        c: own.real("c"),
+        beta: own.real("beta"),
+        fast_convergence: own.flag("fast_convergence"),
+        reno_friendly: own.flag("reno_friendly"),
+        curve,
+        before: curve,
+        heard: Time::ZERO,
+    })
+}
+
+impl Cubic {
+    fn segments(&self) -> f64 {
+        self.window.cwnd / self.window.rules.segment
+    }
+
+    /// The epoch in progress; the first ACK in avoidance begins one (section 4.2).
+    fn epoch(&mut self, now: Time) -> Epoch {
+        if let Some(epoch) = self.curve.epoch {
+            return epoch;
+        }
+        let window = self.segments();
+        if window >= self.curve.w_max {
+            self.curve.w_max = window;
+        }
+        let epoch = Epoch {
+            begin: now,
+            k: libm::cbrt((self.curve.w_max - window) / self.c),
+            estimate: window,
+        };
+        self.curve.epoch = Some(epoch);
+        epoch
+    }
+
+    /// Section 4.2: W_cubic(t) = C (t - K)^3 + W_max.
+    fn cubic(&self, k: f64, t: f64) -> f64 {
+        let x = t - k;
+        self.c * x * x * x + self.curve.w_max
+    }
+
+    fn grow(&mut self, a: &AckEvent<'_>) {
+        let segment = self.window.rules.segment;
+        let window = self.segments();
+        let acked = (real(a.acked) / segment).min(window);
+        let Epoch { begin, k, mut estimate } = self.epoch(a.now);
+        let t = a.now.since(begin).seconds();
+        // Section 4.3: alpha until the estimate is where the last reduction was, then as Reno grows.
+        let alpha = if estimate >= self.curve.prior {
+            RENO_ALPHA
+        } else {
+            3.0 * (1.0 - self.beta) / (1.0 + self.beta)
+        };
+        estimate += alpha * acked / window;
+        let grown = if self.reno_friendly && self.cubic(k, t) < estimate {
+            estimate.max(window)
+        } else {
+            let ahead = t + a.srtt.map_or(0.0, |r| r.seconds());
+            let target = self.cubic(k, ahead).clamp(window, MOST_A_ROUND * window);
+            window + acked * (target - window) / window
+        };
+        self.window.cwnd = grown * segment;
+        self.curve.epoch = Some(Epoch { begin, k, estimate });
+    }
+
+    /// Sections 4.6 to 4.8: what a reduction leaves behind for the next epoch.
+    fn remember(&mut self, what: Congestion) {
+        let window = self.segments();
+        self.before = self.curve;
+        self.curve.epoch = None;
+        match what {
+            // The same loss again.
+            Congestion::Timeout { again: true } => return,
+            // Section 4.8: the next epoch begins with K = 0 and its own window as the maximum.
+            Congestion::Timeout { .. } | Congestion::LostSyn => self.curve.w_max = 0.0,
+            Congestion::Loss | Congestion::Ecn | Congestion::Request { .. } => {
+                self.curve.w_max = if self.fast_convergence && window < self.curve.w_max {
+                    window * (1.0 + self.beta) / 2.0
+                } else {
+                    window
+                };
+            }
+        }
+        self.curve.prior = window;
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        let since = a.now.since(self.heard);
+        self.heard = a.now;
+        if self.window.in_slow_start() {
+            self.curve.epoch = None;
+            if self.window.may_grow(a) {
+                self.window.slow_start(a);
+            }
+        } else if self.window.may_grow(a) {
+            self.grow(a);
+        } else if let Some(epoch) = &mut self.curve.epoch
+            && a.phase == Phase::Open
+            && !a.window_limited
+        {
+            // Section 4.2: the time in which the application holds the sender back does not count.
+            epoch.begin = epoch.begin + since;
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.remember(e.what);
+        let beta = self.beta;
+        self.window.congested(e, |w| w * beta, |w| w * beta);
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        if matches!(why, Reset::Idle | Reset::Restart) {
+            self.curve.epoch = None;
+        }
+        self.window.reset(why);
+    }
+
+    /// Section 4.9: window, threshold, Wmax, K and the beginning of the epoch are what they were.
+    fn undo(&mut self) {
+        self.window.undo();
+        self.curve = self.before;
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.curve.w_max,
+            1 => self.curve.epoch.map_or(f64::NAN, |e| e.k),
+            2 => self.curve.epoch.map_or(f64::NAN, |e| e.estimate),
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::{AckClock, acked, sign};
+    use crate::tcp::testing::config;
+
+    fn cubic(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
+        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", "1000B"),
+        ];
+        build(&own, &config(&values).window)
+    }
+
+    fn segments(c: &dyn CongestionControl) -> f64 {
+        c.cwnd() / 1000.0
+    }
+
+    /// A loss at 100 with a round trip of 100 ms: K = cbrt(30 / 0.4) = 4.217 s, 100 again at K, 100.4 a second later.
+    #[test]
+    fn the_window_is_back_at_its_maximum_after_k() {
+        let mut c = cubic(&[], "100 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        assert!((segments(&*c) - 70.0).abs() < 1e-9);
+        clock.ack(&mut *c, 0.1);
+        let begin = clock.now;
+        let k = c.read(1);
+        assert!((k - 4.217).abs() < 0.0005, "{k}");
+        let mut at = |until: f64| {
+            while clock.now < begin + until {
+                clock.ack(&mut *c, 0.1);
+            }
+            (segments(&*c), c.read(2))
+        };
+        // Half of K: 100 - 0.4 (K / 2)^3.
+        let (half, _) = at(k / 2.0);
+        assert!((half - (100.0 - 30.0 / 8.0)).abs() < 0.3, "{half}");
+        let (there, estimate) = at(k);
+        assert!(
+            (there - 100.0).abs() < 0.02 && estimate < 99.0,
+            "{there}, estimate {estimate}"
+        );
+        let (beyond, _) = at(k + 1.0);
+        assert!((beyond - 100.4).abs() < 0.1, "{beyond}");
+    }
+
+    /// The linear estimate needs 30 / 0.529 = 56.7 round trips to be back at 100, and one more for each segment beyond:
+    /// it is ahead a second after K below a round trip of 5.217 s / 57.1 = 91 ms.
+    #[test]
+    fn a_short_round_trip_goes_by_the_reno_friendly_estimate() {
+        let run = |friendly: &str, rtt: f64| {
+            let mut c = cubic(&[("reno_friendly", friendly)], "100 packets");
+            let mut clock = AckClock::new();
+            clock.sign(&mut *c, Congestion::Loss);
+            clock.ack(&mut *c, rtt);
+            let begin = clock.now;
+            while clock.now < begin + 5.217 {
+                clock.ack(&mut *c, rtt);
+            }
+            segments(&*c)
+        };
+        assert!((run("true", 0.095) - 100.4).abs() < 0.15, "{}", run("true", 0.095));
+        assert!(run("true", 0.087) > 101.5, "{}", run("true", 0.087));
+        assert!((run("false", 0.05) - 100.4).abs() < 0.1);
+        assert!(run("true", 0.05) > 140.0);
+    }
+
+    /// The estimate grows by 3 (1 - beta) / (1 + beta) = 0.529 a round trip up to the window before, then by 1.
+    #[test]
+    fn the_estimate_grows_by_alpha_then_by_one() {
+        let mut c = cubic(&[("c", "0.001")], "20 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        clock.ack(&mut *c, 0.001);
+        let round = |c: &mut dyn CongestionControl, clock: &mut AckClock| {
+            let (before, until) = (c.read(2), clock.now + 0.001);
+            while clock.now < until {
+                clock.ack(c, 0.001);
+            }
+            c.read(2) - before
+        };
+        let first = round(&mut *c, &mut clock);
+        assert!((first - 0.529).abs() < 0.04, "{first}");
+        for _ in 0..20 {
+            round(&mut *c, &mut clock);
+        }
+        assert!(c.read(2) > 20.0);
+        let later = round(&mut *c, &mut clock);
+        assert!((later - 1.0).abs() < 0.06, "{later}");
+    }
+
+    #[test]
+    fn a_second_loss_below_the_first_aims_lower() {
+        for (fast, aim) in [("true", 80.0 * 1.7 / 2.0), ("false", 80.0)] {
+            let mut c = cubic(&[("fast_convergence", fast)], "100 packets");
+            c.on_congestion(&sign(Congestion::Loss, 100_000));
+            while segments(&*c) < 80.0 {
+                c.on_ack(&AckEvent {
+                    srtt: Some(tailback_base::Duration::from_millis(100)),
+                    now: Time::from_seconds(1.5),
+                    ..acked(1000)
+                });
+            }
+            let window = segments(&*c);
+            c.on_congestion(&sign(Congestion::Loss, 80_000));
+            assert!((c.read(0) - aim * window / 80.0).abs() < 1e-9, "{fast}: {}", c.read(0));
+        }
+    }
+
+    /// What is outstanding is reduced, not the window; at least two segments, after an echo one.
+    #[test]
+    fn a_reduction_keeps_beta_of_what_is_outstanding() {
+        let mut c = cubic(&[], "100 packets");
+        c.on_congestion(&sign(Congestion::Loss, 50_000));
+        assert_eq!((c.cwnd(), c.ssthresh(), c.read(0)), (35_000.0, 35_000.0, 100.0));
+        c.on_congestion(&sign(Congestion::Loss, 1000));
+        assert_eq!((c.cwnd(), c.ssthresh()), (2000.0, 2000.0));
+        c.on_congestion(&sign(Congestion::Ecn, 1000));
+        assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
+    }
+
+    #[test]
+    fn after_a_timeout_the_next_epoch_begins_at_its_own_window() {
+        let mut c = cubic(&[], "100 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Timeout { again: false });
+        assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 70_000.0));
+        while c.cwnd() < c.ssthresh() {
+            clock.ack(&mut *c, 0.1);
+        }
+        clock.ack(&mut *c, 0.1);
+        assert_eq!((c.read(0), c.read(1)), (70.0, 0.0));
+    }
+
+    #[test]
+    fn time_in_which_the_application_holds_back_does_not_count() {
+        let mut c = cubic(&[], "100 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        clock.ack(&mut *c, 0.1);
+        let window = c.cwnd();
+        for _ in 0..7000 {
+            clock.ack_with(&mut *c, 0.1, |a| a.window_limited = false);
+        }
+        assert_eq!(c.cwnd(), window);
+        clock.ack(&mut *c, 0.1);
+        // Ten seconds of the curve would be 100 + 0.4 * 5.8^3 = 178.
+        assert!(segments(&*c) < 70.5, "{}", segments(&*c));
+    }
+
+    #[test]
+    fn an_undone_reduction_gives_the_curve_back() {
+        let mut c = cubic(&[], "100 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        for _ in 0..500 {
+            clock.ack(&mut *c, 0.1);
+        }
+        let state = |c: &dyn CongestionControl| (c.cwnd(), c.ssthresh(), c.read(0), c.read(1), c.read(2));
+        let before = state(&*c);
+        clock.sign(&mut *c, Congestion::Timeout { again: false });
+        assert_ne!(state(&*c), before);
+        c.undo();
+        assert_eq!(state(&*c), before);
+    }
+}
