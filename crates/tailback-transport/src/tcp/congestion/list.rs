@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, binomial, cubic, reno};
+use super::{Controller, binomial, cubic, dctcp, reno};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -15,5 +15,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &cubic::MODEL,
         build: cubic::build,
+    },
+    Controller {
+        model: &dctcp::MODEL,
+        build: dctcp::build,
     },
 ];

@@ -10,6 +10,7 @@
 
 pub mod binomial;
 pub mod cubic;
+pub mod dctcp;
 pub mod list;
 pub mod reno;
 pub mod round;

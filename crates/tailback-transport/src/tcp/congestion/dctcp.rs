@@ -1,0 +1,247 @@
+//! DCTCP (RFC 8257): the window falls by as much as was marked.
+//!
+//! A router marks every packet that finds its queue above a low threshold. The receiver says with each ACK whether what
+//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. Once a round trip, if
+//! anything was marked, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are
+//! answered as Reno does.
+//!
+//! ```text
+//!   each ACK            total += acked ; echo: marked += acked ; grow as Reno, unless it echoes
+//!   end of a round      alpha = (1 - g) alpha + g marked / total
+//!                       marked > 0 and not repairing a loss: cwnd = ssthresh = cwnd (1 - alpha / 2), at least 2 segments
+//! ```
+//!
+//! State: the window of `window.rs`, alpha, two counts of bytes, a round. The echo with each ACK is this control's own
+//! ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3). An ACK
+//! costs two additions beyond Reno's.
+
+use super::round::Round;
+use super::window::{CongestionWindow, LEAST_SSTHRESH};
+use super::{AckEvent, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{ProbeDef, Settings};
+
+pub static MODEL: Model = Model {
+    name: "dctcp",
+    family: "congestion",
+    title: "Data center TCP",
+    summary: "Reno's growth, but once a round trip the window falls by half the smoothed fraction of bytes that were \
+              marked. For short round trips and queues that mark every packet above a low threshold; `tcp` needs ECN.",
+    source: "RFC 8257",
+    params: &[
+        Param::new(
+            "gain",
+            Kind::Real { min: 0.0001, max: 1.0 },
+            "0.0625",
+            "Weight of the last round trip in the fraction of marked bytes.",
+            "RFC 8257 section 4.2",
+        ),
+        Param::new(
+            "alpha",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "1",
+            "The fraction assumed at the start; 1 halves the window at the first mark.",
+            "RFC 8257 section 3.3; 0: ns-2",
+        ),
+    ],
+    probes: &[ProbeDef {
+        name: "alpha",
+        unit: "1",
+        doc: "smoothed fraction of bytes that were marked",
+        per: "",
+    }],
+};
+
+/// RFC 5681 equation 4: a loss leaves half.
+const KEPT: f64 = 0.5;
+
+pub struct Dctcp {
+    window: CongestionWindow,
+    gain: f64,
+    alpha: f64,
+    round: Round,
+    /// Acknowledged in this round, and of that marked; bytes.
+    total: u64,
+    marked: u64,
+    reductions: u64,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Dctcp {
+        window: CongestionWindow::new(rules),
+        gain: own.real("gain"),
+        alpha: own.real("alpha"),
+        round: Round::default(),
+        total: 0,
+        marked: 0,
+        reductions: 0,
+    })
+}
+
+impl Dctcp {
+    /// RFC 8257 section 3.3 steps 5 to 9.
+    fn end_round(&mut self, a: &AckEvent<'_>) {
+        if self.total == 0 {
+            return;
+        }
+        let fraction = self.marked as f64 / self.total as f64;
+        self.alpha = (1.0 - self.gain) * self.alpha + self.gain * fraction;
+        if self.marked > 0 && a.phase == Phase::Open {
+            let w = &mut self.window;
+            w.cwnd = (w.cwnd * (1.0 - self.alpha / 2.0)).max(LEAST_SSTHRESH * w.rules.segment);
+            w.ssthresh = w.cwnd;
+            self.reductions += 1;
+        }
+        (self.total, self.marked) = (0, 0);
+    }
+}
+
+impl CongestionControl for Dctcp {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        self.total += a.acked;
+        if a.ecn_echo {
+            self.marked += a.acked;
+        }
+        if self.round.is_over(a) {
+            self.end_round(a);
+        }
+        let w = &mut self.window;
+        if !w.may_grow(a) {
+        } else if w.in_slow_start() {
+            w.slow_start(a);
+        } else {
+            w.one_segment_a_round_trip(a);
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(why);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+
+    fn echo(&self) -> EchoRule {
+        EchoRule::EveryAck
+    }
+
+    fn own_reductions(&self) -> u64 {
+        self.reductions
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn read(&self, _probe: usize) -> f64 {
+        self.alpha
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::Congestion;
+    use crate::tcp::congestion::testing::{AckClock, sign};
+    use crate::tcp::testing::config;
+
+    fn dctcp(own: &[(&str, &str)], window: &str) -> Box<dyn CongestionControl> {
+        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", "1000B"),
+        ];
+        build(&own, &config(&values).window)
+    }
+
+    /// One round trip of ACKs; `marked` says which echo. What it leaves: window before its end, alpha.
+    fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, marked: impl Fn(u64) -> bool) {
+        let alpha = c.read(0);
+        for n in 0.. {
+            clock.ack_with(c, 0.001, |a| a.ecn_echo = marked(n));
+            if c.read(0) != alpha {
+                return;
+            }
+        }
+    }
+
+    /// All marked from alpha = 0: 1/16, then 0.1211; from 1: the window halves each round trip.
+    #[test]
+    fn all_marked_moves_alpha_to_one_and_halves_each_round_trip() {
+        let mut c = dctcp(&[("alpha", "0")], "64 packets");
+        let mut clock = AckClock::new();
+        for alpha in [0.0625, 0.1211, 0.1760] {
+            round(&mut *c, &mut clock, |_| true);
+            assert!((c.read(0) - alpha).abs() < 5e-5, "{}", c.read(0));
+        }
+        let mut c = dctcp(&[("gain", "0.5")], "64 packets");
+        let mut clock = AckClock::new();
+        let mut windows = vec![];
+        for _ in 0..7 {
+            clock.ack_with(&mut *c, 0.001, |a| a.ecn_echo = true);
+            windows.push(c.cwnd() / 1000.0);
+            let before = c.cwnd();
+            while c.cwnd() == before && windows.last() > Some(&2.0) {
+                clock.ack_with(&mut *c, 0.001, |a| a.ecn_echo = true);
+            }
+        }
+        assert_eq!(windows[..5], [32.0, 16.0, 8.0, 4.0, 2.0]);
+        assert_eq!(c.read(0), 1.0);
+    }
+
+    /// A fraction f held: alpha approaches it as 1 - (15/16)^n.
+    #[test]
+    fn a_held_fraction_is_approached_in_sixteen_round_trips() {
+        let mut c = dctcp(&[("alpha", "0")], "100 packets");
+        let mut clock = AckClock::new();
+        // The first round is a single ACK.
+        clock.ack(&mut *c, 0.001);
+        for n in 1..=64 {
+            for i in 0..100 {
+                clock.ack_with(&mut *c, 0.001, |a| {
+                    a.ecn_echo = i % 4 == 0;
+                    // The window of the rounds is held at 100 whatever the control does.
+                    a.nxt = a.una + 99_000;
+                });
+            }
+            let expected = 0.25 * (1.0 - (15.0_f64 / 16.0).powi(n));
+            assert!((c.read(0) - expected).abs() < 1e-9, "{n}: {} not {expected}", c.read(0));
+        }
+        assert!((c.read(0) - 0.25).abs() < 0.005);
+    }
+
+    /// A loss is answered as Reno answers it, whatever alpha is, and leaves alpha alone.
+    #[test]
+    fn a_loss_halves_whatever_alpha_is() {
+        for alpha in ["0", "1"] {
+            let mut c = dctcp(&[("alpha", alpha)], "40 packets");
+            c.on_congestion(&sign(Congestion::Loss, 40_000));
+            assert_eq!((c.cwnd(), c.ssthresh()), (20_000.0, 20_000.0));
+            assert_eq!(c.read(0).to_string(), alpha);
+            assert_eq!(c.own_reductions(), 0);
+        }
+    }
+
+    /// During the repair of a loss marks move alpha, but not the window.
+    #[test]
+    fn marks_during_recovery_only_move_alpha() {
+        let mut c = dctcp(&[], "40 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        for _ in 0..100 {
+            clock.ack_with(&mut *c, 0.001, |a| (a.ecn_echo, a.phase) = (false, Phase::Recovery));
+        }
+        assert!(c.read(0) < 0.8 && c.cwnd() == 20_000.0);
+    }
+}
