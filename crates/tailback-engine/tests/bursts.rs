@@ -41,6 +41,18 @@ fn a_burst_ends_with_the_ack_of_its_last_byte() {
     );
 }
 
+/// Bursts of 0.2 s and pauses of 3 s: the fourth burst ends at 9.8 s, or, after a pause at the start, the third at 9.6 s.
+#[test]
+fn a_flow_may_begin_with_its_pause() {
+    for (first, ended) in [("burst", 4.0), ("pause", 3.0)] {
+        let w = web(&quiet_line(&format!(
+            r#"traffic = {{ kind = "bursts", size = "3 packets", mean_think = "3s", distribution = "constant", first = "{first}" }}"#
+        )));
+        assert_eq!(w("bursts"), ended);
+        near(w("goodput_wire_bps_mean"), ended * 3.0 * 1500.0 * 8.0 / 10.1, 1.0);
+    }
+}
+
 /// RFC 5681's restart after the RTO (200 ms and more here) leaves the window open over a pause of 100 ms.
 #[test]
 fn without_the_profiles_restart_a_short_pause_keeps_the_window() {

@@ -44,6 +44,13 @@ pub static MODEL: Model = Model {
             "How the pauses are distributed.",
             "Kantawala and Turner 2005",
         ),
+        Param::new(
+            "first",
+            Kind::Choice(&["burst", "pause"]),
+            "burst",
+            "What each flow begins with, at its start.",
+            "",
+        ),
     ],
     probes: &[],
 };
@@ -52,7 +59,12 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
         let exponential = s.text("distribution") == "exponential";
-        Box::new(Bursts::new(burst_bytes(s, &context), s.time("mean_think"), exponential))
+        let first = match s.text("first") {
+            "burst" => First::Burst,
+            "pause" => First::Pause,
+            other => unreachable!("`first` is declared as burst or pause: {other}"),
+        };
+        Box::new(Bursts::new(burst_bytes(s, &context), s.time("mean_think"), exponential).beginning_with(first))
     },
     check: finite,
     facts: Facts {
@@ -137,26 +149,39 @@ impl BurstStats {
     }
 }
 
+/// What a flow begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    Burst,
+    Pause,
+}
+
 /// The source of one flow.
 pub struct Bursts {
     /// Payload of a burst, bytes.
     size: u64,
     think: Duration,
     exponential: bool,
+    first: First,
     since: Option<Time>,
     stopped: bool,
 }
 
 impl Bursts {
-    /// `think`: mean pause, drawn from an exponential distribution or always the same.
+    /// `think`: mean pause, drawn from an exponential distribution or always the same. It begins with a burst.
     pub fn new(size: u64, think: Duration, exponential: bool) -> Bursts {
         Bursts {
             size,
             think,
             exponential,
+            first: First::Burst,
             since: None,
             stopped: false,
         }
+    }
+
+    pub fn beginning_with(self, first: First) -> Bursts {
+        Bursts { first, ..self }
     }
 
     fn begin(&mut self, net: &mut dyn Net) {
@@ -169,23 +194,29 @@ impl Bursts {
         let (Some(since), Some(flow)) = (self.since.take(), net.own_flow()) else {
             return;
         };
-        let now = net.now();
-        net.burst_over(flow, self.size, now - since);
+        net.burst_over(flow, self.size, net.now() - since);
         if !self.stopped {
-            let pause = if self.exponential {
-                Duration(net.rng().exponential(self.think.0 as f64) as u64)
-            } else {
-                self.think
-            };
-            net.wake(now + pause);
+            self.pause(net);
         }
+    }
+
+    fn pause(&self, net: &mut dyn Net) {
+        let pause = if self.exponential {
+            Duration(net.rng().exponential(self.think.0 as f64) as u64)
+        } else {
+            self.think
+        };
+        net.wake(net.now() + pause);
     }
 }
 
 impl Application for Bursts {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
-            AppInput::Start => self.begin(net),
+            AppInput::Start => match self.first {
+                First::Burst => self.begin(net),
+                First::Pause => self.pause(net),
+            },
             AppInput::Wake if !self.stopped => self.begin(net),
             AppInput::Transport {
                 side: Side::Source,
