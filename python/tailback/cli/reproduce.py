@@ -64,6 +64,8 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
         body += textwrap.wrap(told, width - len(indent))
         if v.words:
             body += textwrap.wrap(f"re-read, the source: {v.words}; by the first rule {v.first}", width - len(indent))
+        if v.readings and v.outcome == NO:
+            body += textwrap.wrap(f"read otherwise: {'; '.join(v.readings)}", width - len(indent))
         lines.append(f"{v.id:<{left}}{sign:<16}{body[0]}")
         lines += [indent + b for b in body[1:]]
     return "\n".join(lines[1:])

@@ -48,11 +48,11 @@ def verdicts(bundle: dict[str, Any]) -> str:
         ]
         for v in again:
             lines += _wrapped(f"* **{v['id']}** In the source: {v['words']}. By the first rule: {v['first']}.", "  ")
-    why = [v for v in rows if v["explanation"]]
+    why = [v for v in rows if _why(v)]
     if why:
         lines += ["", "## Why the others differ", ""]
         for v in why:
-            lines += _wrapped(f"* **{v['id']}** {v['explanation']}", "  ")
+            lines += _wrapped(f"* **{v['id']}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
@@ -94,6 +94,13 @@ def _cells(cells: list[dict[str, Any]]) -> list[str]:
         ]
         lines += _wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
     return lines
+
+
+def _why(v: dict[str, Any]) -> str:
+    """Why a row does not agree, and what came of it under other readings of the source."""
+    told = v.get("readings") if v["outcome"] == NO else None
+    more = f"Read otherwise: {'; '.join(told)}." if told else ""
+    return " ".join(x for x in (v["explanation"], more) if x)
 
 
 def _row(v: dict[str, Any]) -> str:

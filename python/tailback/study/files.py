@@ -97,12 +97,16 @@ class CaseTable(Table, kw_only=True, frozen=True):
 class RunsTable(Table, kw_only=True, frozen=True):
     """[runs.NAME]"""
 
+    #: Another set that this one is like, but for the keys given here.
+    like: str = ""
     scenario: str = ""
     compute: str = ""
     axis: dict[str, dict[str, Any]] = {}
     case: list[dict[str, Any]] = []
     set: list[str] = []
     quick_set: list[str] = []
+    #: After all others, also those of a case.
+    then: list[str] = []
     seeds: dict[Mode, int] = msgspec.field(default_factory=lambda: {"quick": 3, "full": 5})
     fair_share: str = "1bps"
     link: str = "bottleneck"
@@ -140,8 +144,24 @@ class PublishedFile(Table, kw_only=True, frozen=True):
     cells: dict[str, dict[str, Any]] = {}
 
 
+class ReadingTable(Table, kw_only=True, frozen=True):
+    """[[reading]]: statements about some sets of runs, asked of other sets too. Such rows are compared."""
+
+    #: Behind the ids of the statements.
+    id: str
+    title: str
+    experiment: str
+    #: A set that statements are about -> the set that is asked instead.
+    runs: dict[str, str]
+    #: The points of those sets, beside the condition of the statement.
+    where: Where = {}
+    #: The statements; without it every one about these sets.
+    of: list[str] = []
+
+
 class StatementsFile(Table, kw_only=True, frozen=True):
     statement: list[dict[str, Any]] = []
+    reading: list[dict[str, Any]] = []
 
 
 T = TypeVar("T", bound=Table)

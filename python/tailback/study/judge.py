@@ -23,7 +23,7 @@ from tailback.study.checks.base import Measured, Place, Published, Statement
 from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, Finding, Verdict, kind_of, measured_text, outcome_of
+from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict, kind_of, measured_text, outcome_of
 
 
 class Judge:
@@ -36,7 +36,9 @@ class Judge:
     def all(self, experiments: set[str]) -> list[Verdict]:
         """Verdicts of everything that belongs to these experiments, and of what is arithmetic."""
         rows = [self.number(p) for p in self.study.published if p.experiment in experiments]
-        rows += [self.statement(s) for s in self.study.statements if s.experiment in (*experiments, "predict")]
+        asked = [s for s in self.study.statements if s.experiment in (*experiments, "predict")]
+        rows += [self.statement(s) for s in asked]
+        _tell_readings({v.id: v for v in rows}, asked)
         order = {"predict": -1, **{e.id: i for i, e in enumerate(self.study.experiments)}}
         return sorted(rows, key=lambda v: order.get(v.experiment, len(order)))
 
@@ -139,3 +141,14 @@ class Judge:
                 continue
             parts.append(f"{v} {axis.unit}".strip() if axis.name == "buffer" else f"{v} {axis.title.lower()}")
         return ", ".join(parts)
+
+
+def _tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement]) -> None:
+    """What came of other readings of a sentence, told beside it."""
+    for s in statements:
+        v = rows[s.id]
+        if v.outcome == OPEN:
+            continue
+        word = "agrees" if v.outcome == YES else "differs"
+        for main in (rows[name] for name in s.reading_of if name in rows):
+            main.readings.append(f"{v.id} {word} ({v.measured})")

@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from tailback.study import computed
-from tailback.study.checks.base import Asked
+from tailback.study.checks.base import Asked, Statement
 from tailback.study.errors import StudyError
 from tailback.study.files import (
     About,
@@ -41,7 +41,7 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.published import read_published
 from tailback.study.runs import read_runs
-from tailback.study.statement import read_statement
+from tailback.study.statement import read_otherwise, read_statement
 from tailback.study.study import Study
 
 
@@ -72,7 +72,10 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     plan = _read_plan(folder)
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
-    runs = {k: read_runs(folder, file, k, v, plan.disciplines, plan.pairs) for k, (file, v) in plan.runs.items()}
+    runs = {
+        k: read_runs(folder, file, k, _like(k, file, plan), plan.disciplines, plan.pairs)
+        for k, (file, _) in plan.runs.items()
+    }
     experiments = [(file, _experiment(file, e, runs)) for file, e in plan.experiments]
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
@@ -84,11 +87,12 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
             seen.add(own.lower())
     published = [x for file, part in _parts(folder, "published") for x in read_published(part, file)]
     _ask(((p.id, p.asks()) for p in published), runs, folder / "published.toml")
-    statements = [
-        read_statement(x, file)
-        for file, part in _parts(folder, "statements")
-        for x in read_table(StatementsFile, part, file).statement
-    ]
+    parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
+    statements = [read_statement(x, file) for file, part in parts for x in part.statement]
+    for file, part in parts:
+        for x in part.reading:
+            statements += read_otherwise(x, statements, file)
+    _readings_of(statements, folder / "statements.toml")
     _ask(((s.id, s.asks()) for s in statements), runs, folder / "statements.toml")
     return Study(
         id=about.id,
@@ -189,6 +193,29 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Exp
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
+
+
+def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
+    """The table of a set of runs, with what it takes from the one that it is like."""
+    own = plan.runs[name][1]
+    like = own.get("like")
+    if like is None:
+        return own
+    base = plan.runs.get(like, (file, None))[1] if isinstance(like, str) else None
+    if base is None or "like" in base:
+        why = "there is no set of that name" if base is None else "that set is like another itself"
+        raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set that is written out")
+    return {**base, **own}
+
+
+def _readings_of(statements: list[Statement], file: Path) -> None:
+    known = [s.id for s in statements]
+    for s in statements:
+        for name in s.reading_of:
+            if name not in known:
+                near = difflib.get_close_matches(name, known, 1)
+                hint = f'; did you mean "{near[0]}"?' if near else ""
+                raise StudyError(f'{file}, {s.id}: reading_of = "{name}": there is no such statement{hint}')
 
 
 def _ask(asked: Iterable[tuple[str, list[Asked]]], runs: dict[str, Runs], file: Path) -> None:

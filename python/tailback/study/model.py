@@ -70,6 +70,8 @@ class Runs:
     link: str
     #: Numbers that measures or the function may need, such as a round trip.
     options: dict[str, Any]
+    #: After everything else that a point changes.
+    then: tuple[str, ...]
     #: CPU seconds of one run, by mode, on the machine of the study's page: for the estimate before the start.
     cost_s: dict[str, float]
     #: The file it is declared in, for messages.
@@ -105,7 +107,7 @@ class Runs:
                     # The values of a case stand in the case, but a discipline is one wherever it is named.
                     if a in free or a.disciplines:
                         overrides += a.overrides(mode, named[a.name])
-                found.append(Point(named, overrides + list(case.set)))
+                found.append(Point(named, [*overrides, *case.set, *self.then]))
         return found
 
     def key_of(self, discipline: str) -> tuple[str, ...]:

@@ -19,7 +19,10 @@ def read_runs(
     disciplines: dict[str, Discipline],
     pairs: dict[str, Pair],
 ) -> Runs:
-    """Raises `StudyError` for what is misspelt, missing or not declared."""
+    """Raises `StudyError` for what is misspelt, missing or not declared.
+
+    A set that is `like` another comes here merged with that one.
+    """
     at = f"runs.{name}"
     t = read_table(RunsTable, table, file, at)
     scenario = None
@@ -47,6 +50,7 @@ def read_runs(
         cases=tuple(cases),
         set=tuple(t.set),
         quick_set=tuple(t.quick_set),
+        then=tuple(t.then),
         seeds={str(m): n for m, n in t.seeds.items()},
         fair_share_bps=_rate(t.fair_share),
         link=t.link,

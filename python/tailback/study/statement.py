@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from tailback.study.checks import read_check
-from tailback.study.checks.base import Statement
+from tailback.study.checks.base import Check, Measured, Statement
 from tailback.study.errors import StudyError
-from tailback.study.files import Table, Where, read_table
+from tailback.study.files import ReadingTable, Table, Where, read_table
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 
@@ -36,6 +36,8 @@ class StatementTable(Table, kw_only=True, frozen=True):
     #: Where the check was read anew after a look at results: the source's words, and the check as it was first written.
     words: str = ""
     first_check: list[dict[str, Any]] = []
+    #: The statements that this one asks under another reading of the source; their rows tell what came of this one.
+    reading_of: list[str] = []
     runs: str | None = None
     class_: str | None = msgspec.field(name="class", default=None)
     class_over: str | None = None
@@ -66,4 +68,40 @@ def read_statement(table: dict[str, Any], file: Path | str) -> Statement:
         checks=checks,
         words=t.words,
         first=first,
+        reading_of=tuple(t.reading_of),
     )
+
+
+def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
+    """The statements about a reading's sets of runs, asked of the other sets and compared."""
+    t = read_table(ReadingTable, table, file, f"reading {table.get('id', '?')}")
+    found = []
+    missing = [name for name in t.of if name not in (s.id for s in statements)]
+    if missing:
+        raise StudyError(f"{file}: reading {t.id}: of names {missing[0]}, which is no statement of this study")
+    for s in statements:
+        checks = tuple(_asked_of(c, t) for c in s.checks)
+        if checks == s.checks or (t.of and s.id not in t.of):
+            continue
+        found.append(
+            Statement(
+                id=f"{s.id}-{t.id}",
+                sentence=f"{t.title}: {s.sentence}",
+                source=s.source,
+                experiment=t.experiment,
+                gate=False,
+                explanation="",
+                note="",
+                why_not="",
+                checks=checks,
+                reading_of=(s.id,),
+            )
+        )
+    return found
+
+
+def _asked_of(c: Check, reading: ReadingTable) -> Check:
+    """A check at the reading's set of runs; as it is where the reading has none for it."""
+    if not isinstance(c, Measured) or c.runs not in reading.runs:
+        return c
+    return msgspec.structs.replace(c, runs=reading.runs[c.runs], where={**c.where, **reading.where})

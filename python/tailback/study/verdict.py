@@ -60,6 +60,8 @@ class Verdict:
     #: of a sentence whose rule was read anew after a look at results: the source's words, and what the first rule says
     words: str = ""
     first: str = ""
+    #: what came of the sentence under other readings of the source, each a compared row
+    readings: list[str] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = _without_infinities(asdict(self))

@@ -117,6 +117,8 @@ class Statement:
     #: Of one that was read anew after a look at results: the source's words, and the checks as they were first written.
     words: str = ""
     first: tuple[Check, ...] = ()
+    #: The statements that it asks under another reading.
+    reading_of: tuple[str, ...] = ()
 
     def asks(self) -> list[Asked]:
         return [x for c in (*self.checks, *self.first) for x in c.asks()]
