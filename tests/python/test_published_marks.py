@@ -1,14 +1,15 @@
 """Published values in figures: a look of their own, in the legend, at the place where they were published."""
 
 import matplotlib.figure
+import numpy as np
 import pytest
 
-from tailback.plots import Curve
+from tailback.plots import Curve, goodput_bars, queue_against_time
 from tailback.plots import curves as draw_curves
 from tailback.plots.published import Published
 from tailback.study import load as study
 from tailback.study.figures import Drawing, load, utility
-from tailback.study.figures.published import published
+from tailback.study.figures.published import published, ranges
 from tailback.study.samples import Samples
 
 
@@ -57,3 +58,58 @@ def test_a_utility_diagram_says_which_source_is_which_and_where_the_published_on
     fig = utility.draw([[utility.Group("PP/FQ", True, [utility.Mark("1", 1.6, 2.4, 0, 0)], places)]], sources="1-6 FTP")
     assert legends(fig) == ["published", "numbers: 1-6 FTP"]
     assert "utility" in load()
+
+
+def test_what_has_no_place_along_the_axis_stands_at_the_right_edge():
+    from tailback.study.figures.against_time import Panel, draw
+
+    line = ("window", np.array([0.0, 10.0]), np.array([3.0, 4.0]))
+    plain, marked = draw([Panel("", "", [line])]), draw([Panel("", "", [line], [(18.0, 35.0), (20.0, 20.0)])])
+    assert legends(plain) == []
+    assert legends(marked) == ["published", "published, with its tolerance"]
+    [ax] = marked.axes
+    assert [x.get_xydata().tolist() for x in ax.lines if x.get_marker() == "*"] == [[[1.0, 20.0]]]
+    [band] = ax.patches
+    assert (band.get_y(), band.get_height()) == (18.0, 17.0)
+
+
+def at(experiment, runs, measure, *classes, **labels):
+    """What figures of one point say that the source has."""
+    d = drawing(NAMES[runs], experiment)
+    s = d.study.runs[runs]
+    point = next(p for p in s.points("full") if all(p.labels[k] == v for k, v in labels.items()))
+    return ranges(d, s, point, measure, *classes)
+
+
+NAMES = {"cycle": "kantawala-2005", "mr-windows": "kantawala-2005", "sb": "kantawala-2005", "scenario-7": "keshav-1991"}
+
+
+def test_figures_against_time_and_bars_know_what_was_published_of_their_point():
+    assert at("fig-2.1", "cycle", "queue_drop", workload="standard", flows="100", buffer="4167") == [(2822, 2822)]
+    assert at("fig-2.3", "cycle", "queue_drop", workload="standard", flows="200") == []
+    windows = {"queue": "droptail", "buffer": "4167"}
+    assert at("fig-2.6", "mr-windows", "cwnd", "long", "short", **windows) == [(3, 3)]
+    assert at("fig-2.6", "mr-windows", "cwnd", "long", **windows) == []
+    assert at("fig-3.3", "sb", "sd", queue="qsdrr", buffer="200") == [(0.02, 0.04)]
+    assert at("fig-6.7", "sb", "max_min", queue="red", buffer="800") == [(1.5, 2.5)]
+    assert at("scenario-7", "scenario-7", "most_window", "1", pair="jk-fcfs") == [(18, 35)]
+
+
+def test_bars_have_strips_where_a_spread_was_published():
+    flows = np.array([4.0, 5.0, 6.0])
+    groups = [("red", "RED", flows), ("drr", "DRR", flows)]
+    fig = goodput_bars(groups, 5.0, published_spreads=[[(0.35, 0.65)], []])
+    strips = [[x for x in ax.patches if x.get_hatch()] for ax in fig.axes]
+    assert [len(x) for x in strips] == [2, 0]
+    assert sorted(round(x.get_y(), 2) for x in strips[0]) == [4.35, 5.35]
+    assert legends(fig) == ["fair share, 5 Mbit/s", "one standard deviation from the mean, as published"]
+    assert legends(goodput_bars(groups, 5.0)) == ["fair share, 5 Mbit/s"]
+
+
+def test_a_queue_against_time_has_a_star_at_the_published_fall_and_cycle():
+    t, q = np.arange(10.0), np.full(10, 50.0)
+    fig = queue_against_time(t, q, 100.0, (t, q), (2.0, 8.0), stars=[(3.0, 40.0), (7.0, 100.0)])
+    whole, stretch = fig.axes
+    assert [x.get_xydata().tolist() for x in stretch.lines if x.get_marker() == "*"] == [[[3.0, 40.0]], [[7.0, 100.0]]]
+    assert not [x for x in whole.lines if x.get_marker() == "*"]
+    assert "published" in legends(fig)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tailback.plots import published
 from tailback.plots.palette import GREY, look
 from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
@@ -19,8 +20,12 @@ def queue_against_time(
     model: tuple[Numbers, Numbers] | None = None,
     zoom: tuple[float, float] | None = None,
     model_label: str = "model",
+    stars: Sequence[tuple[float, float]] = (),
 ) -> Drawing:
-    """A queue over the whole run, and a stretch of it enlarged with a model drawn over it."""
+    """A queue over the whole run, and a stretch of it enlarged with a model drawn over it.
+
+    `stars` are published (time, level), drawn with the model.
+    """
     times, levels = np.asarray(t, float), np.asarray(queue, float)
     if not len(times):
         return series([], "queue (packets)")
@@ -36,6 +41,9 @@ def queue_against_time(
         if model is not None and (i == rows - 1):
             mt, ml = np.asarray(model[0], float), np.asarray(model[1], float)
             handles[model_label] = ax.plot(mt, ml, color="#D55E00", linestyle=(0, (5, 1.5)), linewidth=1.5)[0]
+            for x, level in stars:
+                published.star(ax, x, level, "#D55E00")
+                handles |= published.handles([(level, level)])
         if buffer is not None:
             handles[f"buffer, {buffer:g} packets"] = ax.axhline(
                 buffer, color=GREY, linewidth=0.9, linestyle=(0, (2, 2))

@@ -123,7 +123,7 @@ def curves(
         axes[0][0].set_ylim(0.0 if positive and low < 0.5 * high else low, high)
     if reference is not None:
         handles[reference[1]] = matplotlib.lines.Line2D([], [], color=GREY, linewidth=0.9, linestyle=(0, (2, 2)))
-    handles |= legend_of([x for rows in published for x in rows])
+    handles |= legend_of((x.low, x.high) for rows in published for x in rows)
     fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
     return fig
 

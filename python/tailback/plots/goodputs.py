@@ -8,13 +8,23 @@ from collections.abc import Sequence
 import matplotlib
 import numpy as np
 
+from tailback.plots import published
 from tailback.plots.palette import INK, look
 from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
 
 
 @styled
-def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, unit: str = "Mbit/s") -> Drawing:
-    """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share."""
+def goodput_bars(
+    groups: Sequence[tuple[str, str, Numbers]],
+    fair_share: float,
+    unit: str = "Mbit/s",
+    published_spreads: Sequence[Sequence[tuple[float, float]]] = (),
+) -> Drawing:
+    """One panel a discipline (name, title, goodputs): every flow a bar, sorted, and a line at the fair share.
+
+    `published_spreads` has standard deviations of the source for each panel, from one to another: strips show where
+    they put a flow one standard deviation above and below the mean.
+    """
     n = len(groups)
     if not any(len(values) for _, _, values in groups):
         fig, axes = grid(6.8, 2.9)
@@ -31,6 +41,10 @@ def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, 
         x = np.sort(np.asarray(values, float))
         ax.bar(np.arange(1, len(x) + 1), x, width=1.0, color=look(name, i).colour, alpha=0.8, linewidth=0)
         ax.axhline(fair_share, color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
+        for low, high in published_spreads[i] if i < len(published_spreads) else ():
+            mean = float(np.mean(x))
+            published.strip(ax, mean + low, mean + high, INK)
+            published.strip(ax, mean - high, mean - low, INK)
         ax.set_title(title)
         ax.margins(x=0.01)
         if i % columns == 0:
@@ -39,5 +53,8 @@ def goodput_bars(groups: Sequence[tuple[str, str, Numbers]], fair_share: float, 
             ax.set_xlabel("flow, by goodput")
             ax.tick_params(labelbottom=True)
     line = matplotlib.lines.Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (4, 2)))
-    fig.legend([line], [f"fair share, {fair_share:g} {unit}"], loc="outside upper right")
+    handles = {f"fair share, {fair_share:g} {unit}": line}
+    if any(published_spreads):
+        handles["one standard deviation from the mean, as published"] = published.handles([(0, 1)]).popitem()[1]
+    fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
     return fig

@@ -1,8 +1,11 @@
-"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range."""
+"""How a published value looks: a star in the colour of its line with a black edge, and a hatched band for a range.
+
+A quantity without a place along the abscissa (where a curve settles, the peak of a window) stands at the right edge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +24,7 @@ _STAR: dict[str, Any] = {
     "markersize": 10,
     "markeredgecolor": INK,
     "markeredgewidth": 0.7,
+    "zorder": 5,
 }
 _BAND: dict[str, Any] = {"hatch": "////", "linewidth": 0.6}
 
@@ -48,7 +52,7 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
             continue
         ends = [p.left] if p.left == p.right else [p.left, p.right]
         colour = look(p.name, names.index(p.name)).colour
-        ax.plot(ends, [p.low] * len(ends), color=colour, zorder=5, **_STAR)
+        ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
     for (left, right, low, high), of in bands.items():
         # A band of several lines has no line's colour; its names stand in it.
         colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
@@ -58,11 +62,37 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         ax.annotate(titles, (ends[0], high), (2, -2), textcoords="offset points", va="top", color=colour, fontsize=6.5)
 
 
-def handles(rows: Sequence[Published]) -> dict[str, Any]:
+def star(ax: Axes, x: float, y: float, colour: str) -> None:
+    """A published value at its place."""
+    ax.plot([x], [y], color=colour, **_STAR)
+
+
+def strip(ax: Axes, low: float, high: float, colour: str) -> None:
+    """A published range over the whole width."""
+    ax.axhspan(low, high, facecolor="none", edgecolor=colour, alpha=0.5, zorder=1, **_BAND)
+
+
+def edge(ax: Axes, ranges: Sequence[tuple[float, float]], colour: str) -> None:
+    """Published values and ranges at the right edge."""
+    for low, high in ranges:
+        across = ax.get_yaxis_transform()
+        if low == high:
+            ax.plot([1.0], [low], color=colour, transform=across, clip_on=False, **_STAR)
+        else:
+            place = (0.97, low)
+            ax.add_patch(
+                matplotlib.patches.Rectangle(
+                    place, 0.03, high - low, transform=across, facecolor="none", edgecolor=colour, zorder=5, **_BAND
+                )
+            )
+
+
+def handles(ranges: Iterable[tuple[float, float]]) -> dict[str, Any]:
     """Entries of a legend for the looks that occur."""
+    ranges = list(ranges)
     found: dict[str, Any] = {}
-    if any(p.low == p.high for p in rows):
+    if any(low == high for low, high in ranges):
         found["published"] = matplotlib.lines.Line2D([], [], color="white", **_STAR)
-    if any(p.low != p.high for p in rows):
+    if any(low != high for low, high in ranges):
         found["published, with its tolerance"] = matplotlib.patches.Patch(facecolor="none", edgecolor=GREY, **_BAND)
     return found

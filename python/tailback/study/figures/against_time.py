@@ -10,20 +10,24 @@ pair = "jk-fcfs"
 probes = { win = "window" }                    # drawn together, with their names in the legend
 title = "JK/FCFS"
 ylabel = "window (packets)"
+published = { measure = "most_window", class = "1" }    # what the source has of it stands at the right edge
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tailback import plots
+from tailback.plots.published import edge
+from tailback.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure
+from tailback.study.figures.published import ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.figure import Figure
 
     from tailback.study.figures import Drawn
@@ -45,20 +49,32 @@ def against_time(d: Drawing) -> Drawn:
                 end = max(float(t[-1]), float(view.intervals["to_s"].max()) if view.intervals else 0.0)
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
-            panels.append((p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines))
+            said = p.get("published")
+            point = next(x for x in runs.points(d.mode) if x.key == runs.key_of(p["pair"]))
+            marks = ranges(d, runs, point, said["measure"], said.get("class", "all")) if said else []
+            panels.append(Panel(p.get("title", d.title(p["pair"])), p.get("ylabel", ""), lines, marks))
     return draw(panels, (o["span"][0], o["span"][1]) if "span" in o else None, o.get("lines", ())) if panels else None
+
+
+@dataclass
+class Panel:
+    title: str
+    ylabel: str
+    #: (label, times, values)
+    lines: Sequence[tuple[str, np.ndarray, np.ndarray]]
+    published: Sequence[tuple[float, float]] = ()
 
 
 @plots.styled
 def draw(
-    panels: Sequence[tuple[str, str, Sequence[tuple[str, np.ndarray, np.ndarray]]]],
+    panels: Sequence[Panel],
     span: tuple[float, float] | None = None,
     instants: Sequence[float] = (),
 ) -> Figure:
-    """Panels under each other on one time axis: (title, ylabel, [(label, times, values)]), drawn as steps."""
+    """Panels under each other on one time axis, drawn as steps."""
     fig, axes = plots.grid(6.8, 1.65 * len(panels) + 0.4, len(panels), 1, sharex=True)
-    for ax, (title, ylabel, lines) in zip(axes[:, 0], panels, strict=True):
-        for i, (label, t, v) in enumerate(lines):
+    for ax, panel in zip(axes[:, 0], panels, strict=True):
+        for i, (label, t, v) in enumerate(panel.lines):
             k = plots.OTHERS[i % len(plots.OTHERS)]
             if span is not None:
                 # What held as the span begins belongs to it.
@@ -69,13 +85,17 @@ def draw(
             ax.plot(t, v, color=k.colour, linestyle=k.line, linewidth=0.9, label=label, drawstyle="steps-post")
         for x in instants:
             ax.axvline(x, color=plots.GREY, linewidth=0.7, linestyle=(0, (2, 2)), zorder=1)
-        ax.set_title(title)
-        ax.set_ylabel(ylabel)
+        edge(ax, panel.published, plots.OTHERS[0].colour)
+        ax.set_title(panel.title)
+        ax.set_ylabel(panel.ylabel)
         ax.set_ylim(bottom=0)
         ax.margins(x=0.01)
-        if len(lines) > 1:
+        if len(panel.lines) > 1:
             ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if span is not None:
         axes[-1, 0].set_xlim(*span)
     axes[-1, 0].set_xlabel("time (s)")
+    marks = legend(x for panel in panels for x in panel.published)
+    if marks:
+        fig.legend(list(marks.values()), list(marks), loc="outside upper right")
     return fig

@@ -1,4 +1,7 @@
-"""`goodput-bars`: every flow a bar, sorted, one panel a discipline, and a line at the fair share. First seed."""
+"""`goodput-bars`: every flow a bar, sorted, one panel a discipline, and a line at the fair share. First seed.
+
+Where a spread was published, strips show where a flow one standard deviation above and below the mean would be.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
+from tailback.study.figures.published import ranges
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn
@@ -14,9 +18,11 @@ if TYPE_CHECKING:
 @figure("goodput-bars")
 def goodput_bars(d: Drawing) -> Drawn:
     groups, fair = [], 1.0
+    spreads: list[list[tuple[float, float]]] = []
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None:
             groups.append((p.labels["queue"], d.title(p.labels["queue"]), view.goodput() / 1e6))
             fair = view.fair_share_bps / 1e6
-    return plots.goodput_bars(groups, fair) if groups else None
+            spreads.append([(low * fair, high * fair) for low, high in ranges(d, runs, p, "sd")])
+    return plots.goodput_bars(groups, fair, published_spreads=spreads) if groups else None

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tailback import plots
+from tailback.plots.published import edge
+from tailback.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure
+from tailback.study.figures.published import ranges
 from tailback.study.measures.intervals import cumulative_max_min
 
 if TYPE_CHECKING:
@@ -48,19 +51,20 @@ def windows(d: Drawing) -> Drawn:
 @figure("max-min")
 @plots.styled
 def max_min(d: Drawing) -> Drawn:
-    frames: dict[str, list[RunView]] = {}
+    frames: dict[str, list[tuple[RunView, list[tuple[float, float]]]]] = {}
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None and view.intervals:
-            frames.setdefault(p.labels["buffer"], []).append(view)
+            frames.setdefault(p.labels["buffer"], []).append((view, ranges(d, runs, p, "max_min")))
     if not frames:
         return None
     n = len(frames)
     fig, axes = plots.grid(5.4 if n == 1 else 2.7 * n + 1.3, 3.3, 1, n, sharey=True)
     handles: dict[Any, Any] = {}
     for ax, (buffer, views) in zip(axes[0], frames.items(), strict=True):
-        for i, view in enumerate(views):
+        for i, (view, said) in enumerate(views):
             look = plots.look(view.labels["queue"], i)
+            edge(ax, said, look.colour)
             t, ratio = cumulative_max_min(view)
             title = d.title(view.labels["queue"])
             line = ax.plot(t, np.where(np.isfinite(ratio), ratio, np.nan), color=look.colour, linestyle=look.line)[0]
@@ -70,5 +74,6 @@ def max_min(d: Drawing) -> Drawn:
         ax.set_ylim(1, d.output.get("high", 8))
         ax.margins(x=0.01)
     axes[0][0].set_ylabel("largest / smallest throughput")
+    handles |= legend(x for views in frames.values() for _, said in views for x in said)
     fig.legend(list(handles.values()), list(handles), loc="outside right center", handlelength=2.6)
     return fig

@@ -1,6 +1,7 @@
 """Overflows: who loses packets, and when.
 
-`stacked-queues`  each queue's length against time, one above the other, `offset` packets apart; drops as marks
+`stacked-queues`  each queue's length against time, one above the other, `offset` packets apart; drops as marks;
+                  `published_overflows` are instants of the source, in seconds
 `drop-raster`     each drop a point, time by flow; one frame a discipline
 `holds`           each interval a queue was the victim, or closed, by queue; one frame a discipline
 """
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tailback import plots
+from tailback.plots.published import handles as legend
+from tailback.plots.published import star
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures.drops import periods
 from tailback.study.measures.holds import holds
@@ -51,13 +54,17 @@ def stacked_queues(d: Drawing) -> Drawn:
         early = t <= end
         at = np.array([number[f] for f in flow[early]], dtype=float)
         drawn = ax.plot(t[early], at * offset, "|", color="#D55E00", markersize=7, markeredgewidth=0.9, zorder=3)[0]
+        for x in d.output.get("published_overflows", ()):
+            star(ax, x, (len(queues) + 0.4) * offset, "white")
         ax.set_yticks([q * offset for q in queues], [f"{q + 1:.0f}" for q in queues])
         ax.set_xlim(0, end)
         ax.set_ylim(-0.3 * offset, (len(queues) + 0.8) * offset)
         ax.set_ylabel(f"flow ({offset} packets from line to line)")
         ax.set_xlabel("time (s)")
         ax.grid(False, axis="y")
-        fig.legend([drawn], ["drop"], loc="outside upper right")
+        marks = legend((x, x) for x in d.output.get("published_overflows", ()))
+        handles = {"drop": drawn, **{f"overflow, {name}": x for name, x in marks.items()}}
+        fig.legend(list(handles.values()), list(handles), loc="outside upper right", ncols=2)
         return fig
     return None
 

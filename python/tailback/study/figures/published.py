@@ -7,13 +7,16 @@ its band runs over the points that it is about.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 from tailback.plots.published import Published
 from tailback.study.checks.base import each
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import MeasuredNumber
 from tailback.study.figures import Drawing
-from tailback.study.model import matches
+from tailback.study.model import Point, Runs, matches
+from tailback.study.study import Study
 
 
 def published(
@@ -22,28 +25,56 @@ def published(
     """What the source says of a panel's quantity, at points or over stretches of the axis that were run."""
     points = [(runs, p) for runs, p in d.points(panel) if x_axis in p.labels]
     found: list[Published] = []
-
-    def add(runs: str, queue: str, where: dict[str, object], low: float, high: float) -> None:
-        xs = [
-            float(p.labels[x_axis])
-            for r, p in points
-            if r.name == runs
-            and matches(p.labels, where)
-            and all(p.labels[a.name] == queue for a in r.axes if a.disciplines)
-        ]
-        name = next((p.labels.get(line_axis, runs) for r, p in points if r.name == runs), queue)
+    for x in said(d.study, klass, measure):
+        xs = [float(p.labels[x_axis]) for r, p in points if x.is_about(r, p)]
+        name = next((p.labels.get(line_axis, x.runs) for r, p in points if r.name == x.runs), x.queue)
         if xs:
-            name = queue if line_axis in ("queue", "pair") else name
-            found.append(Published(name, min(xs), max(xs), low, high))
+            name = x.queue if line_axis in ("queue", "pair") else name
+            found.append(Published(name, min(xs), max(xs), x.low, x.high))
+    return list(dict.fromkeys(found))
 
-    for n in d.study.published:
-        if isinstance(n, MeasuredNumber) and (n.measure, n.class_) == (measure, klass):
-            add(n.runs, n.queue, n.where, n.value, n.value)
-    for s in d.study.statements:
+
+def ranges(
+    d: Drawing, runs: Runs, point: Point, measure: str, klass: str = "all", class_over: str | None = None
+) -> list[tuple[float, float]]:
+    """What the source says of a quantity at one point, or of its ratio to that of another class.
+
+    Values (both ends alike) and ranges.
+    """
+    found = said(d.study, klass, measure, class_over)
+    return list(dict.fromkeys((x.low, x.high) for x in found if x.is_about(runs, point)))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A value (`low` = `high`) or a range of the source, and the points that it is about."""
+
+    runs: str
+    queue: str
+    where: dict[str, Any]
+    low: float
+    high: float
+
+    def is_about(self, runs: Runs, point: Point) -> bool:
+        return (
+            runs.name == self.runs
+            and matches(point.labels, self.where)
+            and all(point.labels[a.name] == self.queue for a in runs.axes if a.disciplines)
+        )
+
+
+def said(study: Study, klass: str, measure: str, class_over: str | None = None) -> list[Said]:
+    """Every value and range that the study's files have of a quantity."""
+    found = [
+        Said(n.runs, n.queue, n.where, n.value, n.value)
+        for n in study.published
+        if isinstance(n, MeasuredNumber) and (n.measure, n.class_) == (measure, klass) and class_over is None
+    ]
+    for s in study.statements:
         for c in s.checks:
             if not isinstance(c, Limit) or (c.measure, c.class_) != (measure, klass):
                 continue
-            if c.over is not None or c.class_over is not None or c.average:
+            if c.over is not None or c.class_over != class_over or c.average:
                 continue
             if c.published is not None:
                 low = high = c.published
@@ -51,6 +82,5 @@ def published(
                 low, high = c.between
             else:
                 continue
-            for queue in each(c.of):
-                add(c.runs, queue, c.where, low, high)
-    return list(dict.fromkeys(found))
+            found += [Said(c.runs, queue, c.where, low, high) for queue in each(c.of)]
+    return found
