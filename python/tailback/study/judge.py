@@ -23,7 +23,7 @@ from tailback.study.checks.base import Measured, Place, Published, Statement
 from tailback.study.model import MODES, Runs, matches
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict, kind_of, measured_text, outcome_of
+from tailback.study.verdict import NO, OPEN, YES, Finding, Verdict, first_parts, kind_of, measured_text, outcome_of
 
 
 class Judge:
@@ -151,4 +151,4 @@ def _tell_readings(rows: Mapping[str, Verdict], statements: Sequence[Statement])
             continue
         word = "agrees" if v.outcome == YES else "differs"
         for main in (rows[name] for name in s.reading_of if name in rows):
-            main.readings.append(f"{v.id} {word} ({v.measured})")
+            main.readings.append(f"{v.id} {word} ({first_parts(v.measured)})")

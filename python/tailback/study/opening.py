@@ -20,6 +20,7 @@ from tailback.study.verdict import (
     ZERO,
     Verdict,
     count,
+    first_parts,
     kinds,
 )
 
@@ -67,12 +68,7 @@ def _chosen(rows: Sequence[Verdict], claims: Sequence[str]) -> list[Verdict]:
 
 
 def _told(rows: Sequence[Verdict]) -> str:
-    return "; ".join(f"“{v.sentence.rstrip('.')}” (measured: {_short(v.measured)})" for v in rows)
-
-
-def _short(text: str, most: int = 2) -> str:
-    parts = text.split("; ")
-    return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
+    return "; ".join(f"“{v.sentence.rstrip('.')}” (measured: {first_parts(v.measured)})" for v in rows)
 
 
 def _by_kind(judged: Sequence[Verdict]) -> str:

@@ -99,6 +99,12 @@ def measured_text(findings: Sequence[Finding], most: int = 4) -> str:
     return "; ".join(texts[:most]) + (f"; and {len(texts) - most} more" if len(texts) > most else "")
 
 
+def first_parts(text: str, most: int = 2) -> str:
+    """The first things that a measured text has, where it is told in passing."""
+    parts = text.split("; ")
+    return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
+
+
 def kinds(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
     """The counts of each kind that occurs, in the order of KINDS."""
     return {k: count(rows) for k in KINDS if (rows := [v for v in verdicts if v.kind == k])}
