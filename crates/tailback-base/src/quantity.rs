@@ -56,6 +56,8 @@ impl Level {
 pub struct Refusal {
     pub problem: String,
     pub remedy: String,
+    /// Where in the settings that were refused, such as `policy.tie`; empty for all of them.
+    pub path: String,
 }
 
 impl Refusal {
@@ -63,7 +65,17 @@ impl Refusal {
         Refusal {
             problem: problem.into(),
             remedy: remedy.into(),
+            path: String::new(),
         }
+    }
+
+    /// The same, of what stands under this key.
+    pub fn within(mut self, key: &str) -> Refusal {
+        self.path = match self.path.is_empty() {
+            true => key.to_string(),
+            false => format!("{key}.{}", self.path),
+        };
+        self
     }
 }
 

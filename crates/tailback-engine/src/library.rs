@@ -48,7 +48,7 @@ impl Library {
         let conditioners = conditioner::registry::entries().to_vec();
         let transports = Registry::standard();
         let queues = tailback_queue::Registry::standard();
-        let catalogue = Catalogue::new([
+        let mut families = vec![
             Family::new(
                 "table",
                 "Tables",
@@ -66,11 +66,9 @@ impl Library {
                 "Queue disciplines",
                 queues.entries().iter().map(|e| e.model).collect(),
             ),
-            Family::new(
-                "aqm",
-                "AQMs before a discipline, or on each of its queues",
-                queues.aqms().iter().map(|e| e.model).collect(),
-            ),
+        ];
+        families.extend(queues.nested().families().iter().cloned());
+        families.extend([
             Family::new(
                 "conditioner",
                 "Conditioners",
@@ -100,6 +98,7 @@ impl Library {
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
             Family::new("meter", "Meters", vec![&convergence::MODEL]),
         ]);
+        let catalogue = Catalogue::new(families);
         Library {
             catalogue,
             transports,
@@ -113,6 +112,18 @@ impl Library {
     pub fn add_aqm(&mut self, entry: tailback_queue::entry::AqmEntry<SimPacket>) {
         self.catalogue.add("aqm", entry.model);
         self.queues.add_aqm(entry);
+    }
+
+    /// Let scenarios name another scheduler below the drop policies.
+    pub fn add_scheduler(&mut self, entry: tailback_queue::entry::SchedulerEntry<SimPacket>) {
+        self.catalogue.add("scheduler", entry.model);
+        self.queues.add_scheduler(entry);
+    }
+
+    /// Let scenarios name another drop policy above the schedulers.
+    pub fn add_policy(&mut self, entry: tailback_queue::entry::PolicyEntry<SimPacket>) {
+        self.catalogue.add("policy", entry.model);
+        self.queues.add_policy(entry);
     }
 
     /// Let scenarios name another conditioner.

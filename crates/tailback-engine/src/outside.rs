@@ -12,7 +12,7 @@ use crate::spec::{LinkSpec, Spec};
 use std::sync::LazyLock;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Param, Settings};
-use tailback_queue::entry::{Entry, Facts};
+use tailback_queue::entry::{Build, Entry, Facts};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// What stands in a scenario for a discipline from outside.
@@ -37,7 +37,7 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     library.catalogue.add("queue", &MODEL);
     library.queues.add(Entry {
         model: &MODEL,
-        build: not_here,
+        build: Build::Whole(not_here),
         admission: None,
         facts: Facts::ONE_QUEUE,
     });

@@ -3,14 +3,44 @@
 use crate::admission::Admission;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
+use crate::pieces::by_name::Pieces;
+use crate::pieces::drop::DropPolicy;
+use crate::pieces::schedule::Scheduler;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
 /// Makes the discipline these settings describe; the refusal says which parameters contradict each other.
-pub type Build<P> = fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>;
+pub enum Build<P> {
+    /// Of its own settings.
+    Whole(fn(&Settings, BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
+    /// With a scheduler or a drop policy that its settings name.
+    OfPieces(fn(&Settings, BuildContext, &Pieces<P>) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>),
+}
 
 /// Makes an admission from the settings of a model that has one.
 pub type BuildAdmission<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Admission<P>>, Refusal>;
+
+/// Makes a scheduler.
+pub type BuildScheduler<P> = fn(&Settings, BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal>;
+
+/// Makes a drop policy of a buffer of this size.
+pub type BuildPolicy<P> = fn(&Settings, Size, BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal>;
+
+/// A row: what a scenario may say of a thing, and what builds it.
+#[derive(Clone, Copy)]
+pub struct Row<B> {
+    pub model: &'static Model,
+    pub build: B,
+}
+
+/// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
+pub type AqmEntry<P> = Row<BuildAdmission<P>>;
+
+/// One scheduler that a scenario can put below a drop policy (`scheduler`).
+pub type SchedulerEntry<P> = Row<BuildScheduler<P>>;
+
+/// One drop policy that a scenario can put above a scheduler (`policy`).
+pub type PolicyEntry<P> = Row<BuildPolicy<P>>;
 
 /// One discipline a scenario can name.
 pub struct Entry<P> {
@@ -21,12 +51,6 @@ pub struct Entry<P> {
     pub facts: Facts,
 }
 
-/// One AQM that a scenario can put before a discipline (`before`) or on each of its queues (`aqm`).
-pub struct AqmEntry<P> {
-    pub model: &'static Model,
-    pub build: BuildAdmission<P>,
-}
-
 impl<P> Clone for Entry<P> {
     fn clone(&self) -> Self {
         *self
@@ -35,13 +59,13 @@ impl<P> Clone for Entry<P> {
 
 impl<P> Copy for Entry<P> {}
 
-impl<P> Clone for AqmEntry<P> {
+impl<P> Clone for Build<P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P> Copy for AqmEntry<P> {}
+impl<P> Copy for Build<P> {}
 
 /// What the rest of the program may know of a discipline without knowing the discipline.
 #[derive(Clone, Copy, Debug)]
@@ -124,12 +148,20 @@ impl<P: Packet> Entry<P> {
     ///
     /// # Errors
     /// A parameter without a value, or parameters that contradict each other.
-    pub fn build(&self, settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    pub fn build(
+        &self,
+        settings: &Settings,
+        context: BuildContext,
+        pieces: &Pieces<P>,
+    ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
         if let Some(missing) = settings.missing() {
             let name = self.model.name;
             let remedy = format!("give {}", missing.kind.allowed());
             return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
         }
-        (self.build)(settings, context)
+        match self.build {
+            Build::Whole(build) => build(settings, context),
+            Build::OfPieces(build) => build(settings, context, pieces),
+        }
     }
 }

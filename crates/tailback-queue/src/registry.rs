@@ -8,16 +8,17 @@ use crate::aqm::{blue, codel, red};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{AqmEntry, Entry, Facts};
+use crate::entry::{AqmEntry, Entry, Facts, PolicyEntry, Row, SchedulerEntry};
 use crate::fair::{drr, fq, fqbit, scfq, wdrr, wf2q, wf2q_plus};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
+use crate::pieces::by_name::Pieces;
 use crate::pieces::queue_aqms::QueueAqms;
 use crate::pieces::store::QueueId;
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
-use tailback_base::model::{Raw, with_nearest};
+use tailback_base::model::{Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
@@ -55,6 +56,9 @@ impl<P: Packet + 'static> List<P> {
 pub struct Registry<P> {
     entries: Vec<Entry<P>>,
     aqms: Vec<AqmEntry<P>>,
+    pieces: Pieces<P>,
+    /// The models that may stand in a discipline.
+    nested: Catalogue,
 }
 
 impl<P> Clone for Registry<P> {
@@ -62,6 +66,8 @@ impl<P> Clone for Registry<P> {
         Registry {
             entries: self.entries.clone(),
             aqms: self.aqms.clone(),
+            pieces: self.pieces.clone(),
+            nested: self.nested.clone(),
         }
     }
 }
@@ -70,9 +76,22 @@ impl<P: Packet + 'static> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
+        let aqms: Vec<AqmEntry<P>> = entries().iter().filter_map(aqm).collect();
+        let pieces = Pieces::standard();
+        let nested = Catalogue::new([
+            family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues"),
+            family(
+                &pieces.schedulers,
+                "scheduler",
+                "Schedulers of a port of several queues",
+            ),
+            family(&pieces.policies, "policy", "Drop policies of a port of several queues"),
+        ]);
         Registry {
             entries: entries().to_vec(),
-            aqms: entries().iter().filter_map(aqm).collect(),
+            aqms,
+            pieces,
+            nested,
         }
     }
 
@@ -83,15 +102,29 @@ impl<P: Packet + 'static> Registry<P> {
 
     /// Let scenarios name another AQM, before a discipline or on each queue of one.
     pub fn add_aqm(&mut self, entry: AqmEntry<P>) {
+        self.nested.add("aqm", entry.model);
         self.aqms.push(entry);
+    }
+
+    /// Let scenarios name another scheduler below the drop policies.
+    pub fn add_scheduler(&mut self, entry: SchedulerEntry<P>) {
+        self.nested.add("scheduler", entry.model);
+        self.pieces.schedulers.push(entry);
+    }
+
+    /// Let scenarios name another drop policy above the schedulers.
+    pub fn add_policy(&mut self, entry: PolicyEntry<P>) {
+        self.nested.add("policy", entry.model);
+        self.pieces.policies.push(entry);
     }
 
     pub fn entries(&self) -> &[Entry<P>] {
         &self.entries
     }
 
-    pub fn aqms(&self) -> &[AqmEntry<P>] {
-        &self.aqms
+    /// The families of the models that may stand in a discipline.
+    pub fn nested(&self) -> &Catalogue {
+        &self.nested
     }
 
     /// Build the discipline these settings describe, with the AQMs in it; the refusal says which parameters contradict
@@ -111,6 +144,8 @@ impl<P: Packet + 'static> Registry<P> {
                 with_nearest(name, models().map(|m| m.name), "a name that `tailback describe` lists"),
             ));
         };
+        // A reader has done so already; settings made by hand have names where models belong.
+        let settings = &settings.clone().with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
         let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
         let before: Vec<&Settings> = match has(BEFORE.name) {
@@ -123,30 +158,34 @@ impl<P: Packet + 'static> Registry<P> {
             false => 0,
         };
         let line = context.clone();
-        let mut queue = entry.build(settings, context)?;
+        let mut queue = entry.build(settings, context, &self.pieces)?;
         if let Some(aqm) = aqm {
-            let make = self.maker(aqm, settings, &line)?;
+            let make = self.maker(aqm, settings, &line).map_err(|e| e.within(AQM.name))?;
             let at = |q: QueueId| make(Stream::new(seed, &format!("aqm.{q}")));
             // Settings that contradict each other do so for every queue alike.
-            at(0)?;
+            at(0).map_err(|e| e.within(AQM.name))?;
             let aqms = QueueAqms::new(Box::new(move |q| match make(Stream::new(seed, &format!("aqm.{q}"))) {
                 Ok(aqm) => aqm,
                 Err(e) => unreachable!("the first queue had one: {e}"),
             }));
             if queue.give_aqms(aqms).is_err() {
-                return Err(Refusal::new(
+                let e = Refusal::new(
                     format!("{name} has no queues to give an AQM each"),
                     "put it before the discipline: before = [...]",
-                ));
+                );
+                return Err(e.within(AQM.name));
             }
         }
         for (i, b) in before.iter().enumerate().rev() {
-            let admission = self.maker(b, settings, &line)?(Stream::new(seed, &format!("before.{i}")))?;
+            let make = self.maker(b, settings, &line);
+            let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
+            let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
             let Ok(behind) = Viewed::new(queue) else {
-                return Err(Refusal::new(
+                let e = Refusal::new(
                     format!("nothing can stand before {name}, which shows nobody its packets"),
                     "leave `before` out",
-                ));
+                );
+                return Err(e.within(BEFORE.name));
             };
             queue = Box::new(Admitted::new(admission, behind));
         }
@@ -165,10 +204,11 @@ impl<P: Packet + 'static> Registry<P> {
         let mut own = aqm.clone();
         if own.model.param("buffer").is_some() {
             if own.is_given("buffer") {
-                return Err(Refusal::new(
+                let e = Refusal::new(
                     format!("the buffer of {name} is given, but it shares that of {}", of.model.name),
                     format!("leave it out; give {} the buffer", of.model.name),
-                ));
+                );
+                return Err(e.within("buffer"));
             }
             own.lay_under("buffer", &Raw::Text(of.size("buffer").to_string()))?;
         }
@@ -176,13 +216,14 @@ impl<P: Packet + 'static> Registry<P> {
             .into_iter()
             .find(|p| own.model.param(p).is_some() && own.is_given(p))
         {
-            return Err(Refusal::new(
+            let e = Refusal::new(
                 format!(
                     "{name} stands with {} and cannot have {inner} of its own",
                     of.model.name
                 ),
                 format!("give {inner} to {}", of.model.name),
-            ));
+            );
+            return Err(e.within(inner));
         }
         let context = context.clone();
         Ok(Box::new(move |stream| {
@@ -193,6 +234,10 @@ impl<P: Packet + 'static> Registry<P> {
             (row.build)(&own, context)
         }))
     }
+}
+
+fn family<B>(rows: &[Row<B>], name: &'static str, title: &'static str) -> Family {
+    Family::new(name, title, rows.iter().map(|r| r.model).collect())
 }
 
 /// Makes one more of the same AQM, with this stream.

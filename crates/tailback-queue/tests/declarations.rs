@@ -5,7 +5,7 @@ use tailback_base::{BitRate, Duration, Kind, Model, Settings, Size, Stream};
 use tailback_queue::entry::Marks;
 use tailback_queue::registry;
 use tailback_queue::testing::{Bench, TestPacket};
-use tailback_queue::{BuildContext, ProbeId, QueueDiscipline};
+use tailback_queue::{BuildContext, ProbeId, QueueDiscipline, Registry};
 
 fn place() -> BuildContext {
     BuildContext {
@@ -136,10 +136,14 @@ fn every_model_is_built_from_its_defaults_and_shows_its_probes() {
 #[test]
 fn every_indexed_probe_ends() {
     let mut seen = 0;
+    let standard = Registry::<TestPacket>::standard();
     for model in registry::models() {
-        let choices: Vec<Settings> = match model.param("policy").map(|p| p.kind) {
-            Some(Kind::Choice(names)) => names.iter().map(|name| defaults(model).with("policy", name)).collect(),
-            _ => vec![defaults(model)],
+        let choices: Vec<Settings> = match model.param("policy").and_then(|p| p.kind.family()) {
+            Some(family) => {
+                let policies = standard.nested().family(family).iter();
+                policies.map(|m| defaults(model).with("policy", m.name)).collect()
+            }
+            None => vec![defaults(model)],
         };
         for settings in choices {
             let Ok(queue) = registry::build::<TestPacket>(&settings, place()) else {

@@ -111,6 +111,15 @@ impl Settings {
         Ok(())
     }
 
+    /// Lay the value that another model's settings have for a parameter under those that were given here.
+    pub fn lay_value_of(&mut self, other: &Settings, name: &str) {
+        let i = self.index(name);
+        debug_assert_eq!(Some(self.model.params[i].kind), other.model.param(name).map(|p| p.kind));
+        if !self.given[i] {
+            self.values[i] = Some(other.get(name).clone());
+        }
+    }
+
     /// Models that are still names, as defaults and texts leave them, become models with their defaults.
     ///
     /// # Errors

@@ -72,6 +72,26 @@ impl Node {
         self.entries().iter().find(|e| e.key == key)
     }
 
+    /// What stands at a path below this one, such as `before[0].n`, or at as much of it as was given.
+    pub fn at_path(&self, path: &str) -> &Node {
+        let mut node = self;
+        for step in path.split('.') {
+            let (key, item) = match step.strip_suffix(']').and_then(|s| s.split_once('[')) {
+                Some((key, item)) => (key, item.parse().ok()),
+                None => (step, None),
+            };
+            let Some(entry) = node.get(key) else {
+                return node;
+            };
+            node = &entry.node;
+            // One model alone counts as a list of one.
+            if let (Some(i), Tree::List(items)) = (item, &node.tree) {
+                node = items.get::<usize>(i).unwrap_or(node);
+            }
+        }
+        node
+    }
+
     /// The value as parameters know it; `None` if a table is in it.
     pub fn raw(&self) -> Option<Raw> {
         match &self.tree {

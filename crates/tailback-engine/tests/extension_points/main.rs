@@ -11,6 +11,7 @@
 //! | `idle_timer` | a discipline whose timer runs on a link that no packet crosses |
 //! | `recorded` | a discipline driven from a recorded list of arrivals, without the simulator |
 //! | `marks` | a congestion control that hears of every ACK whether it was marked |
+//! | `pieces_by_text` | a scheduler and a drop policy, each with a parameter, below and above those that tailback has |
 //! | `quench` | a discipline that sends a control packet back; an endpoint and an application that hear it |
 //! | `packet_pair` | a sender that paces pairs of probes, and a receiver that echoes |
 //! | `tap` | what sees every packet at every port, as a capture does |
@@ -37,6 +38,7 @@ mod idle_timer;
 mod marker_by_text;
 mod marks;
 mod packet_pair;
+mod pieces_by_text;
 mod quench;
 mod random_eviction;
 mod recorded;

@@ -21,7 +21,7 @@
 use crate::admission::{Admission, Decision, PacketSource, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
-use crate::entry::{Entry, Facts, Marks};
+use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
@@ -106,7 +106,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: Some(|s, _| Ok(Box::new(admission(s)?))),
         facts: Facts {
             marks: Marks::WithEcn,

@@ -27,7 +27,7 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Entry, Facts, Marks};
+use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
@@ -201,7 +201,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
         facts: Facts {
             marks: Marks::WithEcn,

@@ -4,8 +4,9 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts, Unlimited};
+use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::pieces::assembly::over_drr;
+use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::discard::{
     self, ALPHA, CLOSED, CLOSED_LIMIT, CLOSED_QUEUES, LIMIT_INITIAL, LIMIT_MAXIMUM, LIMIT_STEP, LIMITED, PERIOD,
 };
@@ -38,7 +39,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
@@ -47,6 +48,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    over_drr(s, context, |stream| discard::build(s, stream))
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    over_drr(s, context, pieces, |_| Ok(discard::build(s)))
 }

@@ -4,8 +4,9 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts, Unlimited};
+use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::pieces::assembly::over_drr;
+use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::threshold::{self, ALPHA};
 use crate::pieces::params::{port_params, port_probes};
 use crate::pieces::schedule::drr::QUANTUM;
@@ -30,7 +31,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
@@ -39,6 +40,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    over_drr(s, context, |stream| threshold::build(s, stream))
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    over_drr(s, context, pieces, |_| Ok(threshold::build(s)))
 }

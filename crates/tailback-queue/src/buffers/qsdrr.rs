@@ -4,8 +4,9 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts, Unlimited};
+use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::pieces::assembly::over_drr;
+use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::sticky::{self, VICTIM};
 use crate::pieces::index::length_index::TIE;
 use crate::pieces::params::{COUNT_NEWCOMER, port_params, port_probes};
@@ -29,7 +30,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
@@ -38,6 +39,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    over_drr(s, context, |stream| sticky::build(s, stream))
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    over_drr(s, context, pieces, |stream| sticky::build(s, s.size("buffer"), stream))
 }

@@ -4,8 +4,9 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts, Unlimited};
+use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::pieces::assembly::over_drr;
+use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::throughput::{QUEUE_RATE, Throughput};
 use crate::pieces::index::length_index::{TIE, Tie};
 use crate::pieces::index::rate_estimate::{Clocked, ESTIMATOR, Estimator, PerArrival, PerService, THETA, WEIGHT};
@@ -34,7 +35,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
@@ -43,11 +44,15 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let tie = Tie::named(s.text("tie"))?;
     match Estimator::from_settings(s)? {
-        Estimator::PerService(w) => over_drr(s, context, |r| Ok(Throughput::new(PerService::new(w), tie, r))),
-        Estimator::PerArrival(w) => over_drr(s, context, |r| Ok(Throughput::new(PerArrival::new(w), tie, r))),
-        Estimator::Clocked(theta) => over_drr(s, context, |r| Ok(Throughput::new(Clocked::new(theta), tie, r))),
+        Estimator::PerService(w) => over_drr(s, context, pieces, |r| Ok(Throughput::new(PerService::new(w), tie, r))),
+        Estimator::PerArrival(w) => over_drr(s, context, pieces, |r| Ok(Throughput::new(PerArrival::new(w), tie, r))),
+        Estimator::Clocked(theta) => over_drr(s, context, pieces, |r| Ok(Throughput::new(Clocked::new(theta), tie, r))),
     }
 }

@@ -5,8 +5,9 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts};
+use crate::entry::{Build, Entry, Facts};
 use crate::pieces::assembly::over_drr;
+use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::longest;
 use crate::pieces::index::length_index::TIE;
 use crate::pieces::params::{COUNT_NEWCOMER, port_params, port_probes};
@@ -30,12 +31,16 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    over_drr(s, context, |stream| longest::build(s, stream))
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    over_drr(s, context, pieces, |stream| longest::build(s, s.size("buffer"), stream))
 }

@@ -6,7 +6,7 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts};
+use crate::entry::{Build, Entry, Facts};
 use crate::params::COUNT_IN_SERVICE;
 use crate::params::{AQM, BEFORE};
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
@@ -84,7 +84,7 @@ pub const PROBES: [ProbeDef; 7] = [
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }

@@ -4,7 +4,7 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts, Marks, Unlimited};
+use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
 use crate::fair::fq::{self, CHARGE_DROPPED, DELTA, PROBES, TIE};
 use crate::params::COUNT_IN_SERVICE;
 use crate::params::{AQM, BEFORE};
@@ -40,7 +40,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: None,
         facts: Facts {
             marks: Marks::Always,

@@ -4,14 +4,14 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts};
+use crate::entry::{Build, Entry, Facts};
 use crate::params::{AQM, BEFORE};
 use crate::pieces::assembly::under;
-use crate::pieces::by_name::POLICY;
+use crate::pieces::by_name::{POLICY, Pieces};
 use crate::pieces::params::{BUFFER, PORT_PROBES};
-use crate::pieces::schedule::drr::{self, Drr, QUANTUM};
+use crate::pieces::schedule::drr::{self, Drr, QUANTUM_OF_LEAST};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, Param, Settings};
+use tailback_base::{Model, Packet, Settings};
 
 pub static MODEL: Model = Model {
     name: "wdrr",
@@ -21,20 +21,7 @@ pub static MODEL: Model = Model {
               Measure: each queue's length. Function and action when the buffer is full: those of the policy; it never \
               marks.",
     source: "Shreedhar and Varghese 1995; Kantawala and Turner, WUCSE-2005-11, chapter 7",
-    params: &[
-        BUFFER,
-        Param::new(
-            "quantum",
-            QUANTUM.kind,
-            "1500B",
-            "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
-             without a packet.",
-            "the largest packet",
-        ),
-        POLICY,
-        AQM,
-        BEFORE,
-    ],
+    params: &[BUFFER, QUANTUM_OF_LEAST, POLICY, AQM, BEFORE],
     probes: &PORT_PROBES,
 };
 
@@ -42,12 +29,16 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    under(s, context, Drr::weighted(drr::quantum(s)))
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    under(s, context, pieces, Drr::weighted(drr::quantum(s)))
 }

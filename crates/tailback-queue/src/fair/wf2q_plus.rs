@@ -4,10 +4,10 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Entry, Facts};
+use crate::entry::{Build, Entry, Facts};
 use crate::params::{AQM, BEFORE};
 use crate::pieces::assembly::under;
-use crate::pieces::by_name::POLICY;
+use crate::pieces::by_name::{POLICY, Pieces};
 use crate::pieces::params::{BUFFER, PORT_PROBES};
 use crate::pieces::schedule::wf2q_plus::Wf2qPlus;
 use tailback_base::quantity::Refusal;
@@ -29,12 +29,16 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::OfPieces(build),
         admission: None,
         facts: Facts::SEVERAL_QUEUES,
     }
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    under(s, context, Wf2qPlus::new())
+fn build<P: Packet + 'static>(
+    s: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    under(s, context, pieces, Wf2qPlus::new())
 }

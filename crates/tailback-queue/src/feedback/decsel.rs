@@ -33,7 +33,7 @@ use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, signal};
-use crate::entry::{Entry, Facts, Marks};
+use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
@@ -106,7 +106,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: None,
         facts: Facts {
             marks: Marks::Always,

@@ -11,7 +11,7 @@
 use crate::admission::{Admission, Decision, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, QueueDiscipline};
-use crate::entry::{Entry, Facts};
+use crate::entry::{Build, Entry, Facts};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
@@ -43,7 +43,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: None,
         facts: Facts {
             fused: Some(fused_limit),

@@ -17,7 +17,7 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out};
-use crate::entry::{Entry, Facts, Unlimited};
+use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use tailback_base::Settings;
@@ -49,7 +49,7 @@ pub static MODEL: Model = Model {
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry {
         model: &MODEL,
-        build,
+        build: Build::Whole(build),
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("droptail")),

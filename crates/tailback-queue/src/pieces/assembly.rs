@@ -5,7 +5,7 @@
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::pieces::by_name::{QueueCount, mappers, policies, schedulers};
+use crate::pieces::by_name::{POLICY, Pieces, QueueCount, SCHEDULER, mappers, scheduler_settings};
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::per_flow::PerFlow;
 use crate::pieces::drop::DropPolicy;
@@ -13,7 +13,7 @@ use crate::pieces::port::Port;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::drr::{self, Drr};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Packet, Settings, Stream};
+use tailback_base::{Packet, ProbeDef, Settings, Stream};
 
 /// The port of a discipline that is named after its drop policy: below it the scheduler the settings name.
 ///
@@ -22,22 +22,23 @@ use tailback_base::{Packet, Settings, Stream};
 pub fn over_drr<P, D>(
     settings: &Settings,
     context: BuildContext,
+    pieces: &Pieces<P>,
     policy: impl FnOnce(Stream) -> Result<D, Refusal>,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>
 where
     P: Packet + 'static,
     D: DropPolicy<P> + 'static,
 {
+    let place = context.clone();
     let mut stream = context.stream;
     let classifier = classifier(settings, &mut stream)?;
     let policy = policy(stream)?;
-    let name = settings.text("scheduler");
-    if name == "drr" {
-        return Ok(port(settings, classifier, Drr::new(drr::quantum(settings)), policy));
-    }
-    let row = schedulers().into_iter().find(|s| s.name == name);
-    let scheduler = (row.ok_or_else(|| unknown("scheduler", name))?.build)(settings);
-    Ok(port(settings, classifier, scheduler, policy))
+    let own = scheduler_settings(settings)?;
+    let plain = std::ptr::eq(own.model, &drr::MODEL).then(|| Drr::new(drr::quantum(&own)));
+    Ok(match plain {
+        Some(drr) => port(settings, classifier, drr, policy),
+        None => port(settings, classifier, pieces.scheduler(settings, &place)?, policy),
+    })
 }
 
 fn port<P, S, D>(
@@ -54,7 +55,7 @@ where
     // A policy that never evicts has no such parameter: it never has a victim to choose.
     let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
     let port = Port::new(settings.size("buffer"), classifier, scheduler, policy);
-    Box::new(port.counting_newcomer(counted).declaring(settings.model.probes))
+    Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
 /// The port of a discipline that is named after its scheduler: a queue a flow, and the policy the settings name, with
@@ -65,19 +66,30 @@ where
 pub fn under<P, S>(
     settings: &Settings,
     context: BuildContext,
+    pieces: &Pieces<P>,
     scheduler: S,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal>
 where
     P: Packet + 'static,
     S: Scheduler<P> + 'static,
 {
-    let (name, buffer) = (settings.text("policy"), settings.size("buffer"));
-    let row = policies().into_iter().find(|p| p.model.name == name);
-    let row = row.ok_or_else(|| unknown("policy", name))?;
-    let own = Settings::defaults(row.model).with("buffer", &buffer.to_string());
-    let policy = (row.build)(&own, context.stream)?;
-    let port = Port::new(buffer, PerFlow::new(), scheduler, policy);
-    Ok(Box::new(port.declaring(settings.model.probes)))
+    let policy = pieces.policy(settings, context)?;
+    let port = Port::new(settings.size("buffer"), PerFlow::new(), scheduler, policy);
+    Ok(Box::new(port.declaring(&probes(settings))))
+}
+
+/// What the discipline declares, then what the pieces it names have beside.
+fn probes(settings: &Settings) -> Vec<ProbeDef> {
+    let mut probes = settings.model.probes.to_vec();
+    for key in [SCHEDULER.name, POLICY.name] {
+        let piece = settings.model.param(key).and_then(|_| settings.nested(key));
+        let own = piece.map_or(&[][..], |piece| piece.model.probes);
+        probes.extend(
+            own.iter()
+                .filter(|d| settings.model.probes.iter().all(|p| p.name != d.name)),
+        );
+    }
+    probes
 }
 
 fn unknown(what: &str, name: &str) -> Refusal {

@@ -3,33 +3,20 @@
 //! A discipline named after its drop policy has a parameter `scheduler`, one named after its scheduler a parameter
 //! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
 
+use crate::build_context::BuildContext;
+use crate::entry::{PolicyEntry, Row, SchedulerEntry};
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{DropPolicy, discard, longest, sticky, threshold, throughput};
-use crate::pieces::schedule::Scheduler;
-use crate::pieces::schedule::drr::{self, Drr};
-use crate::pieces::schedule::scfq::Scfq;
-use crate::pieces::schedule::wf2q::Wf2q;
-use crate::pieces::schedule::wf2q_plus::Wf2qPlus;
+use crate::pieces::schedule::drr::{self, QUANTUM};
+use crate::pieces::schedule::{Scheduler, scfq, wf2q, wf2q_plus};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings, Stream};
-
-/// A scheduler. Its quantum, if it has one, is in the settings of the discipline.
-pub struct SchedulerRow<P> {
-    pub name: &'static str,
-    pub build: fn(&Settings) -> Box<dyn Scheduler<P>>,
-}
-
-/// A drop policy, with its own parameters.
-pub struct PolicyRow<P> {
-    pub model: &'static Model,
-    pub build: fn(&Settings, Stream) -> Result<Box<dyn DropPolicy<P>>, Refusal>,
-}
+use tailback_base::{Kind, Packet, Param, Settings, Stream};
 
 /// Which flows share a queue.
 pub struct MapperRow<P> {
@@ -54,50 +41,20 @@ pub enum QueueCount {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const SCHEDULERS: [SchedulerRow<P>; 5] = [
-        SchedulerRow {
-            name: "drr",
-            build: |s| Box::new(Drr::new(drr::quantum(s))),
-        },
-        SchedulerRow {
-            name: "wdrr",
-            build: |s| Box::new(Drr::weighted(drr::quantum(s))),
-        },
-        SchedulerRow {
-            name: "scfq",
-            build: |_| Box::new(Scfq::new()),
-        },
-        SchedulerRow {
-            name: "wf2q-plus",
-            build: |_| Box::new(Wf2qPlus::new()),
-        },
-        SchedulerRow {
-            name: "wf2q",
-            build: |_| Box::new(Wf2q::new()),
-        },
+    const SCHEDULERS: [SchedulerEntry<P>; 5] = [
+        drr::entry(),
+        drr::weighted_entry(),
+        scfq::entry(),
+        wf2q_plus::entry(),
+        wf2q::entry(),
     ];
 
-    const POLICIES: [PolicyRow<P>; 5] = [
-        PolicyRow {
-            model: &longest::MODEL,
-            build: |s, stream| Ok(Box::new(longest::build(s, stream)?)),
-        },
-        PolicyRow {
-            model: &throughput::MODEL,
-            build: throughput::build,
-        },
-        PolicyRow {
-            model: &sticky::MODEL,
-            build: |s, stream| Ok(Box::new(sticky::build(s, stream)?)),
-        },
-        PolicyRow {
-            model: &threshold::MODEL,
-            build: |s, stream| Ok(Box::new(threshold::build(s, stream)?)),
-        },
-        PolicyRow {
-            model: &discard::MODEL,
-            build: |s, stream| Ok(Box::new(discard::build(s, stream)?)),
-        },
+    const POLICIES: [PolicyEntry<P>; 5] = [
+        longest::entry(),
+        throughput::entry(),
+        sticky::entry(),
+        threshold::entry(),
+        discard::entry(),
     ];
 
     const MAPPERS: [MapperRow<P>; 4] = [
@@ -141,14 +98,95 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
-/// All schedulers.
-pub fn schedulers<P: Packet + 'static>() -> [SchedulerRow<P>; 5] {
-    List::<P>::SCHEDULERS
+/// The schedulers and drop policies that disciplines can be put together from: the lists above, and what a caller adds.
+pub struct Pieces<P> {
+    pub schedulers: Vec<SchedulerEntry<P>>,
+    pub policies: Vec<PolicyEntry<P>>,
 }
 
-/// All drop policies.
-pub fn policies<P: Packet + 'static>() -> [PolicyRow<P>; 5] {
-    List::<P>::POLICIES
+impl<P> Clone for Pieces<P> {
+    fn clone(&self) -> Self {
+        Pieces {
+            schedulers: self.schedulers.clone(),
+            policies: self.policies.clone(),
+        }
+    }
+}
+
+impl<P: Packet + 'static> Pieces<P> {
+    /// What tailback ships.
+    pub fn standard() -> Pieces<P> {
+        Pieces {
+            schedulers: List::<P>::SCHEDULERS.to_vec(),
+            policies: List::<P>::POLICIES.to_vec(),
+        }
+    }
+
+    /// The scheduler that this discipline names, with a stream of its own.
+    ///
+    /// # Errors
+    /// Those of the scheduler, with the path to it.
+    pub fn scheduler(&self, of: &Settings, context: &BuildContext) -> Result<Box<dyn Scheduler<P>>, Refusal> {
+        let own = scheduler_settings(of)?;
+        let row = find(&self.schedulers, &own, SCHEDULER.name)?;
+        // Drawn from a copy, so that the pieces that draw from the discipline's stream go on as they would without.
+        let seed = context.stream.clone().bits();
+        let context = BuildContext {
+            stream: Stream::new(seed, SCHEDULER.name),
+            ..context.clone()
+        };
+        (row.build)(&own, context).map_err(|e| e.within(SCHEDULER.name))
+    }
+
+    /// The drop policy that this discipline names.
+    ///
+    /// # Errors
+    /// Those of the policy, with the path to it.
+    pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
+        let own = nested(of, POLICY.name);
+        let row = find(&self.policies, own, POLICY.name)?;
+        (row.build)(own, of.size("buffer"), context).map_err(|e| e.within(POLICY.name))
+    }
+}
+
+/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is that of its scheduler, said in
+/// short; a scheduler without one has no use for it.
+///
+/// # Errors
+/// A quantum that is given to both.
+pub fn scheduler_settings(of: &Settings) -> Result<Settings, Refusal> {
+    let mut own = nested(of, SCHEDULER.name).clone();
+    let name = QUANTUM.name;
+    let kind = |s: &Settings| s.model.param(name).map(|p| p.kind);
+    if kind(of).is_none() || kind(of) != kind(&own) || !of.is_given(name) {
+        return Ok(own);
+    }
+    if own.is_given(name) {
+        let e = Refusal::new(
+            format!("{name} is given to {} and to its scheduler", of.model.name),
+            "keep one of the two",
+        );
+        return Err(e.within(name).within(SCHEDULER.name));
+    }
+    own.lay_value_of(of, name);
+    Ok(own)
+}
+
+fn nested<'s>(of: &'s Settings, key: &str) -> &'s Settings {
+    let own = of.nested(key);
+    own.unwrap_or_else(|| unreachable!("{}.{key} has a default", of.model.name))
+}
+
+fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, Refusal> {
+    let name = own.model.name;
+    let row = rows.iter().find(|r| r.model.name == name).copied();
+    row.ok_or_else(|| {
+        let e = Refusal::new(
+            format!("nothing here builds the {key} \"{name}\""),
+            "hand the run the library that the scenario was read with",
+        );
+        e.within(key)
+    })
 }
 
 /// All mappers.
@@ -170,14 +208,12 @@ macro_rules! names {
     }};
 }
 
-const SCHEDULER_NAMES: &[&str] = &names!(List::<TestPacket>::SCHEDULERS, row => row.name);
-const POLICY_NAMES: &[&str] = &names!(List::<TestPacket>::POLICIES, row => row.model.name);
 const MAPPER_NAMES: &[&str] = &names!(List::<TestPacket>::MAPPERS, row => row.name);
 
 /// The scheduler of a discipline that is named after its drop policy.
 pub const SCHEDULER: Param = Param::new(
     "scheduler",
-    Kind::Choice(SCHEDULER_NAMES),
+    Kind::Model("scheduler"),
     "drr",
     "Whose turn it is on the line: deficit round robin, or one of the schedulers by weight.",
     "thesis chapter 7",
@@ -186,9 +222,9 @@ pub const SCHEDULER: Param = Param::new(
 /// The drop policy of a discipline that is named after its scheduler.
 pub const POLICY: Param = Param::new(
     "policy",
-    Kind::Choice(POLICY_NAMES),
+    Kind::Model("policy"),
     "longest",
-    "Who loses when the buffer is full: the longest queue, or as tdrr, qsdrr, dtdrr or dsdrr with their defaults.",
+    "Who loses when the buffer is full: the longest queue, or as in tdrr, qsdrr, dtdrr or dsdrr.",
     "longest: McKenney 1990",
 );
 

@@ -65,10 +65,11 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     if r.seen() > before {
         return None;
     }
-    let buildable = can_build(r, &queue, rate, delay);
+    let given = |key: &str| node.get(key).map_or(&node, |e| &e.node);
+    let buildable = can_build(r, &queue, given("queue"), (rate, delay));
     let reverse_buildable = reverse_queue
         .as_ref()
-        .is_none_or(|q| can_build(r, q, reverse_rate, reverse_delay));
+        .is_none_or(|q| can_build(r, q, given("reverse_queue"), (reverse_rate, reverse_delay)));
     if !(buildable && reverse_buildable) {
         return None;
     }
@@ -113,7 +114,7 @@ fn check_ends(r: &mut Reader, node: &Node, filled: &Filled) {
 }
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.
-fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> bool {
+fn can_build(r: &mut Reader, queue: &Filled, given: &Node, (rate, delay): (BitRate, Duration)) -> bool {
     // What is handed in from outside is built when the run begins.
     if is_outside(&queue.settings) {
         return true;
@@ -126,10 +127,21 @@ fn can_build(r: &mut Reader, queue: &Filled, rate: BitRate, delay: Duration) -> 
     match r.library.queues.build(&queue.settings, context) {
         Ok(_) => true,
         Err(e) => {
-            r.complain(
+            let problem = if e.path.is_empty() {
                 Problem::new("conflict", queue.at.clone(), &queue.path, e.problem, e.remedy)
-                    .value(queue.settings.model.name),
-            );
+                    .value(queue.settings.model.name)
+            } else {
+                let node = given.at_path(&e.path);
+                Problem::new(
+                    "conflict",
+                    node.at.clone(),
+                    &join(&queue.path, &e.path),
+                    e.problem,
+                    e.remedy,
+                )
+                .value(node.show())
+            };
+            r.complain(problem);
             false
         }
     }

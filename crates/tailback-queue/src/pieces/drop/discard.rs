@@ -26,12 +26,11 @@
 //! is missing.
 
 use crate::discipline::DropReason;
+use crate::entry::PolicyEntry;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
-use crate::pieces::params::BUFFER;
 use crate::pieces::store::{PerQueue, QueueId};
-use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 /// Whether a queue is closed, told on every change.
 pub const CLOSED: ProbeDef = ProbeDef {
@@ -114,13 +113,21 @@ pub static MODEL: Model = Model {
     title: "Discard state",
     summary: "A queue that reaches its threshold is closed until it has been served empty.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
-    params: &[BUFFER, ALPHA, LIMITED, LIMIT_INITIAL, LIMIT_MAXIMUM, LIMIT_STEP, PERIOD],
+    params: &[ALPHA, LIMITED, LIMIT_INITIAL, LIMIT_MAXIMUM, LIMIT_STEP, PERIOD],
     probes: &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
 };
 
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, _, _| Ok(Box::new(build(s))),
+    }
+}
+
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
-pub fn build(s: &Settings, _stream: Stream) -> Result<Discard, Refusal> {
-    Ok(Discard::new(s.real("alpha"), Limit::from_settings(s)))
+pub fn build(s: &Settings) -> Discard {
+    Discard::new(s.real("alpha"), Limit::from_settings(s))
 }
 
 /// How many queues may be closed by their length.

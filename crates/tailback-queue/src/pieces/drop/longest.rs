@@ -11,12 +11,12 @@
 //! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (taking space from the longest queue);
 //! M. Shreedhar and G. Varghese 1995 (DRR). The front packet goes, not the last.
 
+use crate::entry::PolicyEntry;
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
-use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, Settings, Stream};
+use tailback_base::{Model, Packet, Settings, Size, Stream};
 
 /// The policy alone, under a scheduler of another name.
 pub static MODEL: Model = Model {
@@ -25,17 +25,21 @@ pub static MODEL: Model = Model {
     title: "Longest-queue drop",
     summary: "When the buffer is full, the longest queue loses its front packet.",
     source: "McKenney 1990",
-    params: &[BUFFER, TIE],
+    params: &[TIE],
     probes: &[],
 };
 
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, buffer, context| Ok(Box::new(build(s, buffer, context.stream)?)),
+    }
+}
+
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
-pub fn build(s: &Settings, stream: Stream) -> Result<Longest, Refusal> {
-    Ok(Longest::new(
-        Unit::of(s.size("buffer")),
-        Tie::named(s.text("tie"))?,
-        stream,
-    ))
+pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Longest, Refusal> {
+    Ok(Longest::new(Unit::of(buffer), Tie::named(s.text("tie"))?, stream))
 }
 
 /// Drop from the longest queue.

@@ -15,12 +15,12 @@
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 
+use crate::entry::PolicyEntry;
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{LengthIndex, TIE, Tie};
-use crate::pieces::params::BUFFER;
 use crate::pieces::store::{QueueId, Unit};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
+use tailback_base::{Model, Packet, ProbeDef, Settings, Size, Stream};
 
 /// The sticky victim, told on every change.
 pub const VICTIM: ProbeDef = ProbeDef {
@@ -37,17 +37,21 @@ pub static MODEL: Model = Model {
     title: "Queue-state drop",
     summary: "When the buffer is full, the longest queue loses front packets until it is the shortest.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[BUFFER, TIE],
+    params: &[TIE],
     probes: &[VICTIM],
 };
 
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, buffer, context| Ok(Box::new(build(s, buffer, context.stream)?)),
+    }
+}
+
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
-pub fn build(s: &Settings, stream: Stream) -> Result<Sticky, Refusal> {
-    Ok(Sticky::new(
-        Unit::of(s.size("buffer")),
-        Tie::named(s.text("tie"))?,
-        stream,
-    ))
+pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Sticky, Refusal> {
+    Ok(Sticky::new(Unit::of(buffer), Tie::named(s.text("tie"))?, stream))
 }
 
 /// Drop from one queue until it is the shortest.

@@ -14,11 +14,10 @@
 //! Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
 
 use crate::discipline::DropReason;
+use crate::entry::PolicyEntry;
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
-use crate::pieces::params::BUFFER;
 use crate::pieces::store::QueueId;
-use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings, Stream};
+use tailback_base::{Kind, Model, Packet, Param, Settings};
 
 pub const ALPHA: Param = Param::new(
     "alpha",
@@ -35,13 +34,21 @@ pub static MODEL: Model = Model {
     title: "Dynamic threshold",
     summary: "What arrives at a queue longer than alpha times the free space is refused.",
     source: "Choudhury and Hahne 1998",
-    params: &[BUFFER, ALPHA],
+    params: &[ALPHA],
     probes: &[],
 };
 
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, _, _| Ok(Box::new(build(s))),
+    }
+}
+
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
-pub fn build(s: &Settings, _stream: Stream) -> Result<Threshold, Refusal> {
-    Ok(Threshold::new(s.real("alpha")))
+pub fn build(s: &Settings) -> Threshold {
+    Threshold::new(s.real("alpha"))
 }
 
 /// What alpha may be; one that is 0 would accept nothing.

@@ -14,13 +14,13 @@
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR); w = 1/32 of
 //! the thesis, which found 1e-6 to 0.5 alike.
 
+use crate::entry::PolicyEntry;
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::length_index::{TIE, Tie};
 use crate::pieces::index::rate_estimate::{
     Clocked, ESTIMATOR, Estimator, PerArrival, PerService, RateEstimate, THETA, WEIGHT,
 };
 use crate::pieces::index::rate_heap::RateHeap;
-use crate::pieces::params::BUFFER;
 use crate::pieces::store::QueueId;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
@@ -40,9 +40,17 @@ pub static MODEL: Model = Model {
     title: "Throughput drop",
     summary: "When the buffer is full, the queue that has been served fastest loses its front packet.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[BUFFER, ESTIMATOR, WEIGHT, THETA, TIE],
+    params: &[ESTIMATOR, WEIGHT, THETA, TIE],
     probes: &[QUEUE_RATE],
 };
+
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, _, context| build(s, context.stream),
+    }
+}
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 ///

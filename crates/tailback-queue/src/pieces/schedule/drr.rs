@@ -27,8 +27,19 @@ use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
+use crate::entry::SchedulerEntry;
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use tailback_base::{Kind, Packet, Param, Settings};
+use tailback_base::{Kind, Model, Packet, Param, Settings};
+
+/// The quantum of weighted deficit round robin.
+pub const QUANTUM_OF_LEAST: Param = Param::new(
+    "quantum",
+    QUANTUM.kind,
+    "1500B",
+    "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
+     without a packet.",
+    "the largest packet",
+);
 
 /// Said once for the models served by DRR.
 pub const QUANTUM: Param = Param::new(
@@ -41,6 +52,44 @@ pub const QUANTUM: Param = Param::new(
     "The credit a queue gets with each turn; at least the largest packet, or turns pass without a packet.",
     "the largest packet; ns-2's default is 250 B",
 );
+
+/// The scheduler alone, below a drop policy of another name.
+pub static MODEL: Model = Model {
+    name: "drr",
+    family: "scheduler",
+    title: "Deficit round robin",
+    summary: "The queues take turns, a quantum of bytes a turn.",
+    source: "Shreedhar and Varghese 1995",
+    params: &[QUANTUM],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |s, _| Ok(Box::new(Drr::new(quantum(s)))),
+    }
+}
+
+/// Turns in proportion to the weights of flows.
+pub static WEIGHTED: Model = Model {
+    name: "wdrr",
+    family: "scheduler",
+    title: "Weighted deficit round robin",
+    summary: "The queues take turns, with a quantum in proportion to the flow's weight.",
+    source: "Shreedhar and Varghese 1995",
+    params: &[QUANTUM_OF_LEAST],
+    probes: &[],
+};
+
+/// The row of weighted deficit round robin.
+pub const fn weighted_entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &WEIGHTED,
+        build: |s, _| Ok(Box::new(Drr::weighted(quantum(s)))),
+    }
+}
 
 /// The quantum of these settings, bytes.
 pub fn quantum(s: &Settings) -> u32 {

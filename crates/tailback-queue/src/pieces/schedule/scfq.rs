@@ -23,10 +23,30 @@
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
+use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use tailback_base::Packet;
+use tailback_base::{Model, Packet};
+
+/// The scheduler alone, above a drop policy of another name.
+pub static MODEL: Model = Model {
+    name: "scfq",
+    family: "scheduler",
+    title: "Self-clocked fair queueing",
+    summary: "By finish tags that grow with bytes over weight; the clock is the tag of the packet in service.",
+    source: "Golestani, INFOCOM 1994",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(Scfq::new())),
+    }
+}
 
 /// Serve by self-clocked finish tags.
 #[derive(Clone, Debug, Default)]

@@ -19,10 +19,30 @@
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
+use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
-use tailback_base::Packet;
+use tailback_base::{Model, Packet};
+
+/// The scheduler alone, above a drop policy of another name.
+pub static MODEL: Model = Model {
+    name: "wf2q",
+    family: "scheduler",
+    title: "WF2Q, exact",
+    summary: "Of the packets a fluid server would have begun, the one it would finish first.",
+    source: "Bennett and Zhang, INFOCOM 1996",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(Wf2q::new())),
+    }
+}
 
 /// Serve those whom the fluid server serves, by its finish tags.
 #[derive(Clone, Debug, Default)]

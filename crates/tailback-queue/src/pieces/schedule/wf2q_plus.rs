@@ -27,10 +27,30 @@
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
+use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
-use tailback_base::{Packet, Time};
+use tailback_base::{Model, Packet, Time};
+
+/// The scheduler alone, above a drop policy of another name.
+pub static MODEL: Model = Model {
+    name: "wf2q-plus",
+    family: "scheduler",
+    title: "WF2Q+",
+    summary: "Of the packets that are due the one that would be done first, by weights.",
+    source: "Bennett and Zhang, SIGCOMM 1996",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(Wf2qPlus::new())),
+    }
+}
 
 /// Serve those who are due by finish tag.
 #[derive(Clone, Debug, Default)]
