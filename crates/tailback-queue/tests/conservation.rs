@@ -1,7 +1,7 @@
 //! The properties every discipline owes its driver, for every model in the registry under random input.
 //!
-//! A model is found by its declaration and its parameters are drawn by their kinds, so a discipline added later is
-//! covered without a word here. The input is any interleaving of arrivals, dequeues and time, with timers run when
+//! A model is found by its declaration and its parameters are drawn by their kinds, the models that stand in it too (`aqm`,
+//! `before`, `scheduler`, `policy`), so a discipline or a piece added later is covered without a word here. The input is any interleaving of arrivals, dequeues and time, with timers run when
 //! they fall due. Checked after every call:
 //!
 //! * each packet leaves exactly once, and as itself; only CE (if it was marked) and the stamp may differ;
@@ -17,11 +17,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::collections::HashMap;
 use tailback_base::model::Raw;
-use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Settings, Size, Stream, Time};
+use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Settings, Size, Stream, Time, Value};
 use tailback_queue::BuildContext;
 use tailback_queue::registry;
 use tailback_queue::testing::{Log, TestPacket};
-use tailback_queue::{Backlog, DropReason, Line, OnWire, Out, Place, ProbeId, QueueDiscipline, Service};
+use tailback_queue::{Backlog, DropReason, Line, OnWire, Out, Place, ProbeId, QueueDiscipline, Registry, Service};
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -131,6 +131,14 @@ fn settings(model: &'static Model, seed: u64) -> Settings {
     let mut waiting: Vec<(&str, Raw)> = vec![];
     for param in model.params {
         let chosen = param.default.is_empty() || s.chance(0.5);
+        if chosen && param.kind.holds_models() {
+            let mut more = settings.clone();
+            more.set_models(param.name, nested(&param.kind, &mut s));
+            if build(&more, seed).is_some() {
+                settings = more;
+            }
+            continue;
+        }
         let Some(raw) = chosen.then(|| draw(&param.kind, param.default, &mut s)).flatten() else {
             continue;
         };
@@ -153,6 +161,32 @@ fn settings(model: &'static Model, seed: u64) -> Settings {
         }
     }
     settings
+}
+
+/// A model that may stand in a discipline, or up to three of them, with some of its parameters drawn. What it takes over
+/// from the discipline it has no say in.
+fn nested(kind: &Kind, s: &mut Stream) -> Value {
+    let Kind::Model(family) = kind else {
+        let Kind::List(one) = kind else {
+            panic!("{kind:?} holds no models");
+        };
+        return Value::List((0..s.below(4)).map(|_| nested(one, s)).collect());
+    };
+    let registry = Registry::<TestPacket>::standard();
+    let models = registry.nested().family(family);
+    let model = models[s.below(models.len() as u64) as usize];
+    let mut own = Settings::defaults(model);
+    for param in model
+        .params
+        .iter()
+        .filter(|p| p.name != "buffer" && !p.kind.holds_models())
+    {
+        if let Some(raw) = s.chance(0.3).then(|| draw(&param.kind, param.default, s)).flatten() {
+            own.set(param.name, &raw)
+                .unwrap_or_else(|e| panic!("{}.{}: {e}", model.name, param.name));
+        }
+    }
+    Value::Model(Box::new(own))
 }
 
 /// What a run did, for comparison.
