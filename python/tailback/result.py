@@ -100,9 +100,9 @@ class Result:
         manifest.write_scenario(where, self.scenario)
         for name in TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
-        # Checksums are of the files of another folder.
+        # What stands in another folder is not said of this one.
         made = self.manifest or manifest.make(self)
-        manifest.write(where, {k: v for k, v in made.items() if k != "store"})
+        manifest.write(where, {k: v for k, v in made.items() if k not in ("tables", "sum")})
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *TABLES, *_OF_RESULTS})

@@ -94,7 +94,7 @@ impl Plan {
             d.set_item("point", r.point)?;
             d.set_item("replication", r.replication)?;
             d.set_item("seed", r.seed)?;
-            d.set_item("key", &r.key)?;
+            d.set_item("key", r.key.to_string())?;
             Ok(d)
         };
         plan.runs.iter().map(row).collect()

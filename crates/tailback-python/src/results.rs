@@ -4,13 +4,14 @@ use crate::plan::report;
 use crate::table::Table;
 use pyo3::exceptions::{PyAttributeError, PyFileNotFoundError, PyKeyError, PyOSError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tailback_engine::plan::keeper::Kept;
 use tailback_engine::plan::store::{self, Stored};
-use tailback_engine::plan::{execute, tables};
+use tailback_engine::plan::{RunReport, execute, tables};
 
 /// A plan's results. Tables are attributes: `runs` has one row a run (status, cost in packets and events). Those of a
 /// stored plan are read when they are asked for.
@@ -27,9 +28,9 @@ pub struct Results {
     /// The error of the file system that stopped storing; None when all is stored.
     #[pyo3(get)]
     store_error: Option<Py<PyAny>>,
-    /// What each run cost: cpu_s, packet_hops, events; zero for runs that were stored before.
-    #[pyo3(get)]
-    reports: Py<PyList>,
+    costs: Vec<RunReport>,
+    /// The same as Python sees it, from when it is asked for: it is many times as large.
+    reports: PyOnceLock<Py<PyList>>,
     /// The last state: total, done, reused, failed, elapsed_s.
     #[pyo3(get)]
     report: Py<PyDict>,
@@ -43,14 +44,6 @@ pub struct Results {
 
 impl Results {
     pub fn new(py: Python, r: execute::Results) -> PyResult<Results> {
-        let reports = PyList::empty(py);
-        for c in &r.reports {
-            let d = PyDict::new(py);
-            d.set_item("cpu_s", c.cpu_s)?;
-            d.set_item("packet_hops", c.packet_hops)?;
-            d.set_item("events", c.events)?;
-            reports.append(d)?;
-        }
         let failure = match &r.failure {
             Some((run, why)) => {
                 let d = PyDict::new(py);
@@ -69,7 +62,8 @@ impl Results {
             failure,
             interrupted: r.interrupted,
             store_error,
-            reports: reports.unbind(),
+            costs: r.reports,
+            reports: PyOnceLock::new(),
             report: report(py, &r.report)?.unbind(),
             damaged: r.damaged,
             replaced: r.replaced,
@@ -95,6 +89,23 @@ impl Results {
 
 #[pymethods]
 impl Results {
+    /// What each run cost: cpu_s, packet_hops, events; zero for runs that were stored before.
+    #[getter]
+    fn reports<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyList>> {
+        let made = self.reports.get_or_try_init(py, || {
+            let all = PyList::empty(py);
+            for c in &self.costs {
+                let d = PyDict::new(py);
+                d.set_item("cpu_s", c.cpu_s)?;
+                d.set_item("packet_hops", c.packet_hops)?;
+                d.set_item("events", c.events)?;
+                all.append(d)?;
+            }
+            PyResult::Ok(all.unbind())
+        })?;
+        Ok(made.bind(py))
+    }
+
     #[getter]
     fn runs(&self, py: Python<'_>) -> PyResult<Py<Table>> {
         self.table(py, "runs")
@@ -197,7 +208,7 @@ impl Results {
         about.set_item("failure", &self.failure)?;
         about.set_item("interrupted", self.interrupted)?;
         about.set_item("store_error", &self.store_error)?;
-        about.set_item("reports", &self.reports)?;
+        about.set_item("reports", self.reports(py)?)?;
         about.set_item("report", &self.report)?;
         about.set_item("damaged", &self.damaged)?;
         about.set_item("replaced", self.replaced)?;
@@ -242,13 +253,16 @@ pub fn make_results(py: Python, all: Vec<Py<Table>>, about: &Bound<PyDict>) -> P
             .get_item(name)?
             .ok_or_else(|| PyKeyError::new_err(name.to_string()))
     };
+    let reports = PyOnceLock::new();
+    let _ = reports.set(py, said("reports")?.extract()?);
     Ok(Results {
         kept: Kept::Tables(all.iter().map(|t| t.bind(py).get().to_engine()).collect()),
         tables: Mutex::default(),
         failure: said("failure")?.extract()?,
         interrupted: said("interrupted")?.extract()?,
         store_error: said("store_error")?.extract()?,
-        reports: said("reports")?.extract()?,
+        costs: Vec::new(),
+        reports,
         report: said("report")?.extract()?,
         damaged: said("damaged")?.extract()?,
         replaced: said("replaced")?.extract()?,
@@ -320,14 +334,14 @@ impl StoredRuns {
 }
 
 /// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each: key,
-/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, and the manifest as JSON.
+/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, and the manifest as JSON, but for its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| store::status(&dir));
     let runs = PyList::empty(py);
     for r in &found.runs {
         let d = PyDict::new(py);
-        d.set_item("key", &r.key)?;
+        d.set_item("key", r.key.to_string())?;
         d.set_item("stored", r.stored)?;
         d.set_item("failed", r.failed)?;
         d.set_item("kept", r.kept)?;
@@ -341,7 +355,7 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
     d.set_item("runs", runs)?;
     d.set_item("damaged", &found.damaged)?;
     d.set_item("in_use_by", found.in_use_by)?;
-    d.set_item("manifest", found.manifest.to_string())?;
+    d.set_item("manifest", serde_json::Value::Object(found.manifest).to_string())?;
     Ok(d)
 }
 
@@ -396,7 +410,8 @@ pub fn read_results(py: Python, dir: PathBuf) -> PyResult<Results> {
         failure: None,
         interrupted: false,
         store_error: None,
-        reports: PyList::empty(py).unbind(),
+        costs: Vec::new(),
+        reports: PyOnceLock::new(),
         report: PyDict::new(py).unbind(),
         damaged: Vec::new(),
         replaced: 0,

@@ -143,8 +143,9 @@ impl Plan {
         };
         let mut seen = std::collections::HashSet::new();
         let todo: Vec<usize> = (0..self.runs.len())
-            .filter(|i| !keeper.has(&self.runs[*i].key) && seen.insert(self.runs[*i].key.as_str()))
+            .filter(|i| !keeper.has(self.runs[*i].key) && seen.insert(self.runs[*i].key))
             .collect();
+        drop(seen);
         let reused = self.runs.len() - todo.len();
         let mut collector = Collector {
             plan: self,

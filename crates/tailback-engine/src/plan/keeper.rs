@@ -1,7 +1,7 @@
 //! What becomes of finished runs: kept in memory, or filed in a folder.
 
 use crate::plan::tables::RunTables;
-use crate::plan::{Plan, RunReport};
+use crate::plan::{Key, Plan, RunReport};
 use crate::results::Table;
 use std::collections::HashMap;
 use std::io;
@@ -29,7 +29,7 @@ pub enum Kept {
 /// Takes finished runs, in any order.
 pub trait Keeper {
     /// Whether a run has been done before.
-    fn has(&self, key: &str) -> bool;
+    fn has(&self, key: Key) -> bool;
     /// Files that should hold results and are damaged.
     fn damaged(&self) -> Vec<PathBuf>;
     /// These runs, by position in the plan, are going to be done.
@@ -51,7 +51,7 @@ pub trait Keeper {
 /// Keeps everything in memory.
 pub struct Memory<'a> {
     plan: &'a Plan,
-    runs: HashMap<&'a str, RunTables>,
+    runs: HashMap<Key, RunTables>,
 }
 
 impl<'a> Memory<'a> {
@@ -64,7 +64,7 @@ impl<'a> Memory<'a> {
 }
 
 impl Keeper for Memory<'_> {
-    fn has(&self, _: &str) -> bool {
+    fn has(&self, _: Key) -> bool {
         false
     }
 
@@ -77,13 +77,13 @@ impl Keeper for Memory<'_> {
     }
 
     fn take(&mut self, run: usize, tables: RunTables, _: RunReport) -> io::Result<()> {
-        self.runs.insert(&self.plan.runs[run].key, tables);
+        self.runs.insert(self.plan.runs[run].key, tables);
         Ok(())
     }
 
     fn end(&mut self, _: Ending) -> (Kept, io::Result<()>) {
         let (plan, runs) = (self.plan, &self.runs);
-        let tables = plan.assemble(&mut |i| runs.get(plan.runs[i].key.as_str()).cloned());
+        let tables = plan.assemble(&mut |i| runs.get(&plan.runs[i].key).cloned());
         (Kept::Tables(tables), Ok(()))
     }
 

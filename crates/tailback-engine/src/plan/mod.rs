@@ -9,6 +9,7 @@
 pub mod chunks;
 pub mod execute;
 pub mod keeper;
+pub mod key;
 #[cfg(feature = "parquet")]
 pub mod lock;
 #[cfg(feature = "parquet")]
@@ -16,6 +17,7 @@ pub mod store;
 pub mod tables;
 
 pub use execute::{Execution, Report, RunReport, Status};
+pub use key::Key;
 #[cfg(feature = "parquet")]
 pub use store::Keep;
 
@@ -38,7 +40,7 @@ pub struct Run {
     pub replication: u64,
     pub seed: u64,
     /// Equal for equal results.
-    pub key: String,
+    pub key: Key,
 }
 
 /// An ordered list of runs.
@@ -196,17 +198,8 @@ pub fn source() -> &'static str {
 }
 
 /// Stands for everything that decides a run's results.
-fn key(digest: &str, seed: u64, build: &str) -> String {
-    hash(format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION")).bytes())
-}
-
-/// 32 hexadecimal digits of FNV-1a.
-fn hash(bytes: impl Iterator<Item = u8>) -> String {
-    let mut h: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    for b in bytes {
-        h = (h ^ u128::from(b)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-    }
-    format!("{h:032x}")
+fn key(digest: &str, seed: u64, build: &str) -> Key {
+    Key::of(format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION")).bytes())
 }
 
 #[cfg(test)]

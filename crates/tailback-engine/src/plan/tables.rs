@@ -1,6 +1,6 @@
 //! The tables of a run, and the plan's tables made of them: what distinguishes a run stands in front of each row.
 
-use crate::plan::{Plan, Run, Status};
+use crate::plan::{Key, Plan, Run, Status};
 use crate::results::{Cell, ColumnDef, Outcome, Table};
 use std::sync::OnceLock;
 
@@ -56,13 +56,13 @@ impl RunTables {
         }
     }
 
-    fn runs_row(&self, key: &str) -> [Cell; 5] {
+    fn runs_row(&self, key: Key) -> [Cell; 5] {
         let (status, message) = match &self.status {
             Status::Done => ("done", ""),
             Status::Failed(why) => ("failed", why.as_str()),
         };
         [
-            key.into(),
+            key.to_string().as_str().into(),
             status.into(),
             message.into(),
             self.packet_hops.into(),
@@ -87,7 +87,7 @@ impl Frame<'_> {
     /// `runs` carries the key in its own columns.
     fn around(&self, mut t: Table) -> Table {
         if t.name != "runs" {
-            t.prefix("key", RUNS[0].doc, self.run.key.as_str().into());
+            t.prefix("key", RUNS[0].doc, self.run.key.to_string().as_str().into());
         }
         for (name, value) in self.labels.iter().rev() {
             t.prefix(name, "what is varied", (*value).into());
@@ -123,7 +123,7 @@ impl Assembly {
 
     pub fn add(&mut self, frame: &Frame, run: &RunTables) {
         let mut own = Table::new("runs", &RUNS);
-        own.row(run.runs_row(&frame.run.key));
+        own.row(run.runs_row(frame.run.key));
         for (into, table) in self.tables.iter_mut().zip(std::iter::once(&own).chain(&run.tables)) {
             into.append(frame.around(table.clone()));
         }

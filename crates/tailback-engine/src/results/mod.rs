@@ -4,6 +4,8 @@
 pub mod column;
 pub mod file;
 mod flows;
+#[cfg(feature = "parquet")]
+pub mod footer;
 mod groups;
 mod intervals;
 mod link_intervals;

@@ -7,13 +7,15 @@
 //! is found before the file is decoded, and costs no more than the runs of that row group.
 
 use crate::results::file::{sums, write_whole};
+use crate::results::footer;
 use crate::results::table::{Column, Data, Table};
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
-use parquet::file::properties::{WriterProperties, WriterPropertiesBuilder};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -92,6 +94,10 @@ fn fail(e: impl std::error::Error + Send + Sync + 'static) -> io::Error {
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
+        // Least and greatest value of a row group. A page is hardly smaller, and what is known of pages stays in memory
+        // until the file is complete.
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_offset_index_disabled(true)
         .set_created_by("tailback".to_string())
 }
 
@@ -179,11 +185,38 @@ impl ChunkWriter {
         Ok(())
     }
 
+    /// Rows of all chunks.
+    pub fn rows(&self) -> u64 {
+        self.layout.rows.iter().sum()
+    }
+
     /// # Errors
     /// Of the file system.
-    pub fn close(mut self) -> io::Result<Layout> {
+    pub fn close(self) -> io::Result<Layout> {
+        self.finish(None)
+    }
+
+    /// Close a file whose footer is to say something: `text` is made of the layout of the rows.
+    ///
+    /// # Errors
+    /// Of the file system; a file without a chunk.
+    pub fn close_saying(mut self, text: &dyn Fn(&Layout) -> String) -> io::Result<Layout> {
+        let start = self.layout.ends.last().copied().unwrap_or(0);
+        if let Some(w) = &mut self.writer {
+            w.sync()?;
+            self.layout.sums = sums(&self.path, &self.layout.ends)?;
+            let entry = footer::entry(&text(&self.layout), start);
+            w.append_key_value_metadata(KeyValue::new("tailback".to_string(), entry));
+        }
+        self.finish(Some(start))
+    }
+
+    fn finish(mut self, seal: Option<u64>) -> io::Result<Layout> {
         if let Some(w) = self.writer {
             w.close().map_err(fail)?;
+        }
+        if let Some(start) = seal {
+            footer::seal(&self.path, start)?;
         }
         self.file.sync_all()?;
         self.layout.ends.push(self.file.metadata()?.len());
@@ -207,6 +240,31 @@ pub fn read_chunk(path: &Path, name: &str, layout: &Layout, chunk: usize) -> io:
         }
     }
     Ok(table)
+}
+
+/// Rows of some columns, chunk after chunk, of the chunks that are `whole`. `take` is told the chunk, and some of its rows.
+///
+/// # Errors
+/// A file that is missing or not readable.
+pub fn read_columns(
+    path: &Path,
+    names: &[&str],
+    layout: &Layout,
+    whole: &[bool],
+    take: &mut dyn FnMut(usize, Table),
+) -> io::Result<()> {
+    let file = File::open(path)?;
+    let reader = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(fail)?;
+    let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
+    for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
+        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, reader.clone());
+        let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
+        let builder = builder.with_row_groups(vec![group]).with_projection(mask);
+        for batch in builder.build().map_err(fail)? {
+            take(chunk, from_batch("", &batch.map_err(fail)?));
+        }
+    }
+    Ok(())
 }
 
 /// Write the rows of several tables of the same columns, in order, as one Parquet file.

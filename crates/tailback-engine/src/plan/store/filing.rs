@@ -4,7 +4,7 @@ use super::{Finish, Keep, Store};
 use crate::plan::chunks::{Chunk, chunks};
 use crate::plan::keeper::{Ending, Keeper, Kept};
 use crate::plan::tables::RunTables;
-use crate::plan::{Plan, RunReport};
+use crate::plan::{Key, Plan, RunReport};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ pub struct Filing<'a> {
     plan: &'a Plan,
     store: Store,
     chunks: Vec<Chunk>,
-    /// The chunk of each run, by position in the plan.
-    chunk_of: HashMap<usize, usize>,
+    /// The chunk of each run, by position in the plan; a run that is stored for good is in none.
+    chunk_of: Vec<Option<u32>>,
     /// How many runs of each chunk are still to come.
     missing: Vec<usize>,
     /// Finished runs of chunks that are open.
@@ -30,15 +30,15 @@ impl<'a> Filing<'a> {
     pub fn open(keep: Keep, plan: &'a Plan) -> io::Result<Filing<'a>> {
         let store = Store::open(keep, plan)?;
         let mut seen = HashSet::new();
-        let first: Vec<bool> = plan.runs.iter().map(|r| seen.insert(r.key.as_str())).collect();
-        let chunks = chunks(plan, &|i| first[i] && !store.settled(&plan.runs[i].key));
-        let chunk_of = chunks
-            .iter()
-            .enumerate()
-            .flat_map(|(n, c)| c.runs.iter().map(move |i| (*i, n)));
+        let first: Vec<bool> = plan.runs.iter().map(|r| seen.insert(r.key)).collect();
+        let chunks = chunks(plan, &|i| first[i] && !store.settled(plan.runs[i].key));
+        let mut chunk_of = vec![None; plan.runs.len()];
+        for (n, c) in chunks.iter().enumerate() {
+            c.runs.iter().for_each(|i| chunk_of[*i] = u32::try_from(n).ok());
+        }
         Ok(Filing {
             plan,
-            chunk_of: chunk_of.collect(),
+            chunk_of,
             missing: vec![0; chunks.len()],
             at_once: store.keep.finish == Finish::Tables && store.is_empty() && chunks.len() <= 1,
             chunks,
@@ -54,9 +54,9 @@ impl<'a> Filing<'a> {
         let mut runs = Vec::new();
         let mut fresh = Vec::new();
         for i in self.chunks[chunk].runs.clone() {
-            let key = &self.plan.runs[i].key;
+            let key = self.plan.runs[i].key;
             if let Some((tables, cost)) = self.open.remove(&i) {
-                fresh.push((key.clone(), cost));
+                fresh.push((key, cost));
                 runs.push((i, tables));
             } else if whole {
                 runs.push((i, self.store.load(key)?));
@@ -68,7 +68,7 @@ impl<'a> Filing<'a> {
     /// Chunks none of whose runs had to be simulated, but which stand in pieces.
     fn gather(&mut self) -> io::Result<()> {
         for n in 0..self.chunks.len() {
-            let keys = self.chunks[n].runs.iter().map(|i| self.plan.runs[*i].key.as_str());
+            let keys = self.chunks[n].runs.iter().map(|i| self.plan.runs[*i].key);
             if !self.store.is_one_chunk(keys) {
                 self.close(n)?;
             }
@@ -87,8 +87,8 @@ impl<'a> Filing<'a> {
                 let mut fresh = HashMap::new();
                 let mut costs = Vec::new();
                 for (i, (tables, cost)) in std::mem::take(&mut self.open) {
-                    costs.push((self.plan.runs[i].key.clone(), cost));
-                    fresh.insert(self.plan.runs[i].key.clone(), tables);
+                    costs.push((self.plan.runs[i].key, cost));
+                    fresh.insert(self.plan.runs[i].key, tables);
                 }
                 self.store.manifest.remember(&costs);
                 let done = self.store.publish(self.plan, &fresh, elapsed_s);
@@ -106,19 +106,19 @@ impl<'a> Filing<'a> {
         Ok(())
     }
 
-    fn positions(&self, of: &HashMap<String, RunTables>) -> Vec<usize> {
+    fn positions(&self, of: &HashMap<Key, RunTables>) -> Vec<usize> {
         let mut first = HashMap::new();
         for (i, r) in self.plan.runs.iter().enumerate() {
-            first.entry(r.key.as_str()).or_insert(i);
+            first.entry(r.key).or_insert(i);
         }
-        let mut all: Vec<usize> = of.keys().filter_map(|k| first.get(k.as_str()).copied()).collect();
+        let mut all: Vec<usize> = of.keys().filter_map(|k| first.get(k).copied()).collect();
         all.sort_unstable();
         all
     }
 }
 
 impl Keeper for Filing<'_> {
-    fn has(&self, key: &str) -> bool {
+    fn has(&self, key: Key) -> bool {
         self.store.has(key)
     }
 
@@ -128,8 +128,8 @@ impl Keeper for Filing<'_> {
 
     fn start(&mut self, todo: &[usize]) -> io::Result<()> {
         for i in todo {
-            if let Some(c) = self.chunk_of.get(i) {
-                self.missing[*c] += 1;
+            if let Some(c) = self.chunk_of[*i] {
+                self.missing[c as usize] += 1;
             }
         }
         if todo.is_empty() {
@@ -140,7 +140,7 @@ impl Keeper for Filing<'_> {
 
     fn take(&mut self, run: usize, tables: RunTables, cost: RunReport) -> io::Result<()> {
         self.open.insert(run, (tables, cost));
-        let Some(&chunk) = self.chunk_of.get(&run) else {
+        let Some(chunk) = self.chunk_of[run].map(|c| c as usize) else {
             return Ok(());
         };
         self.missing[chunk] -= 1;
@@ -171,7 +171,7 @@ impl Keeper for Filing<'_> {
             let (plan, open, store) = (self.plan, &self.open, &mut self.store);
             Kept::Tables(plan.assemble(&mut |i| match open.get(&i) {
                 Some((tables, _)) => Some(tables.clone()),
-                None => store.load(&plan.runs[i].key).ok(),
+                None => store.load(plan.runs[i].key).ok(),
             }))
         };
         (kept, done)

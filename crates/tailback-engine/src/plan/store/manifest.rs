@@ -1,20 +1,22 @@
-//! `manifest.json`: what a folder of results is, so that it explains itself and can be run again from itself; and
-//! `times.jsonl`, which holds what runs cost until the manifest does.
+//! `manifest.json`: what a folder of results is, so that it explains itself and can be run again from itself.
 //!
-//! Times stand only here: the tables are the same on every machine.
+//! Times stand only here: the tables are the same on every machine. A plan may have very many runs, so the file is
+//! written and read run by run. No result depends on it: what is stored is listed beside it, in the tables.
 
 use super::Keep;
-use crate::plan::{Plan, RunReport, Status};
-use crate::results::file::write_text;
+use super::times::{Times, cost, round};
+use crate::plan::{Key, Plan, Run, RunReport, Status};
+use crate::results::file::{sums, write_whole};
+use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 pub const FILE: &str = "manifest.json";
-const TIMES: &str = "times.jsonl";
 
 /// What the caller has to say about a plan: versions, the command line, the machine.
 pub type About = Map<String, Value>;
@@ -22,173 +24,288 @@ pub type About = Map<String, Value>;
 pub struct Manifest {
     /// What stands before the runs.
     head: About,
-    points: Vec<Value>,
-    scenarios: BTreeMap<String, String>,
     /// Counts the executions that wrote here.
     call: u64,
-    /// What runs cost when they were simulated, by key.
-    costs: HashMap<String, RunReport>,
-    /// Keys that this execution has simulated.
-    fresh: HashSet<String>,
-    /// What the finished tables hold, as it stands in the file.
-    pub store: Value,
+    /// What runs cost when they were simulated.
+    costs: HashMap<Key, Cost>,
+}
+
+struct Cost {
+    report: RunReport,
+    /// This execution has simulated it.
+    fresh: bool,
+}
+
+/// What a manifest is to say of a plan.
+pub struct Telling<'a> {
+    pub plan: &'a Plan,
+    pub status: &'a str,
+    pub elapsed_s: f64,
+    /// Names of the finished tables in the folder.
+    pub tables: &'a [String],
+    /// How a run ended, where it has.
+    pub run: &'a dyn Fn(Key) -> Option<Status>,
 }
 
 impl Manifest {
     /// The manifest of a plan, in a folder where `before` was found.
-    pub fn new(keep: &Keep, plan: &Plan, before: &Value, times: &Times) -> Manifest {
+    pub fn new(keep: &Keep, before: &Said, times: &Times) -> Manifest {
         let mut head = keep.about.clone();
         head.insert("started".into(), now().into());
-        let points = plan.points.iter().map(|p| {
-            let labels: Map<String, Value> = p.labels.iter().map(|(k, v)| (k.clone(), v.as_str().into())).collect();
-            json!({ "labels": labels, "part": p.part, "scenario": p.loaded.digest })
-        });
-        let mut costs = HashMap::new();
-        for r in before["runs"].as_array().into_iter().flatten() {
-            if let (Some(key), Some(cpu_s)) = (r["key"].as_str(), r["cost_s"].as_f64()) {
-                costs.insert(key.to_string(), cost_of(r, cpu_s));
-            }
-        }
-        costs.extend(times.lines.iter().map(|(_, key, cost)| (key.clone(), cost.clone())));
+        let said = before.runs.iter().filter_map(|r| Some((r.key, r.cost.clone()?)));
+        let later = times.lines.iter().map(|(_, key, cost)| (*key, cost.clone()));
         Manifest {
             head,
-            points: points.collect(),
-            scenarios: plan
-                .points
-                .iter()
-                .map(|p| (p.loaded.digest.clone(), p.loaded.toml.clone()))
+            call: before.call().unwrap_or(0).max(times.last_call()) + 1,
+            costs: said
+                .chain(later)
+                .map(|(k, report)| (k, Cost { report, fresh: false }))
                 .collect(),
-            call: before["call"].as_u64().unwrap_or(0).max(times.last_call()) + 1,
-            costs,
-            fresh: HashSet::new(),
-            store: before["store"].clone(),
         }
     }
 
     /// Remember what runs cost, on disk too: before the chunk they are in, so that no stored run is without.
-    pub fn note(&mut self, dir: &Path, runs: &[(String, RunReport)]) -> io::Result<()> {
-        let mut text = String::new();
-        for (key, cost) in runs {
-            let line = json!({
-                "call": self.call,
-                "key": key,
-                "cpu_s": round(cost.cpu_s),
-                "packet_hops": cost.packet_hops,
-                "events": cost.events,
-            });
-            text += &format!("{line}\n");
-        }
+    pub fn note(&mut self, dir: &Path, runs: &[(Key, RunReport)]) -> io::Result<()> {
         self.remember(runs);
-        let mut file = OpenOptions::new().create(true).append(true).open(dir.join(TIMES))?;
-        file.write_all(text.as_bytes())?;
-        file.sync_data()
+        Times::add(dir, self.call, runs)
     }
 
     /// Remember what runs cost, for a manifest that is about to be written.
-    pub fn remember(&mut self, runs: &[(String, RunReport)]) {
-        for (key, cost) in runs {
-            self.fresh.insert(key.clone());
-            self.costs.insert(key.clone(), cost.clone());
+    pub fn remember(&mut self, runs: &[(Key, RunReport)]) {
+        for (key, report) in runs {
+            let report = report.clone();
+            self.costs.insert(*key, Cost { report, fresh: true });
         }
     }
 
-    /// The text of the file. `status` of the plan; `run` tells a run's status, where it has one.
-    pub fn text(&self, plan: &Plan, status: &str, elapsed_s: f64, run: &dyn Fn(&str) -> Option<Status>) -> String {
-        let mut all = Map::new();
-        all.insert("format".into(), 1.into());
-        all.extend(self.head.clone());
-        all.insert("status".into(), status.into());
-        all.insert("call".into(), self.call.into());
-        if status != "running" {
-            all.insert("finished".into(), now().into());
-            all.insert("elapsed_s".into(), elapsed_s.into());
+    /// Write the file, under a name that stands until it is complete.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn write(&self, path: &Path, of: &Telling) -> io::Result<()> {
+        write_whole(path, |file| {
+            let mut out = Summed::new(BufWriter::new(file));
+            self.entries(&mut out, of)?;
+            // Of everything before it.
+            let sum = out.sum.clone().finalize();
+            write!(out, "{}", tail(sum))?;
+            out.flush()
+        })
+    }
+
+    fn entries(&self, out: &mut dyn Write, of: &Telling) -> io::Result<()> {
+        write!(out, "{{\n  \"format\": 1")?;
+        for (name, value) in &self.head {
+            entry(out, name, value)?;
         }
-        all.insert("points".into(), self.points.clone().into());
-        all.insert("scenarios".into(), json!(self.scenarios));
-        let runs = plan.runs.iter().map(|r| {
-            let mut v = json!({ "point": r.point, "replication": r.replication, "seed": r.seed, "key": r.key });
-            if let Some(s) = run(&r.key) {
-                let cost = self.costs.get(&r.key).cloned().unwrap_or_default();
-                let kept = !self.fresh.contains(&r.key);
-                v["status"] = if s == Status::Done { "done" } else { "failed" }.into();
-                v["kept"] = kept.into();
-                v["cpu_s"] = if kept { 0.0 } else { round(cost.cpu_s) }.into();
-                v["cost_s"] = round(cost.cpu_s).into();
-                v["packet_hops"] = cost.packet_hops.into();
-                v["events"] = cost.events.into();
-            }
-            v
+        entry(out, "status", &of.status.into())?;
+        entry(out, "call", &self.call.into())?;
+        if of.status != "running" {
+            entry(out, "finished", &now().into())?;
+            entry(out, "elapsed_s", &of.elapsed_s.into())?;
+        }
+        entry(out, "tables", &json!(of.tables))?;
+        let points = of.plan.points.iter().map(|p| {
+            let labels: Map<String, Value> = p.labels.iter().map(|(k, v)| (k.clone(), v.as_str().into())).collect();
+            json!({ "labels": labels, "part": p.part, "scenario": p.loaded.digest })
         });
-        all.insert("runs".into(), runs.collect());
-        all.insert("store".into(), self.store.clone());
-        lines(&all)
+        list(out, "points", points)?;
+        let scenarios: BTreeMap<&str, &str> = of
+            .plan
+            .points
+            .iter()
+            .map(|p| (p.loaded.digest.as_str(), p.loaded.toml.as_str()))
+            .collect();
+        entry(out, "scenarios", &json!(scenarios))?;
+        list(out, "runs", of.plan.runs.iter().map(|r| self.run(r, (of.run)(r.key))))
     }
 
-    pub fn write(&self, dir: &Path, text: &str) -> io::Result<()> {
-        write_text(&dir.join(FILE), text)
-    }
-}
-
-/// JSON with a line for each entry, and for each item of a list of objects.
-fn lines(all: &Map<String, Value>) -> String {
-    let entries = all.iter().map(|(k, v)| {
-        let text = match v {
-            Value::Array(items) if items.first().is_some_and(Value::is_object) => {
-                let items: Vec<String> = items.iter().map(|i| format!("    {i}")).collect();
-                format!("[\n{}\n  ]", items.join(",\n"))
-            }
-            other => other.to_string(),
+    fn run(&self, r: &Run, ended: Option<Status>) -> Value {
+        let mut v = json!({ "point": r.point, "replication": r.replication, "seed": r.seed, "key": r.key.to_string() });
+        let Some(status) = ended else {
+            return v;
         };
-        format!("  {}: {text}", Value::from(k.as_str()))
-    });
-    format!("{{\n{}\n}}\n", entries.collect::<Vec<_>>().join(",\n"))
+        let cost = self.costs.get(&r.key);
+        let fresh = cost.filter(|c| c.fresh);
+        v["status"] = if status == Status::Done { "done" } else { "failed" }.into();
+        v["kept"] = fresh.is_none().into();
+        v["cpu_s"] = fresh.map_or(0.0, |c| round(c.report.cpu_s)).into();
+        // Not known where a manifest was damaged.
+        if let Some(c) = cost {
+            v["cost_s"] = round(c.report.cpu_s).into();
+            v["packet_hops"] = c.report.packet_hops.into();
+            v["events"] = c.report.events.into();
+        }
+        v
+    }
 }
 
-/// What runs cost, of chunks that no manifest speaks of yet.
+fn entry(out: &mut dyn Write, name: &str, value: &Value) -> io::Result<()> {
+    write!(out, ",\n  {}: {value}", Value::from(name))
+}
+
+/// A list with a line for each item.
+fn list(out: &mut dyn Write, name: &str, items: impl Iterator<Item = Value>) -> io::Result<()> {
+    write!(out, ",\n  {}: [", Value::from(name))?;
+    for (n, item) in items.enumerate() {
+        write!(out, "{}\n    {item}", if n == 0 { "" } else { "," })?;
+    }
+    write!(out, "\n  ]")
+}
+
+/// The end of the file, which says whether the rest is what was written.
+fn tail(sum: u32) -> String {
+    format!(",\n  \"sum\": {sum}\n}}\n")
+}
+
+/// Passes bytes on, and sums them up.
+struct Summed<W> {
+    out: W,
+    sum: crc32fast::Hasher,
+}
+
+impl<W> Summed<W> {
+    fn new(out: W) -> Summed<W> {
+        let sum = crc32fast::Hasher::new();
+        Summed { out, sum }
+    }
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let n = self.out.write(bytes)?;
+        self.sum.update(&bytes[..n]);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// What a manifest says.
 #[derive(Default)]
-pub struct Times {
-    /// Execution, key, cost.
-    pub lines: Vec<(u64, String, RunReport)>,
+pub struct Said {
+    /// All but the runs.
+    pub head: Map<String, Value>,
+    pub runs: Vec<SaidRun>,
 }
 
-impl Times {
-    /// Every line that is whole; a kill may have cut the last one.
-    pub fn read(dir: &Path) -> Times {
-        let text = std::fs::read(dir.join(TIMES)).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let line = |l: &str| -> Option<(u64, String, RunReport)> {
-            let v: Value = serde_json::from_str(l).ok()?;
-            let cpu_s = v["cpu_s"].as_f64()?;
-            Some((v["call"].as_u64()?, v["key"].as_str()?.to_string(), cost_of(&v, cpu_s)))
+/// What a manifest says of a run.
+pub struct SaidRun {
+    pub key: Key,
+    pub point: Option<usize>,
+    pub seed: Option<u64>,
+    /// The execution that wrote the manifest simulated it.
+    pub fresh: bool,
+    pub cost: Option<RunReport>,
+}
+
+/// A manifest as it is found.
+pub enum Found {
+    Nothing,
+    Damaged,
+    Said(Said),
+}
+
+impl Said {
+    pub fn read(path: &Path) -> Found {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Found::Nothing,
+            Err(_) => return Found::Damaged,
         };
-        Times {
-            lines: text.lines().filter_map(line).collect(),
-        }
+        let length = file.metadata().map_or(0, |m| m.len());
+        let Ok(mut said) = serde_json::from_reader::<_, Said>(BufReader::new(file)) else {
+            return Found::Damaged;
+        };
+        // One that something else has written has no checksum.
+        let Some(sum) = said.head.remove("sum") else {
+            return Found::Said(said);
+        };
+        let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
+            let end = length.saturating_sub(tail(s).len() as u64);
+            sums(path, &[end]).is_ok_and(|found| found == [s])
+        });
+        if whole { Found::Said(said) } else { Found::Damaged }
     }
 
-    fn last_call(&self) -> u64 {
-        self.lines.iter().map(|(call, ..)| *call).max().unwrap_or(0)
+    pub fn call(&self) -> Option<u64> {
+        self.head.get("call")?.as_u64()
     }
 
-    pub fn remove(dir: &Path) -> io::Result<()> {
-        match std::fs::remove_file(dir.join(TIMES)) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-            _ => Ok(()),
-        }
+    pub fn status(&self) -> Option<&str> {
+        self.head.get("status")?.as_str()
+    }
+
+    /// Names of the finished tables in the folder.
+    pub fn tables(&self) -> Vec<&str> {
+        let all = self.head.get("tables").and_then(Value::as_array);
+        all.into_iter().flatten().filter_map(Value::as_str).collect()
     }
 }
 
-fn cost_of(v: &Value, cpu_s: f64) -> RunReport {
-    RunReport {
-        cpu_s,
-        packet_hops: v["packet_hops"].as_u64().unwrap_or(0),
-        events: v["events"].as_u64().unwrap_or(0),
+impl<'de> Deserialize<'de> for Said {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Said, D::Error> {
+        d.deserialize_map(Entries)
     }
 }
 
-/// Tenths of milliseconds are more than a clock is good for.
-fn round(seconds: f64) -> f64 {
-    (seconds * 1e4).round() / 1e4
+struct Entries;
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Said;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a manifest")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Said, A::Error> {
+        let mut said = Said::default();
+        while let Some(name) = map.next_key::<String>()? {
+            if name == "runs" {
+                said.runs = map.next_value::<Rows>()?.0;
+            } else {
+                said.head.insert(name, map.next_value()?);
+            }
+        }
+        Ok(said)
+    }
+}
+
+struct Rows(Vec<SaidRun>);
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Rows, D::Error> {
+        d.deserialize_seq(RowsVisitor).map(Rows)
+    }
+}
+
+struct RowsVisitor;
+
+impl<'de> Visitor<'de> for RowsVisitor {
+    type Value = Vec<SaidRun>;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a list of runs")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut rows: A) -> Result<Vec<SaidRun>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(r) = rows.next_element::<Value>()? {
+            let Some(key) = r["key"].as_str().and_then(Key::parse) else {
+                continue;
+            };
+            all.push(SaidRun {
+                key,
+                point: r["point"].as_u64().map(|p| p as usize),
+                seed: r["seed"].as_u64(),
+                fresh: r["kept"] == false,
+                cost: cost(&r, "cost_s"),
+            });
+        }
+        Ok(all)
+    }
 }
 
 /// The time of day in UTC, as ISO 8601 writes it.

@@ -1,8 +1,9 @@
 //! A folder of results, which survives whatever happens to the process that fills it.
 //!
 //! ```text
-//! manifest.json         what this is: the plan (scenarios, points, seeds, keys), what each run cost, and checksums
-//! runs.parquet, ...     the tables of the finished plan, one row group for each chunk of runs
+//! manifest.json         what this is: the plan (scenarios, points, seeds, keys), and what each run cost
+//! runs.parquet, ...     the tables of the finished plan, one row group for each chunk of runs; the footer of
+//!                       runs.parquet has the checksums of all
 //! chunks/N-HASH/        while the plan is not finished: the tables of the chunks that are
 //! times.jsonl           as long as there are chunks: what their runs cost
 //! lock                  while a process writes
@@ -18,6 +19,7 @@ mod manifest;
 mod read;
 mod source;
 mod status;
+mod times;
 mod write;
 
 pub use filing::Filing;
@@ -27,7 +29,7 @@ pub use status::{FolderStatus, RunStatus, status};
 
 use crate::plan::lock::Lock;
 use crate::plan::tables::RunTables;
-use crate::plan::{Plan, Run, hash};
+use crate::plan::{Key, Plan};
 use manifest::Manifest;
 use read::Cache;
 use source::Source;
@@ -100,7 +102,7 @@ pub struct Store {
     sources: Vec<Option<Source>>,
     /// The source that is the finished tables.
     published: Option<usize>,
-    index: HashMap<String, Place>,
+    index: HashMap<Key, Place>,
     /// What is damaged, and folders that nothing can be read from.
     damaged: Vec<PathBuf>,
     broken: Vec<PathBuf>,
@@ -127,9 +129,12 @@ impl Store {
             write::tidy(&keep.dir)?;
         }
         let found = read::Folder::look(&keep.dir);
+        let manifest = Manifest::new(&keep, &found.manifest, &found.times);
+        // Both have a line a run, and are as large as all that is kept.
+        drop((found.manifest, found.times));
         let mut store = Store {
-            plan: plan_name(&plan.runs),
-            manifest: Manifest::new(&keep, plan, &found.manifest, &found.times),
+            plan: Key::of_all(plan.runs.iter().map(|r| &r.key)).to_string(),
+            manifest,
             keep,
             sources: Vec::new(),
             published: None,
@@ -161,7 +166,7 @@ impl Store {
                 };
                 // A failed run gives way to one that did not.
                 if !failed || self.index.get(key).is_none_or(|p| p.failed) {
-                    self.index.insert(key.clone(), place);
+                    self.index.insert(*key, place);
                 }
             }
         }
@@ -170,8 +175,8 @@ impl Store {
     }
 
     /// Whether a run's results are there and need not be made again.
-    pub fn has(&self, key: &str) -> bool {
-        self.index.get(key).is_some_and(|p| !p.failed)
+    pub fn has(&self, key: Key) -> bool {
+        self.index.get(&key).is_some_and(|p| !p.failed)
     }
 
     /// Whether anything is stored, of this plan or of another.
@@ -185,8 +190,8 @@ impl Store {
     }
 
     /// Whether a run is in a piece that an earlier, smaller plan was cut into: such pieces stay as they are.
-    pub fn settled(&self, key: &str) -> bool {
-        let Some(p) = self.index.get(key).filter(|p| !p.failed) else {
+    pub fn settled(&self, key: Key) -> bool {
+        let Some(p) = self.index.get(&key).filter(|p| !p.failed) else {
             return false;
         };
         self.published == Some(p.source)
@@ -199,8 +204,8 @@ impl Store {
     ///
     /// # Errors
     /// A run that is not stored, or a file that has gone.
-    pub fn load(&mut self, key: &str) -> io::Result<RunTables> {
-        let place = self.index.get(key).copied();
+    pub fn load(&mut self, key: Key) -> io::Result<RunTables> {
+        let place = self.index.get(&key).copied();
         let source = place.and_then(|p| Some((self.sources[p.source].as_ref()?, p)));
         let Some((source, p)) = source else {
             return Err(io::Error::other(format!("the run {key} is not stored")));
@@ -214,14 +219,14 @@ impl Store {
     }
 
     /// Whether these runs, in this order, are one whole chunk, and the one their rows are read from.
-    fn is_one_chunk<'a>(&self, keys: impl Iterator<Item = &'a str> + Clone) -> bool {
+    fn is_one_chunk(&self, keys: impl Iterator<Item = Key> + Clone) -> bool {
         let mut all = keys.clone();
-        let place = all.next().and_then(|k| self.index.get(k));
+        let place = all.next().and_then(|k| self.index.get(&k));
         let Some((p, s)) = place.and_then(|p| Some((p, self.sources[p.source].as_ref()?))) else {
             return false;
         };
-        let same = s.contents.keys[p.chunk].iter().map(String::as_str).eq(keys.clone());
-        same && s.contents.whole && all.all(|k| self.index.get(k).is_some_and(|o| o.source == p.source))
+        let same = s.contents.keys[p.chunk].iter().copied().eq(keys.clone());
+        same && s.contents.whole && all.all(|k| self.index.get(&k).is_some_and(|o| o.source == p.source))
     }
 
     /// Whether the finished tables are those of this plan, and whole.
@@ -238,11 +243,6 @@ impl Store {
             None => Ok(()),
         }
     }
-}
-
-/// A plan by the keys of its runs.
-fn plan_name(runs: &[Run]) -> String {
-    hash(runs.iter().flat_map(|r| r.key.bytes().chain([b' '])))
 }
 
 /// Names of the folders in which chunks are: one for each part of a plan.

@@ -1,22 +1,21 @@
 //! Seeing what a folder holds, and reading runs out of it.
 
-use super::manifest::{self, Times};
-use super::source::{Contents, LIST, Source, without_rows};
+use super::manifest::{self, Found, Said};
+use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
+use super::times::Times;
 use super::{PUBLISH, STAGED};
-use crate::plan::Status;
 use crate::plan::tables::{RARE, RunTables, declared, names, own_rows};
+use crate::plan::{Key, Status};
 use crate::results::parquet;
 use crate::results::{Data, Table};
-use serde_json::Value;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// Everything in a folder, as it is found; nothing is changed.
 pub struct Folder {
     /// Empty where there is none.
-    pub manifest: Value,
+    pub manifest: Said,
     pub times: Times,
     pub published: Option<Source>,
     pub chunks: Vec<Source>,
@@ -29,25 +28,10 @@ impl Folder {
     pub fn look(dir: &Path) -> Folder {
         let mut damaged = Vec::new();
         // Where a finish was cut short after everything was staged, its manifest is the true one.
-        let (text, suffix) = match std::fs::read_to_string(dir.join(PUBLISH)) {
-            Ok(text) => (Some(text), STAGED),
-            Err(_) => (std::fs::read_to_string(dir.join(manifest::FILE)).ok(), ""),
+        let (found, suffix) = match Said::read(&dir.join(PUBLISH)) {
+            Found::Said(said) => (Found::Said(said), STAGED),
+            Found::Nothing | Found::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
-        let manifest: Value = match text.as_deref().map(serde_json::from_str) {
-            None => Value::Null,
-            Some(Ok(v)) => v,
-            Some(Err(_)) => {
-                damaged.push(dir.join(manifest::FILE));
-                Value::Null
-            }
-        };
-        let published = manifest.get("store").filter(|s| !s.is_null()).and_then(|s| {
-            let contents = Contents::from_json(s);
-            if contents.is_none() {
-                damaged.push(dir.join(manifest::FILE));
-            }
-            Some(Source::check(dir, contents?, suffix, &mut damaged))
-        });
         let (mut chunks, mut broken) = (Vec::new(), Vec::new());
         for at in chunk_folders(dir) {
             match Source::chunk(&at, &mut damaged) {
@@ -55,6 +39,27 @@ impl Folder {
                 None => broken.push(at),
             }
         }
+        let published = match Contents::read(&file_of(dir, LIST, suffix)) {
+            Listed::Contents(contents) => Some(Source::check(dir, contents, suffix, &mut damaged)),
+            listed => {
+                let said = matches!(&found, Found::Said(m) if !m.tables().is_empty());
+                // Without a list nothing can be held against it, unless something else has made it.
+                let others = names().any(|n| n != LIST && file_of(dir, n, suffix).is_file());
+                let own = file_of(dir, LIST, suffix);
+                if said || matches!(listed, Listed::Damaged) || (others && !own.is_file()) {
+                    damaged.push(own);
+                }
+                None
+            }
+        };
+        let manifest = match found {
+            Found::Said(said) => said,
+            Found::Nothing if published.is_none() && chunks.is_empty() => Said::default(),
+            Found::Nothing | Found::Damaged => {
+                damaged.push(dir.join(manifest::FILE));
+                Said::default()
+            }
+        };
         Folder {
             manifest,
             times: Times::read(dir),
@@ -82,7 +87,7 @@ fn chunk_folders(dir: &Path) -> Vec<PathBuf> {
     inside(dir)
         .iter()
         .flat_map(|part| inside(part))
-        .filter(|c| c.join(LIST).exists() || c.join("runs.parquet").exists())
+        .filter(|c| names().any(|n| file_of(c, n, "").exists()))
         .collect()
 }
 
@@ -97,7 +102,7 @@ pub struct Cache {
 /// A table, and the first row and the one behind the last of each key in it.
 struct Keyed {
     table: Table,
-    rows: HashMap<Arc<str>, (usize, usize)>,
+    rows: HashMap<Key, (usize, usize)>,
 }
 
 /// A chunk of a source, which has a number.
@@ -126,16 +131,16 @@ impl Cache {
     }
 
     /// The rows of one run in table `n`.
-    fn rows(&mut self, at: At, n: usize, key: &str) -> io::Result<Table> {
+    fn rows(&mut self, at: At, n: usize, key: Key) -> io::Result<Table> {
         let t = self.table(at, n)?;
-        let (from, to) = t.rows.get(key).copied().unwrap_or((0, 0));
+        let (from, to) = t.rows.get(&key).copied().unwrap_or((0, 0));
         Ok(own_rows(&t.table, from, to))
     }
 
-    pub fn run(&mut self, at: At, key: &str) -> io::Result<RunTables> {
+    pub fn run(&mut self, at: At, key: Key) -> io::Result<RunTables> {
         let runs = self.table(at, 0)?;
         let missing = || io::Error::other(format!("{} says nothing of the run {key}", at.source.dir.display()));
-        let (row, _) = *runs.rows.get(key).ok_or_else(missing)?;
+        let (row, _) = *runs.rows.get(&key).ok_or_else(missing)?;
         let status = match text(&runs.table, "status", row) {
             Some("done") => Status::Done,
             _ => Status::Failed(text(&runs.table, "message", row).unwrap_or_default().to_string()),
@@ -160,7 +165,7 @@ impl Cache {
 }
 
 /// The rows of some runs of a chunk, with all that stands in front of them but the position in the plan.
-pub fn rows_of(source: &Source, chunk: usize, keys: &[String]) -> io::Result<Vec<Table>> {
+pub fn rows_of(source: &Source, chunk: usize, keys: &[Key]) -> io::Result<Vec<Table>> {
     let mut all = Vec::new();
     for (name, _) in &source.contents.files {
         let mut t = source.read(name, chunk)?;
@@ -168,7 +173,7 @@ pub fn rows_of(source: &Source, chunk: usize, keys: &[String]) -> io::Result<Vec
         let rows = rows_by_key(&t);
         let mut chosen = t.rows_between(0, 0);
         for key in keys {
-            if let Some((from, to)) = rows.get(key.as_str()) {
+            if let Some((from, to)) = rows.get(key) {
                 chosen.append(t.rows_between(*from, *to));
             }
         }
@@ -191,13 +196,15 @@ fn count(t: &Table, column: &str, row: usize) -> u64 {
     }
 }
 
-fn rows_by_key(t: &Table) -> HashMap<Arc<str>, (usize, usize)> {
+fn rows_by_key(t: &Table) -> HashMap<Key, (usize, usize)> {
     let mut rows = HashMap::new();
     if let Some(Data::Text(keys)) = t.column("key").map(|c| &c.data) {
         let mut from = 0;
         for to in 1..=keys.len() {
             if to == keys.len() || keys[to] != keys[from] {
-                rows.insert(keys[from].clone(), (from, to));
+                if let Some(key) = Key::parse(&keys[from]) {
+                    rows.insert(key, (from, to));
+                }
                 from = to;
             }
         }
@@ -210,15 +217,19 @@ fn rows_by_key(t: &Table) -> HashMap<Arc<str>, (usize, usize)> {
 /// # Errors
 /// A file that is missing or damaged.
 pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
-    let path = dir.join(format!("{name}.parquet"));
-    let manifest: Option<Value> = std::fs::read_to_string(dir.join(manifest::FILE))
-        .ok()
-        .and_then(|text| serde_json::from_str(&text).ok());
-    let contents = manifest
-        .as_ref()
-        .and_then(|m| m.get("store"))
-        .and_then(Contents::from_json);
-    // A folder that something else has made has no checksums; its files are as they are.
+    let path = file_of(dir, name, "");
+    let list = file_of(dir, LIST, "");
+    let contents = match Contents::read(&list) {
+        Listed::Contents(c) => Some(c),
+        // A folder that something else has made has no checksums; its files are as they are.
+        Listed::Nothing => None,
+        Listed::Damaged => {
+            return Err(io::Error::other(format!(
+                "{} is damaged, which has the checksums; run the plan again to repair it",
+                list.display()
+            )));
+        }
+    };
     if let Some(layout) = contents.as_ref().and_then(|c| c.layout(name))
         && path.is_file()
         && layout.check(&path) != parquet::Condition::Whole
@@ -226,7 +237,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
         return Err(io::Error::other("the file is damaged; run the plan again to repair it"));
     }
     if RARE.contains(&name) && !path.is_file() && contents.is_some() {
-        return Ok(without_rows(&read_table(dir, "runs")?, name));
+        return Ok(without_rows(&read_table(dir, LIST)?, name));
     }
     parquet::read(&path)
 }
@@ -234,7 +245,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
 /// The results in a folder, to be read run by run, in any order.
 pub struct Stored {
     sources: Vec<Source>,
-    places: HashMap<String, (usize, usize)>,
+    places: HashMap<Key, (usize, usize)>,
     cache: Cache,
 }
 
@@ -247,7 +258,7 @@ impl Stored {
         for (at, s) in sources.iter().enumerate() {
             for (chunk, keys) in s.contents.keys.iter().enumerate().filter(|(c, _)| s.usable[*c]) {
                 for key in keys.iter().filter(|k| !s.contents.failed.contains(*k)) {
-                    places.insert(key.clone(), (at, chunk));
+                    places.insert(*key, (at, chunk));
                 }
             }
         }
@@ -259,7 +270,7 @@ impl Stored {
     }
 
     pub fn has(&self, key: &str) -> bool {
-        self.places.contains_key(key)
+        Key::parse(key).is_some_and(|k| self.places.contains_key(&k))
     }
 
     /// A run's rows of one table.
@@ -268,8 +279,9 @@ impl Stored {
     /// A run or a table that is not there.
     pub fn table(&mut self, key: &str, name: &str) -> io::Result<Table> {
         let n = names().position(|x| x == name);
-        match (self.places.get(key), n) {
-            (Some((number, chunk)), Some(n)) => {
+        let place = Key::parse(key).and_then(|k| Some((k, self.places.get(&k)?)));
+        match (place, n) {
+            (Some((key, (number, chunk))), Some(n)) => {
                 let at = At {
                     number: *number,
                     source: &self.sources[*number],

@@ -1,19 +1,20 @@
 //! A place where results stand: the tables of a finished plan, or a chunk of them in a folder of its own.
 //!
-//! Both are Parquet files of the same names, and a list of what is in them with checksums. A chunk's list is its
-//! `chunk.json`; that of the finished tables is part of the folder's `manifest.json`.
+//! Both are Parquet files of the same names. The footer of `runs.parquet` lists them with checksums, and has one of its
+//! own; the keys of the runs are its column. So a place explains itself, whatever becomes of other files.
 
+use crate::plan::Key;
 use crate::plan::tables::{RARE, declared};
-use crate::results::Table;
-use crate::results::file::{sealed, unsealed};
-use crate::results::parquet::{Condition, Layout, read_chunk};
+use crate::results::footer::{self, Said};
+use crate::results::parquet::{ChunkWriter, Condition, Layout, read_chunk, read_columns};
+use crate::results::{Data, Table};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file in a chunk's folder that says what is in it.
-pub const LIST: &str = "chunk.json";
+/// The table in whose footer the list stands.
+pub const LIST: &str = "runs";
 
 /// What stands in the tables of one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,73 +24,110 @@ pub struct Contents {
     /// The plan it was cut for, and whether it is all of a piece that the plan was cut into.
     pub plan: String,
     pub whole: bool,
-    /// Keys of the runs, by chunk.
-    pub keys: Vec<Vec<String>>,
+    /// Keys of the runs, by chunk; none of a chunk that is damaged.
+    pub keys: Vec<Vec<Key>>,
     /// Those that failed: their rows say why, and they are run again.
-    pub failed: BTreeSet<String>,
+    pub failed: BTreeSet<Key>,
     /// What is remembered of each file, by table.
     pub files: Vec<(String, Layout)>,
 }
 
+/// The list of a place.
+pub enum Listed {
+    Contents(Contents),
+    /// There is no such file, or something else has made it.
+    Nothing,
+    Damaged,
+}
+
 impl Contents {
-    pub fn to_json(&self) -> Value {
-        let files: serde_json::Map<String, Value> = self
-            .files
-            .iter()
+    /// The list, with the layout of the file it goes into.
+    pub fn text(&self, own: &Layout) -> String {
+        let own = (LIST.to_string(), own.clone());
+        let files: serde_json::Map<String, Value> = std::iter::once(&own)
+            .chain(&self.files)
             .map(|(n, l)| (n.clone(), json!({ "rows": l.rows, "ends": l.ends, "sums": l.sums })))
             .collect();
-        sealed(
-            "contents",
-            &json!({
-                "format": 1,
-                "build": self.build,
-                "plan": self.plan,
-                "whole": self.whole,
-                "keys": self.keys,
-                "failed": self.failed,
-                "files": files,
-            }),
-        )
+        json!({ "format": 1, "build": self.build, "plan": self.plan, "whole": self.whole, "files": files }).to_string()
     }
 
-    /// Nothing when it is damaged, or of another format.
-    pub fn from_json(envelope: &Value) -> Option<Contents> {
-        let v = unsealed("contents", envelope)?;
+    /// Close the files of a place, the one with the list last, and remember them.
+    ///
+    /// # Errors
+    /// Of the file system.
+    pub fn close(&mut self, files: Vec<(String, ChunkWriter)>) -> io::Result<()> {
+        for (name, w) in files {
+            let layout = match name == LIST {
+                true => w.close_saying(&|own| self.text(own))?,
+                false => w.close()?,
+            };
+            self.files.push((name, layout));
+        }
+        Ok(())
+    }
+
+    /// The list in a file; keys are not in it.
+    pub fn read(path: &Path) -> Listed {
+        match footer::read(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Listed::Nothing,
+            Ok(Said::Nothing) => Listed::Nothing,
+            Ok(Said::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
+                Some(c) => Listed::Contents(c),
+                None => Listed::Damaged,
+            },
+            Ok(Said::Damaged) | Err(_) => Listed::Damaged,
+        }
+    }
+
+    /// `end` and `sum` are what the file's own layout could not have in it.
+    fn from_text(text: &str, end: u64, sum: u32) -> Option<Contents> {
+        let v: Value = serde_json::from_str(text).ok()?;
         if v.get("format")?.as_u64()? != 1 {
             return None;
         }
         let text = |k: &str| Some(v.get(k)?.as_str()?.to_string());
-        let keys = |v: &Value| -> Option<Vec<String>> {
-            v.as_array()?.iter().map(|k| Some(k.as_str()?.to_string())).collect()
-        };
         let numbers = |v: &Value| -> Option<Vec<u64>> { v.as_array()?.iter().map(Value::as_u64).collect() };
         let layout = |(name, f): (&String, &Value)| -> Option<(String, Layout)> {
             let sums = numbers(f.get("sums")?)?;
-            let layout = Layout {
+            let mut layout = Layout {
                 rows: numbers(f.get("rows")?)?,
                 ends: numbers(f.get("ends")?)?,
                 sums: sums.into_iter().map(|s| u32::try_from(s).ok()).collect::<Option<_>>()?,
             };
+            if name == LIST {
+                layout.ends.push(end);
+                layout.sums.push(sum);
+            }
             Some((name.clone(), layout))
         };
-        let found = Contents {
+        let files: Vec<_> = v.get("files")?.as_object()?.iter().map(layout).collect::<Option<_>>()?;
+        let chunks = files.first()?.1.rows.len();
+        let fits = |(_, l): &(String, Layout)| {
+            l.rows.len() == chunks && l.ends.len() == chunks + 1 && l.sums.len() == chunks + 1
+        };
+        files.iter().all(fits).then_some(())?;
+        Some(Contents {
             build: text("build")?,
             plan: text("plan")?,
             whole: v.get("whole")?.as_bool()?,
-            keys: v.get("keys")?.as_array()?.iter().map(keys).collect::<Option<_>>()?,
-            failed: keys(v.get("failed")?)?.into_iter().collect(),
-            files: v.get("files")?.as_object()?.iter().map(layout).collect::<Option<_>>()?,
-        };
-        let fits = |(_, l): &(String, Layout)| {
-            let n = found.keys.len();
-            l.rows.len() == n && l.ends.len() == n + 1 && l.sums.len() == n + 1
-        };
-        found.files.iter().all(fits).then_some(found)
+            keys: vec![Vec::new(); chunks],
+            failed: BTreeSet::new(),
+            files,
+        })
     }
 
     pub fn layout(&self, name: &str) -> Option<&Layout> {
         self.files.iter().find(|(n, _)| n == name).map(|(_, l)| l)
     }
+}
+
+/// A table's file in a place; while a finish is under way, it may still have its suffix.
+pub fn file_of(dir: &Path, name: &str, suffix: &str) -> PathBuf {
+    let staged = dir.join(format!("{name}.parquet{suffix}"));
+    if !suffix.is_empty() && staged.is_file() {
+        return staged;
+    }
+    dir.join(format!("{name}.parquet"))
 }
 
 /// A place, and what of it is whole.
@@ -126,28 +164,63 @@ impl Source {
                 }
             }
         }
+        if source.read_keys().is_err() {
+            source.usable.fill(false);
+            damaged.push(source.path(LIST));
+        }
         source
     }
 
-    /// A chunk's folder; nothing when it has no list, or a damaged one.
-    pub fn chunk(dir: &Path, damaged: &mut Vec<PathBuf>) -> Option<Source> {
-        let list = dir.join(LIST);
-        let contents = std::fs::read_to_string(&list)
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .and_then(|v| Contents::from_json(&v));
-        if contents.is_none() {
-            damaged.push(list);
+    /// The keys of the chunks that are whole, and which of them failed.
+    fn read_keys(&mut self) -> io::Result<()> {
+        let path = self.path(LIST);
+        let Contents {
+            keys, failed, files, ..
+        } = &mut self.contents;
+        let Some((_, layout)) = files.iter().find(|(n, _)| n == LIST) else {
+            return Ok(());
+        };
+        let mut odd = false;
+        let take = &mut |chunk: usize, t: Table| {
+            let texts = |name: &str| match t.column(name).map(|c| &c.data) {
+                Some(Data::Text(v)) => v.as_slice(),
+                _ => &[],
+            };
+            for (key, status) in texts("key").iter().zip(texts("status")) {
+                let Some(key) = Key::parse(key) else {
+                    odd = true;
+                    continue;
+                };
+                keys[chunk].push(key);
+                if **status != *"done" {
+                    failed.insert(key);
+                }
+            }
+        };
+        read_columns(&path, &["key", "status"], layout, &self.usable, take)?;
+        let all = keys.iter().zip(&layout.rows).zip(&self.usable);
+        odd |= all.into_iter().any(|((k, n), usable)| *usable && k.len() as u64 != *n);
+        if odd {
+            return Err(io::Error::other(format!("{} has no keys", path.display())));
         }
-        Some(Source::check(dir, contents?, "", damaged))
+        Ok(())
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
-        let staged = self.dir.join(format!("{name}.parquet{}", self.suffix));
-        if !self.suffix.is_empty() && staged.is_file() {
-            return staged;
+    /// A chunk's folder; nothing when its list is missing or damaged.
+    pub fn chunk(dir: &Path, damaged: &mut Vec<PathBuf>) -> Option<Source> {
+        let list = file_of(dir, LIST, "");
+        match Contents::read(&list) {
+            Listed::Contents(contents) => Some(Source::check(dir, contents, "", damaged)),
+            Listed::Nothing | Listed::Damaged => {
+                damaged.push(list);
+                None
+            }
         }
-        self.dir.join(format!("{name}.parquet"))
+    }
+
+    /// Where a table is: in its place, or still waiting for it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        file_of(&self.dir, name, self.suffix)
     }
 
     /// A chunk's rows of a table.
@@ -157,13 +230,13 @@ impl Source {
     pub fn read(&self, name: &str, chunk: usize) -> io::Result<Table> {
         match self.contents.layout(name) {
             Some(layout) => read_chunk(&self.path(name), name, layout, chunk),
-            None if RARE.contains(&name) => Ok(without_rows(&self.read("runs", chunk)?, name)),
+            None if RARE.contains(&name) => Ok(without_rows(&self.read(LIST, chunk)?, name)),
             None => Err(io::Error::other(format!("{} has no table {name}", self.dir.display()))),
         }
     }
 
-    /// Every run in it, damaged or not.
-    pub fn keys(&self) -> impl Iterator<Item = &String> {
+    /// Every run in it that can be read.
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.contents.keys.iter().flatten()
     }
 }

@@ -1,16 +1,17 @@
 //! What a folder of results holds, finished or as a kill left it; nothing in it is changed.
 
+use super::manifest::SaidRun;
 use super::read::Folder;
 use super::{LOCK, source::Source};
-use crate::plan::lock;
-use serde_json::Value;
+use crate::plan::{Key, lock};
+use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 /// One run of a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunStatus {
-    pub key: String,
+    pub key: Key,
     /// Its results are whole and on disk.
     pub stored: bool,
     /// It failed; executing the plan again tries it again.
@@ -35,14 +36,15 @@ pub struct FolderStatus {
     pub damaged: Vec<PathBuf>,
     /// The process that writes here now.
     pub in_use_by: Option<u32>,
-    pub manifest: Value,
+    /// What the manifest says, but for the runs.
+    pub manifest: Map<String, Value>,
 }
 
 /// Look at a folder.
 pub fn status(dir: &Path) -> FolderStatus {
     let in_use_by = lock::holder(dir, LOCK);
     let found = Folder::look(dir);
-    let mut stored: HashMap<&str, bool> = HashMap::new();
+    let mut stored: HashMap<Key, bool> = HashMap::new();
     let sources = || found.chunks.iter().chain(&found.published);
     for s in sources() {
         for (key, failed) in usable(s) {
@@ -50,65 +52,59 @@ pub fn status(dir: &Path) -> FolderStatus {
             stored.entry(key).and_modify(|f| *f &= failed).or_insert(failed);
         }
     }
-    let m = &found.manifest;
-    let call = m["call"].as_u64();
-    let mut fresh: HashSet<&str> = HashSet::new();
-    let mut costs: HashMap<&str, f64> = HashMap::new();
-    let empty = Vec::new();
-    let listed = m["runs"].as_array().unwrap_or(&empty);
+    let call = found.manifest.call();
+    let mut fresh: HashSet<Key> = HashSet::new();
+    let mut costs: HashMap<Key, f64> = HashMap::new();
+    let listed = &found.manifest.runs;
     for r in listed {
-        let Some(key) = r["key"].as_str() else { continue };
-        costs.insert(key, r["cost_s"].as_f64().unwrap_or(f64::NAN));
-        if r["kept"] == false {
-            fresh.insert(key);
+        costs.insert(r.key, r.cost.as_ref().map_or(f64::NAN, |c| c.cpu_s));
+        if r.fresh {
+            fresh.insert(r.key);
         }
     }
     for (of, key, cost) in &found.times.lines {
-        costs.insert(key, cost.cpu_s);
+        costs.insert(*key, cost.cpu_s);
         if Some(*of) == call {
-            fresh.insert(key);
+            fresh.insert(*key);
         }
     }
-    let one = |key: &str, r: Option<&Value>| {
-        let failed = stored.get(key).copied();
+    let one = |key: Key, r: Option<&SaidRun>| {
+        let failed = stored.get(&key).copied();
         RunStatus {
-            key: key.to_string(),
+            key,
             stored: failed == Some(false),
             failed: failed == Some(true),
-            kept: failed == Some(false) && !fresh.contains(key),
-            cpu_s: costs.get(key).copied().unwrap_or(f64::NAN),
-            seed: r.and_then(|r| r["seed"].as_u64()),
-            point: r.and_then(|r| r["point"].as_u64()).map(|p| p as usize),
+            kept: failed == Some(false) && !fresh.contains(&key),
+            cpu_s: costs.get(&key).copied().unwrap_or(f64::NAN),
+            seed: r.and_then(|r| r.seed),
+            point: r.and_then(|r| r.point),
         }
     };
-    let mut runs: Vec<RunStatus> = listed
-        .iter()
-        .filter_map(|r| Some(one(r["key"].as_str()?, Some(r))))
-        .collect();
-    let planned: HashSet<&str> = listed.iter().filter_map(|r| r["key"].as_str()).collect();
-    let others: BTreeSet<&str> = sources()
+    let mut runs: Vec<RunStatus> = listed.iter().map(|r| one(r.key, Some(r))).collect();
+    let planned: HashSet<Key> = listed.iter().map(|r| r.key).collect();
+    let others: BTreeSet<Key> = sources()
         .flat_map(usable)
         .map(|(k, _)| k)
         .filter(|k| !planned.contains(k))
         .collect();
-    runs.extend(others.iter().map(|k| one(k, None)));
+    runs.extend(others.iter().map(|k| one(*k, None)));
     FolderStatus {
-        status: state(m, in_use_by, runs.is_empty()),
+        status: state(found.manifest.status(), in_use_by, runs.is_empty()),
         runs,
-        damaged: found.damaged.clone(),
+        damaged: found.damaged,
         in_use_by,
-        manifest: found.manifest.clone(),
+        manifest: found.manifest.head,
     }
 }
 
 /// Runs that can be read, and whether they failed.
-fn usable(s: &Source) -> impl Iterator<Item = (&str, bool)> {
+fn usable(s: &Source) -> impl Iterator<Item = (Key, bool)> {
     let chunks = s.contents.keys.iter().zip(&s.usable).filter(|(_, u)| **u);
-    chunks.flat_map(|(keys, _)| keys.iter().map(|k| (k.as_str(), s.contents.failed.contains(k))))
+    chunks.flat_map(|(keys, _)| keys.iter().map(|k| (*k, s.contents.failed.contains(k))))
 }
 
-fn state(manifest: &Value, in_use_by: Option<u32>, empty: bool) -> String {
-    match manifest["status"].as_str() {
+fn state(said: Option<&str>, in_use_by: Option<u32>, empty: bool) -> String {
+    match said {
         Some("running") if in_use_by.is_none() => "killed",
         Some(s) => s,
         None if empty => "empty",

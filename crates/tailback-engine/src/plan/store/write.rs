@@ -1,12 +1,13 @@
 //! Writing chunks, and the finished tables; every step can be cut short.
 
-use super::manifest::{self, Times};
+use super::manifest::{self, Found, Said, Telling};
 use super::source::{Contents, LIST, Source};
+use super::times::Times;
 use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder};
 use crate::plan::tables::{Assembly, Frame, RARE, RunTables, names};
-use crate::plan::{Plan, RunReport, Status, chunks, hash};
+use crate::plan::{Key, Plan, RunReport, Status, chunks};
 use crate::results::Table;
-use crate::results::file::{sync_folder, write_text};
+use crate::results::file::sync_folder;
 use crate::results::parquet::ChunkWriter;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
@@ -14,9 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Bring a folder that a kill left into order: what was complete takes its place, what was not goes.
 pub fn tidy(dir: &Path) -> io::Result<()> {
-    let text = std::fs::read_to_string(dir.join(PUBLISH)).ok();
-    if text.is_some_and(|t| serde_json::from_str::<serde_json::Value>(&t).is_ok()) {
-        settle(dir)?;
+    if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
+        settle(dir, &said.tables())?;
     }
     let unfinished = |p: &Path| {
         let e = p.extension().and_then(|e| e.to_str());
@@ -43,10 +43,8 @@ pub fn tidy(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// All staged files are complete: give each its place, the manifest last.
-fn settle(dir: &Path) -> io::Result<()> {
-    let manifest: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(dir.join(PUBLISH))?)?;
-    let contents = manifest.get("store").and_then(Contents::from_json).unwrap_or_default();
+/// All staged files are complete: give each its place, the manifest last. `tables` are all that there will be.
+fn settle<T: AsRef<str>>(dir: &Path, tables: &[T]) -> io::Result<()> {
     for name in names() {
         let (staged, place) = (
             dir.join(format!("{name}.parquet{STAGED}")),
@@ -54,7 +52,7 @@ fn settle(dir: &Path) -> io::Result<()> {
         );
         if staged.is_file() {
             std::fs::rename(staged, place)?;
-        } else if RARE.contains(&name) && contents.layout(name).is_none() && place.is_file() {
+        } else if RARE.contains(&name) && tables.iter().all(|t| t.as_ref() != name) && place.is_file() {
             // Of a plan that had rows for it.
             std::fs::remove_file(place)?;
         }
@@ -83,8 +81,21 @@ impl Store {
     /// Of the file system.
     pub fn announce(&mut self, plan: &Plan) -> io::Result<()> {
         self.writable()?;
-        let text = self.manifest.text(plan, "running", 0.0, &|_| None);
-        self.manifest.write(&self.keep.dir, &text)
+        self.tell(plan, "running", 0.0, &|_| None)
+    }
+
+    fn tell(&self, plan: &Plan, status: &str, elapsed_s: f64, run: &dyn Fn(Key) -> Option<Status>) -> io::Result<()> {
+        let published = self.published.and_then(|at| self.sources[at].as_ref());
+        let files = published.iter().flat_map(|s| &s.contents.files);
+        let tables: Vec<String> = files.map(|(name, _)| name.clone()).collect();
+        let telling = Telling {
+            plan,
+            status,
+            elapsed_s,
+            tables: &tables,
+            run,
+        };
+        self.manifest.write(&self.keep.dir.join(manifest::FILE), &telling)
     }
 
     /// Store some runs in a folder of their own; `fresh` are the costs of those that were simulated now. `whole`: they
@@ -97,7 +108,7 @@ impl Store {
         plan: &Plan,
         number: usize,
         runs: &[(usize, RunTables)],
-        fresh: &[(String, RunReport)],
+        fresh: &[(Key, RunReport)],
         whole: bool,
     ) -> io::Result<()> {
         let Some((first, _)) = runs.first() else {
@@ -121,8 +132,8 @@ impl Store {
             build: self.keep.build.clone(),
             plan: self.plan.clone(),
             whole,
-            keys: vec![frames.iter().map(|f| f.run.key.clone()).collect()],
-            failed: failed(frames.iter().zip(runs).map(|(f, (_, t))| (&f.run.key, t))),
+            keys: vec![frames.iter().map(|f| f.run.key).collect()],
+            failed: failed(frames.iter().zip(runs).map(|(f, (_, t))| (f.run.key, t))),
             files: Vec::new(),
         };
         let tables = all.tables(&frames[0]);
@@ -130,20 +141,21 @@ impl Store {
     }
 
     fn write_chunk(&mut self, part: &Path, number: usize, mut contents: Contents, tables: &[Table]) -> io::Result<()> {
-        let named = hash(contents.keys.iter().flatten().flat_map(|k| k.bytes()));
+        let named = Key::of_all(contents.keys.iter().flatten()).to_string();
         let at = part.join(format!("{number:06}-{}", &named[..8]));
         let partial = at.with_extension("partial");
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
-            for t in tables
-                .iter()
-                .filter(|t| t.rows() > 0 || !RARE.contains(&t.name.as_str()))
-            {
+            let mut files = Vec::new();
+            // The list last, for it has the others in it.
+            let filled = |t: &&Table| t.rows() > 0 || !RARE.contains(&t.name.as_str());
+            let (list, others): (Vec<&Table>, Vec<&Table>) = tables.iter().filter(filled).partition(|t| t.name == LIST);
+            for t in others.into_iter().chain(list) {
                 let mut w = ChunkWriter::create(partial.join(format!("{}.parquet", t.name)))?;
                 w.chunk(t)?;
-                contents.files.push((t.name.clone(), w.close()?));
+                files.push((t.name.clone(), w));
             }
-            write_text(&partial.join(LIST), &contents.to_json().to_string())?;
+            contents.close(files)?;
             sync_folder(&partial)?;
             if at.exists() {
                 remove_chunk(&at)?;
@@ -176,30 +188,38 @@ impl Store {
     ///
     /// # Errors
     /// Of the file system; what was stored then still is.
-    pub fn publish(&mut self, plan: &Plan, fresh: &HashMap<String, RunTables>, elapsed_s: f64) -> io::Result<()> {
+    pub fn publish(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, elapsed_s: f64) -> io::Result<()> {
         self.save_others(plan)?;
         let staged = |name: &str| self.keep.dir.join(format!("{name}.parquet{STAGED}"));
         let paths: Vec<PathBuf> = names().map(staged).collect();
         let done = self.stage(plan, fresh, &paths).and_then(|contents| {
-            self.manifest.store = contents.to_json();
-            let failed = contents.failed;
-            let status = if failed.is_empty() { "done" } else { "failed" };
-            let text = self.manifest.text(plan, status, elapsed_s, &|key| {
-                Some(match failed.contains(key) {
-                    true => Status::Failed(String::new()),
-                    false => Status::Done,
-                })
-            });
-            write_text(&self.keep.dir.join(PUBLISH), &text)
+            let Contents { failed, files, .. } = contents;
+            let tables: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
+            let telling = Telling {
+                plan,
+                status: if failed.is_empty() { "done" } else { "failed" },
+                elapsed_s,
+                tables: &tables,
+                run: &|key| {
+                    Some(match failed.contains(&key) {
+                        true => Status::Failed(String::new()),
+                        false => Status::Done,
+                    })
+                },
+            };
+            self.manifest.write(&self.keep.dir.join(PUBLISH), &telling)?;
+            Ok(tables)
         });
-        if let Err(e) = done {
-            paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
-            return Err(e);
+        match done {
+            Ok(tables) => settle(&self.keep.dir, &tables),
+            Err(e) => {
+                paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
+                Err(e)
+            }
         }
-        settle(&self.keep.dir)
     }
 
-    fn stage(&mut self, plan: &Plan, fresh: &HashMap<String, RunTables>, paths: &[PathBuf]) -> io::Result<Contents> {
+    fn stage(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, paths: &[PathBuf]) -> io::Result<Contents> {
         let mut writers: Vec<ChunkWriter> = paths
             .iter()
             .map(|p| ChunkWriter::create(p.clone()))
@@ -214,9 +234,9 @@ impl Store {
         for c in chunks::chunks(plan, &|_| true) {
             let mut all = Assembly::new();
             for i in &c.runs {
-                let key = &plan.runs[*i].key;
+                let key = plan.runs[*i].key;
                 let stored;
-                let run = match fresh.get(key) {
+                let run = match fresh.get(&key) {
                     Some(run) => run,
                     None => {
                         stored = self.load(key)?;
@@ -230,18 +250,18 @@ impl Store {
             for (w, t) in writers.iter_mut().zip(&tables) {
                 w.chunk(t)?;
             }
-            contents
-                .keys
-                .push(c.runs.iter().map(|i| plan.runs[*i].key.clone()).collect());
         }
+        let mut files: Vec<(String, ChunkWriter)> = Vec::new();
         for ((name, w), path) in names().zip(writers).zip(paths) {
-            let layout = w.close()?;
-            if RARE.contains(&name) && layout.rows.iter().all(|n| *n == 0) {
+            if RARE.contains(&name) && w.rows() == 0 {
                 std::fs::remove_file(path)?;
             } else {
-                contents.files.push((name.to_string(), layout));
+                files.push((name.to_string(), w));
             }
         }
+        // The list last, for it has the others in it.
+        files.sort_by_key(|(name, _)| name == LIST);
+        contents.close(files)?;
         Ok(contents)
     }
 
@@ -250,16 +270,16 @@ impl Store {
         let Some(at) = self.published.filter(|_| self.keep.others == Others::Beside) else {
             return Ok(());
         };
-        let own: HashSet<&str> = plan.runs.iter().map(|r| r.key.as_str()).collect();
+        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let Some(source) = self.sources[at].clone() else {
             return Ok(());
         };
         for (number, keys) in source.contents.keys.iter().enumerate() {
-            let others = |k: &&String| {
-                let here = self.index.get(*k).is_some_and(|p| p.source == at);
-                here && !own.contains(k.as_str())
+            let others = |k: &Key| {
+                let here = self.index.get(k).is_some_and(|p| p.source == at);
+                here && !own.contains(k)
             };
-            let keys: Vec<String> = keys.iter().filter(others).cloned().collect();
+            let keys: Vec<Key> = keys.iter().copied().filter(others).collect();
             if keys.is_empty() {
                 continue;
             }
@@ -270,8 +290,8 @@ impl Store {
                 whole: true,
                 failed: keys
                     .iter()
-                    .filter(|k| source.contents.failed.contains(*k))
-                    .cloned()
+                    .copied()
+                    .filter(|k| source.contents.failed.contains(k))
                     .collect(),
                 keys: vec![keys],
                 files: Vec::new(),
@@ -287,15 +307,14 @@ impl Store {
     /// Of the file system.
     pub fn conclude(&mut self, plan: &Plan, status: &str, elapsed_s: f64) -> io::Result<()> {
         self.writable()?;
-        let text = self.manifest.text(plan, status, elapsed_s, &|key| {
-            let p = self.index.get(key)?;
+        self.tell(plan, status, elapsed_s, &|key| {
+            let p = self.index.get(&key)?;
             Some(if p.failed {
                 Status::Failed(String::new())
             } else {
                 Status::Done
             })
-        });
-        self.manifest.write(&self.keep.dir, &text)
+        })
     }
 
     /// Take away the chunks that a finished plan has no more use for; how many runs of other plans went with them.
@@ -303,21 +322,21 @@ impl Store {
     /// # Errors
     /// Of the file system.
     pub fn sweep(&mut self, plan: &Plan) -> io::Result<usize> {
-        let own: HashSet<&str> = plan.runs.iter().map(|r| r.key.as_str()).collect();
+        let own: HashSet<Key> = plan.runs.iter().map(|r| r.key).collect();
         let mut gone = BTreeSet::new();
         let mut folders = std::mem::take(&mut self.broken);
         for (at, s) in self.sources.iter().enumerate() {
             let Some(s) = s.as_ref().filter(|_| self.published != Some(at)) else {
                 continue;
             };
-            let others = || s.keys().filter(|k| !own.contains(k.as_str()));
+            let others = || s.keys().filter(|k| !own.contains(k));
             let stale = self.keep.finish == Finish::Chunks && s.contents.build != self.keep.build;
             let holds_others = others().next().is_some() && self.keep.others == Others::Beside && !stale;
             let in_use = self.keep.finish == Finish::Chunks
                 && s.keys()
-                    .any(|k| own.contains(k.as_str()) && self.index.get(k).is_some_and(|p| p.source == at));
+                    .any(|k| own.contains(k) && self.index.get(k).is_some_and(|p| p.source == at));
             if !holds_others && !in_use {
-                gone.extend(others().cloned());
+                gone.extend(others().copied());
                 folders.push(s.dir.clone());
             }
         }
@@ -332,8 +351,6 @@ impl Store {
     }
 }
 
-fn failed<'a>(runs: impl Iterator<Item = (&'a String, &'a RunTables)>) -> BTreeSet<String> {
-    runs.filter(|(_, t)| t.status != Status::Done)
-        .map(|(k, _)| k.clone())
-        .collect()
+fn failed<'a>(runs: impl Iterator<Item = (Key, &'a RunTables)>) -> BTreeSet<Key> {
+    runs.filter(|(_, t)| t.status != Status::Done).map(|(k, _)| k).collect()
 }

@@ -1,0 +1,77 @@
+//! `times.jsonl`: what runs cost, as long as no manifest says it.
+
+use crate::plan::{Key, RunReport};
+use serde_json::{Value, json};
+use std::fs::OpenOptions;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
+
+const FILE: &str = "times.jsonl";
+
+/// What is found of it.
+#[derive(Default)]
+pub struct Times {
+    /// Execution, key, cost.
+    pub lines: Vec<(u64, Key, RunReport)>,
+}
+
+impl Times {
+    /// Every line that is whole; a kill may have cut the last one.
+    pub fn read(dir: &Path) -> Times {
+        let mut lines = Vec::new();
+        if let Ok(file) = std::fs::File::open(dir.join(FILE)) {
+            let texts = BufReader::new(file).split(b'\n').map_while(Result::ok);
+            lines.extend(texts.filter_map(|l| line(&l)));
+        }
+        Times { lines }
+    }
+
+    pub fn last_call(&self) -> u64 {
+        self.lines.iter().map(|(call, ..)| *call).max().unwrap_or(0)
+    }
+
+    /// Add what runs of an execution cost; on disk when this returns.
+    pub fn add(dir: &Path, call: u64, runs: &[(Key, RunReport)]) -> io::Result<()> {
+        let mut text = String::new();
+        for (key, cost) in runs {
+            let line = json!({
+                "call": call,
+                "key": key.to_string(),
+                "cpu_s": round(cost.cpu_s),
+                "packet_hops": cost.packet_hops,
+                "events": cost.events,
+            });
+            text += &format!("{line}\n");
+        }
+        let mut file = OpenOptions::new().create(true).append(true).open(dir.join(FILE))?;
+        file.write_all(text.as_bytes())?;
+        file.sync_data()
+    }
+
+    pub fn remove(dir: &Path) -> io::Result<()> {
+        match std::fs::remove_file(dir.join(FILE)) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn line(text: &[u8]) -> Option<(u64, Key, RunReport)> {
+    let v: Value = serde_json::from_slice(text).ok()?;
+    let cost = cost(&v, "cpu_s")?;
+    Some((v["call"].as_u64()?, Key::parse(v["key"].as_str()?)?, cost))
+}
+
+/// A cost as it stands in JSON; nothing where there is no time.
+pub fn cost(v: &Value, time: &str) -> Option<RunReport> {
+    Some(RunReport {
+        cpu_s: v[time].as_f64()?,
+        packet_hops: v["packet_hops"].as_u64().unwrap_or(0),
+        events: v["events"].as_u64().unwrap_or(0),
+    })
+}
+
+/// Tenths of milliseconds are more than a clock is good for.
+pub fn round(seconds: f64) -> f64 {
+    (seconds * 1e4).round() / 1e4
+}
