@@ -83,6 +83,10 @@ pub trait Endpoint {
     fn abort(&mut self, now: Time) {
         self.close(now);
     }
+    /// The application closes this end itself; without this call a two-way end closes when its peer has.
+    fn stay_open(&mut self) {}
+    /// Whether the application reads what arrives. While it does not, the receive buffer of a two-way end fills.
+    fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
     /// Called until it does not answer a segment.
     fn poll_transmit(&mut self, now: Time) -> Transmit;

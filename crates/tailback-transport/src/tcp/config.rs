@@ -87,6 +87,12 @@ pub struct Config {
     pub cwr_on_retransmissions: bool,
     /// Not only after an echo.
     pub cwr_after_any_reduction: bool,
+    /// Both ends send and receive.
+    pub two_way: bool,
+    /// A short segment waits while anything is outstanding.
+    pub nagle: bool,
+    /// Maximum segment lifetime: half of TIME-WAIT.
+    pub msl: Duration,
     pub syn: bool,
     /// 0 never gives up.
     pub syn_retries: u32,

@@ -1,21 +1,23 @@
-//! TCP, one way: a sender and a receiver, without clock or I/O.
+//! TCP without clock or I/O.
 //!
-//! A connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]. The sender is made of parts that do not
-//! know each other's insides:
+//! A one-way connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]; a two-way connection has one of each
+//! at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
+//! insides:
 //!
 //! * [`sender`], [`receiver`], `reassembly`: the two ends, and what the second holds out of order;
+//! * [`connection`]: one end of a two-way connection, opened and closed;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice), and the
 //!   scoreboard of what SACK has reported;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
-//! Not modelled: FIN (an application's `close` ends the connection when all is acknowledged), data from receiver to
-//! sender, urgent data, checksums, a receive buffer that fills (the advertised window is constant, so there are no
-//! window updates and no zero-window probes), Nagle's rule, F-RTO, PRR.
+//! Not modelled: urgent data, PSH, checksums, F-RTO, PRR. One way also: FIN (an application's `close` ends the connection
+//! when all is acknowledged), data from receiver to sender, a receive buffer that fills, Nagle's rule.
 
 pub mod config;
 pub mod congestion;
+pub mod connection;
 mod handshake;
 pub mod params;
 pub mod profiles;
@@ -32,6 +34,7 @@ mod testing;
 
 pub use config::Config;
 pub use congestion::CongestionControl;
+pub use connection::{ConnectionEnd, Opening};
 pub use params::MODEL;
 pub use receiver::Receiver;
 pub use sender::Sender;
@@ -57,6 +60,16 @@ impl Ends for Arc<Config> {
     }
 
     fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
+        if self.two_way {
+            return [Opening::Active, Opening::Passive].map(|opening| {
+                let end = ConnectionEnd::new(self.clone(), draw_controller(self, rng), opening);
+                let end: Box<dyn Endpoint> = Box::new(match draw_phase(self, rng) {
+                    Some(phase) => end.with_clock_phase(phase),
+                    None => end,
+                });
+                end
+            });
+        }
         let (sender, receiver) = draw_pair(self, rng);
         [Box::new(sender), Box::new(receiver)]
     }
@@ -72,15 +85,24 @@ pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
 /// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: what the controller draws, and
 /// the phase of a ticking clock.
 pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
+    let sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
+    let receiver = Receiver::new(cfg.clone(), sender.echo());
+    match draw_phase(cfg, rng) {
+        Some(phase) => (sender.with_clock_phase(phase), receiver),
+        None => (sender, receiver),
+    }
+}
+
+fn draw_controller(cfg: &Config, rng: &mut Stream) -> Box<dyn CongestionControl> {
     let mut control = cfg.build_controller();
     control.draw(rng);
-    let sender = Sender::new(cfg.clone(), control);
-    let receiver = Receiver::new(cfg.clone(), sender.echo());
-    if cfg.clock_phase.is_some() || cfg.rto_form != config::RtoForm::Ticks {
-        return (sender, receiver);
-    }
-    let phase = Duration((rng.uniform() * cfg.clock_granularity.0 as f64) as u64);
-    (sender.with_clock_phase(phase), receiver)
+    control
+}
+
+/// The phase of a clock that ticks, where the configuration does not give it.
+fn draw_phase(cfg: &Config, rng: &mut Stream) -> Option<Duration> {
+    let drawn = cfg.clock_phase.is_none() && cfg.rto_form == config::RtoForm::Ticks;
+    drawn.then(|| Duration((rng.uniform() * cfg.clock_granularity.0 as f64) as u64))
 }
 
 #[cfg(test)]

@@ -13,9 +13,9 @@ pub static MODEL: Model = Model {
     name: "tcp",
     family: "transport",
     title: "Transmission Control Protocol",
-    summary: "A one-way TCP connection: a sender with loss recovery and congestion control, and a receiver that \
-              acknowledges. Sequence numbers count bytes and never wrap; there is a SYN exchange unless it is \
-              switched off, and no FIN.",
+    summary: "A TCP connection: loss recovery, congestion control, acknowledgements. One way by default: a sender and a \
+              receiver, a SYN exchange unless it is switched off, no FIN; or two ways, with the states of RFC 9293. \
+              Sequence numbers count bytes and never wrap.",
     source: "RFC 9293, 5681, 6582, 6675, 6298, 3168",
     params: PARAMS,
     probes: PROBES,
@@ -141,6 +141,12 @@ static PARAMS: &[Param] = &[
         "What an ECN echo leaves of the window; without it, what the congestion control says, as a rule as much as a loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511"),
 
     // Connection.
+    Param::new("connection", Kind::Choice(&["one-way", "two-way"]), "one-way",
+        "One way: a sender and a receiver that only acknowledges, no FIN. Two ways: the whole connection of RFC 9293, data and acknowledgements in both directions, opened and closed by both ends.", "two-way: RFC 9293 section 3.3.2"),
+    Param::new("nagle", Kind::Bool, "false",
+        "Two-way: a segment that is not full waits while anything is outstanding.", "RFC 1122 section 4.2.3.4"),
+    Param::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
+        "Two-way: the end that closes first stays in TIME-WAIT for twice this time.", "RFC 9293 section 3.4.2, which has 2 minutes"),
     Param::new("syn", Kind::Bool, "true",
         "Exchange a SYN before data.", "RFC 9293 section 3.5"),
     Param::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",

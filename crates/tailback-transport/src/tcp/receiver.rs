@@ -10,8 +10,9 @@
 //! ```
 //!
 //! State: the next byte expected, what is held beyond it, the ACK that is due. The advertised window is a constant of
-//! the configuration (no buffer is modelled), so that an ACK carries none. A segment in order costs a few compares;
-//! nothing is allocated while nothing is missing.
+//! the configuration, so that an ACK carries none, but while the application does not read: then what is in order fills
+//! the buffer, and the window's right edge stands still. A segment in order costs a few compares; nothing is allocated
+//! while nothing is missing.
 
 use super::config::{Config, EcnMode};
 use super::congestion::EchoRule;
@@ -57,6 +58,12 @@ pub struct Receiver {
     last_ack: u64,
     /// In order, bytes.
     delivered: u64,
+    /// The unit of the other side's FIN, once it has arrived; beyond all units before.
+    fin: u64,
+    /// Something is out of order or repeated: the ACK goes alone, so that it counts as a duplicate.
+    alone: bool,
+    /// While the application does not read: nothing beyond this is taken.
+    edge: Option<u64>,
 }
 
 impl Receiver {
@@ -82,6 +89,9 @@ impl Receiver {
             ts_recent: None,
             last_ack: next,
             delivered: 0,
+            fin: u64::MAX,
+            alone: false,
+            edge: None,
             cfg,
         }
     }
@@ -92,16 +102,90 @@ impl Receiver {
     }
 
     fn on_syn(&mut self, s: &Segment, up: &mut dyn AppEvents) {
-        self.ecn = self.cfg.ecn != EcnMode::Off && handshake::asks_for_ecn(s.flags);
-        self.next = self.next.max(1);
+        let connected = std::mem::replace(&mut self.connected, true);
+        self.synchronize(s, handshake::asks_for_ecn(s.flags));
         self.syn_due = true;
         self.due = Due::Now;
-        if let Some((value, _)) = s.timestamps {
+        if !connected {
+            up.event(AppEvent::Connected);
+        }
+    }
+
+    /// The other side's SYN: its sequence space begins, and its marks are echoed or not.
+    pub(super) fn synchronize(&mut self, syn: &Segment, ecn: bool) {
+        self.connected = true;
+        self.ecn = self.cfg.ecn != EcnMode::Off && ecn;
+        self.next = self.next.max(1);
+        if let Some((value, _)) = syn.timestamps {
             self.ts_recent = Some(value);
         }
-        if !self.connected {
-            self.connected = true;
-            up.event(AppEvent::Connected);
+    }
+
+    /// A segment of a connection whose SYNs have been exchanged.
+    pub(super) fn take(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if !s.occupies() {
+            self.note_timestamp(s);
+            return;
+        }
+        if self
+            .edge
+            .is_some_and(|edge| s.seq.saturating_add(u64::from(s.payload)) > edge.max(self.next))
+        {
+            // RFC 9293 section 3.10.7.4: what does not fit the window is not acceptable, and is answered with an ACK.
+            self.due = Due::Now;
+            return;
+        }
+        if s.flags.has(Flags::FIN) && s.end() > self.next {
+            self.fin = s.end() - 1;
+        }
+        self.on_ecn(s, now);
+        self.on_data(s, now, up);
+    }
+
+    /// All that the other side will ever send has arrived.
+    pub(super) fn has_ended(&self) -> bool {
+        self.next > self.fin
+    }
+
+    /// An ACK is due now.
+    pub(super) fn is_due(&self) -> bool {
+        self.due == Due::Now
+    }
+
+    /// The ACK that is due is not to ride on data.
+    pub(super) fn is_due_alone(&self) -> bool {
+        self.earlier.is_some() || (self.alone && self.due == Due::Now)
+    }
+
+    /// An ACK is due, whatever has arrived.
+    pub(super) fn answer(&mut self) {
+        self.due = Due::Now;
+    }
+
+    /// The application reads what arrives, or lets it fill the buffer. The window's right edge never moves back (RFC 9293
+    /// section 3.8.6).
+    pub(super) fn set_reading(&mut self, on: bool) {
+        if on && self.edge.take().is_some() {
+            self.due = Due::Now;
+        } else if !on && self.edge.is_none() && self.cfg.rwnd.is_finite() {
+            // Data begin behind the SYN.
+            self.edge = Some(self.next.max(1) + self.cfg.rwnd as u64);
+        }
+    }
+
+    /// The window to advertise; none where it is the constant one.
+    fn window(&self) -> Option<u32> {
+        let edge = self.edge?;
+        Some(u32::try_from(edge.saturating_sub(self.next)).unwrap_or(u32::MAX))
+    }
+
+    fn note_timestamp(&mut self, s: &Segment) {
+        // RFC 7323 section 4.3 (2): "if [...] SEG.SEQ <= Last.ACK.sent, then [...] TS.Recent <- SEG.TSval".
+        if let Some((value, _)) = s.timestamps
+            && s.seq <= self.last_ack
+            && self.ts_recent.is_none_or(|t| value >= t)
+        {
+            self.ts_recent = Some(value);
         }
     }
 
@@ -123,27 +207,25 @@ impl Receiver {
 
     fn on_data(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         let (from, to) = (s.seq, s.end());
-        // RFC 7323 section 4.3 (2): "if [...] SEG.SEQ <= Last.ACK.sent, then [...] TS.Recent <- SEG.TSval".
-        if let Some((value, _)) = s.timestamps
-            && from <= self.last_ack
-            && self.ts_recent.is_none_or(|t| value >= t)
-        {
-            self.ts_recent = Some(value);
-        }
+        self.note_timestamp(s);
         if from <= self.next && to > self.next {
             let was_waiting = !self.held.is_empty();
             let next = if was_waiting { self.held.advance(to) } else { to };
-            let new = next - self.next;
+            // A FIN occupies a unit and delivers nothing.
+            let new = next.min(self.fin) - self.next.min(self.fin);
             self.next = next;
-            self.delivered += new;
-            up.event(AppEvent::Delivered(new));
+            if new > 0 {
+                self.delivered += new;
+                up.event(AppEvent::Delivered(new));
+            }
             // RFC 5681 section 4.2: "A TCP receiver [...] SHOULD send an immediate ACK when it receives a data segment
             // that fills in all or part of a gap in the sequence space."
-            self.acknowledge_in_order(was_waiting, now);
+            self.acknowledge_in_order(was_waiting || next > self.fin, now);
         } else if to <= self.next {
             if self.cfg.dsack {
                 self.duplicate = Some((from, to));
             }
+            self.alone = true;
             // ns-2's sink takes a repeat of the last segment in order for that segment, and may delay its ACK.
             let at_once = !(self.cfg.ack_as_sink && to == self.next && self.held.is_empty());
             self.acknowledge_in_order(at_once, now);
@@ -152,6 +234,7 @@ impl Receiver {
                 self.duplicate = Some((from, to));
             }
             self.due = Due::Now;
+            self.alone = true;
         }
     }
 
@@ -172,39 +255,66 @@ impl Receiver {
     }
 
     fn acknowledgement(&mut self, now: Time) -> Segment {
-        let mut flags = Flags::ACK;
-        let mut sack = SackBlocks::new();
         let syn = std::mem::take(&mut self.syn_due);
-        if syn {
-            flags = handshake::syn_ack_flags(self.ecn);
-        } else {
-            if self.ecn && self.echo {
-                flags = flags.with(Flags::ECE);
-            }
-            if self.cfg.sack || self.duplicate.is_some() {
-                if let Some(block) = self.duplicate.take() {
-                    sack.push(block);
-                }
-                if self.cfg.sack && !self.held.is_empty() {
-                    let most = self.cfg.sack_blocks.min(if self.cfg.timestamps { 3 } else { 4 }) as usize;
-                    self.held.blocks(most.saturating_sub(sack.len()), &mut sack);
-                }
-            }
-        }
-        self.due = Due::Nothing;
-        self.last_ack = self.next;
-        let timestamps = self.ts_recent.filter(|_| self.cfg.timestamps).map(|echo| (now, echo));
-        Segment {
+        let mut s = Segment {
             seq: u64::from(!syn),
             payload: 0,
             ack: self.next,
-            flags,
+            flags: Flags::NONE,
             ecn: Ecn::NotEct,
-            bytes: self.cfg.wire(0, sack.len(), timestamps.is_some()),
-            sack,
-            timestamps,
+            bytes: 0,
+            sack: SackBlocks::new(),
+            timestamps: None,
             window: None,
+        };
+        if syn {
+            s.flags = handshake::syn_ack_flags(self.ecn);
+            self.due = Due::Nothing;
+            self.last_ack = self.next;
+            s.timestamps = self.echoed(now);
+            s.bytes = self.cfg.wire(0, 0, s.timestamps.is_some());
+        } else {
+            self.acknowledge_on(&mut s, now);
         }
+        s
+    }
+
+    fn echoed(&self, now: Time) -> Option<(Time, Time)> {
+        self.ts_recent.filter(|_| self.cfg.timestamps).map(|echo| (now, echo))
+    }
+
+    /// What a segment with these time stamps is to carry instead, with the echo as it stands.
+    pub(super) fn echo_for(&self, own: Option<(Time, Time)>) -> Option<(Time, Time)> {
+        own.map(|(value, _)| (value, self.ts_recent.unwrap_or(Time::ZERO)))
+    }
+
+    /// Write the acknowledgement of all that has arrived on a segment: number, echo, SACK blocks, time stamps, window.
+    pub(super) fn acknowledge_on(&mut self, s: &mut Segment, now: Time) {
+        s.ack = self.next;
+        s.flags = s.flags.with(Flags::ACK);
+        if self.ecn && self.echo {
+            s.flags = s.flags.with(Flags::ECE);
+        }
+        if self.cfg.sack || self.duplicate.is_some() {
+            if let Some(block) = self.duplicate.take() {
+                s.sack.push(block);
+            }
+            if self.cfg.sack && !self.held.is_empty() {
+                let most = self.cfg.sack_blocks.min(if self.cfg.timestamps { 3 } else { 4 }) as usize;
+                self.held.blocks(most.saturating_sub(s.sack.len()), &mut s.sack);
+            }
+        }
+        s.timestamps = self.echoed(now);
+        s.window = self.window();
+        s.bytes = self.cfg.wire(s.payload, s.sack.len(), s.timestamps.is_some());
+        self.due = Due::Nothing;
+        self.alone = false;
+        self.last_ack = self.next;
+    }
+
+    /// The ACK that waited when the marks began or ended.
+    pub(super) fn take_earlier(&mut self) -> Option<Segment> {
+        self.earlier.take().map(|s| *s)
     }
 }
 

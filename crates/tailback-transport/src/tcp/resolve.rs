@@ -173,6 +173,9 @@ impl Config {
             ect_on_retransmissions: v.flag("ect_on_retransmissions"),
             cwr_on_retransmissions: v.flag("cwr_on_retransmissions"),
             cwr_after_any_reduction: v.choose("cwr_after", &[("any_reduction", true), ("echo", false)])?,
+            two_way: two_way(&v)?,
+            nagle: v.flag("nagle"),
+            msl: v.time("msl"),
             syn: v.flag("syn"),
             syn_retries: v.count("syn_retries"),
         })
@@ -184,6 +187,18 @@ const OPTION_BYTES: &[(&str, OptionBytes)] = &[
     ("tcp", OptionBytes::Tcp),
     ("sack8", OptionBytes::Sack8),
 ];
+
+/// Whether both ends send; they then need the handshake.
+fn two_way(v: &Values) -> Result<bool, Refusal> {
+    let two_way = v.choose("connection", &[("one-way", false), ("two-way", true)])?;
+    if two_way && !v.flag("syn") {
+        return Err(Refusal::new(
+            "a two-way connection is opened by SYNs, and syn = false leaves them out",
+            "leave out syn, or give connection = \"one-way\"",
+        ));
+    }
+    Ok(two_way)
+}
 
 /// The bytes beside the payload, which with the longest options must fit in what a packet counts.
 fn header(v: &Values) -> Result<u32, Refusal> {

@@ -10,7 +10,7 @@
 
 use super::config::Config;
 use super::congestion::{CongestionControl, EchoRule, Phase};
-use super::handshake::State;
+use super::handshake::{self, State};
 use super::params::PROBES;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, FIRST};
@@ -143,7 +143,11 @@ impl Sender {
             self.ignored += 1;
             return;
         }
-        self.block.established(s, tries > 1, now);
+        self.syn_acknowledged(s, handshake::grants_ecn(s.flags), tries, now);
+    }
+
+    fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
+        self.block.established(s, ecn, tries > 1, now);
         self.state = State::Open;
         // Nothing new is judged, so the controller hears nothing: a window of data starts here.
         self.allow_burst();
@@ -170,7 +174,7 @@ impl Sender {
             let duplicate = Duplicate {
                 now,
                 sack: &s.sack,
-                classic: s.payload == 0 && !s.flags.has(Flags::SYN),
+                classic: !s.occupies(),
             };
             (c.repeated(echo, now), self.recovery.on_duplicate(c, &duplicate))
         };
@@ -231,15 +235,87 @@ impl Sender {
     }
 }
 
+/// What the end of a two-way connection asks of the sender in it: it opens and closes the connection itself.
+impl Sender {
+    pub(super) fn add(&mut self, n: Amount) {
+        match n {
+            Amount::Bytes(n) => self.block.write(n),
+            Amount::Unlimited => self.block.write_without_end(),
+        }
+    }
+
+    /// The SYN is due, first or again.
+    pub(super) fn send_syn(&mut self) {
+        let tries = match self.state {
+            State::Syn { tries, .. } => tries,
+            _ => 0,
+        };
+        self.state = State::Syn { tries, due: true };
+    }
+
+    /// `s` acknowledges the SYN.
+    pub(super) fn open_by(&mut self, s: &Segment, ecn: bool, now: Time) {
+        if let State::Syn { tries, .. } = self.state {
+            self.syn_acknowledged(s, ecn, tries, now);
+        }
+    }
+
+    /// An ACK of an open connection.
+    pub(super) fn take_ack(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if self.state != State::Open || s.ack < self.block.una() {
+            return;
+        }
+        // A window update is not a duplicate (RFC 5681 section 2).
+        if self.block.advertised(s.window) && s.ack == self.block.una() {
+            self.allow_burst();
+        } else {
+            self.on_ack(s, now);
+        }
+        if self.block.all_acknowledged() {
+            self.report_up(now, up);
+        }
+    }
+
+    /// Nothing more will be written: a FIN follows the data.
+    pub(super) fn end_with_fin(&mut self) {
+        if self.block.end() == u64::MAX {
+            self.block.give_up_unsent();
+        }
+        self.block.end_with_fin();
+        self.allow_burst();
+    }
+
+    /// Nothing leaves any more.
+    pub(super) fn halt(&mut self) {
+        self.state = State::Closed;
+        self.block.stop_timer();
+    }
+
+    pub(super) fn block(&mut self) -> &mut ControlBlock {
+        &mut self.block
+    }
+
+    pub(super) fn seen(&self) -> &ControlBlock {
+        &self.block
+    }
+
+    /// Nagle's rule (RFC 1122 section 4.2.3.4): a short segment waits while anything is outstanding.
+    pub(super) fn nagle_holds(&self) -> bool {
+        let c = &self.block;
+        c.outstanding() > 0
+            && c.nxt() == c.max_sent()
+            && !c.resend_is_due()
+            && !self.recovery.in_recovery()
+            && c.piece(c.nxt()).is_some_and(|p| p.len < c.cfg().payload && !p.fin)
+    }
+}
+
 impl Endpoint for Sender {
     fn write(&mut self, n: Amount, now: Time) {
         if self.closing || self.state == State::Closed {
             return;
         }
-        match n {
-            Amount::Bytes(n) => self.block.write(n),
-            Amount::Unlimited => self.block.write_without_end(),
-        }
+        self.add(n);
         self.open(now);
         self.allow_burst();
     }

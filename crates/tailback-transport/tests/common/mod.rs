@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test file uses its part
 
+pub mod two_way;
+
 use std::sync::Arc;
 use tailback_base::{Duration, Ecn, Settings, Time};
 use tailback_transport::tcp::{Config, MODEL, Receiver, Sender, new_pair};

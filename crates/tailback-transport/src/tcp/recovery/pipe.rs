@@ -138,10 +138,10 @@ impl LossRecovery for PipeRecovery {
         if *pipe as f64 >= libm::floor(c.cwnd() / segment) || c.burst_is_spent() {
             return None;
         }
-        let repair = self.board.hole(self.board.mark().max(c.una())).and_then(|(from, to)| {
-            let len = (to - from).min(u64::from(c.cfg().payload)) as u32;
-            Some(Piece { seq: from, len }).filter(|p| c.is_within_limit(p))
-        });
+        let repair = self
+            .board
+            .hole(self.board.mark().max(c.una()))
+            .and_then(|(from, to)| Some(c.between(from, to)).filter(|p| c.is_within_limit(p)));
         let piece = match repair {
             Some(p) => {
                 self.board.set_mark(p.end());

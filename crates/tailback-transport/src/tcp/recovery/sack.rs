@@ -155,11 +155,9 @@ fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlo
     if c.burst_is_spent() || c.cwnd() - real(pipe) < f64::from(segment) {
         return None;
     }
-    let cut = |(from, to): (u64, u64)| Piece {
-        seq: from,
-        len: (to - from).min(u64::from(segment)) as u32,
-    };
-    let hole = board.hole(board.mark().max(c.una())).map(cut);
+    let hole = board
+        .hole(board.mark().max(c.una()))
+        .map(|(from, to)| c.between(from, to));
     // NextSeg rules 1 to 4.
     let piece = if let Some(p) = hole.filter(|p| p.seq < lost_below) {
         board.set_mark(p.end());
@@ -170,11 +168,11 @@ fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlo
         board.set_mark(p.end());
         p
     } else if c.una() > *rescue
-        && let Some(last) = board.last_unreported(c.una(), c.max_sent(), segment)
+        && let Some((from, to)) = board.last_unreported(c.una(), c.max_sent(), segment)
     {
         // Rule 4: "RescueRxt MUST be set to RecoveryPoint. HighRxt MUST NOT be updated."
         *rescue = c.recover();
-        cut(last)
+        c.between(from, to)
     } else {
         return None;
     };

@@ -231,6 +231,11 @@ impl ControlBlock {
         self.seq.piece(seq)
     }
 
+    /// Recovery wants a segment sent whatever the window says.
+    pub fn resend_is_due(&self) -> bool {
+        self.seq.resend != NONE
+    }
+
     /// The next new segment (after a timeout: the next again), if cap and advertised window let it go.
     #[inline]
     pub fn next_within_limit(&self) -> Option<Piece> {
@@ -239,7 +244,13 @@ impl ControlBlock {
 
     #[inline]
     pub fn is_within_limit(&self, p: &Piece) -> bool {
-        real(p.end() - self.seq.una) <= self.window.limit
+        real(p.seq + u64::from(p.len) - self.seq.una) <= self.window.limit
+    }
+
+    /// The first segment of the units `[from, to)`.
+    #[inline]
+    pub fn between(&self, from: u64, to: u64) -> Piece {
+        self.seq.between(from, to)
     }
 
     /// The next segment in order, if the window lets it go: the send rule of senders without a scoreboard.

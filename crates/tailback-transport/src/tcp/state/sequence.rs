@@ -6,7 +6,8 @@
 //!   acked |  outstanding   | to repeat  |     unsent      |      nxt < max_sent only while going back after a timeout
 //! ```
 //!
-//! Units are bytes; the SYN is unit 0 and data start at 1.
+//! Units are bytes; the SYN is unit 0 and data start at 1. Where the connection is closed by a FIN, that is the unit at
+//! `end`, and `max_sent` and `una` pass it.
 
 /// First byte of data.
 pub const FIRST: u64 = 1;
@@ -24,14 +25,17 @@ pub fn real(bytes: u64) -> f64 {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     pub seq: u64,
+    /// Payload, bytes.
     pub len: u32,
+    /// The FIN goes with it, behind the payload.
+    pub fin: bool,
 }
 
 impl Piece {
-    /// One past its last byte.
+    /// One past its last unit.
     #[inline]
     pub fn end(&self) -> u64 {
-        self.seq + u64::from(self.len)
+        self.seq + u64::from(self.len) + u64::from(self.fin)
     }
 }
 
@@ -48,6 +52,9 @@ pub(super) struct Sequence {
     pub recover: u64,
     /// This segment goes out next, whatever the window says; [`NONE`] when none does.
     pub resend: u64,
+    /// The unit of the FIN: the end of the data once the application has closed; [`NONE`] before, and where no FIN is
+    /// sent.
+    pub fin: u64,
     /// The segment that timed out last.
     pub timed_out: u64,
     /// Until what was outstanding at a timeout is acknowledged.
@@ -65,6 +72,7 @@ impl Sequence {
             end: FIRST,
             recover: 0,
             resend: NONE,
+            fin: NONE,
             timed_out: u64::MAX,
             after_timeout: false,
             segment,
@@ -80,8 +88,24 @@ impl Sequence {
     #[inline]
     pub fn piece(&self, seq: u64) -> Option<Piece> {
         let stop = if seq < self.max_sent { self.max_sent } else { self.end };
+        if self.fin != NONE {
+            // What was sent before is repeated without the FIN, unless that was sent too.
+            let stop = if seq < self.max_sent { stop } else { self.fin + 1 };
+            return (seq < stop).then(|| self.between(seq, stop));
+        }
         let len = stop.saturating_sub(seq).min(u64::from(self.segment)) as u32;
-        (len > 0).then_some(Piece { seq, len })
+        (len > 0).then_some(Piece { seq, len, fin: false })
+    }
+
+    /// The first segment of the units `[from, to)`.
+    #[inline]
+    pub fn between(&self, from: u64, to: u64) -> Piece {
+        let len = (to.min(self.fin) - from).min(u64::from(self.segment));
+        Piece {
+            seq: from,
+            len: len as u32,
+            fin: from + len == self.fin && to > self.fin,
+        }
     }
 
     /// `ack` is acknowledged; the number of new bytes.

@@ -29,6 +29,66 @@ impl ControlBlock {
         self.seq.una >= self.seq.end
     }
 
+    /// Nothing follows what was written but a FIN, which is repeated like data until it is acknowledged.
+    pub fn end_with_fin(&mut self) {
+        self.seq.fin = self.seq.end;
+    }
+
+    /// The FIN is acknowledged.
+    pub fn fin_is_acknowledged(&self) -> bool {
+        self.seq.una > self.seq.fin
+    }
+
+    /// The other side advertises another window than its constant one, or that again (`None`). True if that changes what
+    /// may be outstanding.
+    pub fn advertised(&mut self, window: Option<u32>) -> bool {
+        let constant = self.cfg.window.cap.min(self.cfg.rwnd);
+        let limit = window.map_or(constant, |w| constant.min(f64::from(w)));
+        let changed = limit != self.window.limit;
+        self.window.limit = limit;
+        self.window.refresh(&*self.control);
+        changed
+    }
+
+    /// The part of the next segment for which the advertised window has room, at least a byte, if it has not room for all
+    /// of it. For a connection with nothing in flight.
+    pub fn squeeze(&self) -> Option<Piece> {
+        let piece = self.piece(self.seq.nxt)?;
+        let room = self.window.limit as u64;
+        (u64::from(piece.len) > room).then_some(Piece {
+            len: room.max(1) as u32,
+            fin: false,
+            ..piece
+        })
+    }
+
+    /// Not a byte may be outstanding.
+    pub fn window_is_shut(&self) -> bool {
+        self.window.limit < 1.0
+    }
+
+    /// The next byte, without counting it as sent.
+    pub fn probe(&self, now: Time) -> Segment {
+        Segment {
+            seq: self.seq.nxt,
+            payload: 1,
+            ack: FIRST,
+            flags: Flags::ACK,
+            // RFC 3168 section 6.1.6: "sending TCP MUST NOT set the ECT codepoint [...] on window probe packets".
+            ecn: Ecn::NotEct,
+            bytes: self.cfg.wire(1, 0, self.cfg.timestamps),
+            sack: SackBlocks::new(),
+            timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
+            window: None,
+        }
+    }
+
+    /// The probe was taken: its byte counts as sent.
+    pub fn probe_taken(&mut self) {
+        self.seq.nxt = self.seq.nxt.max(self.seq.max_sent + 1);
+        self.seq.max_sent += 1;
+    }
+
     /// A rest begins.
     pub fn note_empty(&mut self, now: Time) {
         self.timers.empty_since = now;
@@ -91,9 +151,9 @@ impl ControlBlock {
         self.stop_timer();
     }
 
-    /// The SYN was answered by `s`.
-    pub fn established(&mut self, s: &Segment, syn_was_lost: bool, now: Time) {
-        self.ecn.agreed = self.cfg.ecn != EcnMode::Off && handshake::grants_ecn(s.flags);
+    /// The SYN is acknowledged by `s`, and both sides want ECN or not.
+    pub fn established(&mut self, s: &Segment, ecn: bool, syn_was_lost: bool, now: Time) {
+        self.ecn.agreed = ecn && self.cfg.ecn != EcnMode::Off;
         let echoed = self.take_timestamps(s);
         self.advance(FIRST, echoed, false, now);
         if syn_was_lost {
@@ -128,7 +188,7 @@ impl ControlBlock {
         let mut flags = Flags::ACK;
         if again {
             flags = flags.with(Flags::RETRANSMISSION);
-            self.report.retransmitted_packets += 1;
+            self.report.retransmitted_packets += u64::from(p.len > 0);
             // Karn: a segment sent twice is not timed.
             if self.timers.timed_end > p.seq && self.timers.timed_end <= end {
                 self.timers.stop_timing();
@@ -154,7 +214,10 @@ impl ControlBlock {
         }
         self.seq.max_sent = self.seq.max_sent.max(end);
         self.timers.last_sent = now;
-        self.report.sent_packets += 1;
+        if p.fin {
+            flags = flags.with(Flags::FIN);
+        }
+        self.report.sent_packets += u64::from(p.len > 0);
         self.report.sent_payload_bytes += u64::from(p.len);
         Segment {
             seq: p.seq,

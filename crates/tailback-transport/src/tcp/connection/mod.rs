@@ -1,0 +1,452 @@
+//! One end of a two-way connection (RFC 9293): both ends are alike, send and receive.
+//!
+//! An end is a [`Sender`] and a [`Receiver`], as a one-way connection has them, and the state of the connection around
+//! them, drawn in [`state`]. The sender decides what leaves and when; on its way out each segment takes the receiver's
+//! acknowledgement with it (RFC 9293 section 3.8.6.3), so that an ACK goes alone only when no data do. SYN and FIN occupy
+//! a unit of sequence space each and are repeated like data.
+//!
+//! State: that of sender and receiver, the [`State`], the persist timer, whether the application has closed. A segment
+//! costs what it costs the two halves.
+//!
+//! Departures from RFC 9293: an end whose application closes before the SYN is answered still delivers what was written
+//! (the RFC lets the user decide; `abort` gives up); a listening end that is written to waits for the other's SYN rather
+//! than sending one. The ACK of a segment that is out of order or repeated never rides on data, because a segment with
+//! data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH, checksums, the range of the
+//! sequence numbers (they never wrap).
+
+pub mod persist;
+pub mod state;
+
+use super::config::Config;
+use super::congestion::CongestionControl;
+use super::handshake;
+use super::receiver::Receiver;
+use super::sender::Sender;
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::segment::{Flags, SackBlocks, Segment};
+use persist::Persist;
+pub use state::{Opening, State};
+use std::sync::Arc;
+use tailback_base::{Duration, Ecn, ProbeDef, Request, Time};
+
+/// One end of a two-way connection.
+pub struct ConnectionEnd {
+    cfg: Arc<Config>,
+    opening: Opening,
+    state: State,
+    sender: Sender,
+    receiver: Receiver,
+    persist: Persist,
+    /// The application has closed; the FIN goes when the connection is open.
+    closing: bool,
+    /// The application closes this end itself, otherwise the other side's FIN does.
+    stays_open: bool,
+    /// The third segment of the handshake, and any other ACK that goes before data.
+    ack_first: bool,
+    /// A reset to send: its sequence number and, if it answers a segment without ACK, what it acknowledges.
+    reset: Option<(u64, Option<u64>)>,
+    /// The application has not heard that the connection is over, although no segment will say so.
+    over_at: Time,
+}
+
+/// Passes on what the halves say of data; the end itself says the rest.
+struct OfData<'a>(&'a mut dyn AppEvents);
+
+impl AppEvents for OfData<'_> {
+    fn event(&mut self, e: AppEvent) {
+        if matches!(e, AppEvent::Delivered(_) | AppEvent::AllAcknowledged) {
+            self.0.event(e);
+        }
+    }
+}
+
+/// Both ends of a connection, the one that opens it first.
+pub fn new_pair(cfg: &Arc<Config>) -> (ConnectionEnd, ConnectionEnd) {
+    let end = |opening| ConnectionEnd::new(cfg.clone(), cfg.build_controller(), opening);
+    (end(Opening::Active), end(Opening::Passive))
+}
+
+impl ConnectionEnd {
+    pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>, opening: Opening) -> ConnectionEnd {
+        let sender = Sender::new(cfg.clone(), control);
+        let receiver = Receiver::new(cfg.clone(), sender.echo());
+        ConnectionEnd {
+            opening,
+            state: match opening {
+                Opening::Active => State::Idle,
+                Opening::Passive => State::Listen,
+            },
+            sender,
+            receiver,
+            persist: Persist::default(),
+            closing: false,
+            stays_open: false,
+            ack_first: false,
+            reset: None,
+            over_at: Time::NEVER,
+            cfg,
+        }
+    }
+
+    /// Where the ticks of this end's clock lie, see `clock_phase`.
+    #[must_use]
+    pub fn with_clock_phase(mut self, phase: Duration) -> ConnectionEnd {
+        self.sender = self.sender.with_clock_phase(phase);
+        self
+    }
+
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// The sending half.
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
+    fn time_wait(&self, now: Time) -> Time {
+        now + Duration(2 * self.cfg.msl.0)
+    }
+
+    fn enter(&mut self, state: State, up: &mut dyn AppEvents) {
+        if state == State::Closed && self.state != State::Closed {
+            self.sender.halt();
+            self.persist.stop();
+            up.event(AppEvent::Closed);
+        }
+        self.state = state;
+    }
+
+    /// Our SYN is acknowledged, and the other's is known.
+    fn establish(&mut self, s: &Segment, ecn: bool, now: Time, up: &mut dyn AppEvents) {
+        self.sender.open_by(s, ecn, now);
+        self.state = State::Established;
+        up.event(AppEvent::Connected);
+        if self.closing {
+            self.send_fin();
+        }
+    }
+
+    fn send_fin(&mut self) {
+        self.sender.end_with_fin();
+        self.state = self.state.after_close();
+    }
+
+    /// RFC 9293 section 3.5.2: a segment for a connection that does not exist is answered with a reset.
+    fn refuse(&mut self, s: &Segment) {
+        if !s.flags.has(Flags::RST) {
+            self.reset = Some(if s.flags.has(Flags::ACK) {
+                (s.ack, None)
+            } else {
+                (0, Some(s.end()))
+            });
+        }
+    }
+
+    /// A SYN at a listening end, and at one that has sent its own at the same time.
+    fn on_syn(&mut self, s: &Segment) {
+        let ecn = handshake::asks_for_ecn(s.flags);
+        self.receiver.synchronize(s, ecn);
+        self.sender.send_syn();
+        self.state = State::SynReceived {
+            opening: self.opening,
+            ecn,
+        };
+    }
+
+    fn in_syn_sent(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        let acknowledges = s.flags.has(Flags::ACK);
+        if acknowledges && s.ack != self.sender.seen().max_sent() {
+            self.refuse(s);
+        } else if s.flags.has(Flags::RST) {
+            if acknowledges {
+                self.enter(State::Closed, up);
+            }
+        } else if s.flags.has(Flags::SYN) && acknowledges {
+            let ecn = handshake::grants_ecn(s.flags);
+            self.receiver.synchronize(s, ecn);
+            self.ack_first = true;
+            self.establish(s, ecn, now, up);
+        } else if s.flags.has(Flags::SYN) {
+            self.on_syn(s);
+        }
+    }
+
+    fn in_syn_received(&mut self, ecn: bool, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if s.flags.has(Flags::RST) {
+            match self.opening {
+                Opening::Active => self.enter(State::Closed, up),
+                Opening::Passive => *self = self.listen_again(),
+            }
+        } else if s.flags.has(Flags::ACK) {
+            if s.ack != self.sender.seen().max_sent() {
+                self.refuse(s);
+                return;
+            }
+            // The other's SYN+ACK, where both opened at once, wants an ACK.
+            self.ack_first |= s.flags.has(Flags::SYN);
+            self.establish(s, ecn, now, up);
+            self.in_synchronized(s, now, up);
+        } else if s.flags.has(Flags::SYN) {
+            // The other side has not heard our answer.
+            self.sender.send_syn();
+        }
+    }
+
+    fn listen_again(&self) -> ConnectionEnd {
+        let mut end = ConnectionEnd::new(self.cfg.clone(), self.cfg.build_controller(), Opening::Passive);
+        let written = self.sender.seen().end() - super::state::FIRST;
+        end.sender.add(Amount::Bytes(written));
+        end.closing = self.closing;
+        end.stays_open = self.stays_open;
+        end
+    }
+
+    fn in_synchronized(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        if s.flags.has(Flags::RST) {
+            // RFC 9293 section 3.10.7.4: only one at the next unit expected is valid.
+            if s.seq == self.receiver.next_expected() {
+                self.enter(State::Closed, up);
+            }
+            return;
+        }
+        if s.flags.has(Flags::SYN) {
+            if s.ack == self.sender.seen().una() || self.opening == Opening::Active {
+                // A repeat: our last segment of the handshake was lost.
+                self.receiver.answer();
+            }
+            return;
+        }
+        if s.flags.has(Flags::ACK) {
+            self.persist.answered(s, &mut self.sender);
+            self.sender.take_ack(s, now, &mut OfData(up));
+            if self.sender.seen().fin_is_acknowledged() {
+                let next = self.state.after_ack_of_fin(self.time_wait(now));
+                self.enter(next, up);
+            }
+        }
+        let ended = self.receiver.has_ended();
+        self.receiver.take(s, now, &mut OfData(up));
+        if self.receiver.has_ended() && (!ended || s.flags.has(Flags::FIN)) {
+            self.on_fin(!ended, now, up);
+        }
+        self.persist.look(&self.cfg, &self.sender, now);
+    }
+
+    fn on_fin(&mut self, first: bool, now: Time, up: &mut dyn AppEvents) {
+        if first || matches!(self.state, State::TimeWait { .. }) {
+            let next = self.state.after_fin(self.time_wait(now));
+            self.enter(next, up);
+        }
+        if first {
+            up.event(AppEvent::PeerClosed);
+            if !self.stays_open {
+                self.close(now);
+            }
+        }
+    }
+
+    /// The acknowledgement alone.
+    fn pure_ack(&mut self, now: Time) -> Segment {
+        let mut s = self.plain(Flags::NONE);
+        self.receiver.acknowledge_on(&mut s, now);
+        s
+    }
+
+    /// A segment without data at the next unit to be sent.
+    fn plain(&self, flags: Flags) -> Segment {
+        Segment {
+            seq: self.sender.seen().max_sent(),
+            payload: 0,
+            ack: 0,
+            flags,
+            ecn: Ecn::NotEct,
+            bytes: self.cfg.wire(0, 0, false),
+            sack: SackBlocks::new(),
+            timestamps: None,
+            window: None,
+        }
+    }
+
+    /// The SYN, as this state words it.
+    fn syn(&mut self, mut s: Segment) -> Segment {
+        if let State::SynReceived { ecn, .. } = self.state {
+            let again = s.flags.has(Flags::RETRANSMISSION);
+            s.flags = handshake::syn_ack_flags(ecn && self.cfg.ecn != super::config::EcnMode::Off);
+            if again {
+                s.flags = s.flags.with(Flags::RETRANSMISSION);
+            }
+            s.ack = self.receiver.next_expected();
+            s.timestamps = self.receiver.echo_for(s.timestamps);
+        }
+        s
+    }
+
+    fn next_segment(&mut self, now: Time) -> Transmit {
+        if self.receiver.is_due_alone() || std::mem::take(&mut self.ack_first) {
+            let mut s = self.receiver.take_earlier().unwrap_or_else(|| self.pure_ack(now));
+            s.seq = self.sender.seen().max_sent();
+            return Transmit::Segment(s);
+        }
+        let held = self.cfg.nagle && self.sender.nagle_holds();
+        let mut next = match self.persist.probe(&mut self.sender, now) {
+            Some(s) => Transmit::Segment(s),
+            None if held => Transmit::Idle,
+            None => self.sender.poll_transmit(now),
+        };
+        match &mut next {
+            Transmit::Segment(s) => self.receiver.acknowledge_on(s, now),
+            _ if self.receiver.is_due() => next = Transmit::Segment(self.pure_ack(now)),
+            _ => self.persist.look(&self.cfg, &self.sender, now),
+        }
+        next
+    }
+}
+
+impl Endpoint for ConnectionEnd {
+    fn write(&mut self, n: Amount, now: Time) {
+        if self.closing || self.state == State::Closed {
+            return;
+        }
+        match self.state {
+            State::Idle => {
+                self.sender.add(n);
+                self.sender.send_syn();
+                self.state = State::SynSent;
+            }
+            State::Listen | State::SynSent | State::SynReceived { .. } => self.sender.add(n),
+            _ => self.sender.write(n, now),
+        }
+    }
+
+    fn close(&mut self, now: Time) {
+        if std::mem::replace(&mut self.closing, true) {
+            return;
+        }
+        match self.state {
+            State::Idle => {
+                self.state = State::Closed;
+                self.over_at = now;
+            }
+            State::Established | State::CloseWait => self.send_fin(),
+            _ => {}
+        }
+    }
+
+    /// RFC 9293 section 3.10.4, and before a connection exists: there is none.
+    fn abort(&mut self, now: Time) {
+        match self.state {
+            State::Idle | State::Listen | State::SynSent => {
+                self.sender.halt();
+                self.closing = true;
+                self.state = State::Closed;
+                self.over_at = now;
+            }
+            _ if self.closing => {}
+            _ => {
+                self.sender.block().give_up_unsent();
+                self.close(now);
+            }
+        }
+    }
+
+    fn stay_open(&mut self) {
+        self.stays_open = true;
+    }
+
+    fn set_reading(&mut self, on: bool, _now: Time) {
+        self.receiver.set_reading(on);
+    }
+
+    fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
+        match self.state {
+            State::Idle | State::Closed => self.refuse(s),
+            State::Listen if s.flags.has(Flags::RST) => {}
+            State::Listen if s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK) => self.on_syn(s),
+            State::Listen => self.refuse(s),
+            State::SynSent => self.in_syn_sent(s, now, up),
+            State::SynReceived { ecn, .. } => self.in_syn_received(ecn, s, now, up),
+            _ => self.in_synchronized(s, now, up),
+        }
+    }
+
+    fn poll_transmit(&mut self, now: Time) -> Transmit {
+        if let Some((seq, ack)) = self.reset.take() {
+            let mut s = self.plain(Flags::RST);
+            s.seq = seq;
+            if let Some(ack) = ack {
+                (s.ack, s.flags) = (ack, s.flags.with(Flags::ACK));
+            }
+            return Transmit::Segment(s);
+        }
+        match self.state {
+            State::Idle | State::Listen | State::Closed => Transmit::Idle,
+            State::SynSent | State::SynReceived { .. } => match self.sender.poll_transmit(now) {
+                Transmit::Segment(s) => Transmit::Segment(self.syn(s)),
+                other => other,
+            },
+            _ => self.next_segment(now),
+        }
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        let mut t = self.over_at.min(self.persist.deadline());
+        if let State::TimeWait { until } = self.state {
+            t = t.min(until);
+        }
+        let halves = [self.sender.next_timeout(), self.receiver.next_timeout()];
+        t = halves.into_iter().flatten().fold(t, Time::min);
+        (t != Time::NEVER).then_some(t)
+    }
+
+    fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents) {
+        if now >= self.over_at {
+            self.over_at = Time::NEVER;
+            up.event(AppEvent::Closed);
+        }
+        if let State::TimeWait { until } = self.state
+            && now >= until
+        {
+            self.enter(State::Closed, up);
+        }
+        self.receiver.on_timeout(now, &mut OfData(up));
+        self.sender.on_timeout(now, &mut OfData(up));
+        if self.sender.is_closed() && self.state != State::Closed {
+            // The SYN was sent too often.
+            self.enter(State::Closed, up);
+        }
+        self.persist.on_timer(now);
+    }
+
+    fn on_request(&mut self, r: Request, now: Time) {
+        self.sender.on_request(r, now);
+    }
+
+    fn received_bytes(&self) -> u64 {
+        self.receiver.received_bytes()
+    }
+
+    fn srtt(&self) -> Option<Duration> {
+        self.sender.srtt()
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.sender.in_slow_start()
+    }
+
+    fn report(&self, now: Time) -> SenderReport {
+        self.sender.report(now)
+    }
+
+    fn probes(&self) -> Vec<&'static ProbeDef> {
+        self.sender.probes()
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        self.sender.read(probe)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.state == State::Closed
+    }
+}
