@@ -31,8 +31,48 @@ fn sum(o: &Outcome, table: &str, column: &str) -> f64 {
     (0..o[table].rows()).map(|i| number(&o[table], column, i)).sum()
 }
 
-/// TCP carries data one way here: the first exchange opens two connections (SYN, SYN-ACK and request; the same for the
-/// response), six trips; on kept connections an exchange takes two.
+fn two_way(text: &str) -> String {
+    text.replace("tcp = {", "tcp = { connection = \"two-way\",")
+}
+
+/// One connection carries requests and responses: SYN, SYN-ACK, request and response are four trips, and two on a kept
+/// connection. The rows count the responses as what went forward, as over one-way connections.
+#[test]
+fn an_exchange_over_one_connection_takes_four_trips() {
+    let session = |connection: &str| {
+        two_way(&scenario(
+            "duration = \"10s\"",
+            &format!(
+                "kind = \"requests\"\nresponse = {{ kind = \"constant\", mean = \"14600B\" }}\n\
+                 think = {{ kind = \"constant\", mean = \"800ms\" }}\nconnection = \"{connection}\""
+            ),
+        ))
+    };
+    // Ten segments and a window of ten.
+    let kept = run_text(&session("keep"));
+    let times = completions(&kept);
+    near(times[0], 0.200, 1e-4);
+    assert_eq!(times.len(), 11);
+    times[1..].iter().for_each(|c| near(*c, 0.100, 1e-4));
+    let anew = run_text(&session("new"));
+    let times = completions(&anew);
+    assert_eq!(times.len(), 10);
+    times.iter().for_each(|c| near(*c, 0.200, 1e-4));
+    for (o, responses) in [(&kept, 11.0), (&anew, 10.0)] {
+        let bits = of(&o["flows"], "web.0", "goodput_bps") * 10.0;
+        assert!(
+            bits >= responses * 14_600.0 * 8.0 && bits < (responses + 1.0) * 14_600.0 * 8.0,
+            "{bits}"
+        );
+        let bits = of(&o["flows"], "web.0", "reverse_goodput_bps") * 10.0;
+        assert!(bits >= responses * 350.0 * 8.0 && bits <= 11.0 * 350.0 * 8.0, "{bits}");
+    }
+    // The server closes behind each response, and stays in TIME-WAIT for two seconds.
+    assert_eq!(of(&anew["groups"], "web", "connections"), 8.0);
+}
+
+/// TCP carries data one way by default: the first exchange opens two connections (SYN, SYN-ACK and request; the same for
+/// the response), six trips; on kept connections an exchange takes two.
 #[test]
 fn an_exchange_takes_six_trips_and_two_on_kept_connections() {
     let session = |connection: &str| {
@@ -193,14 +233,37 @@ fn slots_are_used_again() {
         "kind = \"requests\"\nclients = 20\nconnection = \"new\"\nrequests = 500\n\
          response = { kind = \"constant\", mean = \"500B\" }",
     );
-    let loaded = load_text(&text, "t", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let mut built = prepare(&loaded.spec, 1, &Hooks::default())
-        .unwrap_or_else(|e| panic!("{e}"))
-        .built;
-    built.sim.run_until(at(300_000));
-    assert_eq!(built.sim.retired(0).connections, 20 * 500 * 2);
-    assert!(built.sim.flow_slots() <= 4 * 20, "{}", built.sim.flow_slots());
-    check_conservation(&built);
+    // Two-way connections stay for two seconds in TIME-WAIT, in which a client makes ten requests.
+    for (text, connections, slots) in [(two_way(&text), 20 * 500, 20 * 13), (text, 20 * 500 * 2, 20 * 4)] {
+        let loaded = load_text(&text, "t", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let mut built = prepare(&loaded.spec, 1, &Hooks::default())
+            .unwrap_or_else(|e| panic!("{e}"))
+            .built;
+        built.sim.run_until(at(300_000));
+        assert_eq!(built.sim.retired(0).connections, connections);
+        assert!(built.sim.flow_slots() <= slots, "{}", built.sim.flow_slots());
+        check_conservation(&built);
+    }
+}
+
+/// A sink's side of a two-way connection closes when its source has: a transfer by text is whole and over.
+#[test]
+fn a_transfer_closes_both_ends() {
+    let text = format!(
+        "duration = \"10s\"\n{LINE}\n[flows.f]\ntraffic = {{ kind = \"transfer\", size = \"100kB\" }}\n{TCP}\n"
+    );
+    let two = run_text(&two_way(&text));
+    let one = run_text(&text);
+    for column in ["goodput_bps", "sent_packets", "timeouts"] {
+        assert_eq!(
+            of(&two["flows"], "f.0", column),
+            of(&one["flows"], "f.0", column),
+            "{column}"
+        );
+    }
+    near(of(&two["flows"], "f.0", "goodput_bps"), 80_000.0, 1e-9);
+    // The SYN+ACK, ACKs and FIN of the sink are no data.
+    assert!(of(&two["flows"], "f.0", "reverse_goodput_bps").is_nan());
 }
 
 #[test]

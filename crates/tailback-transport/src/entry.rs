@@ -33,6 +33,10 @@ pub struct Connection(Arc<dyn Ends>);
 pub trait Ends {
     /// Payload of a full segment, bytes.
     fn segment_bytes(&self) -> u32;
+    /// Whether both ends may send. Then the first of `ends` is the one that opens the connection.
+    fn is_two_way(&self) -> bool {
+        false
+    }
     /// Both ends of a new connection, source first. `path` is asked for only if they need it; what the parameters leave
     /// to chance is drawn from `rng`.
     fn ends(&self, path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2];
@@ -46,6 +50,11 @@ impl Connection {
     /// See [`Ends::segment_bytes`].
     pub fn segment_bytes(&self) -> u32 {
         self.0.segment_bytes()
+    }
+
+    /// See [`Ends::is_two_way`].
+    pub fn is_two_way(&self) -> bool {
+        self.0.is_two_way()
     }
 
     /// See [`Ends::ends`].

@@ -53,6 +53,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u
             server: servers[i as usize % servers.len()],
             client,
             transport: net.described_transport(connection.clone(), &format!("{name}.transport")),
+            two_way: connection.is_two_way(),
             stream: &|quantity| Stream::new(seed, &format!("{name}.{quantity}")),
         };
         let app = (s.kind.build)(&s.settings, context);

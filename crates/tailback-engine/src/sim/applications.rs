@@ -164,7 +164,26 @@ impl Net for View<'_> {
     }
 
     fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
-        self.sim.open_connection(self.app, from, to, transport)
+        self.sim.open_connection(self.app, from, to, transport, Side::Source)
+    }
+
+    fn open_from_destination(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
+        self.sim
+            .open_connection(self.app, from, to, transport, Side::Destination)
+    }
+
+    fn stay_open(&mut self, flow: FlowId, side: Side) {
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            ends[side as usize].stay_open();
+        }
+    }
+
+    fn set_reading(&mut self, flow: FlowId, side: Side, on: bool) {
+        let now = self.sim.now;
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            ends[side as usize].set_reading(on, now);
+            self.sim.pump(flow, side);
+        }
     }
 
     fn write(&mut self, flow: FlowId, side: Side, n: Amount) {

@@ -10,7 +10,7 @@ use super::Sim;
 use crate::build::assemble::path_of;
 use crate::packet::Keys;
 use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
-use crate::traffic::application::{Ends, NodeId, Transfer, TransferId, TransportId};
+use crate::traffic::application::{Ends, NodeId, Side, Transfer, TransferId, TransportId};
 use std::rc::Rc;
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
@@ -84,12 +84,23 @@ impl Sim {
         self.flows.len() - self.declared()
     }
 
-    pub(super) fn open_connection(&mut self, app: u32, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
+    /// `opener` is the side whose application sends the SYN.
+    pub(super) fn open_connection(
+        &mut self,
+        app: u32,
+        from: NodeId,
+        to: NodeId,
+        transport: TransportId,
+        opener: Side,
+    ) -> FlowId {
         let now = self.now;
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
-        let ends = make(&mut || path_of(self, from, to), &mut stream);
+        let mut ends = make(&mut || path_of(self, from, to), &mut stream);
+        if opener == Side::Destination {
+            ends.reverse();
+        }
         self.transports[transport.0 as usize].stream = stream;
         // The row of the application passes on its name, its weight and its aggregate.
         let (group, index, keys) = match self.apps[app as usize].own_flow {

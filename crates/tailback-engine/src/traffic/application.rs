@@ -14,6 +14,15 @@ pub enum Side {
     Destination,
 }
 
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Source => Side::Destination,
+            Side::Destination => Side::Source,
+        }
+    }
+}
+
 /// What an application is told.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum AppInput {
@@ -68,7 +77,15 @@ pub trait Net {
     /// Open a connection between two nodes; this application hears of both its ends. Ids are reused once a connection is
     /// closed and none of its packets is in flight.
     fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
+    /// The same over a two-way transport, opened by the application at `to`, as a client opens a connection to the server
+    /// whose data it wants: when the destination's side is first written to.
+    fn open_from_destination(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
     fn write(&mut self, flow: FlowId, side: Side, n: Amount);
+    /// This application closes this side of a two-way connection itself. Without this call a side closes when the other
+    /// has: it is a sink.
+    fn stay_open(&mut self, flow: FlowId, side: Side);
+    /// Whether this application reads what arrives at this side. While it does not, the receive buffer fills.
+    fn set_reading(&mut self, flow: FlowId, side: Side, on: bool);
     /// This side will write no more; what it has written is still delivered.
     fn close(&mut self, flow: FlowId, side: Side);
     /// Give up what this side has not sent yet, and close.

@@ -59,6 +59,10 @@ impl Ends for Arc<Config> {
         self.payload
     }
 
+    fn is_two_way(&self) -> bool {
+        self.two_way
+    }
+
     fn ends(&self, _path: &mut dyn FnMut() -> Path, rng: &mut Stream) -> [Box<dyn Endpoint>; 2] {
         if self.two_way {
             return [Opening::Active, Opening::Passive].map(|opening| {

@@ -37,6 +37,8 @@ pub struct Context<'a> {
     pub client: NodeId,
     /// How its connections are made.
     pub transport: TransportId,
+    /// Both ends of a connection may send.
+    pub two_way: bool,
     /// A random stream of the member's own for each quantity, by the quantity's name, so that another transport or
     /// another discipline leaves all draws as they were.
     pub stream: &'a dyn Fn(&str) -> Stream,

@@ -4,9 +4,10 @@
 //! response before it. The time of a transfer runs from the request to the last byte of the response, on one clock; the
 //! opening of connections counts where there is one.
 //!
-//! TCP here carries data one way, so a member has two connections: one for requests, one for responses. With
-//! `connection = "keep"` both are opened at the first request and stay; with `"new"` each request and each response has
-//! its own, which costs a handshake each.
+//! Over a two-way transport the client opens one connection and the response comes back on it. With
+//! `connection = "keep"` it is opened at the first request and stays; with `"new"` each request has its own, which the
+//! server closes behind the response. Over a one-way transport a member has two connections, one for requests and one for
+//! responses, and with `"new"` two for each request, which costs a handshake each.
 //!
 //! State: where the present request stands. Sizes and pauses are drawn from streams of their own. A connection that
 //! gives up (its SYN was lost too often) ends the request it served; the client goes on with the next.
@@ -83,9 +84,10 @@ struct Requests {
     left: Option<u64>,
     sizes: Stream,
     pauses: Stream,
-    /// The connections for requests and for responses, while they are open.
-    up: Option<FlowId>,
-    down: Option<FlowId>,
+    two_way: bool,
+    /// Where the client and the server write, while the connections are open.
+    up: Option<(FlowId, Side)>,
+    down: Option<(FlowId, Side)>,
     waiting: Option<Waiting>,
     stopped: bool,
 }
@@ -111,6 +113,7 @@ impl Requests {
             left: (!s.is_none("requests")).then(|| s.count("requests")),
             sizes: (context.stream)("response"),
             pauses: (context.stream)("think"),
+            two_way: context.two_way,
             up: None,
             down: None,
             waiting: None,
@@ -126,27 +129,41 @@ impl Requests {
             response,
             missing: self.request,
         });
-        let flow = match self.up {
-            Some(flow) => flow,
-            None => net.open(self.client, self.server, self.transport),
+        let (flow, side) = match self.up {
+            Some(up) => up,
+            None => self.open(net),
         };
-        self.up = Some(flow);
-        self.send(flow, self.request, net);
+        net.write(flow, side, Amount::Bytes(self.request));
+        // A server that answers on the same connection closes it.
+        if !self.keep && !self.two_way {
+            net.close(flow, side);
+        }
+    }
+
+    /// The connection for requests; it also carries the responses if it can. Either way responses go from source to
+    /// destination, so that the rows count them alike.
+    fn open(&mut self, net: &mut dyn Net) -> (FlowId, Side) {
+        let up = if self.two_way {
+            let flow = net.open_from_destination(self.server, self.client, self.transport);
+            net.stay_open(flow, Side::Source);
+            self.down = Some((flow, Side::Source));
+            (flow, Side::Destination)
+        } else {
+            (net.open(self.client, self.server, self.transport), Side::Source)
+        };
+        self.up = Some(up);
+        up
     }
 
     fn answer(&mut self, response: u64, net: &mut dyn Net) {
-        let flow = match self.down {
-            Some(flow) => flow,
-            None => net.open(self.server, self.client, self.transport),
-        };
-        self.down = Some(flow);
-        self.send(flow, response, net);
-    }
-
-    fn send(&mut self, flow: FlowId, bytes: u64, net: &mut dyn Net) {
-        net.write(flow, Side::Source, Amount::Bytes(bytes));
+        let down = self
+            .down
+            .unwrap_or_else(|| (net.open(self.server, self.client, self.transport), Side::Source));
+        self.down = Some(down);
+        let (flow, side) = down;
+        net.write(flow, side, Amount::Bytes(response));
         if !self.keep {
-            net.close(flow, Side::Source);
+            net.close(flow, side);
         }
     }
 
@@ -170,27 +187,29 @@ impl Requests {
     }
 
     fn end(&mut self, net: &mut dyn Net) {
-        for flow in [self.up.take(), self.down.take()].into_iter().flatten() {
-            net.close(flow, Side::Source);
+        for (flow, side) in [self.up.take(), self.down.take()].into_iter().flatten() {
+            net.close(flow, side);
         }
         net.finished();
     }
 
-    fn delivered(&mut self, flow: FlowId, bytes: u64, net: &mut dyn Net) {
+    fn delivered(&mut self, flow: FlowId, side: Side, bytes: u64, net: &mut dyn Net) {
         let Some(w) = &mut self.waiting else { return };
-        if self.up == Some(flow) && w.missing > 0 {
+        let from = Some((flow, side.other()));
+        if self.up == from && w.missing > 0 {
             w.missing = w.missing.saturating_sub(bytes);
             if w.missing == 0 {
                 let response = w.response;
                 self.answer(response, net);
             }
-        } else if self.down == Some(flow) && net.arrived(w.transfer, bytes).is_some() {
+        } else if self.down == from && net.arrived(w.transfer, bytes).is_some() {
             self.go_on(net);
         }
     }
 
     fn closed(&mut self, flow: FlowId, net: &mut dyn Net) {
-        let (up, down) = (self.up == Some(flow), self.down == Some(flow));
+        let is = |end: Option<(FlowId, Side)>| end.is_some_and(|e| e.0 == flow);
+        let (up, down) = (is(self.up), is(self.down));
         if up {
             self.up = None;
         }
@@ -215,8 +234,8 @@ impl Application for Requests {
                     self.end(net);
                 }
             }
-            AppInput::Transport { flow, event, .. } => match event {
-                AppEvent::Delivered(bytes) => self.delivered(flow, bytes, net),
+            AppInput::Transport { flow, side, event } => match event {
+                AppEvent::Delivered(bytes) => self.delivered(flow, side, bytes, net),
                 AppEvent::Closed => self.closed(flow, net),
                 AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => {}
             },
