@@ -1,17 +1,18 @@
 //! DCTCP (RFC 8257): the window falls by as much as was marked.
 //!
 //! A router marks every packet that finds its queue above a low threshold. The receiver says with each ACK whether what
-//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. Once a round trip, if
-//! anything was marked, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are
-//! answered as Reno does.
+//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, once for a
+//! window of data, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are answered
+//! as Reno does.
 //!
 //! ```text
 //!   each ACK            total += acked ; echo: marked += acked ; grow as Reno, unless it echoes
 //!   end of a round      alpha = (1 - g) alpha + g marked / total
-//!                       marked > 0 and not repairing a loss: cwnd = ssthresh = cwnd (1 - alpha / 2), at least 2 segments
+//!   an echo of data     cwnd = ssthresh = cwnd (1 - alpha / 2), at least 2 segments, unless a loss is being repaired
+//!     sent after the last reduction
 //! ```
 //!
-//! State: the window of `window.rs`, alpha, two counts of bytes, a round. The echo with each ACK is this control's own
+//! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's own
 //! ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3). An ACK
 //! costs two additions beyond Reno's.
 
@@ -61,6 +62,8 @@ pub struct Dctcp {
     gain: f64,
     alpha: f64,
     round: Round,
+    /// From one reduction to the first ACK of data sent after it.
+    reduced: Round,
     /// Acknowledged in this round, and of that marked; bytes.
     total: u64,
     marked: u64,
@@ -73,6 +76,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         gain: own.real("gain"),
         alpha: own.real("alpha"),
         round: Round::default(),
+        reduced: Round::default(),
         total: 0,
         marked: 0,
         reductions: 0,
@@ -80,20 +84,22 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 }
 
 impl Dctcp {
-    /// RFC 8257 section 3.3 steps 5 to 9.
-    fn end_round(&mut self, a: &AckEvent<'_>) {
+    /// RFC 8257 section 3.3 steps 5 to 8.
+    fn end_round(&mut self) {
         if self.total == 0 {
             return;
         }
         let fraction = self.marked as f64 / self.total as f64;
         self.alpha = (1.0 - self.gain) * self.alpha + self.gain * fraction;
-        if self.marked > 0 && a.phase == Phase::Open {
-            let w = &mut self.window;
-            w.cwnd = (w.cwnd * (1.0 - self.alpha / 2.0)).max(LEAST_SSTHRESH * w.rules.segment);
-            w.ssthresh = w.cwnd;
-            self.reductions += 1;
-        }
         (self.total, self.marked) = (0, 0);
+    }
+
+    /// Step 9: "cwnd = cwnd * (1 - DCTCP.Alpha / 2)".
+    fn reduce(&mut self) {
+        let w = &mut self.window;
+        w.cwnd = (w.cwnd * (1.0 - self.alpha / 2.0)).max(LEAST_SSTHRESH * w.rules.segment);
+        w.ssthresh = w.cwnd;
+        self.reductions += 1;
     }
 }
 
@@ -104,7 +110,11 @@ impl CongestionControl for Dctcp {
             self.marked += a.acked;
         }
         if self.round.is_over(a) {
-            self.end_round(a);
+            self.end_round();
+        }
+        // "DCTCP does not react to congestion indications more than once for every window of data."
+        if a.ecn_echo && a.phase == Phase::Open && self.reduced.is_over(a) {
+            self.reduce();
         }
         let w = &mut self.window;
         if !w.may_grow(a) {
@@ -185,18 +195,19 @@ mod tests {
             round(&mut *c, &mut clock, |_| true);
             assert!((c.read(0) - alpha).abs() < 5e-5, "{}", c.read(0));
         }
-        let mut c = dctcp(&[("gain", "0.5")], "64 packets");
+        let mut c = dctcp(&[], "64 packets");
         let mut clock = AckClock::new();
-        let mut windows = vec![];
-        for _ in 0..7 {
+        let (mut acks, mut windows) = (vec![], vec![c.cwnd()]);
+        for n in 1..200 {
             clock.ack_with(&mut *c, 0.001, |a| a.ecn_echo = true);
-            windows.push(c.cwnd() / 1000.0);
-            let before = c.cwnd();
-            while c.cwnd() == before && windows.last() > Some(&2.0) {
-                clock.ack_with(&mut *c, 0.001, |a| a.ecn_echo = true);
+            if windows.last() != Some(&c.cwnd()) {
+                windows.push(c.cwnd());
+                acks.push(n);
             }
         }
-        assert_eq!(windows[..5], [32.0, 16.0, 8.0, 4.0, 2.0]);
+        assert_eq!(windows, [64e3, 32e3, 16e3, 8e3, 4e3, 2e3]);
+        // The first mark halves; the 63 segments outstanding then say nothing new.
+        assert_eq!(acks[..3], [1, 65, 97]);
         assert_eq!(c.read(0), 1.0);
     }
 
