@@ -120,6 +120,11 @@ pub enum EchoRule {
 pub struct RateSample {
     /// Delivered over the interval, bytes.
     pub delivered: u64,
+    /// Delivered in all, and by this ACK; bytes.
+    pub total: u64,
+    pub newly: u64,
+    /// In the network after this ACK, before what it lets recovery judge lost is taken out; bytes.
+    pub in_flight: u64,
     /// Judged lost over the interval, bytes.
     pub lost: u64,
     pub interval: Duration,
@@ -133,6 +138,8 @@ pub trait CongestionControl: Send {
     /// An ACK arrived; called once for each, after recovery has judged it and before anything is sent.
     fn on_ack(&mut self, a: &AckEvent<'_>);
     fn on_congestion(&mut self, e: &CongestionEvent);
+    /// Sending begins, for the first time or after a rest: nothing was outstanding.
+    fn sending_begins(&mut self, _now: Time, _srtt: Option<Duration>) {}
     /// What it leaves to chance, drawn once, when the connection is made.
     fn draw(&mut self, _rng: &mut Stream) {}
     fn window_reset(&mut self, why: Reset);
@@ -149,6 +156,10 @@ pub trait CongestionControl: Send {
     }
     /// Whether delivery-rate samples are worth taking; asked once, when the connection is made.
     fn wants_rate(&self) -> bool {
+        false
+    }
+    /// Whether it sends less than it could on purpose, so that delivery rates say nothing of the path.
+    fn limits_itself(&self) -> bool {
         false
     }
     /// Congestion window, bytes.

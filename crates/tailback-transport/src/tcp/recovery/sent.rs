@@ -44,8 +44,10 @@ pub struct SentList {
     delivered: u64,
     delivered_at: Time,
     lost: u64,
+    /// Sent, and neither delivered nor lost; bytes.
+    in_flight: u64,
     first_sent: Time,
-    /// Samples are application limited until so much is delivered.
+    /// Samples of segments sent before more than this was delivered are application limited.
     limited_until: u64,
 }
 
@@ -69,15 +71,26 @@ impl SentList {
             application_limited: self.limited_until > self.delivered,
         };
         let i = self.outstanding.partition_point(|r| r.end < end);
+        self.in_flight += u64::from(len);
         match self.outstanding.get_mut(i) {
-            Some(r) if r.end == end => *r = record,
+            Some(r) if r.end == end => {
+                if !r.sacked && !r.lost {
+                    self.in_flight -= u64::from(r.len);
+                }
+                *r = record;
+            }
             _ => self.outstanding.insert(i, record),
         }
     }
 
     /// There is nothing to send although the window has room.
-    pub fn application_limited(&mut self, flight: u64) {
-        self.limited_until = self.delivered + flight.max(1);
+    pub fn application_limited(&mut self) {
+        self.limited_until = self.delivered + self.in_flight + 1;
+    }
+
+    /// Sent, and neither delivered nor lost; bytes.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
     }
 
     /// All that ends at or below `edge` and was not reported is lost.
@@ -86,6 +99,7 @@ impl SentList {
             if !r.sacked && !r.lost {
                 r.lost = true;
                 self.lost += u64::from(r.len);
+                self.in_flight -= u64::from(r.len);
             }
         }
     }
@@ -93,8 +107,12 @@ impl SentList {
     /// An ACK up to `una` with these SACK blocks: the sample of the segment sent last among those it delivers.
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
         let mut newest: Option<SentSegment> = None;
-        let mut deliver = |r: &SentSegment, delivered: &mut u64| {
+        let before = self.delivered;
+        let mut deliver = |r: &SentSegment, delivered: &mut u64, in_flight: &mut u64| {
             *delivered += u64::from(r.len);
+            if !r.lost {
+                *in_flight -= u64::from(r.len);
+            }
             if newest.is_none_or(|n| (r.delivered_before, r.sent) >= (n.delivered_before, n.sent)) {
                 newest = Some(*r);
             }
@@ -102,7 +120,7 @@ impl SentList {
         while let Some(r) = self.outstanding.front().copied().filter(|r| r.end <= una) {
             self.outstanding.pop_front();
             if !r.sacked {
-                deliver(&r, &mut self.delivered);
+                deliver(&r, &mut self.delivered, &mut self.in_flight);
             }
         }
         for &(from, to) in blocks {
@@ -110,7 +128,7 @@ impl SentList {
             for r in self.outstanding.range_mut(first..).take_while(|r| r.end <= to) {
                 if !r.sacked {
                     r.sacked = true;
-                    deliver(r, &mut self.delivered);
+                    deliver(r, &mut self.delivered, &mut self.in_flight);
                 }
             }
         }
@@ -120,6 +138,9 @@ impl SentList {
         let interval = r.sent.since(r.first_sent).max(now.since(r.delivered_at));
         Some(RateSample {
             delivered: self.delivered - r.delivered_before,
+            total: self.delivered,
+            newly: self.delivered - before,
+            in_flight: self.in_flight,
             lost: self.lost - r.lost_before,
             interval,
             rtt: (!r.again).then(|| now.since(r.sent)),
@@ -157,12 +178,51 @@ mod tests {
         let mut s = SentList::default();
         s.sent(1000, 1000, false, Time(0));
         s.sent(1000, 1000, true, Time(5));
-        s.application_limited(1000);
+        s.application_limited();
         s.sent(2000, 1000, false, Time(6));
         let sample = s.acked(1000, &[], Time(10)).unwrap();
         assert!(sample.rtt.is_none() && !sample.application_limited);
         assert!(s.acked(2000, &[], Time(16)).unwrap().application_limited);
         assert!(s.acked(3000, &[], Time(17)).is_none());
+    }
+
+    /// A steady segment a millisecond, 40 ms away, whose ACKs come twenty at once: the time it took to send them bounds the
+    /// rate, so that no sample is above a segment a millisecond.
+    #[test]
+    fn acks_that_come_at_once_do_not_look_fast() {
+        let mut s = SentList::default();
+        let at = |ms: u64| Time(ms * 1_000_000);
+        let mut fastest: f64 = 0.0;
+        for n in 1..=400 {
+            s.sent(n * 1000, 1000, false, at(n));
+            if n > 40 && n % 20 == 0 {
+                let held = (n - 59).max(1)..=n - 40;
+                for una in held {
+                    let sample = s.acked(una * 1000, &[], at(n)).unwrap();
+                    fastest = fastest.max(sample.delivered as f64 / sample.interval.seconds());
+                }
+            }
+        }
+        assert!((fastest - 1e6).abs() < 1.0, "{fastest} B/s");
+    }
+
+    /// In the network is what was sent and neither arrived nor was lost, through losses and repairs.
+    #[test]
+    fn what_is_in_flight_is_counted() {
+        let mut s = SentList::default();
+        for n in 1..=4 {
+            s.sent(n * 1000, 1000, false, Time(n));
+        }
+        assert_eq!(s.in_flight(), 4000);
+        let sample = s.acked(0, &[(1000, 3000)], Time(10)).unwrap();
+        assert_eq!((sample.in_flight, sample.newly, sample.total), (2000, 2000, 2000));
+        s.lose_below(1000);
+        assert_eq!(s.in_flight(), 1000);
+        s.sent(1000, 1000, true, Time(12));
+        s.sent(1000, 1000, true, Time(13));
+        assert_eq!(s.in_flight(), 2000);
+        let sample = s.acked(4000, &[], Time(20)).unwrap();
+        assert_eq!((sample.in_flight, sample.newly, sample.total), (0, 2000, 4000));
     }
 
     #[test]

@@ -377,6 +377,11 @@ impl ControlBlock {
             nxt: self.seq.nxt,
             rate,
         });
+        if let Some(list) = &mut self.sent
+            && self.control.limits_itself()
+        {
+            list.application_limited();
+        }
         if self.seq.una >= self.seq.recover {
             self.seq.after_timeout = false;
         }
@@ -387,11 +392,20 @@ impl ControlBlock {
         self.cfg.ecn != EcnMode::Ignore || self.control.echo() == EchoRule::Rfc3168
     }
 
-    /// There is nothing to send although the window has room.
+    /// There is nothing to send. Where the window has room, the application is what limits the rate.
     pub fn application_limited(&mut self) {
-        if let Some(list) = &mut self.sent {
-            list.application_limited(self.seq.nxt - self.seq.una);
+        if let Some(list) = &mut self.sent
+            && real(list.in_flight()) + self.cfg.segment() <= self.window.cwnd
+        {
+            list.application_limited();
         }
+    }
+
+    /// A segment is sent while nothing is outstanding: the controller hears it, which may set the pace.
+    #[cold]
+    fn begin_sending(&mut self, now: Time) {
+        self.control.sending_begins(now, self.timers.rto.srtt());
+        self.window.refresh(&*self.control);
     }
 
     // ---- steps of recovery

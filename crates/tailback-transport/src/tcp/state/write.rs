@@ -202,6 +202,9 @@ impl ControlBlock {
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
+            if self.seq.una == self.seq.max_sent {
+                self.begin_sending(now);
+            }
         }
         if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
             self.timers.time(end, now);
