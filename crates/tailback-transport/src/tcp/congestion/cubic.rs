@@ -16,7 +16,8 @@
 //!
 //! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
 //! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so that
-//! delayed ACKs do not slow it. An ACK in avoidance costs a few multiplications and a division, an epoch a cube root.
+//! delayed ACKs do not slow it. An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++ and
+//! RFC 8511 are options.
 
 use super::window::{CongestionWindow, real};
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
@@ -60,6 +61,20 @@ pub static MODEL: Model = Model {
             "The window is not below that of a linear growth with the same mean as Reno's.",
             "RFC 9438 section 4.3",
         ),
+        Param::new(
+            "hystart",
+            Kind::Bool,
+            "false",
+            "HyStart++ ends the first slow start when the round trip grows.",
+            "RFC 9406",
+        ),
+        Param::new(
+            "abe",
+            Kind::Bool,
+            "false",
+            "An ECN echo leaves 0.85 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
+            "RFC 8511 section 3.1",
+        ),
     ],
     probes: &[
         ProbeDef {
@@ -97,6 +112,9 @@ struct Epoch {
     estimate: f64,
 }
 
+/// RFC 8511 section 3.1: beta_ecn for CUBIC.
+const KEPT_AFTER_ECHO: f64 = 0.85;
+
 #[derive(Clone, Copy, Debug)]
 struct Curve {
     /// Segments; 0 where the next epoch begins at its own maximum.
@@ -110,6 +128,8 @@ pub struct Cubic {
     window: CongestionWindow,
     c: f64,
     beta: f64,
+    /// What an ECN echo leaves.
+    echoed: f64,
     fast_convergence: bool,
     reno_friendly: bool,
     curve: Curve,
@@ -126,9 +146,14 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         epoch: None,
     };
     Box::new(Cubic {
-        window: CongestionWindow::new(rules),
+        window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
         c: own.real("c"),
         beta: own.real("beta"),
+        echoed: if own.flag("abe") {
+            KEPT_AFTER_ECHO
+        } else {
+            own.real("beta")
+        },
         fast_convergence: own.flag("fast_convergence"),
         reno_friendly: own.flag("reno_friendly"),
         curve,
@@ -220,6 +245,8 @@ impl CongestionControl for Cubic {
             self.curve.epoch = None;
             if self.window.may_grow(a) {
                 self.window.slow_start(a);
+            } else {
+                self.window.stay(a);
             }
         } else if self.window.may_grow(a) {
             self.grow(a);
@@ -228,14 +255,14 @@ impl CongestionControl for Cubic {
             && !a.window_limited
         {
             // Section 4.2: the time in which the application holds the sender back does not count.
-            epoch.begin = epoch.begin + since;
+            epoch.begin += since;
         }
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
         self.remember(e.what);
-        let beta = self.beta;
-        self.window.congested(e, |w| w * beta, |w| w * beta);
+        let (beta, echoed) = (self.beta, self.echoed);
+        self.window.congested(e, |w| w * beta, |w| w * echoed);
     }
 
     fn window_reset(&mut self, why: Reset) {
@@ -249,6 +276,10 @@ impl CongestionControl for Cubic {
     fn undo(&mut self) {
         self.window.undo();
         self.curve = self.before;
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.window.wants_round_trips()
     }
 
     fn cwnd(&self) -> f64 {
@@ -391,6 +422,19 @@ mod tests {
         assert_eq!((c.cwnd(), c.ssthresh()), (2000.0, 2000.0));
         c.on_congestion(&sign(Congestion::Ecn, 1000));
         assert_eq!((c.cwnd(), c.ssthresh()), (1000.0, 2000.0));
+    }
+
+    /// 100 outstanding, with RFC 8511: an echo leaves 85, then K = cbrt(15 / 0.4) = 3.347 s.
+    #[test]
+    fn an_alternative_backoff_answers_echoes_more_gently() {
+        let mut c = cubic(&[("abe", "true")], "100 packets");
+        let mut clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Ecn);
+        assert_eq!(c.cwnd(), 85_000.0);
+        clock.ack(&mut *c, 0.1);
+        assert!((c.read(1) - 3.347).abs() < 0.0005, "{}", c.read(1));
+        clock.sign(&mut *c, Congestion::Loss);
+        assert!((c.cwnd() - 0.7 * 85_000.0).abs() < 20.0);
     }
 
     #[test]

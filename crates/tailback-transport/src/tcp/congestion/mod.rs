@@ -11,6 +11,7 @@
 pub mod binomial;
 pub mod cubic;
 pub mod dctcp;
+mod hystart;
 pub mod list;
 pub mod reno;
 pub mod round;

@@ -4,14 +4,15 @@
 //! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
 //! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
 //!
-//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there, and the factor
-//! of an ECN echo (RFC 8511).
+//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there. Options: HyStart++
+//! (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511).
 //! An ACK costs a compare and in avoidance one division.
 
 use super::window::CongestionWindow;
 use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::{Model, Settings};
+use tailback_base::Settings;
+use tailback_base::model::{Kind, Model, Param};
 
 pub static MODEL: Model = Model {
     name: "reno",
@@ -20,23 +21,49 @@ pub static MODEL: Model = Model {
     summary: "The classic controller of Tahoe, Reno, NewReno and SACK senders: the window doubles each round trip up to \
               the slow-start threshold, then grows by one segment a round trip; a loss leaves half of it.",
     source: "RFC 5681 section 3",
-    params: &[],
+    params: &[
+        Param::new(
+            "hystart",
+            Kind::Bool,
+            "false",
+            "HyStart++ ends the first slow start when the round trip grows.",
+            "RFC 9406",
+        ),
+        Param::new(
+            "abe",
+            Kind::Bool,
+            "false",
+            "An ECN echo leaves 0.8 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
+            "RFC 8511 section 3.1",
+        ),
+    ],
     probes: &[],
 };
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
 
-pub struct Reno(CongestionWindow);
+/// RFC 8511 section 3.1: beta_ecn.
+const KEPT_AFTER_ECHO: f64 = 0.8;
 
-pub fn build(_own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    Box::new(Reno(CongestionWindow::new(rules)))
+pub struct Reno {
+    window: CongestionWindow,
+    /// What an ECN echo leaves.
+    echoed: f64,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Reno {
+        window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
+        echoed: if own.flag("abe") { KEPT_AFTER_ECHO } else { KEPT },
+    })
 }
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
-        let w = &mut self.0;
+        let w = &mut self.window;
         if !w.may_grow(a) {
+            w.stay(a);
             return;
         }
         if w.in_slow_start() {
@@ -47,24 +74,29 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        self.0.congested(e, |w| w * KEPT, |w| w * KEPT);
+        let echoed = self.echoed;
+        self.window.congested(e, |w| w * KEPT, |w| w * echoed);
     }
 
     fn window_reset(&mut self, why: Reset) {
-        self.0.reset(why);
+        self.window.reset(why);
     }
 
     fn undo(&mut self) {
-        self.0.undo();
+        self.window.undo();
+    }
+
+    fn wants_rate(&self) -> bool {
+        self.window.wants_round_trips()
     }
 
     #[inline]
     fn cwnd(&self) -> f64 {
-        self.0.cwnd
+        self.window.cwnd
     }
 
     fn ssthresh(&self) -> f64 {
-        self.0.ssthresh
+        self.window.ssthresh
     }
 }
 
@@ -168,6 +200,23 @@ mod tests {
             ..acked(1000)
         });
         assert_eq!(c.cwnd(), before);
+    }
+
+    /// 20 outstanding, with RFC 8511: an echo leaves 16, a loss 10. `ecn_decrease` wins.
+    #[test]
+    fn an_alternative_backoff_answers_echoes_more_gently() {
+        for (decrease, left) in [("none", 16_000.0), ("0.6", 12_000.0)] {
+            let start = [("payload", "1000B"), ("initial_window", "20 packets")];
+            let decreased = [start[0], start[1], ("ecn_decrease", decrease)];
+            let values = if decrease == "none" { &start[..] } else { &decreased[..] };
+            let own = Settings::defaults(&MODEL).with("abe", "true");
+            let mut c = build(&own, &config(values).window);
+            c.on_congestion(&sign(Congestion::Ecn, 20_000));
+            assert_eq!(c.cwnd(), left);
+            let mut c = build(&own, &config(values).window);
+            c.on_congestion(&sign(Congestion::Loss, 20_000));
+            assert_eq!(c.cwnd(), 10_000.0);
+        }
     }
 
     /// Levels 0 and 14 of 15: the first is gentle, the last a halving.

@@ -8,6 +8,7 @@
 //! parameters: what is reduced (the bytes outstanding, or the window as ns-2 does), a threshold in whole segments beside
 //! a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
 
+use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
 use super::{AckEvent, AfterTimeout, Congestion, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct CongestionWindow {
     /// Both before the last reduction.
     before: (f64, f64),
     pub rules: Arc<WindowRules>,
+    /// Watches the first slow start.
+    hystart: Option<Box<HystartPlusPlus>>,
 }
 
 impl CongestionWindow {
@@ -39,7 +42,20 @@ impl CongestionWindow {
             ssthresh: windows.1,
             before: windows,
             rules: rules.clone(),
+            hystart: None,
         }
+    }
+
+    /// The same, whose first slow start HyStart++ ends if `watched`.
+    #[must_use]
+    pub fn with_hystart(mut self, watched: bool) -> CongestionWindow {
+        self.hystart = watched.then(Box::default);
+        self
+    }
+
+    /// Whether it needs the round trip of each segment.
+    pub fn wants_round_trips(&self) -> bool {
+        self.hystart.is_some()
     }
 
     /// Whether this ACK may open the window. RFC 3168 section 6.1.2 with RFC 5681: one that reports congestion does not.
@@ -54,9 +70,40 @@ impl CongestionWindow {
         self.cwnd < self.ssthresh
     }
 
+    /// An ACK on which the window may not grow; what watches slow start hears of its round trip.
+    #[inline]
+    pub fn stay(&mut self, a: &AckEvent<'_>) {
+        if self.hystart.is_some() && self.ssthresh.is_infinite() {
+            self.watch(a);
+        }
+    }
+
+    /// What slow start may do with this ACK.
+    fn watch(&mut self, a: &AckEvent<'_>) -> Verdict {
+        let verdict = self.hystart.as_mut().map_or(Verdict::Grow, |h| h.judge(a));
+        if verdict == Verdict::End {
+            self.ssthresh = self.cwnd;
+        }
+        verdict
+    }
+
+    /// RFC 9406 section 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
+    fn watched_slow_start(&mut self, a: &AckEvent<'_>) {
+        let most = real(a.acked).min(MOST_SEGMENTS * self.rules.segment);
+        self.cwnd += match self.watch(a) {
+            Verdict::Grow => most,
+            Verdict::GrowLess => most * CONSERVATIVE_GROWTH,
+            Verdict::End => 0.0,
+        };
+    }
+
     /// RFC 5681 equation 2: "cwnd += min (N, SMSS)"; RFC 3465 section 2.3: L = 1 after a timeout.
     #[inline]
     pub fn slow_start(&mut self, a: &AckEvent<'_>) {
+        if self.hystart.is_some() && self.ssthresh.is_infinite() {
+            self.watched_slow_start(a);
+            return;
+        }
         let (segment, bytes) = (self.rules.segment, real(a.acked));
         self.cwnd += match self.rules.byte_counting {
             0 if self.rules.growth == Growth::Always => segment,

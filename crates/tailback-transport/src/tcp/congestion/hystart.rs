@@ -1,0 +1,213 @@
+//! HyStart++ (RFC 9406): slow start that ends when the round trip grows, before a queue overflows.
+//!
+//! ```text
+//!                 the least round trip of this round is above the last round's by the threshold
+//!   slow start ---------------------------------------------------------------> conservative slow start
+//!        ^                                                                        (a quarter of the growth)
+//!        '----------- the least round trip falls below that of the entry ------------'    |
+//!                                                                                         | five rounds
+//!                                                              threshold = window  <------'
+//! ```
+//!
+//! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is judged
+//! from eight samples on. Only the first slow start is watched, while there is no threshold of the window: later ones end
+//! where the last loss was. A loss or an echo ends it as usual.
+//!
+//! State: two minima, a baseline, two counts and a round. An ACK costs a few compares.
+
+use super::AckEvent;
+use super::round::Round;
+use tailback_base::Duration;
+
+/// RFC 9406 section 4.3, Tunable Constants.
+const LEAST_THRESHOLD: Duration = Duration::from_millis(4);
+const MOST_THRESHOLD: Duration = Duration::from_millis(16);
+const THRESHOLD_DIVISOR: u64 = 8;
+const SAMPLES: u32 = 8;
+const CONSERVATIVE_ROUNDS: u32 = 5;
+/// RFC 9406 section 4.3: L, segments an ACK at most without pacing.
+pub const MOST_SEGMENTS: f64 = 8.0;
+pub const CONSERVATIVE_GROWTH: f64 = 1.0 / 4.0;
+
+/// What slow start may do with an ACK.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Grow,
+    GrowLess,
+    /// The threshold is where the window is now.
+    End,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+enum Stage {
+    #[default]
+    Usual,
+    Conservative {
+        /// The least round trip at its entry.
+        baseline: Duration,
+        rounds: u32,
+    },
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct HystartPlusPlus {
+    round: Round,
+    /// Least round trip of the last round and of this one.
+    last: Option<Duration>,
+    current: Option<Duration>,
+    samples: u32,
+    stage: Stage,
+}
+
+/// RFC 9406 section 4.2: "RttThresh = clamp(MIN_RTT_THRESH, lastRoundMinRTT / MIN_RTT_DIVISOR, MAX_RTT_THRESH)".
+fn threshold(last: Duration) -> Duration {
+    Duration(last.0 / THRESHOLD_DIVISOR).clamp(LEAST_THRESHOLD, MOST_THRESHOLD)
+}
+
+impl HystartPlusPlus {
+    /// Judge an ACK that arrives in slow start, whether or not the window may grow on it.
+    pub fn judge(&mut self, a: &AckEvent<'_>) -> Verdict {
+        if self.round.is_over(a) {
+            (self.last, self.current, self.samples) = (self.current, None, 0);
+            if let Stage::Conservative { rounds, .. } = &mut self.stage {
+                *rounds += 1;
+                if *rounds >= CONSERVATIVE_ROUNDS {
+                    return Verdict::End;
+                }
+            }
+        }
+        if let Some(sample) = a.rate.and_then(|r| r.rtt).or(a.rtt) {
+            self.current = Some(self.current.map_or(sample, |c| c.min(sample)));
+            self.samples += 1;
+        }
+        if let (true, Some(current)) = (self.samples >= SAMPLES, self.current) {
+            match (self.stage, self.last) {
+                (Stage::Usual, Some(last)) if current >= last + threshold(last) => {
+                    self.stage = Stage::Conservative {
+                        baseline: current,
+                        rounds: 0,
+                    };
+                }
+                (Stage::Conservative { baseline, .. }, _) if current < baseline => self.stage = Stage::Usual,
+                _ => {}
+            }
+        }
+        match self.stage {
+            Stage::Usual => Verdict::Grow,
+            Stage::Conservative { .. } => Verdict::GrowLess,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::AckClock;
+    use crate::tcp::congestion::{Congestion, CongestionControl, cubic, reno};
+    use crate::tcp::testing::config;
+    use tailback_base::Settings;
+
+    fn with(own: &[(&str, &str)], window: &str) -> [Box<dyn CongestionControl>; 2] {
+        let rules = config(&[("payload", "1000B"), ("initial_window", window)]).window;
+        let set = |model| own.iter().fold(Settings::defaults(model), |s, (n, v)| s.with(n, v));
+        [
+            reno::build(&set(&reno::MODEL), &rules),
+            cubic::build(&set(&cubic::MODEL), &rules),
+        ]
+    }
+
+    /// ACKs of one round trip; how many, and the window after them.
+    fn round(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64) -> f64 {
+        let until = clock.una + 1000 * (c.cwnd() / 1000.0) as u64;
+        while clock.una < until {
+            clock.ack(c, rtt);
+        }
+        c.cwnd() / 1000.0
+    }
+
+    #[test]
+    fn the_threshold_is_an_eighth_between_4_and_16_ms() {
+        for (last, expected) in [(20.0, 4.0), (40.0, 5.0), (100.0, 12.5), (200.0, 16.0)] {
+            let t = threshold(Duration::from_seconds(last / 1e3));
+            assert!((t.seconds() * 1e3 - expected).abs() < 1e-6, "{last}: {t}");
+        }
+    }
+
+    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 resumes slow start, 46 does not. A rise of
+    /// 4.9 ms does nothing.
+    #[test]
+    fn a_longer_round_trip_makes_it_careful_and_a_shorter_one_quick_again() {
+        for mut c in with(&[("hystart", "true")], "16 packets") {
+            let mut clock = AckClock::new();
+            assert_eq!(round(&mut *c, &mut clock, 0.040), 32.0);
+            assert_eq!(round(&mut *c, &mut clock, 0.0449), 64.0);
+        }
+        for (next, grows) in [(0.045, 2.0), (0.046, 1.25)] {
+            for mut c in with(&[("hystart", "true")], "16 packets") {
+                let mut clock = AckClock::new();
+                round(&mut *c, &mut clock, 0.040);
+                // Seven samples at full growth, the eighth and the rest at a quarter.
+                let careful = round(&mut *c, &mut clock, 0.046);
+                assert!((careful - (32.0 + 7.0 + 25.0 / 4.0)).abs() < 1.1, "{careful}");
+                // The first eight samples of the next round still go by the last verdict.
+                let later = round(&mut *c, &mut clock, next);
+                let expected = careful + 8.0 * 0.25 + (careful - 8.0) * (grows - 1.0);
+                assert!((later - expected).abs() < 2.5, "{next}: {later}, not {expected}");
+            }
+        }
+    }
+
+    /// From 64 with a round trip that has grown: at most 64 * 1.25^5 = 195 when it ends; slow start would be at 2048.
+    #[test]
+    fn five_careful_rounds_end_it() {
+        for mut c in with(&[("hystart", "true")], "32 packets") {
+            let mut clock = AckClock::new();
+            assert_eq!(round(&mut *c, &mut clock, 0.040), 64.0);
+            // The eight samples that find it out do not grow the window, so that it is 64 then.
+            for _ in 0..8 {
+                clock.ack_with(&mut *c, 0.050, |a| a.window_limited = false);
+            }
+            while c.ssthresh().is_infinite() {
+                clock.ack(&mut *c, 0.050);
+            }
+            let (end, threshold) = (c.cwnd() / 1000.0, c.ssthresh() / 1000.0);
+            assert!(end == threshold && (170.0..=195.5).contains(&end), "{end}, {threshold}");
+        }
+    }
+
+    /// Eight samples a round are judged, seven are not.
+    #[test]
+    fn a_window_of_seven_is_not_judged() {
+        for (window, careful) in [("8 packets", true), ("7 packets", false)] {
+            for mut c in with(&[("hystart", "true")], window) {
+                let mut clock = AckClock::new();
+                // The first ACK alone is a round, then one of a window. Growth is held back, so that the window stays.
+                let mut hold = |rtt: f64, c: &mut dyn CongestionControl| {
+                    for _ in 0..(c.cwnd() / 1000.0) as u64 {
+                        clock.ack_with(c, rtt, |a| a.window_limited = false);
+                    }
+                };
+                hold(0.040, &mut *c);
+                hold(0.040, &mut *c);
+                hold(0.060, &mut *c);
+                hold(0.060, &mut *c);
+                let before = c.cwnd();
+                clock.ack(&mut *c, 0.060);
+                assert_eq!(c.cwnd() - before < 1000.0, careful, "{window}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_watches_only_while_there_is_no_threshold() {
+        for mut c in with(&[("hystart", "true")], "100 packets") {
+            let mut clock = AckClock::new();
+            clock.sign(&mut *c, Congestion::Timeout { again: false });
+            let threshold = c.ssthresh();
+            for rtt in [0.04, 0.04, 0.1, 0.2, 0.4] {
+                round(&mut *c, &mut clock, rtt);
+            }
+            assert_eq!((c.ssthresh(), c.cwnd()), (threshold, 32_000.0));
+        }
+    }
+}
