@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, binomial, cubic, dctcp, reno};
+use super::{Controller, binomial, cubic, dctcp, reno, vegas};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -19,5 +19,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &dctcp::MODEL,
         build: dctcp::build,
+    },
+    Controller {
+        model: &vegas::MODEL,
+        build: vegas::build,
     },
 ];

@@ -17,6 +17,7 @@ pub mod reno;
 pub mod round;
 #[cfg(test)]
 mod testing;
+pub mod vegas;
 mod window;
 
 use crate::limit::Limit;

@@ -1,0 +1,392 @@
+//! Vegas: the window follows how much of it is queued (Brakmo and Peterson 1995).
+//!
+//! With W segments outstanding, a least round trip `base` and a round trip now of `cur`, W base / cur of them are in the
+//! network and the rest, `diff`, in a queue. Once a round trip the window grows by one where fewer than `alpha` are queued,
+//! and shrinks by one where more than `beta` are. Slow start ends when more than `gamma` are. Losses are answered as Reno
+//! does, and while they are repaired it is Reno.
+//!
+//! ```text
+//!   slow start ---- diff > gamma: W = W base / cur + 1 ----> avoidance: diff < alpha: +1, diff > beta: -1, once a round
+//!        ^                                                       |
+//!        '------- timeout -----------   loss, echo: half  <------'   then a whole round without judgement
+//! ```
+//!
+//! This is the form of Linux and ns-3, with any loss recovery; the paper's own, with its finer retransmission, is not
+//! here. State: the window of `window.rs`, two minima, a count, a round. The round trip of each segment is taken from the
+//! sender's records, so that it needs no time stamps; the handshake's is the first of all. An ACK costs two compares, a round a division.
+
+use super::round::Round;
+use super::window::{CongestionWindow, LEAST_SSTHRESH};
+use super::{AckEvent, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{Duration, ProbeDef, Settings, Time};
+
+const PAPER: &str = "Brakmo and Peterson 1995, section 4";
+const SEGMENTS: Kind = Kind::Real {
+    min: 0.0,
+    max: 10_000.0,
+};
+
+pub static MODEL: Model = Model {
+    name: "vegas",
+    family: "congestion",
+    title: "TCP Vegas",
+    summary: "Keeps a few segments queued: the window grows by one a round trip while the round trip says that fewer than \
+              `alpha` are, and shrinks by one while more than `beta` are. Losses are answered as Reno does.",
+    source: "L. Brakmo and L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, JSAC 1995",
+    params: &[
+        Param::new(
+            "alpha",
+            SEGMENTS,
+            "2",
+            "Fewer segments than this queued: one more a round trip.",
+            PAPER,
+        ),
+        Param::new(
+            "beta",
+            SEGMENTS,
+            "4",
+            "More segments than this queued: one less a round trip.",
+            PAPER,
+        ),
+        Param::new(
+            "gamma",
+            SEGMENTS,
+            "1",
+            "More segments than this queued end slow start.",
+            PAPER,
+        ),
+        Param::new(
+            "queued",
+            Kind::Choice(&["expected", "linux"]),
+            "expected",
+            "How the segments in the queue are counted: W - W base / cur as the paper, or W (cur - base) / base, which is a little more.",
+            "expected: Brakmo and Peterson 1995, ns-3; linux: Linux",
+        ),
+    ],
+    probes: &[
+        ProbeDef {
+            name: "base_rtt",
+            unit: "s",
+            doc: "least round trip seen",
+            per: "",
+        },
+        ProbeDef {
+            name: "queued",
+            unit: "segments",
+            doc: "segments believed to be queued, as last judged",
+            per: "",
+        },
+    ],
+};
+
+/// RFC 5681 equation 4: a loss leaves half.
+const KEPT: f64 = 0.5;
+/// Fewer samples in a round may all be of delayed ACKs.
+const LEAST_SAMPLES: u32 = 3;
+/// After a judgement the threshold is not below this share of the window, as in Linux.
+const THRESHOLD_SHARE: f64 = 0.75;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Queued {
+    Expected,
+    Linux,
+}
+
+pub struct Vegas {
+    window: CongestionWindow,
+    alpha: f64,
+    beta: f64,
+    gamma: f64,
+    rule: Queued,
+    /// Least round trip of all, and of this round, seconds.
+    base: f64,
+    current: f64,
+    samples: u32,
+    round: Round,
+    /// A loss is being repaired, or was just now: the round that counts begins with the next ACK.
+    repairing: bool,
+    /// As last judged, segments.
+    queued: f64,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let rule = match own.text("queued") {
+        "expected" => Queued::Expected,
+        "linux" => Queued::Linux,
+        other => unreachable!("{other} is no declared way of counting"),
+    };
+    Box::new(Vegas {
+        window: CongestionWindow::new(rules),
+        alpha: own.real("alpha"),
+        beta: own.real("beta"),
+        gamma: own.real("gamma"),
+        rule,
+        base: f64::INFINITY,
+        current: f64::INFINITY,
+        samples: 0,
+        round: Round::default(),
+        repairing: false,
+        queued: f64::NAN,
+    })
+}
+
+impl Vegas {
+    fn begin_round(&mut self) {
+        (self.current, self.samples) = (f64::INFINITY, 0);
+    }
+
+    fn as_reno(&mut self, a: &AckEvent<'_>) {
+        let w = &mut self.window;
+        if !w.may_grow(a) {
+        } else if w.in_slow_start() {
+            w.slow_start(a);
+        } else {
+            w.one_segment_a_round_trip(a);
+        }
+    }
+
+    /// Once a round trip: how many are queued, and what follows.
+    fn judge(&mut self, a: &AckEvent<'_>) {
+        let segment = self.window.rules.segment;
+        let whole = libm::floor(self.window.cwnd / segment);
+        // Exact ratios such as 20 * 100 / 105 shall not fall below a whole number for want of the last bit.
+        let in_network = libm::floor(whole * self.base / self.current + 1e-9);
+        self.queued = match self.rule {
+            Queued::Expected => whole - in_network,
+            Queued::Linux => libm::floor(whole * (self.current - self.base) / self.base + 1e-9),
+        };
+        if self.window.in_slow_start() {
+            if self.queued > self.gamma {
+                let left = whole.min(in_network + 1.0) * segment;
+                self.window.cwnd = left;
+                self.window.ssthresh = self.window.ssthresh.min(left);
+            } else {
+                self.as_reno(a);
+            }
+        } else {
+            let w = &mut self.window;
+            if self.queued > self.beta {
+                w.cwnd -= segment;
+                w.ssthresh = w.ssthresh.min(w.cwnd);
+            } else if self.queued < self.alpha && w.may_grow(a) {
+                w.cwnd += segment;
+            }
+        }
+        let w = &mut self.window;
+        w.cwnd = w.cwnd.max(LEAST_SSTHRESH * segment);
+        w.ssthresh = w.ssthresh.max(THRESHOLD_SHARE * w.cwnd);
+    }
+}
+
+impl CongestionControl for Vegas {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        if let Some(r) = a
+            .rate
+            .and_then(|r| r.rtt)
+            .or(a.rtt)
+            .map(|r| r.seconds())
+            .filter(|r| *r > 0.0)
+        {
+            self.base = self.base.min(r);
+            self.current = self.current.min(r);
+            self.samples += 1;
+        }
+        if a.phase != Phase::Open {
+            self.repairing = true;
+            self.as_reno(a);
+            return;
+        }
+        if self.repairing {
+            self.repairing = false;
+            self.round.restart(a);
+            self.begin_round();
+            return;
+        }
+        if !self.round.is_over(a) {
+            if self.window.in_slow_start() {
+                self.as_reno(a);
+            }
+            return;
+        }
+        if self.samples < LEAST_SAMPLES {
+            self.as_reno(a);
+        } else {
+            self.judge(a);
+        }
+        self.begin_round();
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
+    }
+
+    /// The handshake's round trip is the first.
+    fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
+        if let Some(r) = srtt.filter(|_| self.base.is_infinite() && !self.repairing) {
+            self.base = r.seconds();
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        if matches!(why, Reset::Idle | Reset::Restart) {
+            self.base = f64::INFINITY;
+            self.repairing = true;
+        }
+        self.window.reset(why);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 if self.base.is_finite() => self.base,
+            1 => self.queued,
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::Congestion;
+    use crate::tcp::congestion::testing::AckClock;
+    use crate::tcp::testing::config;
+
+    fn vegas(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
+        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", threshold),
+        ];
+        build(&own, &config(&values).window)
+    }
+
+    /// So many ACKs of a sender with `window` segments outstanding, at this round trip.
+    fn acks(c: &mut dyn CongestionControl, clock: &mut AckClock, rtt: f64, (n, window): (u64, u64)) {
+        for _ in 0..n {
+            clock.ack_with(c, rtt, |a| a.nxt = a.una + 1000 * (window - 1));
+        }
+    }
+
+    /// Base 100 ms, W 20: 105 ms is one queued and grows, 110 two and stays, 130 five and shrinks (six as Linux counts).
+    #[test]
+    fn the_window_moves_by_what_is_queued() {
+        for (rule, rtt, queued, window) in [
+            ("expected", 0.105, 1.0, 21.0),
+            ("expected", 0.110, 2.0, 20.0),
+            ("expected", 0.130, 5.0, 19.0),
+            ("linux", 0.105, 1.0, 21.0),
+            ("linux", 0.130, 6.0, 19.0),
+        ] {
+            let mut c = vegas(&[("queued", rule)], "20 packets", "1000B");
+            let mut clock = AckClock::new();
+            // The first ACK ends a round that has one sample: Reno's growth for it, 1 / 20 of a segment.
+            acks(&mut *c, &mut clock, 0.1, (1, 20));
+            assert_eq!(c.cwnd(), 20_050.0);
+            acks(&mut *c, &mut clock, rtt, (20, 20));
+            assert_eq!(c.read(1), queued, "{rule} {rtt}");
+            assert_eq!(libm::floor(c.cwnd() / 1000.0), window, "{rule} {rtt}");
+        }
+    }
+
+    /// W 32 in slow start, 110 ms: three are queued, so W = 29 + 1.
+    #[test]
+    fn slow_start_ends_when_more_than_gamma_are_queued() {
+        let mut c = vegas(&[], "31 packets", "unlimited");
+        let mut clock = AckClock::new();
+        acks(&mut *c, &mut clock, 0.1, (1, 32));
+        assert_eq!(c.cwnd(), 32_000.0);
+        for _ in 0..31 {
+            clock.ack_with(&mut *c, 0.110, |a| {
+                (a.nxt, a.window_limited) = (a.una + 31_000, false);
+            });
+        }
+        assert_eq!(c.cwnd(), 32_000.0);
+        clock.ack_with(&mut *c, 0.110, |a| a.nxt = a.una + 31_000);
+        assert_eq!((c.read(1), c.cwnd(), c.ssthresh()), (3.0, 30_000.0, 30_000.0));
+    }
+
+    /// W 20, one loss: half, Reno until it is repaired, and the first judgement after a whole round more.
+    #[test]
+    fn after_a_loss_a_whole_round_goes_by_before_it_judges() {
+        let mut c = vegas(&[], "20 packets", "1000B");
+        let mut clock = AckClock::new();
+        acks(&mut *c, &mut clock, 0.1, (1, 20));
+        clock.sign(&mut *c, Congestion::Loss);
+        assert_eq!(libm::floor(c.ssthresh() / 1000.0), 10.0);
+        for _ in 0..12 {
+            clock.ack_with(&mut *c, 0.3, |a| a.phase = Phase::Recovery);
+        }
+        let window = c.cwnd();
+        // The ACK after the repair begins the round; ten more are acknowledged before the judgement.
+        for n in 0..=10 {
+            assert_eq!((c.cwnd(), c.read(1).is_nan()), (window, true), "{n}");
+            clock.ack_with(&mut *c, 0.1, |a| a.nxt = a.una + 9000);
+        }
+        assert_eq!((c.cwnd(), c.read(1)), (window + 1000.0, 0.0));
+    }
+
+    /// The handshake's counts as the least round trip; after a rest it is found anew.
+    #[test]
+    fn the_handshake_is_the_first_round_trip() {
+        let mut c = vegas(&[], "20 packets", "1000B");
+        c.sending_begins(Time::ZERO, Some(Duration::from_millis(90)));
+        let mut clock = AckClock::new();
+        acks(&mut *c, &mut clock, 0.1, (1, 20));
+        assert_eq!(c.read(0), 0.09);
+        c.window_reset(Reset::Idle);
+        c.sending_begins(Time::ZERO, Some(Duration::from_millis(80)));
+        acks(&mut *c, &mut clock, 0.1, (1, 20));
+        assert_eq!(c.read(0), 0.1);
+    }
+
+    #[test]
+    fn two_samples_are_no_judgement() {
+        let mut c = vegas(&[], "20 packets", "1000B");
+        let mut clock = AckClock::new();
+        acks(&mut *c, &mut clock, 0.1, (1, 20));
+        for n in 0..20 {
+            clock.ack_with(&mut *c, 0.2, |a| {
+                a.nxt = a.una + 19_000;
+                a.rtt = a.rtt.filter(|_| n < 2);
+            });
+        }
+        assert!(c.read(1).is_nan());
+        // Reno's growth for the two ACKs that ended rounds.
+        assert!((c.cwnd() - 20_000.0 - 2.0 * 50.0).abs() < 0.5, "{}", c.cwnd());
+    }
+
+    /// A path of 50 segments and a queue: a window that holds two to four of them in the queue stays.
+    #[test]
+    fn it_settles_with_two_to_four_queued() {
+        let mut c = vegas(&[], "2 packets", "unlimited");
+        let mut clock = AckClock::new();
+        for _ in 0..20_000 {
+            let window = c.cwnd() / 1000.0;
+            clock.ack(&mut *c, 0.1 * (window / 50.0).max(1.0));
+        }
+        let window = c.cwnd() / 1000.0;
+        assert!(
+            (52.0..=55.0).contains(&window) && (2.0..=4.0).contains(&c.read(1)),
+            "{window}"
+        );
+    }
+}
