@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, binomial, cubic, dctcp, reno, vegas};
+use super::{Controller, bbr, binomial, cubic, dctcp, reno, vegas};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -23,5 +23,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &vegas::MODEL,
         build: vegas::build,
+    },
+    Controller {
+        model: &bbr::MODEL,
+        build: bbr::build,
     },
 ];

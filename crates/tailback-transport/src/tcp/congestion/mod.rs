@@ -8,6 +8,7 @@
 //! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
 
+pub mod bbr;
 pub mod binomial;
 pub mod cubic;
 pub mod dctcp;

@@ -1,0 +1,585 @@
+//! BBR version 1: a model of the path instead of a reaction to losses (draft-cardwell-iccrg-bbr-congestion-control-00).
+//!
+//! The sender keeps two numbers: the greatest delivery rate of the last ten round trips, and the least round trip of the
+//! last ten seconds. It paces at that rate and keeps about two of their products outstanding. To see whether there is
+//! more, it sends a quarter faster for a round trip, and then as much slower, so that what queued up drains.
+//!
+//! ```text
+//!             rate grew by less than a quarter, three rounds        outstanding at most one product
+//!   Startup -------------------------------------------------> Drain ------------------------> ProbeBW
+//!   2.885                                                      1/2.885                         1.25 0.75 1 1 1 1 1 1
+//!      ^                                                                                        |   ^
+//!      '---- rate not found yet ----- ProbeRTT: four segments, 200 ms <--- no new minimum, 10 s '   |
+//!                                         '---------------------------------------------------------'
+//! ```
+//!
+//! Losses and echoes do not change the model. In the first round trip of a recovery as much is sent as is delivered;
+//! after it the window is what it was. State: 300 bytes, and records of what is outstanding, kept by the sender. An ACK
+//! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends them.
+
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, RateSample, Reset, WindowRules};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{BitRate, Duration, ProbeDef, Settings, Stream, Time};
+
+const DRAFT: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
+
+pub static MODEL: Model = Model {
+    name: "bbr",
+    family: "congestion",
+    title: "BBR, version 1",
+    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about two \
+              of their products outstanding; losses do not change that. It does not answer ECN echoes: leave `ecn` off.",
+    source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
+    params: &[Param::new(
+        "form",
+        Kind::Choice(&["draft", "linux"]),
+        "draft",
+        "draft: each segment paced by itself. linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.",
+        DRAFT,
+    )],
+    probes: &[
+        ProbeDef {
+            name: "bottleneck_rate",
+            unit: "bit/s",
+            doc: "greatest delivery rate of payload in ten round trips",
+            per: "",
+        },
+        ProbeDef {
+            name: "min_rtt",
+            unit: "s",
+            doc: "least round trip in ten seconds",
+            per: "",
+        },
+        ProbeDef {
+            name: "pacing_gain",
+            unit: "1",
+            doc: "gain on the rate that pacing goes by",
+            per: "",
+        },
+        ProbeDef {
+            name: "mode",
+            unit: "1",
+            doc: "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT",
+            per: "",
+        },
+        ProbeDef {
+            name: "round",
+            unit: "1",
+            doc: "round trips so far",
+            per: "",
+        },
+    ],
+};
+
+/// Section 4.3.2: 2 / ln 2, the least gain that doubles the rate each round trip.
+const HIGH_GAIN: f64 = 2.885_390_081_777_927;
+const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+/// Section 4.2.3: two products, for ACKs that are delayed or come in bursts.
+const WINDOW_GAIN: f64 = 2.0;
+/// Section 4.3.4: the cycle of ProbeBW.
+const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The phase of the cycle that drains, where ProbeBW never begins.
+const DRAINING: usize = 1;
+/// Section 4.1.1.3: rounds for which a rate is remembered.
+const RATE_ROUNDS: u64 = 10;
+/// Sections 4.1.2 and 4.3.5.
+const RTT_MEMORY: Duration = Duration::from_millis(10_000);
+const PROBE_RTT_LASTS: Duration = Duration::from_millis(200);
+/// Section 4.2.3: segments.
+const LEAST_WINDOW: f64 = 4.0;
+/// Section 4.3.2: the pipe is full when the rate grew by less in three rounds.
+const FULL_GROWTH: f64 = 1.25;
+const FULL_ROUNDS: u32 = 3;
+/// What Linux leaves free.
+const LINUX_MARGIN: f64 = 0.99;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Draft,
+    Linux,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Mode {
+    Startup,
+    Drain,
+    ProbeBw {
+        phase: usize,
+        since: Time,
+    },
+    /// `done`: when it may end, once the window has been small enough; `round`: and a round trip has passed since.
+    ProbeRtt {
+        done: Option<Time>,
+        round: bool,
+    },
+}
+
+/// The greatest rate of the last rounds, exactly. An old one leaves when another enters.
+#[derive(Clone, Debug, Default)]
+struct Fastest(VecDeque<(u64, f64)>);
+
+impl Fastest {
+    fn enter(&mut self, round: u64, rate: f64) {
+        while self.0.back().is_some_and(|b| b.1 <= rate) {
+            self.0.pop_back();
+        }
+        self.0.push_back((round, rate));
+        while self.0.front().is_some_and(|f| f.0 + RATE_ROUNDS < round) {
+            self.0.pop_front();
+        }
+    }
+
+    fn get(&self) -> f64 {
+        self.0.front().map_or(0.0, |f| f.1)
+    }
+}
+
+/// ACKs that come in bursts: how much more than the rate explains was acknowledged (Linux).
+#[derive(Clone, Debug, Default)]
+struct Bursts {
+    since: Time,
+    acked: f64,
+    /// The most in this span of five rounds and in the one before.
+    most: [f64; 2],
+    rounds: u32,
+}
+
+pub struct Bbr {
+    form: Form,
+    rules: Arc<WindowRules>,
+    cwnd: f64,
+    /// Bytes of payload a second.
+    pacing: f64,
+    fastest: Fastest,
+    /// The least round trip of all, below which no interval is believed.
+    least: Duration,
+    rtprop: Option<Duration>,
+    /// When that was measured.
+    stamp: Time,
+    round: u64,
+    /// Delivered when the round ends, bytes.
+    next_round: u64,
+    /// Delivered so far, bytes.
+    delivered: u64,
+    full_rate: f64,
+    full_rounds: u32,
+    filled: bool,
+    mode: Mode,
+    /// The window before recovery or ProbeRTT.
+    prior: f64,
+    /// The round trip in which no more is sent than delivered.
+    conserve: bool,
+    /// Recovery or slow start after a timeout goes on.
+    repairing: bool,
+    /// A loss was reported, whose recovery begins with the next ACK.
+    entering: bool,
+    /// The connection rested, and nothing was delivered since.
+    rested: bool,
+    bursts: Bursts,
+    rng: Stream,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Bbr::new(own, rules))
+}
+
+impl Bbr {
+    fn new(own: &Settings, rules: &Arc<WindowRules>) -> Bbr {
+        let form = match own.text("form") {
+            "draft" => Form::Draft,
+            "linux" => Form::Linux,
+            other => unreachable!("{other} is no declared form"),
+        };
+        let mut bbr = Bbr {
+            form,
+            cwnd: rules.initial_window,
+            pacing: 0.0,
+            rules: rules.clone(),
+            fastest: Fastest::default(),
+            least: Duration(u64::MAX),
+            rtprop: None,
+            stamp: Time::ZERO,
+            round: 0,
+            next_round: 0,
+            delivered: 0,
+            full_rate: 0.0,
+            full_rounds: 0,
+            filled: false,
+            mode: Mode::Startup,
+            prior: 0.0,
+            conserve: false,
+            repairing: false,
+            entering: false,
+            rested: false,
+            bursts: Bursts::default(),
+            // Until it draws.
+            rng: Stream::new(0, "bbr"),
+        };
+        bbr.pace_before_samples(None);
+        bbr
+    }
+
+    fn rate(&self) -> f64 {
+        self.fastest.get()
+    }
+
+    /// Rate times round trip, bytes.
+    fn product(&self) -> Option<f64> {
+        Some(self.rate() * self.rtprop?.seconds())
+    }
+
+    fn pacing_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup => HIGH_GAIN,
+            Mode::Drain => DRAIN_GAIN,
+            Mode::ProbeBw { .. } if self.rested => 1.0,
+            Mode::ProbeBw { phase, .. } => CYCLE[phase],
+            Mode::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    fn window_gain(&self) -> f64 {
+        match self.mode {
+            Mode::Startup | Mode::Drain => HIGH_GAIN,
+            Mode::ProbeBw { .. } => WINDOW_GAIN,
+            Mode::ProbeRtt { .. } => 1.0,
+        }
+    }
+
+    /// Section 4.2.3: what is to be outstanding at this gain, bytes: whole segments, and three batches more.
+    fn target(&self, gain: f64) -> f64 {
+        let segment = self.rules.segment;
+        let Some(product) = self.product() else {
+            return self.rules.initial_window;
+        };
+        let segments = libm::ceil(gain * product / segment - 1e-9);
+        let segments = match self.form {
+            Form::Draft => segments + 3.0,
+            Form::Linux => {
+                // A batch is a millisecond of the pacing rate, from two segments to 127; of slow links one.
+                let least = if self.pacing * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
+                let batch = libm::floor(self.pacing / 1024.0 / segment).clamp(least, 127.0);
+                let even = libm::ceil((segments + 3.0 * batch) / 2.0) * 2.0;
+                let probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
+                even + if probing { 2.0 } else { 0.0 }
+            }
+        };
+        segments * segment
+    }
+
+    /// Section 4.2.1: before a sample, what would send the initial window in a round trip, or in a millisecond.
+    fn pace_before_samples(&mut self, srtt: Option<Duration>) {
+        let round_trip = srtt.map_or(1e-3, |r| r.seconds()).max(1e-6);
+        self.pacing = HIGH_GAIN * self.rules.initial_window / round_trip;
+    }
+
+    /// Section 4.1.1: a new round, and the rate of this sample. Whether a round begins.
+    fn take_rate(&mut self, r: &RateSample) -> bool {
+        // Section 3.3 of the draft on delivery rates: an interval below the least round trip is no sample.
+        if r.interval.0 == 0 || r.interval < self.least {
+            return false;
+        }
+        let begins = r.total - r.delivered >= self.next_round;
+        if begins {
+            self.next_round = r.total;
+            self.round += 1;
+            self.conserve = false;
+        }
+        let rate = r.delivered as f64 / r.interval.seconds();
+        if !r.application_limited || rate >= self.rate() {
+            self.fastest.enter(self.round, rate);
+        }
+        begins
+    }
+
+    /// Linux: how much more was acknowledged than the rate explains.
+    fn take_burst(&mut self, newly: f64, round_begins: bool, now: Time) {
+        let b = &mut self.bursts;
+        if round_begins {
+            b.rounds += 1;
+            if b.rounds >= 5 {
+                b.rounds = 0;
+                b.most = [0.0, b.most[0]];
+            }
+        }
+        let mut expected = self.fastest.get() * now.since(b.since).seconds();
+        if b.acked <= expected {
+            (b.acked, b.since, expected) = (0.0, now, 0.0);
+        }
+        b.acked += newly;
+        b.most[0] = b.most[0].max((b.acked - expected).min(self.cwnd));
+    }
+
+    /// Room for such bursts, at most 100 ms of the rate.
+    fn burst_room(&self) -> f64 {
+        let most = self.bursts.most[0].max(self.bursts.most[1]);
+        most.min(self.rate() * 0.1)
+    }
+
+    /// Section 4.3.4: whether the present phase of the cycle is over.
+    fn cycle(&mut self, lost: bool, before: f64, now: Time) {
+        let Mode::ProbeBw { phase, since } = self.mode else {
+            return;
+        };
+        let long = self.rtprop.is_some_and(|r| now.since(since) > r);
+        let over = match CYCLE[phase] {
+            g if g > 1.0 => long && (lost || before >= self.target(g)),
+            g if g < 1.0 => long || before <= self.target(1.0),
+            _ => long,
+        };
+        if over {
+            self.mode = Mode::ProbeBw {
+                phase: (phase + 1) % CYCLE.len(),
+                since: now,
+            };
+        }
+    }
+
+    /// Section 4.3.2: three rounds in which the rate grew by less than a quarter.
+    fn look_whether_full(&mut self, round_begins: bool, limited: bool) {
+        if self.filled || !round_begins || limited {
+            return;
+        }
+        if self.rate() >= FULL_GROWTH * self.full_rate {
+            (self.full_rate, self.full_rounds) = (self.rate(), 0);
+            return;
+        }
+        self.full_rounds += 1;
+        self.filled = self.full_rounds >= FULL_ROUNDS;
+    }
+
+    fn probe_bandwidth(&mut self, now: Time) {
+        // Evenly one of the seven that do not drain.
+        let drawn = self.rng.below(CYCLE.len() as u64 - 1) as usize;
+        let phase = if drawn < DRAINING { drawn } else { drawn + 1 };
+        self.mode = Mode::ProbeBw { phase, since: now };
+    }
+
+    /// Sections 4.1.2 and 4.3.5: the least round trip, and the time to measure it anew.
+    fn take_round_trip(&mut self, sample: Option<Duration>, pipe: f64, round_begins: bool, now: Time) {
+        let old = self.rtprop.is_some() && now > self.stamp + RTT_MEMORY;
+        if let Some(r) = sample {
+            self.least = self.least.min(r);
+            if old || self.rtprop.is_none_or(|p| r <= p) {
+                (self.rtprop, self.stamp) = (Some(r), now);
+            }
+        }
+        if old && !self.rested && !matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.prior = self.saved();
+            self.mode = Mode::ProbeRtt {
+                done: None,
+                round: false,
+            };
+        }
+        let Mode::ProbeRtt { done, round } = self.mode else {
+            return;
+        };
+        match done {
+            None if pipe <= LEAST_WINDOW * self.rules.segment => {
+                self.next_round = self.delivered;
+                self.mode = Mode::ProbeRtt {
+                    done: Some(now + PROBE_RTT_LASTS),
+                    round: false,
+                };
+            }
+            None => {}
+            Some(end) => {
+                let round = round || round_begins;
+                self.mode = Mode::ProbeRtt { done, round };
+                if round && now >= end {
+                    self.stamp = now;
+                    self.cwnd = self.cwnd.max(self.prior);
+                    if self.filled {
+                        self.probe_bandwidth(now);
+                    } else {
+                        self.mode = Mode::Startup;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The window to go back to.
+    fn saved(&self) -> f64 {
+        if self.repairing || matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.prior.max(self.cwnd)
+        } else {
+            self.cwnd
+        }
+    }
+
+    fn leave_repair(&mut self) {
+        self.repairing = false;
+        self.entering = false;
+        self.conserve = false;
+        self.cwnd = self.cwnd.max(self.prior);
+    }
+
+    /// Section 4.2.3.
+    fn set_window(&mut self, newly: f64, lost: f64, pipe: f64) {
+        let segment = self.rules.segment;
+        if lost > 0.0 {
+            self.cwnd = (self.cwnd - lost).max(segment);
+        }
+        if std::mem::take(&mut self.entering) {
+            self.conserve = true;
+            self.next_round = self.delivered;
+            self.cwnd = pipe + newly;
+        }
+        if self.conserve {
+            self.cwnd = self.cwnd.max(pipe + newly);
+        } else {
+            let mut target = self.target(self.window_gain());
+            if self.form == Form::Linux && self.filled {
+                target += self.burst_room();
+            }
+            if self.filled {
+                self.cwnd = (self.cwnd + newly).min(target);
+            } else if self.cwnd < target || (self.delivered as f64) < self.rules.initial_window {
+                self.cwnd += newly;
+            }
+            self.cwnd = self.cwnd.max(LEAST_WINDOW * segment);
+        }
+        if matches!(self.mode, Mode::ProbeRtt { .. }) {
+            self.cwnd = self.cwnd.min(LEAST_WINDOW * segment);
+        }
+    }
+
+    fn set_pacing(&mut self) {
+        let margin = match self.form {
+            Form::Draft => 1.0,
+            Form::Linux => LINUX_MARGIN,
+        };
+        let rate = self.pacing_gain() * self.rate() * margin;
+        if rate > 0.0 && (self.filled || rate > self.pacing) {
+            self.pacing = rate;
+        }
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        if self.repairing && a.phase == Phase::Open {
+            self.leave_repair();
+        }
+        let Some(r) = a.rate else {
+            // Nothing was delivered that had not been.
+            self.cwnd = (self.cwnd - a.lost as f64).max(self.rules.segment);
+            return;
+        };
+        self.delivered = r.total;
+        let (newly, lost) = (r.newly as f64, a.lost as f64);
+        // What recovery judged by this ACK is not yet in the records.
+        let pipe = (r.in_flight as f64 - lost).max(0.0);
+        let round_begins = self.take_rate(r);
+        if self.form == Form::Linux {
+            self.take_burst(newly, round_begins, a.now);
+        }
+        self.cycle(a.lost > 0, r.in_flight as f64 + newly, a.now);
+        self.look_whether_full(round_begins, r.application_limited);
+        if self.mode == Mode::Startup && self.filled {
+            self.mode = Mode::Drain;
+        }
+        if self.mode == Mode::Drain && pipe <= self.target(1.0) {
+            self.probe_bandwidth(a.now);
+        }
+        self.take_round_trip(r.rtt.or(a.rtt), pipe, round_begins, a.now);
+        self.rested = false;
+        self.set_pacing();
+        self.set_window(newly, lost, pipe);
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        match e.what {
+            Congestion::Loss => {
+                self.prior = self.saved();
+                (self.repairing, self.entering) = (true, true);
+            }
+            Congestion::Timeout { .. } => {
+                self.prior = self.saved();
+                self.full_rate = 0.0;
+                // As if a round ended; all that is outstanding will be sent again.
+                self.next_round = self.delivered;
+                (self.repairing, self.entering, self.conserve) = (true, false, false);
+                self.cwnd = self.rules.segment;
+            }
+            // The model knows nothing of them.
+            Congestion::Ecn | Congestion::Request { .. } | Congestion::LostSyn => {}
+        }
+    }
+
+    fn draw(&mut self, rng: &mut Stream) {
+        self.rng = Stream::new(rng.bits(), "bbr");
+    }
+
+    fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
+        if self.rate() == 0.0 {
+            self.pace_before_samples(srtt);
+            return;
+        }
+        // Section 4.3.4.4: after a rest at the rate of the path, not above it.
+        self.rested = true;
+        if let Mode::ProbeBw { .. } = self.mode {
+            self.set_pacing();
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        match why {
+            Reset::Tahoe | Reset::LostSyn => self.cwnd = self.rules.segment,
+            Reset::RecoveryEnd { .. } => self.leave_repair(),
+            // A model does not age while the application rests.
+            Reset::Idle | Reset::Restart => {}
+        }
+    }
+
+    /// What looked like a full pipe may have been the mistake.
+    fn undo(&mut self) {
+        (self.full_rate, self.full_rounds) = (0.0, 0);
+        self.cwnd = self.cwnd.max(self.prior);
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn limits_itself(&self) -> bool {
+        matches!(self.mode, Mode::ProbeRtt { .. })
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn pacing(&self) -> Option<BitRate> {
+        // The rate is of payload; pacing counts headers, too.
+        let bits = self.pacing * 8.0 * self.rules.wire / self.rules.segment;
+        Some(BitRate(bits.clamp(1.0, 1e15) as u64))
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.rate() * 8.0,
+            1 => self.rtprop.map_or(f64::NAN, |r| r.seconds()),
+            2 => self.pacing_gain(),
+            3 => match self.mode {
+                Mode::Startup => 0.0,
+                Mode::Drain => 1.0,
+                Mode::ProbeBw { .. } => 2.0,
+                Mode::ProbeRtt { .. } => 3.0,
+            },
+            4 => self.round as f64,
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "bbr_tests.rs"]
+mod tests;

@@ -1,0 +1,261 @@
+//! BBR by hand: a path of 1000 B a millisecond and 40 ms, ACKs as a sender's records would make them.
+
+use super::*;
+use crate::tcp::congestion::testing::{acked, sign};
+use crate::tcp::testing::config;
+
+const SEGMENT: u64 = 1000;
+
+fn bbr(form: &str, payload: &str, window: &str) -> Box<Bbr> {
+    let rules = config(&[("payload", payload), ("initial_window", window), ("header", "40B")]).window;
+    let own = Settings::defaults(&MODEL).with("form", form);
+    let mut made = Bbr::new(&own, &rules);
+    made.draw(&mut Stream::new(1, "test"));
+    Box::new(made)
+}
+
+/// A sender on that path: what it has delivered, and when.
+struct Hand {
+    bbr: Box<Bbr>,
+    now: f64,
+    total: u64,
+}
+
+impl Hand {
+    fn new(bbr: Box<Bbr>) -> Hand {
+        Hand {
+            bbr,
+            now: 0.0,
+            total: 0,
+        }
+    }
+
+    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments a ms, the round trip `rtt`.
+    fn ack(
+        &mut self,
+        ms: f64,
+        rate: f64,
+        rtt: f64,
+        in_flight: u64,
+        change: impl FnOnce(&mut RateSample, &mut AckEvent<'_>),
+    ) {
+        self.now += ms;
+        self.total += SEGMENT;
+        let interval = Duration::from_seconds(rtt / 1e3);
+        let mut sample = RateSample {
+            delivered: ((rate * rtt) as u64 * SEGMENT).min(self.total),
+            total: self.total,
+            newly: SEGMENT,
+            in_flight: in_flight * SEGMENT,
+            lost: 0,
+            interval,
+            rtt: Some(interval),
+            application_limited: false,
+        };
+        let mut a = AckEvent {
+            now: Time::from_seconds(self.now / 1e3),
+            ..acked(SEGMENT)
+        };
+        change(&mut sample, &mut a);
+        let mut event = AckEvent { rate: None, ..a };
+        event.rate = Some(&sample);
+        self.bbr.on_ack(&event);
+    }
+
+    /// A round trip of 40 ACKs, one a millisecond, at this rate.
+    fn round(&mut self, rate: f64, in_flight: u64) {
+        let end = self.bbr.round + 1;
+        while self.bbr.round < end {
+            self.ack(1.0, rate, 40.0, in_flight, |_, _| {});
+        }
+    }
+
+    /// To ProbeBW with a rate of a segment a millisecond.
+    fn settle(&mut self) {
+        for _ in 0..6 {
+            self.round(1.0, 100);
+        }
+        assert_eq!(self.bbr.mode, Mode::Drain);
+        self.ack(1.0, 1.0, 40.0, 30, |_, _| {});
+        assert!(matches!(self.bbr.mode, Mode::ProbeBw { .. }), "{:?}", self.bbr.mode);
+    }
+}
+
+#[test]
+fn the_cycle_asks_for_no_more_than_the_rate_in_all() {
+    assert_eq!(CYCLE.iter().sum::<f64>(), 8.0);
+    assert!((HIGH_GAIN - 2.0 / std::f64::consts::LN_2).abs() < 1e-12);
+}
+
+/// 20 Mb/s, 40 ms, 1500 B on the wire: 66.67 segments. 134 + 3 outstanding; as Linux counts 140, at the end of 1.25 87.
+#[test]
+fn targets_are_the_product_and_three_batches() {
+    for (form, window, probing) in [("draft", 137.0, 87.0), ("linux", 140.0, 90.0)] {
+        let mut b = bbr(form, "1460B", "10 packets");
+        b.fastest.enter(1, 20e6 / 8.0 * 1460.0 / 1500.0);
+        b.rtprop = Some(Duration::from_millis(40));
+        b.pacing = b.rate();
+        assert_eq!(b.target(2.0) / 1460.0, window, "{form}");
+        assert_eq!(b.target(1.25) / 1460.0, probing, "{form}");
+    }
+}
+
+/// Before a sample 2.885 initial windows in a millisecond, or in the handshake's round trip; headers are paced, too.
+#[test]
+fn it_paces_before_the_first_round_trip() {
+    let mut b = bbr("draft", "1000B", "10 packets");
+    let rate = |b: &Bbr| b.pacing().map_or(0.0, BitRate::bits_per_second) / 8.0 / 1.04;
+    assert!((rate(&b) / (HIGH_GAIN * 10_000.0 / 1e-3) - 1.0).abs() < 1e-6);
+    b.sending_begins(Time::ZERO, Some(Duration::from_millis(40)));
+    assert!((rate(&b) / (HIGH_GAIN * 10_000.0 / 0.04) - 1.0).abs() < 1e-6);
+}
+
+/// Three rounds in which the rate grew by less than a quarter fill the pipe; a growth starts the count anew.
+#[test]
+fn three_rounds_without_growth_end_startup() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    for rate in [0.25, 0.5, 0.6, 0.6, 0.8, 0.9, 0.9] {
+        h.round(rate, 10);
+        assert_eq!(h.bbr.mode, Mode::Startup, "{rate}");
+    }
+    h.round(0.9, 100);
+    assert_eq!(h.bbr.mode, Mode::Drain);
+    assert!((h.bbr.pacing_gain() - 0.3466).abs() < 1e-4);
+    // Drain ends at one product: 36 segments and 3 more.
+    h.ack(1.0, 0.9, 40.0, 40, |_, _| {});
+    assert_eq!(h.bbr.mode, Mode::Drain);
+    h.ack(1.0, 0.9, 40.0, 39, |_, _| {});
+    assert!(matches!(h.bbr.mode, Mode::ProbeBw { phase, .. } if phase != DRAINING));
+}
+
+/// Samples while the application limits do not fill the pipe and do not lower the rate; one above it counts.
+#[test]
+fn limited_samples_only_raise_the_rate() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    let rate = h.bbr.rate();
+    for _ in 0..400 {
+        h.ack(20.0, 0.1, 40.0, 1, |s, _| s.application_limited = true);
+    }
+    assert_eq!(h.bbr.rate(), rate);
+    h.ack(1.0, 1.5, 40.0, 1, |s, _| s.application_limited = true);
+    assert!((h.bbr.rate() / rate - 1.5).abs() < 1e-9);
+}
+
+/// A rate leaves after ten rounds, when others enter.
+#[test]
+fn the_rate_is_the_greatest_of_ten_rounds() {
+    let mut f = Fastest::default();
+    f.enter(1, 5.0);
+    for round in 2..=11 {
+        f.enter(round, 3.0);
+        assert_eq!(f.get(), 5.0);
+    }
+    f.enter(12, 3.0);
+    assert_eq!(f.get(), 3.0);
+}
+
+/// 1.25 lasts until a quarter more is outstanding or something is lost; 0.75 until the queue is gone, at most a round trip.
+#[test]
+fn phases_of_the_cycle_end_as_they_should() {
+    let phase = |h: &Hand| match h.bbr.mode {
+        Mode::ProbeBw { phase, .. } => phase,
+        other => panic!("{other:?}"),
+    };
+    for (in_flight, lost, left) in [(43, 0, false), (52, 0, true), (43, SEGMENT, true)] {
+        let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+        h.settle();
+        while phase(&h) != 0 {
+            h.ack(1.0, 1.0, 40.0, 42, |_, _| {});
+        }
+        for n in 0..100 {
+            h.ack(1.0, 1.0, 40.0, in_flight, |_, a| {
+                a.lost = if n == 60 { lost } else { 0 }
+            });
+            if phase(&h) != 0 {
+                break;
+            }
+        }
+        assert_eq!(phase(&h) == DRAINING, left, "{in_flight}, {lost}");
+        if left {
+            // 40 segments and 3 are the target of draining.
+            h.ack(1.0, 1.0, 40.0, 43, |_, _| {});
+            assert_eq!(phase(&h), DRAINING);
+            h.ack(1.0, 1.0, 40.0, 42, |_, _| {});
+            assert_eq!(phase(&h), 2);
+        }
+    }
+}
+
+/// Ten seconds without a new least round trip: four segments for 200 ms and a round trip, then all as before.
+#[test]
+fn the_round_trip_is_measured_anew_every_ten_seconds() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    let begin = h.now;
+    while !h.bbr.limits_itself() {
+        h.ack(1.0, 1.0, 41.0, 60, |_, _| {});
+    }
+    // The last round trip of 40 ms was met at the beginning.
+    assert!((h.now - begin - 10_001.0).abs() < 2.0, "{}", h.now - begin);
+    assert_eq!(h.bbr.cwnd(), 4000.0);
+    let small = h.now + 40.0;
+    while h.bbr.limits_itself() {
+        let flight = if h.now < small { 50 } else { 4 };
+        h.ack(10.0, 0.1, 40.0, flight, |s, _| s.application_limited = true);
+    }
+    assert!((h.now - small - 200.0).abs() <= 50.0, "{}", h.now - small);
+    assert!(h.bbr.cwnd() >= 82_000.0, "{}", h.bbr.cwnd());
+    assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(40)));
+}
+
+/// A recovery starts with what is in the network; for a round as much is sent as delivered; then the window is back.
+#[test]
+fn recovery_conserves_packets_for_a_round_trip() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    for _ in 0..100 {
+        h.ack(1.0, 1.0, 40.0, 80, |_, _| {});
+    }
+    assert_eq!(h.bbr.cwnd(), 83_000.0);
+    h.bbr.on_congestion(&sign(Congestion::Loss, 80_000));
+    let recovering = |_: &mut RateSample, a: &mut AckEvent<'_>| a.phase = Phase::Recovery;
+    h.ack(1.0, 1.0, 40.0, 70, |s, a| {
+        recovering(s, a);
+        a.lost = 3000;
+    });
+    // 70 less 3 lost, and the one delivered.
+    assert_eq!(h.bbr.cwnd(), 68_000.0);
+    h.ack(1.0, 1.0, 40.0, 67, recovering);
+    assert_eq!(h.bbr.cwnd(), 68_000.0);
+    h.bbr.window_reset(Reset::RecoveryEnd { at_most: None });
+    assert_eq!(h.bbr.cwnd(), 83_000.0);
+    assert!(h.bbr.ssthresh().is_infinite());
+}
+
+#[test]
+fn a_timeout_starts_with_one_segment_and_ends_with_the_window_before() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    for _ in 0..100 {
+        h.ack(1.0, 1.0, 40.0, 80, |_, _| {});
+    }
+    h.bbr.on_congestion(&sign(Congestion::Timeout { again: false }, 80_000));
+    assert_eq!((h.bbr.cwnd(), h.bbr.full_rate), (1000.0, 0.0));
+    h.ack(50.0, 1.0, 40.0, 0, |_, a| a.phase = Phase::Loss);
+    assert_eq!(h.bbr.cwnd(), 4000.0);
+    h.ack(1.0, 1.0, 40.0, 4, |_, _| {});
+    assert_eq!(h.bbr.cwnd(), 83_000.0);
+}
+
+/// Echoes and requests change nothing.
+#[test]
+fn signs_that_are_no_loss_change_nothing() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    let window = h.bbr.cwnd();
+    h.bbr.on_congestion(&sign(Congestion::Ecn, 80_000));
+    h.bbr
+        .on_congestion(&sign(Congestion::Request { level: 14, keep: 0.5 }, 80_000));
+    assert_eq!(h.bbr.cwnd(), window);
+}
