@@ -7,7 +7,7 @@ use crate::measure::convergence;
 use crate::packet::SimPacket;
 use crate::scenario::declarations::{impairments, instants, tables};
 use crate::traffic::session::{self, SESSIONS};
-use crate::traffic::{laws, registry, sizes};
+use crate::traffic::{entry as source, laws, registry, sizes};
 use std::sync::LazyLock;
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family};
@@ -26,6 +26,10 @@ pub struct Library {
     /// What makes the queue disciplines and AQMs in it.
     pub queues: tailback_queue::Registry<SimPacket>,
     conditioners: Vec<conditioner::Entry<SimPacket>>,
+    sources: Vec<&'static source::Entry>,
+    sizes: Vec<&'static sizes::Entry>,
+    /// The laws of sizes of transfers and of pauses.
+    pub laws: Vec<&'static laws::Law>,
     /// The kinds of sessions.
     pub sessions: Vec<&'static session::Entry>,
 }
@@ -91,8 +95,12 @@ impl Library {
             ),
             Family::new("sizes", "Packet sizes", sizes::SIZES.iter().map(|e| e.model).collect()),
             Family::new("session", "Sessions", SESSIONS.iter().map(|e| e.model).collect()),
-            Family::new("transfer-size", "Sizes of transfers", laws::sizes()),
-            Family::new("pause", "Pauses", laws::pauses()),
+            Family::new(
+                "transfer-size",
+                "Sizes of transfers",
+                laws::LAWS.iter().map(|l| &l.size).collect(),
+            ),
+            Family::new("pause", "Pauses", laws::LAWS.iter().map(|l| &l.pause).collect()),
             Family::new("instants", "Instants", instants::models()),
             Family::new("impairment", "Impairments", impairments::models()),
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),
@@ -104,6 +112,9 @@ impl Library {
             transports,
             queues,
             conditioners,
+            sources: registry::SOURCES.to_vec(),
+            sizes: sizes::SIZES.to_vec(),
+            laws: laws::LAWS.iter().collect(),
             sessions: SESSIONS.to_vec(),
         }
     }
@@ -138,10 +149,44 @@ impl Library {
     /// A model of another library.
     pub fn conditioner(&self, model: &Model) -> Result<&conditioner::Entry<SimPacket>, Refusal> {
         let found = self.conditioners.iter().find(|e| e.model.name == model.name);
-        found.ok_or_else(|| {
-            let problem = format!("nothing here builds the conditioner \"{}\"", model.name);
-            Refusal::new(problem, "hand the run the library that the scenario was read with")
-        })
+        found.ok_or_else(|| unknown("conditioner", model))
+    }
+
+    /// Let flows name another source of traffic.
+    pub fn add_source(&mut self, entry: &'static source::Entry) {
+        self.catalogue.add("traffic", entry.model);
+        self.sources.push(entry);
+    }
+
+    /// The row of a source of traffic.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn source(&self, model: &Model) -> Result<&'static source::Entry, Refusal> {
+        let found = self.sources.iter().copied().find(|e| e.model.name == model.name);
+        found.ok_or_else(|| unknown("traffic source", model))
+    }
+
+    /// Let sources of packets draw sizes in another way.
+    pub fn add_sizes(&mut self, entry: &'static sizes::Entry) {
+        self.catalogue.add("sizes", entry.model);
+        self.sizes.push(entry);
+    }
+
+    /// The row of a model of packet sizes.
+    ///
+    /// # Errors
+    /// A model of another library.
+    pub fn sizes(&self, model: &Model) -> Result<&'static sizes::Entry, Refusal> {
+        let found = self.sizes.iter().copied().find(|e| e.model.name == model.name);
+        found.ok_or_else(|| unknown("model of packet sizes", model))
+    }
+
+    /// Let sessions name another law of sizes of transfers and of pauses.
+    pub fn add_law(&mut self, law: &'static laws::Law) {
+        self.catalogue.add("transfer-size", &law.size);
+        self.catalogue.add("pause", &law.pause);
+        self.laws.push(law);
     }
 
     /// Add a kind of session.
@@ -149,6 +194,11 @@ impl Library {
         self.catalogue.add("session", entry.model);
         self.sessions.push(entry);
     }
+}
+
+fn unknown(what: &str, model: &Model) -> Refusal {
+    let problem = format!("nothing here builds the {what} \"{}\"", model.name);
+    Refusal::new(problem, "hand the run the library that the scenario was read with")
 }
 
 #[cfg(test)]

@@ -8,8 +8,6 @@ use crate::measure::convergence::ConvergenceMeter;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::NodeId;
 use crate::traffic::entry::Context;
-use crate::traffic::registry as traffic;
-use crate::traffic::sizes;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
 use tailback_transport::Connection;
@@ -60,10 +58,10 @@ pub(super) fn add_group<'s>(
             &mut Stream::new(seed, &format!("flows.{}.stop", g.name)),
         )
     });
-    let source = traffic::find(g.traffic.model).ok_or_else(|| unknown("traffic source", g.traffic.model.name))?;
+    let source = library.source(g.traffic.model)?;
     let number = |edge: &String| around.aggregates.iter().position(|a| a == edge).unwrap_or(0) as u16;
     let aggregate = [number(&g.aggregate[0]), number(&g.aggregate[1])];
-    let sizes = sizes::find(g.sizes.model).ok_or_else(|| unknown("model of sizes", g.sizes.model.name))?;
+    let sizes = library.sizes(g.sizes.model)?;
     for i in 0..g.count {
         let name = format!("flows.{}.{i}", g.name);
         let mut access = None;
@@ -124,10 +122,6 @@ pub(super) fn add_group<'s>(
         }
     }
     Ok(())
-}
-
-fn unknown(what: &str, name: &str) -> Refusal {
-    Refusal::new(format!("there is no {what} \"{name}\""), "see `tailback describe`")
 }
 
 /// The link of flow `i` between its own host and the network.

@@ -54,6 +54,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u
             client,
             transport: net.described_transport(connection.clone(), &format!("{name}.transport")),
             two_way: connection.is_two_way(),
+            laws: &library.laws,
             stream: &|quantity| Stream::new(seed, &format!("{name}.{quantity}")),
         };
         let app = (s.kind.build)(&s.settings, context);

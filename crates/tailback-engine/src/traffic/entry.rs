@@ -30,7 +30,7 @@ pub struct Facts {
 pub enum Output {
     /// Bytes, for a transport that decides when to send them and how to cut them: it needs a connection.
     Stream,
-    /// Packets at a rate of its own (parameter `rate`), with sizes of their own: datagrams, or writes to a connection.
+    /// Packets at a rate of its own (parameter `rate`, usually), with sizes of their own: datagrams, or writes to a connection.
     Packets,
 }
 

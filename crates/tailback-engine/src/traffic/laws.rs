@@ -10,7 +10,7 @@ use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
 const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };
 
 /// A distribution of positive numbers.
-pub trait Law {
+pub trait Draw {
     fn draw(&self, rng: &mut Stream) -> f64;
 
     /// A draw as a whole number, at least 1.
@@ -19,18 +19,20 @@ pub trait Law {
     }
 }
 
-/// A law: its two models, and how it is made.
-struct Row {
-    size: Model,
-    pause: Model,
-    build: fn(&Settings) -> Box<dyn Law>,
+/// A law: its two models, and how it is made. Sizes are drawn in bytes, pauses in nanoseconds.
+pub struct Law {
+    /// Of the family `transfer-size`.
+    pub size: Model,
+    /// Of the family `pause`.
+    pub pause: Model,
+    pub build: fn(&Settings) -> Box<dyn Draw>,
 }
 
 /// The same declaration for bytes and for times.
 macro_rules! row {
     ($name:literal, $title:literal, $summary:literal, $source:literal, $build:expr,
      [$(($p:literal, $size:expr, $pause:expr, $default:literal, $doc:literal)),*]) => {
-        Row {
+        Law {
             size: Model {
                 name: $name, family: "transfer-size", title: $title, summary: $summary, source: $source,
                 params: &[$(Param::new($p, $size, $default, $doc, "")),*],
@@ -46,9 +48,9 @@ macro_rules! row {
     };
 }
 
-/// Every law, in the order the reference shows them.
+/// Every law that tailback ships, in the order the reference shows them.
 #[rustfmt::skip]
-static ROWS: [Row; 4] = [
+pub static LAWS: [Law; 4] = [
     row!("constant", "Always the same", "Every draw is the mean.", "",
         |s| Box::new(Constant(number(s, "mean"))),
         [("mean", BYTES, SOME_TIME, "", "The value.")]),
@@ -70,33 +72,17 @@ static ROWS: [Row; 4] = [
 const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
 const SHAPE_OVER_1: Kind = Kind::Real { min: 1.001, max: 100.0 };
 
-/// The models of sizes of transfers.
-pub fn sizes() -> Vec<&'static Model> {
-    ROWS.iter().map(|r| &r.size).collect()
+/// The law, of these, that a parameter of these settings holds; none where it says `none`.
+pub fn of(laws: &[&'static Law], s: &Settings, param: &str) -> Option<Box<dyn Draw>> {
+    let own = s.nested(param)?;
+    let is = |m: &Model| std::ptr::eq(m, own.model);
+    let law = laws.iter().find(|l| is(&l.size) || is(&l.pause));
+    let law = law.unwrap_or_else(|| unreachable!("{} is not in the list of laws", own.model.name));
+    Some((law.build)(own))
 }
 
-/// The models of pauses.
-pub fn pauses() -> Vec<&'static Model> {
-    ROWS.iter().map(|r| &r.pause).collect()
-}
-
-/// The law that a parameter of these settings holds; none where it says `none`.
-pub fn of(s: &Settings, param: &str) -> Option<Box<dyn Law>> {
-    match s.get(param) {
-        Value::None => None,
-        Value::Model(law) => {
-            let row = ROWS
-                .iter()
-                .find(|r| std::ptr::eq(&r.size, law.model) || std::ptr::eq(&r.pause, law.model));
-            let row = row.unwrap_or_else(|| unreachable!("{} is not in the list of laws", law.model.name));
-            Some((row.build)(law))
-        }
-        v => unreachable!("{param} is declared as a law, not {v:?}"),
-    }
-}
-
-/// Bytes, or nanoseconds.
-fn number(s: &Settings, param: &str) -> f64 {
+/// The value of a parameter of a law: bytes, or nanoseconds.
+pub fn number(s: &Settings, param: &str) -> f64 {
     match s.get(param) {
         Value::Count(bytes) => *bytes as f64,
         Value::Time(t) => t.0 as f64,
@@ -106,7 +92,7 @@ fn number(s: &Settings, param: &str) -> f64 {
 
 struct Constant(f64);
 
-impl Law for Constant {
+impl Draw for Constant {
     fn draw(&self, _: &mut Stream) -> f64 {
         self.0
     }
@@ -114,7 +100,7 @@ impl Law for Constant {
 
 struct Exponential(f64);
 
-impl Law for Exponential {
+impl Draw for Exponential {
     fn draw(&self, rng: &mut Stream) -> f64 {
         rng.exponential(self.0)
     }
@@ -134,7 +120,7 @@ impl Pareto {
     }
 }
 
-impl Law for Pareto {
+impl Draw for Pareto {
     fn draw(&self, rng: &mut Stream) -> f64 {
         // The inverse of the distribution, at a number in (0, 1].
         let u = 1.0 - rng.uniform();
@@ -155,7 +141,7 @@ impl LogNormal {
     }
 }
 
-impl Law for LogNormal {
+impl Draw for LogNormal {
     fn draw(&self, rng: &mut Stream) -> f64 {
         // Box and Muller 1958; the second number of the pair is not kept, so that a draw takes two uniforms always.
         let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.uniform()));
@@ -168,7 +154,7 @@ impl Law for LogNormal {
 mod tests {
     use super::*;
 
-    fn mean(law: &dyn Law, n: u32) -> f64 {
+    fn mean(law: &dyn Draw, n: u32) -> f64 {
         let mut rng = Stream::new(7, "law");
         (0..n).map(|_| law.draw(&mut rng)).sum::<f64>() / f64::from(n)
     }
@@ -177,7 +163,7 @@ mod tests {
     fn laws_have_their_means() {
         assert_eq!(mean(&Constant(10_000.0), 3), 10_000.0);
         for (law, tolerance) in [
-            (&Exponential(10_000.0) as &dyn Law, 0.01),
+            (&Exponential(10_000.0) as &dyn Draw, 0.01),
             (&Pareto::new(10_000.0, 3.0, 1e12), 0.01),
             (&LogNormal::new(10_000.0, 1.0), 0.01),
         ] {

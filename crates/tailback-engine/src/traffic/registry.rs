@@ -4,7 +4,6 @@
 
 use super::entry::Entry;
 use super::{bulk, bursts, cbr, churn, on_off, poisson, transfer};
-use tailback_base::Model;
 
 /// Every source, in the order the reference shows them.
 pub static SOURCES: &[&Entry] = &[
@@ -16,8 +15,3 @@ pub static SOURCES: &[&Entry] = &[
     &churn::ENTRY,
     &on_off::ENTRY,
 ];
-
-/// The entry of a model of the family `traffic`.
-pub fn find(model: &Model) -> Option<&'static Entry> {
-    SOURCES.iter().copied().find(|e| e.model.name == model.name)
-}

@@ -33,16 +33,6 @@ pub struct Entry {
 /// Every model of sizes, in the order the reference shows them.
 pub static SIZES: &[&Entry] = &[&FIXED, &EXPONENTIAL, &BIMODAL, &LISTED];
 
-/// The sizes these checked settings describe; none for a model that is not in the list.
-pub fn build(s: &Settings) -> Option<Box<dyn Sizes>> {
-    find(s.model).map(|e| (e.build)(s))
-}
-
-/// The entry of a model of the family `sizes`.
-pub fn find(model: &Model) -> Option<&'static Entry> {
-    SIZES.iter().copied().find(|e| e.model.name == model.name)
-}
-
 fn bytes(s: &Settings, param: &str) -> u32 {
     // The declarations allow no larger number.
     s.count(param) as u32

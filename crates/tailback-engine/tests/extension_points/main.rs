@@ -20,6 +20,7 @@
 //! | `header_reader` | an edge that sees who opens a connection, who reduces its window, and what is acknowledged |
 //! | `host_marker` | a marker in a host that follows the round-trip time of a flow |
 //! | `sessions` | a kind of session, named in a scenario; 10^5 short connections |
+//! | `source_by_text` | a source of traffic, packet sizes, and a law of transfers and pauses, in a scenario |
 //! | `web` | an application that opens and closes connections while it runs |
 //! | `relabel` | a flow that changes its destination label, and disciplines that read it |
 //! | `random_eviction` | an admission that draws and evicts, in front of a scheduler of several queues |
@@ -44,6 +45,7 @@ mod random_eviction;
 mod recorded;
 mod relabel;
 mod sessions;
+mod source_by_text;
 mod tap;
 mod two_edges;
 mod web;

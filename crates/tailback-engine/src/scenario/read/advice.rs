@@ -2,8 +2,8 @@
 //! its way gives; flows that a queue which shares between conversations takes for one; a rule about a buffer that never
 //! fills; a setpoint above the window.
 
+use crate::library::Library;
 use crate::spec::{GroupSpec, LinkSpec};
-use crate::traffic::sizes;
 use tailback_base::model::Settings;
 use tailback_base::{Kind, Size};
 use tailback_queue::entry::{Queues, Unlimited};
@@ -98,7 +98,7 @@ pub fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
 }
 
 /// A warning about a buffer, in bytes, that holds no packet of these flows.
-pub fn too_small(queue: &Settings, flows: &GroupSpec) -> Option<String> {
+pub fn too_small(library: &Library, queue: &Settings, flows: &GroupSpec) -> Option<String> {
     let Size::Bytes(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name))? else {
         return None;
     };
@@ -106,7 +106,10 @@ pub fn too_small(queue: &Settings, flows: &GroupSpec) -> Option<String> {
     let packet = match (params.param("payload"), params.param("packet")) {
         (Some(_), _) => flows.transport.count("payload") + flows.transport.count("header"),
         (None, Some(_)) => flows.transport.count("packet"),
-        (None, None) => u64::from(sizes::build(&flows.sizes)?.smallest()),
+        (None, None) => {
+            let sizes = library.sizes(flows.sizes.model).ok()?;
+            u64::from((sizes.build)(&flows.sizes).smallest())
+        }
     };
     (packet > buffer).then(|| {
         format!(

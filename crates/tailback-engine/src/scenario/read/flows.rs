@@ -118,7 +118,7 @@ fn buffers(r: &mut Reader, groups: &[GroupSpec], around: &Around, routes: &mut R
                     r.warn(at(param), &about, warning);
                 }
             }
-            if let Some(warning) = advice::too_small(&port.queue, g)
+            if let Some(warning) = advice::too_small(r.library, &port.queue, g)
                 && seen.insert((h.link, h.reverse, g.name.clone()))
             {
                 r.warn(at("buffer"), &about, warning);

@@ -4,25 +4,26 @@
 //! than their header; sources so fast that time would stand still between two packets.
 
 use super::profiles::Profiles;
+use crate::library::Library;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Facts, Output};
-use crate::traffic::registry as traffic_sources;
-use crate::traffic::sizes::{self, FIXED};
+use crate::traffic::paced::RATE;
+use crate::traffic::sizes::FIXED;
 use tailback_base::BitRate;
 use tailback_base::model::{Raw, Settings};
 use tailback_transport::{datagram, tcp};
 
 /// What is known of a source.
-fn facts(traffic: &Settings) -> Option<Facts> {
-    traffic_sources::find(traffic.model).map(|e| e.facts)
+fn facts(library: &Library, traffic: &Settings) -> Option<Facts> {
+    library.source(traffic.model).ok().map(|e| e.facts)
 }
 
 /// Whether a source writes into a stream, whose transport decides when to send and how to cut it.
-fn is_stream(traffic: &Settings) -> bool {
-    facts(traffic).is_some_and(|f| f.output == Output::Stream)
+fn is_stream(library: &Library, traffic: &Settings) -> bool {
+    facts(library, traffic).is_some_and(|f| f.output == Output::Stream)
 }
 
 /// A conflict inside the settings of one model.
@@ -78,13 +79,13 @@ pub fn transport(
         }
         (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
         (None, None) => {
-            let streams = traffic.is_none_or(is_stream);
+            let streams = traffic.is_none_or(|t| is_stream(r.library, t));
             Settings::defaults(if streams { &tcp::MODEL } else { &datagram::MODEL })
         }
     };
     let source = traffic.map_or("", |t| t.model.name);
     let datagrams = r.library.transports.carries_datagrams(settings.model);
-    if datagrams && traffic.is_some_and(is_stream) {
+    if datagrams && traffic.is_some_and(|t| is_stream(r.library, t)) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -94,7 +95,7 @@ pub fn transport(
         r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
         return None;
     }
-    if !datagrams && traffic.and_then(facts).is_some_and(|f| f.own_address) {
+    if !datagrams && traffic.and_then(|t| facts(r.library, t)).is_some_and(|f| f.own_address) {
         let at = given
             .map(|g| &g.node)
             .or(short.first().map(|s| &s.node))
@@ -148,7 +149,7 @@ pub fn sizes(
         return None;
     }
     let given = short.or(long);
-    let streams = traffic.is_some_and(is_stream);
+    let streams = traffic.is_some_and(|t| is_stream(r.library, t));
     if let (Some(g), true, Some(model)) = (given, streams, transport.map(|t| t.model))
         && !r.library.transports.carries_datagrams(model)
     {
@@ -186,7 +187,7 @@ pub fn sizes(
         return Some(Settings::defaults(FIXED.model));
     };
     let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
-    if let Err(conflict) = (sizes::find(filled.settings.model)?.check)(&filled.settings) {
+    if let Err(conflict) = (r.library.sizes(filled.settings.model).ok()?.check)(&filled.settings) {
         inner_conflict(r, long.node.at.clone(), &filled.path, conflict);
         return None;
     }
@@ -195,9 +196,10 @@ pub fn sizes(
 
 /// Sizes must leave room for a header, and rates must leave a nanosecond between packets, or the gap rounds to 0 ns.
 pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings, sizes: &Settings) {
-    let Some(smallest) = sizes::build(sizes).map(|s| u64::from(s.smallest())) else {
+    let Ok(drawn) = r.library.sizes(sizes.model) else {
         return;
     };
+    let smallest = u64::from((drawn.build)(sizes).smallest());
     let header = if r.library.transports.carries_datagrams(transport.model) {
         transport.count("header")
     } else {
@@ -220,14 +222,14 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
             .value(format!("{smallest}B")),
         );
     }
-    let Some(source) = traffic_sources::find(traffic.model) else {
+    let Ok(source) = r.library.source(traffic.model) else {
         return;
     };
     if let Err(conflict) = (source.check)(traffic) {
         let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
         inner_conflict(r, at, &join(path, "traffic"), conflict);
     }
-    if source.facts.output != Output::Packets {
+    if source.facts.output != Output::Packets || traffic.model.param("rate").is_none_or(|p| p.kind != RATE) {
         return;
     }
     let Some(fastest) = traffic.rates("rate").into_iter().max() else {

@@ -11,6 +11,7 @@ pub mod schedule;
 
 use super::application::{Application, NodeId, TransportId};
 use super::conflict::Conflict;
+use super::laws::{self, Draw, Law};
 use tailback_base::{Model, Settings, Stream};
 
 /// A kind of session: what a scenario may say about it, and how a member is made.
@@ -42,6 +43,15 @@ pub struct Context<'a> {
     /// A random stream of the member's own for each quantity, by the quantity's name, so that another transport or
     /// another discipline leaves all draws as they were.
     pub stream: &'a dyn Fn(&str) -> Stream,
+    /// The laws that a scenario can name.
+    pub laws: &'a [&'static Law],
+}
+
+impl Context<'_> {
+    /// The law that a parameter holds; none where it says `none`.
+    pub fn law(&self, s: &Settings, param: &str) -> Option<Box<dyn Draw>> {
+        laws::of(self.laws, s, param)
+    }
 }
 
 /// Every kind, in the order the reference shows them.

@@ -14,7 +14,7 @@
 
 use super::{Context, Entry};
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
-use crate::traffic::laws::{self, Law};
+use crate::traffic::laws::Draw;
 use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Stream};
 use tailback_transport::{Amount, AppEvent};
 
@@ -77,8 +77,8 @@ struct Requests {
     client: NodeId,
     transport: TransportId,
     request: u64,
-    response: Box<dyn Law>,
-    think: Option<Box<dyn Law>>,
+    response: Box<dyn Draw>,
+    think: Option<Box<dyn Draw>>,
     keep: bool,
     /// How many requests are left to make; none for no limit.
     left: Option<u64>,
@@ -107,8 +107,10 @@ impl Requests {
             client: context.client,
             transport: context.transport,
             request: s.count("request"),
-            response: laws::of(s, "response").unwrap_or_else(|| unreachable!("`response` has no default")),
-            think: laws::of(s, "think"),
+            response: context
+                .law(s, "response")
+                .unwrap_or_else(|| unreachable!("`response` has no default")),
+            think: context.law(s, "think"),
             keep: s.text("connection") == "keep",
             left: (!s.is_none("requests")).then(|| s.count("requests")),
             sizes: (context.stream)("response"),
