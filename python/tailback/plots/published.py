@@ -54,11 +54,11 @@ def draw(ax: Axes, rows: Sequence[Published], lines: dict[str, str]) -> None:
         colour = look(p.name, names.index(p.name)).colour
         ax.plot(ends, [p.low] * len(ends), color=colour, **_STAR)
     for (left, right, low, high), of in bands.items():
-        # A band of several lines has no line's colour; its names stand in it.
+        # A band has the colour of its line; one of several lines has their names in it.
         colour = look(of[0], names.index(of[0])).colour if len(of) == 1 else GREY
         ends = [left / NARROW, right * NARROW]
         ax.fill_between(ends, low, high, facecolor="none", edgecolor=colour, alpha=0.4, zorder=1, **_BAND)
-        titles = ", ".join(lines[name] for name in of)
+        titles = ", ".join(lines[name] for name in of) if len(of) > 1 else ""
         ax.annotate(titles, (ends[0], high), (2, -2), textcoords="offset points", va="top", color=colour, fontsize=6.5)
 
 

@@ -167,11 +167,12 @@ def draw(panels: list[list[Group]], sigmas: float = 3.0, smallest: float = 0.01,
         ax.set_ylim(-0.05 * top, top)
     handles = []
     if any(g.published for groups in panels for g in groups):
-        handles.append(matplotlib.lines.Line2D([], [], **_PUBLISHED, color=plots.INK, label="published"))
+        ring = {**_PUBLISHED, "markersize": 11, "color": plots.INK}
+        handles.append(matplotlib.lines.Line2D([], [], **ring, label="published"))
     if sources:
         handles.append(matplotlib.lines.Line2D([], [], linestyle="none", label=f"numbers: {sources}"))
     if handles:
-        fig.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.3)
+        fig.legend(handles=handles, loc="outside upper center", ncols=2, handletextpad=0.6)
     fig.supxlabel("throughput (packets/s)", fontsize=9)
     fig.supylabel("delay (s)", fontsize=9)
     return fig
