@@ -42,7 +42,7 @@ pub struct Telling<'a> {
     pub status: &'a str,
     pub elapsed_s: f64,
     /// Names of the finished tables in the folder.
-    pub tables: &'a [String],
+    pub tables: &'a [&'static str],
     /// How a run ended, where it has.
     pub run: &'a dyn Fn(Key) -> Option<Status>,
 }

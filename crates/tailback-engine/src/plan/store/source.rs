@@ -4,7 +4,7 @@
 //! own; the keys of the runs are its column. So a place explains itself, whatever becomes of other files.
 
 use crate::plan::Key;
-use crate::plan::tables::{RARE, declared};
+use crate::plan::tables::{RARE, declared, names};
 use crate::results::footer::{self, Said};
 use crate::results::parquet::{ChunkWriter, Condition, Layout, read_chunk, read_columns};
 use crate::results::{Data, Table};
@@ -114,6 +114,11 @@ impl Contents {
             failed: BTreeSet::new(),
             files,
         })
+    }
+
+    /// Names of its tables, in the order they are shown.
+    pub fn tables(&self) -> Vec<&'static str> {
+        names().filter(|n| self.layout(n).is_some()).collect()
     }
 
     pub fn layout(&self, name: &str) -> Option<&Layout> {

@@ -44,7 +44,7 @@ pub fn tidy(dir: &Path) -> io::Result<()> {
 }
 
 /// All staged files are complete: give each its place, the manifest last. `tables` are all that there will be.
-fn settle<T: AsRef<str>>(dir: &Path, tables: &[T]) -> io::Result<()> {
+fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
     for name in names() {
         let (staged, place) = (
             dir.join(format!("{name}.parquet{STAGED}")),
@@ -52,7 +52,7 @@ fn settle<T: AsRef<str>>(dir: &Path, tables: &[T]) -> io::Result<()> {
         );
         if staged.is_file() {
             std::fs::rename(staged, place)?;
-        } else if RARE.contains(&name) && tables.iter().all(|t| t.as_ref() != name) && place.is_file() {
+        } else if RARE.contains(&name) && !tables.contains(&name) && place.is_file() {
             // Of a plan that had rows for it.
             std::fs::remove_file(place)?;
         }
@@ -86,8 +86,7 @@ impl Store {
 
     fn tell(&self, plan: &Plan, status: &str, elapsed_s: f64, run: &dyn Fn(Key) -> Option<Status>) -> io::Result<()> {
         let published = self.published.and_then(|at| self.sources[at].as_ref());
-        let files = published.iter().flat_map(|s| &s.contents.files);
-        let tables: Vec<String> = files.map(|(name, _)| name.clone()).collect();
+        let tables = published.map(|s| s.contents.tables()).unwrap_or_default();
         let telling = Telling {
             plan,
             status,
@@ -193,8 +192,8 @@ impl Store {
         let staged = |name: &str| self.keep.dir.join(format!("{name}.parquet{STAGED}"));
         let paths: Vec<PathBuf> = names().map(staged).collect();
         let done = self.stage(plan, fresh, &paths).and_then(|contents| {
-            let Contents { failed, files, .. } = contents;
-            let tables: Vec<String> = files.into_iter().map(|(name, _)| name).collect();
+            let tables = contents.tables();
+            let failed = contents.failed;
             let telling = Telling {
                 plan,
                 status: if failed.is_empty() { "done" } else { "failed" },
