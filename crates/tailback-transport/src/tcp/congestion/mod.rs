@@ -23,7 +23,7 @@ mod window;
 
 use crate::limit::Limit;
 use std::sync::Arc;
-use tailback_base::{BitRate, Duration, Model, Settings, Stream, Time};
+use tailback_base::{BitRate, Duration, Ecn, Model, Settings, Stream, Time};
 
 /// What loss recovery is doing, as the ACK at hand found it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +152,11 @@ pub trait CongestionControl: Send {
     /// [`Congestion::Ecn`]: the ACKs tell of them.
     fn echo(&self) -> EchoRule {
         EchoRule::Rfc3168
+    }
+    /// What its segments say of ECN: ECT(0), or ECT(1) for a scalable control (RFC 9331); the same for the life of the
+    /// connection.
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect0
     }
     /// How often it has reduced the window for marks that came with ACKs.
     fn own_reductions(&self) -> u64 {

@@ -4,10 +4,14 @@
 //! rule covers losses and routers' requests as well: whatever reduced the window last, echoes of marks in what was
 //! outstanding then say nothing new.
 
+use tailback_base::Ecn;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
     /// ECN was agreed on.
     pub agreed: bool,
+    /// What a capable segment carries.
+    pub codepoint: Ecn,
     /// No echo up to here is acted on.
     pub recover: u64,
     /// The last reduction for an echo covers losses below this.
@@ -19,9 +23,10 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    pub fn new(agreed: bool) -> EcnState {
+    pub fn new(agreed: bool, codepoint: Ecn) -> EcnState {
         EcnState {
             agreed,
+            codepoint,
             recover: 0,
             reduced: 0,
             cwr_pending: false,

@@ -81,7 +81,7 @@ impl ControlBlock {
             seq: Sequence::new(start, cfg.payload),
             window: SendWindow::new(cfg.window.cap.min(cfg.rwnd), &*control),
             timers: Timers::new(&cfg),
-            ecn: EcnState::new(!cfg.syn && cfg.ecn != EcnMode::Off),
+            ecn: EcnState::new(!cfg.syn && cfg.ecn != EcnMode::Off, control.codepoint()),
             newly_sacked: 0,
             newly_lost: 0,
             sent: control.wants_rate().then(Box::default),

@@ -198,7 +198,9 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        let capable = self.ecn.agreed && (!again || self.cfg.ect_on_retransmissions);
+        // RFC 9331 section 4.1: a scalable control marks repairs as well.
+        let scalable = self.ecn.codepoint == Ecn::Ect1;
+        let capable = self.ecn.agreed && (!again || self.cfg.ect_on_retransmissions || scalable);
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
@@ -227,7 +229,7 @@ impl ControlBlock {
             payload: p.len,
             ack: FIRST,
             flags,
-            ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if capable { self.ecn.codepoint } else { Ecn::NotEct },
             bytes: self.cfg.wire(p.len, 0, self.cfg.timestamps),
             sack: SackBlocks::new(),
             timestamps: self.cfg.timestamps.then_some((now, self.ts_echo)),
