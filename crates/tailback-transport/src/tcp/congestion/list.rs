@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, bbr, binomial, cubic, dctcp, reno, vegas};
+use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, vegas};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -27,5 +27,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &bbr::MODEL,
         build: bbr::build,
+    },
+    Controller {
+        model: &prague::MODEL,
+        build: prague::build,
     },
 ];

@@ -14,6 +14,7 @@ pub mod cubic;
 pub mod dctcp;
 mod hystart;
 pub mod list;
+pub mod prague;
 pub mod reno;
 pub mod round;
 #[cfg(test)]

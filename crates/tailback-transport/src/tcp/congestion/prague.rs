@@ -1,0 +1,443 @@
+//! A scalable control after Prague: frequent marks, each answered a little (draft-briscoe-iccrg-prague-congestion-control,
+//! RFC 9331).
+//!
+//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but for queues of
+//! the Internet: packets say ECT(1), so that a router can mark them by its own shallow threshold; windows are paced; and
+//! what DCTCP does once a round trip goes by a virtual round trip of at least 25 ms, so that flows of short round trips do
+//! not push others aside.
+//!
+//! ```text
+//! each ACK: a bytes, m of them marked      vrtt = max(srtt, 25 ms)
+//!   alpha period over    alpha += (M / A - alpha) / 16      A, M: a and m since; once something was marked
+//!   first mark of all    in slow start: W = ssthresh = W / 2
+//!   m > 0                W = ssthresh = W (1 - alpha / 2), unless a reduction was less than a period ago
+//!   growth               slow start: W += a - m ; else W += segment (a - m) / W (srtt / vrtt)^2
+//!   loss                 W = ssthresh = W / 2 ; nothing grows for a period ; timeout as Reno
+//! ```
+//!
+//! A period is over when what was sent at its beginning is acknowledged, and vrtt has passed. State: the window of
+//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257, each ACK saying whether what it
+//! acknowledges was marked: exact while no ACK is lost. An ACK costs two divisions.
+
+use super::round::Round;
+use super::window::CongestionWindow;
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use crate::limit::Limit;
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{BitRate, Duration, Ecn, ProbeDef, Settings, Time};
+
+const DRAFT: &str = "draft-briscoe-iccrg-prague-congestion-control, section 2.4";
+
+pub static MODEL: Model = Model {
+    name: "prague",
+    family: "congestion",
+    title: "Scalable control after Prague",
+    summary: "Gives up half the smoothed fraction of marked bytes, as DCTCP, but by a virtual round trip of at least 25 ms, \
+              paced, and with ECT(1) on each packet. For queues that mark from a shallow threshold on; `tcp` needs ECN.",
+    source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
+    params: &[
+        Param::new(
+            "gain",
+            Kind::Real { min: 0.0001, max: 1.0 },
+            "0.0625",
+            "Weight of the last period in the fraction of marked bytes.",
+            DRAFT,
+        ),
+        Param::new(
+            "alpha",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0",
+            "The fraction assumed at the start. The first mark halves the window of slow start whatever it is.",
+            DRAFT,
+        ),
+        Param::new(
+            "virtual_rtt",
+            Kind::Time { min: 0.0, max: 10.0 },
+            "25ms",
+            "Round trips below this behave as if they were this long.",
+            DRAFT,
+        ),
+    ],
+    probes: &[
+        ProbeDef {
+            name: "alpha",
+            unit: "1",
+            doc: "smoothed fraction of bytes that were marked",
+            per: "",
+        },
+        ProbeDef {
+            name: "window",
+            unit: "segments",
+            doc: "window before it is rounded up to whole segments",
+            per: "",
+        },
+    ],
+};
+
+/// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
+const KEPT: f64 = 0.5;
+/// Rounds after slow start in which growth is not scaled down, so that a new flow finds its share sooner.
+const UNSCALED_ROUNDS: u32 = 4;
+/// Segments.
+const LEAST_WINDOW: f64 = 2.0;
+/// Bytes a second: 100 kb/s.
+const LEAST_PACE: f64 = 12_500.0;
+
+/// From its beginning until what was sent then is acknowledged, and a virtual round trip has passed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Period {
+    end: u64,
+    since: Time,
+}
+
+impl Period {
+    fn begin(&mut self, a: &AckEvent<'_>) {
+        *self = Period {
+            end: a.nxt,
+            since: a.now,
+        };
+    }
+
+    fn is_over(&self, a: &AckEvent<'_>, vrtt: Duration) -> bool {
+        a.una > self.end && a.now.since(self.since) >= vrtt
+    }
+}
+
+pub struct Prague {
+    window: CongestionWindow,
+    gain: f64,
+    alpha: f64,
+    virtual_rtt: Duration,
+    /// Something was marked.
+    seen: bool,
+    /// Acknowledged in this alpha period, and of that marked; bytes.
+    total: u64,
+    marked: u64,
+    averaging: Period,
+    /// The present reduction's, for marks and for losses, while they last.
+    reduced: Option<Period>,
+    lost: Option<Period>,
+    /// A loss was reported: its period begins with the next ACK.
+    losing: bool,
+    round: Round,
+    /// Rounds since slow start.
+    rounds: u32,
+    reductions: u64,
+    srtt: Option<Duration>,
+    /// In the network after the last ACK, bytes.
+    pipe: f64,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Prague {
+        window: CongestionWindow::new(rules),
+        gain: own.real("gain"),
+        alpha: own.real("alpha"),
+        virtual_rtt: own.time("virtual_rtt"),
+        seen: false,
+        total: 0,
+        marked: 0,
+        averaging: Period::default(),
+        reduced: None,
+        lost: None,
+        losing: false,
+        round: Round::default(),
+        rounds: 0,
+        reductions: 0,
+        srtt: None,
+        pipe: 0.0,
+    })
+}
+
+impl Prague {
+    fn vrtt(&self) -> Duration {
+        self.virtual_rtt.max(self.srtt.unwrap_or_default())
+    }
+
+    fn average(&mut self, a: &AckEvent<'_>, marked: u64) {
+        self.total += a.acked;
+        self.marked += marked;
+        if self.total == 0 || !self.averaging.is_over(a, self.vrtt()) {
+            return;
+        }
+        if self.seen {
+            self.alpha += self.gain * (self.marked as f64 / self.total as f64 - self.alpha);
+        }
+        (self.total, self.marked) = (0, 0);
+        self.averaging.begin(a);
+    }
+
+    fn keep(&mut self, share: f64) {
+        let w = &mut self.window;
+        w.cwnd = (w.cwnd * share).max(LEAST_WINDOW * w.rules.segment);
+        w.ssthresh = w.cwnd;
+    }
+
+    fn answer_marks(&mut self, a: &AckEvent<'_>) {
+        let first = !std::mem::replace(&mut self.seen, true);
+        if first && self.window.in_slow_start() {
+            self.keep(KEPT);
+            self.reductions += 1;
+        }
+        if self.reduced.is_none() && self.lost.is_none() && a.phase == Phase::Open {
+            self.keep(1.0 - self.alpha / 2.0);
+            self.reductions += 1;
+            let mut period = Period::default();
+            period.begin(a);
+            self.reduced = Some(period);
+        }
+    }
+
+    fn grow(&mut self, a: &AckEvent<'_>, unmarked: u64) {
+        let (vrtt, w) = (self.vrtt().seconds(), &mut self.window);
+        // Pacing may hold the sender a segment short of the window: what counts is that the application does not.
+        if a.limit != Limit::Network || a.phase == Phase::Recovery || self.lost.is_some() {
+            return;
+        }
+        let bytes = unmarked as f64;
+        if w.in_slow_start() {
+            w.cwnd += bytes;
+            return;
+        }
+        let scale = match self.srtt {
+            Some(srtt) if self.rounds > UNSCALED_ROUNDS && vrtt > 0.0 => srtt.seconds() / vrtt,
+            _ => 1.0,
+        };
+        w.cwnd += w.rules.segment * bytes / w.cwnd * scale * scale;
+    }
+}
+
+impl CongestionControl for Prague {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        (self.srtt, self.pipe) = (a.srtt.or(self.srtt), a.pipe as f64);
+        let vrtt = self.vrtt();
+        let marked = if a.ecn_echo { a.acked } else { 0 };
+        let over = |p: &Period| !p.is_over(a, vrtt);
+        (self.reduced, self.lost) = (self.reduced.filter(over), self.lost.filter(over));
+        if std::mem::take(&mut self.losing) {
+            let mut period = Period::default();
+            period.begin(a);
+            self.lost = Some(period);
+        }
+        if self.round.is_over(a) {
+            self.rounds = if self.window.in_slow_start() {
+                0
+            } else {
+                self.rounds + 1
+            };
+        }
+        self.average(a, marked);
+        if marked > 0 {
+            self.answer_marks(a);
+        }
+        self.grow(a, a.acked - marked);
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        self.losing = matches!(e.what, Congestion::Loss);
+        self.window.congested(e, |w| w * KEPT, |w| w * KEPT);
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(why);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+        (self.lost, self.losing) = (None, false);
+    }
+
+    fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
+        self.srtt = self.srtt.or(srtt);
+    }
+
+    fn echo(&self) -> EchoRule {
+        EchoRule::EveryAck
+    }
+
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect1
+    }
+
+    fn own_reductions(&self) -> u64 {
+        self.reductions
+    }
+
+    fn cwnd(&self) -> f64 {
+        let segment = self.window.rules.segment;
+        // A loss or a timeout may leave one segment, from which slow start begins.
+        libm::ceil(self.window.cwnd / segment - 1e-9) * segment
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn pacing(&self) -> Option<BitRate> {
+        let w = &self.window;
+        let rate = w.cwnd.max(self.pipe) / self.srtt?.seconds().max(1e-6);
+        let gain = if w.cwnd < w.ssthresh / 2.0 { 2.0 } else { 1.0 };
+        let bytes = (gain * rate).max(LEAST_PACE) * w.rules.wire / w.rules.segment;
+        Some(BitRate((bytes * 8.0).min(1e15) as u64))
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.alpha,
+            1 => self.window.cwnd / self.window.rules.segment,
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::reno;
+    use crate::tcp::congestion::testing::AckClock;
+    use crate::tcp::testing::config;
+
+    fn rules(window: &str, threshold: &str) -> Arc<WindowRules> {
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", threshold),
+        ];
+        config(&values).window
+    }
+
+    fn prague(window: &str, threshold: &str) -> Box<dyn CongestionControl> {
+        build(&Settings::defaults(&MODEL), &rules(window, threshold))
+    }
+
+    /// Every packet marked, from alpha 0: 0.0625, 0.1211, 0.1760 after one, two, three periods, 25 ms each although the
+    /// round trip is 10 ms.
+    #[test]
+    fn alpha_follows_marks_by_virtual_round_trips() {
+        let mut c = prague("40 packets", "1000B");
+        let mut clock = AckClock::new();
+        let mut changed = vec![];
+        // One period without marks first.
+        while clock.now < 0.2 {
+            let marked = clock.now > 0.05;
+            let before = c.read(0);
+            clock.ack_with(&mut *c, 0.010, |a| a.ecn_echo = marked);
+            if c.read(0) != before {
+                changed.push((clock.now, c.read(0)));
+            }
+        }
+        // The first period with marks may have begun before them.
+        let from = changed
+            .iter()
+            .position(|p| (p.1 - changed[0].1).abs() > 0.01)
+            .unwrap_or(0);
+        for w in changed[from..].windows(2) {
+            assert!((w[1].1 - (w[0].1 + (1.0 - w[0].1) / 16.0)).abs() < 1e-9, "{changed:?}");
+            assert!((0.025..0.037).contains(&(w[1].0 - w[0].0)), "{changed:?}");
+        }
+        let mut fresh = prague("40 packets", "1000B");
+        let mut clock = AckClock::new();
+        let mut seen = vec![0.0];
+        while seen.len() < 5 {
+            clock.ack_with(&mut *fresh, 0.030, |a| a.ecn_echo = true);
+            if fresh.read(0) != seen[seen.len() - 1] {
+                seen.push(fresh.read(0));
+            }
+        }
+        for (alpha, expected) in seen[1..].iter().zip([0.0625, 0.1211, 0.1760]) {
+            assert!((alpha - expected).abs() < 5e-5, "{seen:?}");
+        }
+    }
+
+    /// A round trip of 10 ms grows by (10 / 25)^2 = 0.16 segments; the first rounds after slow start by one.
+    #[test]
+    fn a_short_round_trip_grows_slowly() {
+        let mut c = prague("50 packets", "1000B");
+        let mut clock = AckClock::new();
+        let mut round = |rtt: f64| {
+            let before = c.read(1);
+            for _ in 0..50 {
+                clock.ack_with(&mut *c, rtt, |a| a.nxt = a.una + 49_000);
+            }
+            c.read(1) - before
+        };
+        let grown: Vec<f64> = (0..12).map(|_| round(0.010)).collect();
+        assert!(
+            (grown[1] - 1.0).abs() < 0.05 && (grown[3] - 1.0).abs() < 0.1,
+            "{grown:?}"
+        );
+        for g in &grown[6..] {
+            assert!((g - 0.16).abs() < 0.02, "{grown:?}");
+        }
+    }
+
+    /// The first mark of all halves the window of slow start; alpha, still 0, takes nothing more.
+    #[test]
+    fn the_first_mark_ends_slow_start_with_half() {
+        let mut c = prague("10 packets", "unlimited");
+        let mut clock = AckClock::new();
+        for _ in 0..30 {
+            clock.ack(&mut *c, 0.05);
+        }
+        assert_eq!(c.cwnd(), 40_000.0);
+        clock.ack_with(&mut *c, 0.05, |a| a.ecn_echo = true);
+        assert_eq!((c.cwnd(), c.ssthresh(), c.own_reductions()), (20_000.0, 20_000.0, 2));
+    }
+
+    /// A path that never marks, round trip 50 ms: Reno's windows through slow start and losses.
+    #[test]
+    fn without_marks_it_is_reno() {
+        let rules = rules("10 packets", "40 packets");
+        let mut both = [
+            build(&Settings::defaults(&MODEL), &rules),
+            reno::build(&Settings::defaults(&reno::MODEL), &rules),
+        ];
+        let mut windows = [(); 2].map(|()| Vec::new());
+        for (c, seen) in both.iter_mut().zip(&mut windows) {
+            let mut clock = AckClock::new();
+            for n in 0..3000 {
+                // ACKs of what was outstanding when the loss was found come in recovery.
+                let repairing = (1000..1060).contains(&n);
+                clock.ack_with(&mut **c, 0.05, |a| {
+                    a.nxt = a.una + 40_000;
+                    if repairing {
+                        a.phase = Phase::Recovery;
+                    }
+                });
+                if n == 999 {
+                    let now = Time::from_seconds(clock.now);
+                    c.on_congestion(&CongestionEvent {
+                        now,
+                        flight: 40_000,
+                        what: Congestion::Loss,
+                    });
+                }
+                if !(999..1060).contains(&n) {
+                    seen.push(c.cwnd());
+                }
+            }
+        }
+        // Its own are rounded up to whole segments.
+        for (n, (prague, reno)) in windows[0].iter().zip(&windows[1]).enumerate() {
+            assert!(
+                (0.0..=1000.0).contains(&(prague - reno)),
+                "{n}: {prague} against {reno}"
+            );
+        }
+    }
+
+    /// max(W, pipe) / srtt, headers included; twice that well below the threshold; not before a round trip is known.
+    #[test]
+    fn it_paces_a_window_a_round_trip() {
+        let mut c = prague("10 packets", "unlimited");
+        assert!(c.pacing().is_none());
+        c.sending_begins(Time::ZERO, Some(Duration::from_millis(100)));
+        let rate = |c: &dyn CongestionControl| c.pacing().map_or(0.0, BitRate::bits_per_second);
+        assert!((rate(&*c) - 2.0 * 10_400.0 * 8.0 / 0.1).abs() < 2.0, "{}", rate(&*c));
+        let mut clock = AckClock::new();
+        clock.ack_with(&mut *c, 0.1, |a| (a.ecn_echo, a.pipe) = (true, 30_000));
+        assert!((rate(&*c) - 31_200.0 * 8.0 / 0.1).abs() < 2.0, "{}", rate(&*c));
+        assert_eq!(c.codepoint(), Ecn::Ect1);
+    }
+}
