@@ -419,3 +419,43 @@ fn bbr_keeps_its_estimate_while_the_application_rests() {
     }
     assert!(last > 0.0 && last < 20e6);
 }
+
+/// Each packet marked with probability p: a reduction every virtual round trip and the wait for a mark, m marks in each,
+/// m = (1 - p) + sqrt((1 - p)^2 + 2 (1 - p)); the rate is m / p packets a virtual round trip of 25 ms, whatever the real one
+/// below it, and half of that at 50 ms.
+#[test]
+fn pragues_rate_goes_by_the_virtual_round_trip() {
+    println!("p     round trip  Mb/s: ours, theory");
+    for (p, delay_ms, rtt) in [
+        (0.1, 5.0, 0.010),
+        (0.1, 12.0, 0.024),
+        (0.1, 25.0, 0.050),
+        (0.01, 5.0, 0.010),
+        (0.01, 12.0, 0.024),
+    ] {
+        let link = format!(
+            "{}\nimpair = [{{ kind = \"random\", probability = {p}, action = \"mark\" }}]",
+            drop_tail("1Gbps", &format!("{delay_ms}ms"), 5000)
+        );
+        let o = one(240, &link, "\"prague\"", "", "\"alpha\"");
+        let q: f64 = 1.0 - p;
+        let marks = q + (q * q + 2.0 * q).sqrt();
+        let theory = marks / p * 12_000.0 / f64::max(rtt, 0.025) / 1e6;
+        let ours = goodput(&o, "f") * 1500.0 / 1460.0 / 1e6;
+        println!("{p:<5} {rtt:<10} {ours:>8.2} {theory:>8.2}");
+        near(ours / theory, 1.0, 0.05);
+    }
+}
+
+/// A queue that marks from a few packets on: a Prague flow gives up little at each mark, keeps the line busy, and the queue
+/// short; a mark of ECT(1) packets is counted.
+#[test]
+fn prague_keeps_a_short_queue() {
+    let [prague, reno] = ["\"prague\"", "\"reno\""].map(|c| {
+        let o = one(30, &step_marker("50Mbps", "10ms", 10), c, "", "\"cwnd\"");
+        (utilisation(&o), queue(&o), reductions(&o))
+    });
+    println!("utilisation, queue, reductions: prague {prague:.3?}, reno {reno:.3?}");
+    assert!(prague.0 > 0.99 && prague.1 < 12.0 && reno.0 < 0.9);
+    assert!(prague.2 > 4.0 * reno.2);
+}
