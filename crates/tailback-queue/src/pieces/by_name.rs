@@ -12,7 +12,7 @@ use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{DropPolicy, discard, longest, sticky, threshold, throughput};
 use crate::pieces::schedule::drr::{self, QUANTUM};
-use crate::pieces::schedule::{Scheduler, scfq, wf2q, wf2q_plus};
+use crate::pieces::schedule::{Scheduler, priority, scfq, wf2q, wf2q_plus};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
@@ -41,12 +41,13 @@ pub enum QueueCount {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const SCHEDULERS: [SchedulerEntry<P>; 5] = [
+    const SCHEDULERS: &'static [SchedulerEntry<P>] = &[
         drr::entry(),
         drr::weighted_entry(),
         scfq::entry(),
         wf2q_plus::entry(),
         wf2q::entry(),
+        priority::entry(),
     ];
 
     const POLICIES: [PolicyEntry<P>; 5] = [

@@ -2,6 +2,7 @@
 
 pub mod drr;
 pub mod fair_queueing;
+pub mod priority;
 pub mod scfq;
 pub mod virtual_time;
 pub mod wf2q;

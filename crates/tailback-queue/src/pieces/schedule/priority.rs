@@ -1,0 +1,147 @@
+//! Strict priority: the heaviest queue that has a packet goes first, whatever the others wait.
+//!
+//! The weight of a flow is its priority. Queues of one weight take turns, packet by packet. A class that never falls silent
+//! starves all below it; that is what the discipline says, and why it stands behind an edge that polices.
+//!
+//! From: RFC 7567 section 4.3 names it among the schedulers of routers; Parekh and Gallager 1993 section I ("head of the line
+//! priority queueing").
+//!
+//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue is
+//! that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
+
+use crate::discipline::Line;
+use crate::entry::SchedulerEntry;
+use crate::pieces::index::tag_heap::TagHeap;
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::store::{QueueId, Store};
+use tailback_base::{Model, Packet};
+
+pub static MODEL: Model = Model {
+    name: "priority",
+    family: "scheduler",
+    title: "Strict priority",
+    summary: "The heaviest queue that has a packet; queues of one weight take turns.",
+    source: "Parekh and Gallager 1993 section I; RFC 7567 section 4.3",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(Priority::default())),
+    }
+}
+
+/// Serve by weight, then in turn.
+#[derive(Clone, Debug, Default)]
+pub struct Priority {
+    waiting: TagHeap<(u64, u64)>,
+    turns: u64,
+}
+
+impl Priority {
+    /// At the end of the turns of its weight.
+    fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
+        if let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) {
+            // Positive numbers are in the order of their bits.
+            let lightness = u64::MAX - p.weight().to_bits();
+            self.turns += 1;
+            self.waiting.set(q, (lightness, self.turns));
+        }
+    }
+}
+
+impl ServiceOrder for Priority {}
+
+impl<P: Packet> Scheduler<P> for Priority {
+    fn activate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
+        self.line_up(q, store);
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        Turn::of(self.waiting.min().map(|(_, q)| q))
+    }
+
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
+        match store.packets(q) {
+            0 => self.deactivate(q, store, line),
+            _ => self.line_up(q, store),
+        }
+    }
+
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.waiting.remove(q);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build_context::BuildContext;
+    use crate::discipline::QueueDiscipline;
+    use crate::registry::Registry;
+    use crate::testing::{Bench, TestPacket};
+    use tailback_base::{BitRate, Duration, Settings, Stream};
+
+    /// Under longest-queue drop, a queue for each flow.
+    fn bench(buffer: &str) -> Bench<Box<dyn QueueDiscipline<TestPacket>>> {
+        let settings = Settings::defaults(&crate::buffers::tdrr::MODEL)
+            .with("buffer", buffer)
+            .with("scheduler", "priority");
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        let built = Registry::standard().build(&settings, context);
+        Bench::new(built.unwrap_or_else(|e| panic!("{e:?}")))
+    }
+
+    fn packet(id: u64, flow: u32, weight: f64) -> TestPacket {
+        TestPacket {
+            weight,
+            ..TestPacket::new(id, flow, 500)
+        }
+    }
+
+    #[test]
+    fn the_heaviest_goes_first_and_equals_take_turns() {
+        let mut b = bench("100 packets");
+        for (id, (flow, weight)) in [(1, 1.0), (1, 1.0), (2, 4.0), (2, 4.0), (3, 4.0), (3, 4.0), (4, 0.5)]
+            .into_iter()
+            .enumerate()
+        {
+            b.arrive(packet(id as u64, flow, weight));
+        }
+        let first = b.take().map(|p| p.flow);
+        assert_eq!(first, Some(2));
+        // A heavier flow overtakes all that wait.
+        b.arrive(packet(7, 5, 9.0));
+        assert_eq!(b.drain(), [7, 4, 3, 5, 0, 1, 6]);
+    }
+
+    /// A class that never falls silent starves the others.
+    #[test]
+    fn a_busy_class_starves_the_rest() {
+        let mut b = bench("100 packets");
+        b.arrive(packet(0, 1, 1.0));
+        for id in 1..50 {
+            b.arrive(packet(id, 2, 2.0));
+            assert_eq!(b.take().map(|p| p.id), Some(id));
+        }
+        assert_eq!(b.drain(), [0]);
+    }
+
+    /// What is pushed out leaves no turn behind.
+    #[test]
+    fn an_emptied_queue_has_no_turn() {
+        let mut b = bench("3 packets");
+        b.arrive(packet(0, 1, 1.0));
+        for id in 1..10 {
+            b.arrive(packet(id, 2, 2.0));
+        }
+        assert_eq!(b.drain().len(), 3);
+        assert!(b.take().is_none());
+    }
+}
