@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{blue, codel, red};
+use crate::aqm::{blue, codel, pi, red};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -36,6 +36,7 @@ impl<P: Packet + 'static> List<P> {
         front_drop::entry(),
         red::entry(),
         blue::entry(),
+        pi::entry(),
         codel::entry(),
         drr::entry(),
         tdrr::entry(),

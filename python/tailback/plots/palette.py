@@ -35,6 +35,7 @@ LOOKS = {
     "front-drop": Look(_BLACK, "^", (0, DOTS)),
     "red": Look(_RED, "s", _DASH),
     "blue": Look(_BLUE, "^", (0, DOTS)),
+    "pi": Look(_PURPLE, "p", _DASH),
     "codel": Look(_GREEN, "v", _DASH_DOT),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

@@ -3,4 +3,5 @@
 pub mod average;
 pub mod blue;
 pub mod codel;
+pub mod pi;
 pub mod red;
