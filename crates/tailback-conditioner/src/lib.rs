@@ -9,6 +9,8 @@
 pub mod conditioner;
 pub mod entry;
 pub mod registry;
+#[cfg(test)]
+mod testing;
 pub mod token_bucket;
 
 pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, SenderState};

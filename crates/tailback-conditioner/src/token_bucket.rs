@@ -133,62 +133,9 @@ impl<P: Packet> Conditioner<P> for TokenBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditioner::{EdgeId, EdgeMessage};
-    use tailback_base::{Ecn, FlowId, KeyField, Stream};
-
-    #[derive(Clone, Copy)]
-    struct Plain(u32, Dscp);
-
-    impl Packet for Plain {
-        fn bytes(&self) -> u32 {
-            self.0
-        }
-        fn flow(&self) -> FlowId {
-            FlowId(0)
-        }
-        fn key(&self, _: KeyField) -> u64 {
-            0
-        }
-        fn dscp(&self) -> Dscp {
-            self.1
-        }
-        fn set_dscp(&mut self, colour: Dscp) {
-            self.1 = colour;
-        }
-        fn ecn(&self) -> Ecn {
-            Ecn::NotEct
-        }
-        fn set_ce(&mut self) {}
-        fn stamp(&self) -> Time {
-            Time::ZERO
-        }
-        fn set_stamp(&mut self, _: Time) {}
-        fn is_retransmission(&self) -> bool {
-            false
-        }
-        fn is_data(&self) -> bool {
-            true
-        }
-        fn sequence(&self) -> u64 {
-            0
-        }
-    }
-
-    #[derive(Default)]
-    struct Seen {
-        colours: Vec<Dscp>,
-        dropped: Vec<DropReason>,
-    }
-
-    impl EdgeOut<Plain> for Seen {
-        fn send(&mut self, p: Plain) {
-            self.colours.push(p.1);
-        }
-        fn dropped(&mut self, _: Plain, why: DropReason) {
-            self.dropped.push(why);
-        }
-        fn message(&mut self, _: EdgeId, _: EdgeMessage) {}
-    }
+    use crate::conditioner::EdgeId;
+    use crate::testing::{Plain, Seen};
+    use tailback_base::Stream;
 
     fn bucket(excess: &str) -> Box<dyn Conditioner<Plain>> {
         let settings = Settings::defaults(&MODEL)
