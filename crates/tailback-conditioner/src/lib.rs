@@ -12,6 +12,7 @@ pub mod registry;
 #[cfg(test)]
 mod testing;
 pub mod token_bucket;
+pub mod trtcm;
 
 pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, SenderState};
 pub use entry::{BuildContext, Entry, Facts, Stands};

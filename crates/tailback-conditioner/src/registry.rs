@@ -1,7 +1,7 @@
 //! The list of conditioners a scenario can name: a row each.
 
 use crate::entry::Entry;
-use crate::token_bucket;
+use crate::{token_bucket, trtcm};
 use std::marker::PhantomData;
 use tailback_base::Packet;
 
@@ -13,5 +13,5 @@ pub fn entries<P: Packet + 'static>() -> &'static [Entry<P>] {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[token_bucket::entry()];
+    const ROWS: &'static [Entry<P>] = &[token_bucket::entry(), trtcm::entry()];
 }

@@ -1,0 +1,258 @@
+//! Two rate three colour marker: what a committed rate allows is green, what a peak rate allows is yellow, the rest red.
+//!
+//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are the code
+//! points AF11, AF12, AF13, in the order in which a queue that knows them drops.
+//!
+//! ```text
+//! blind   size > peak tokens: red;           size > committed tokens: yellow, pays peak;           else green, pays both
+//! aware   red came, or size > peak: red;     yellow came, or size > committed: yellow, pays peak;   else green, pays both
+//! ```
+//!
+//! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
+//!
+//! State: the tokens of both buckets in units of a bit at 1e9 bit/s (bits times 1e9), exact; the instant they were last
+//! counted. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a code point of
+//! class 1 counts as green. Both buckets start full.
+//!
+//! Cost: a few integer operations a packet.
+
+use crate::conditioner::{Conditioner, EdgeOut, Header};
+use crate::entry::{BuildContext, Entry, Facts, Stands};
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+
+const BURST: Kind = Kind::Bytes {
+    min: 40,
+    max: 1_000_000_000,
+};
+const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
+
+pub static MODEL: Model = Model {
+    name: "trtcm",
+    family: "conditioner",
+    title: "Two rate three colour marker",
+    summary: "Packets within a committed rate are marked AF11, within a peak rate AF12, the others AF13.",
+    source: "RFC 2698",
+    params: &[
+        Param::new(
+            "committed_rate",
+            RATE,
+            "",
+            "The rate that is green; headers count.",
+            "RFC 2698 section 2 (CIR)",
+        ),
+        Param::new(
+            "committed_burst",
+            BURST,
+            "",
+            "How much green may come at once; at least the largest packet.",
+            "RFC 2698 section 2 (CBS)",
+        ),
+        Param::new(
+            "peak_rate",
+            RATE,
+            "",
+            "The rate above which packets are red; at least the committed rate.",
+            "RFC 2698 section 2 (PIR)",
+        ),
+        Param::new(
+            "peak_burst",
+            BURST,
+            "",
+            "How much may come at once before packets are red; at least the largest packet.",
+            "RFC 2698 section 2 (PBS)",
+        ),
+        Param::new(
+            "mode",
+            Kind::Choice(&["blind", "aware"]),
+            "blind",
+            "Whether the colour a packet comes with is looked at; aware never gives a better one.",
+            "RFC 2698 section 3",
+        ),
+    ],
+    probes: PROBES,
+};
+
+const PROBES: &[ProbeDef] = &[
+    ProbeDef {
+        name: "committed_tokens",
+        unit: "bytes",
+        doc: "How much green may come at once now.",
+        per: "",
+    },
+    ProbeDef {
+        name: "peak_tokens",
+        unit: "bytes",
+        doc: "How much may come at once now before packets are red.",
+        per: "",
+    },
+];
+
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: build::<P>,
+        facts: Facts {
+            stands: Stands::Anywhere,
+        },
+    }
+}
+
+const GREEN: Dscp = Dscp(10);
+const YELLOW: Dscp = Dscp(12);
+const RED: Dscp = Dscp(14);
+
+/// Token units in a byte.
+const BYTE: u128 = 8_000_000_000;
+
+#[derive(Clone, Copy)]
+struct Bucket {
+    rate: BitRate,
+    depth: u128,
+    tokens: u128,
+}
+
+impl Bucket {
+    fn full(rate: BitRate, bytes: u64) -> Bucket {
+        let depth = u128::from(bytes) * BYTE;
+        Bucket {
+            rate,
+            depth,
+            tokens: depth,
+        }
+    }
+
+    fn after(&self, ns: u64) -> u128 {
+        (self.tokens + u128::from(self.rate.0) * u128::from(ns)).min(self.depth)
+    }
+}
+
+/// The marker.
+pub struct TwoRate {
+    committed: Bucket,
+    peak: Bucket,
+    counted: Time,
+    aware: bool,
+}
+
+fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
+    let (committed, peak) = (s.rate("committed_rate"), s.rate("peak_rate"));
+    if peak.0 < committed.0 {
+        return Err(Refusal::new(
+            format!("peak_rate {peak} is below committed_rate {committed}"),
+            "give a peak rate of at least the committed rate",
+        ));
+    }
+    Ok(Box::new(TwoRate {
+        committed: Bucket::full(committed, s.count("committed_burst")),
+        peak: Bucket::full(peak, s.count("peak_burst")),
+        counted: Time::ZERO,
+        aware: s.text("mode") == "aware",
+    }))
+}
+
+impl<P: Packet> Conditioner<P> for TwoRate {
+    fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+        let ns = (now - self.counted).0;
+        self.committed.tokens = self.committed.after(ns);
+        self.peak.tokens = self.peak.after(ns);
+        self.counted = now;
+        let size = u128::from(p.bytes()) * BYTE;
+        let came = if self.aware { p.dscp() } else { GREEN };
+        let colour = if came == RED || size > self.peak.tokens {
+            RED
+        } else if came == YELLOW || size > self.committed.tokens {
+            YELLOW
+        } else {
+            GREEN
+        };
+        if colour != RED {
+            self.peak.tokens -= size;
+        }
+        if colour == GREEN {
+            self.committed.tokens -= size;
+        }
+        p.set_dscp(colour);
+        out.send(p);
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        PROBES
+    }
+
+    fn read(&self, probe: usize, _index: u32, now: Time) -> f64 {
+        let bucket = if probe == 0 { &self.committed } else { &self.peak };
+        (bucket.after((now - self.counted).0) / BYTE) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conditioner::EdgeId;
+    use crate::testing::{Plain, Seen};
+    use tailback_base::Stream;
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        let base = Settings::defaults(&MODEL)
+            .with("committed_rate", "8Mbps")
+            .with("committed_burst", "3000B")
+            .with("peak_rate", "16Mbps")
+            .with("peak_burst", "4500B");
+        with.iter().fold(base, |s, (name, text)| s.with(name, text))
+    }
+
+    fn marker(with: &[(&str, &str)]) -> Result<Box<dyn Conditioner<Plain>>, Refusal> {
+        let context = BuildContext {
+            stream: Stream::new(1, "edge"),
+            rate: BitRate(1),
+            edge: EdgeId(0),
+            edges: &|_| Ok(EdgeId(0)),
+        };
+        entry().build(&settings(with), context)
+    }
+
+    fn colours(mode: &str, came: &[Dscp]) -> Vec<Dscp> {
+        let mut out = Seen::default();
+        let mut c = marker(&[("mode", mode)]).unwrap();
+        for colour in came {
+            c.forward(Plain(1500, *colour), &Header::default(), Time::ZERO, &mut out);
+        }
+        out.colours
+    }
+
+    /// The peak bucket holds three packets, the committed one two.
+    #[test]
+    fn a_burst_is_green_then_yellow_then_red() {
+        assert_eq!(colours("blind", &[Dscp(0); 4]), [GREEN, GREEN, YELLOW, RED]);
+        assert_eq!(colours("blind", &[RED; 4]), [GREEN, GREEN, YELLOW, RED]);
+    }
+
+    /// What came yellow leaves the committed tokens to others; what came red pays nothing.
+    #[test]
+    fn aware_never_gives_a_better_colour() {
+        let came = [RED, YELLOW, GREEN, Dscp(0), GREEN];
+        assert_eq!(colours("aware", &came), [RED, YELLOW, GREEN, GREEN, RED]);
+    }
+
+    /// 24 Mb/s for 10 s through 8 and 16 Mb/s: a third each, and the depths once.
+    #[test]
+    fn in_the_long_run_each_rate_has_its_colour() {
+        let mut out = Seen::default();
+        let mut c = marker(&[]).unwrap();
+        for i in 0..20_000 {
+            c.forward(Plain(1500, Dscp(0)), &Header::default(), Time(i * 500_000), &mut out);
+        }
+        let count = |colour| out.colours.iter().filter(|c| **c == colour).count();
+        assert_eq!(count(GREEN), (10_000_000 - 500 + 3000) / 1500);
+        assert_eq!(count(GREEN) + count(YELLOW), (20_000_000 - 1000 + 4500) / 1500);
+        assert_eq!(c.read(0, 0, Time(11_000_000_000)), 3000.0);
+        assert_eq!(c.read(1, 0, Time(11_000_000_000)), 4500.0);
+    }
+
+    #[test]
+    fn a_peak_below_the_committed_rate_is_refused() {
+        let e = marker(&[("peak_rate", "1Mbps")]).err().expect("refused");
+        assert!(format!("{e:?}").contains("below committed_rate"));
+    }
+}
