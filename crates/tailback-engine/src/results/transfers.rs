@@ -33,6 +33,9 @@ static COLUMNS: &[Column<TransferLine>] = &[
         "when its last byte was delivered; no value if the run ended before",
         |r| seconds(r.transfer.done),
     ),
+    Column::real("response_s", "s", "from asked to the first byte", |r| {
+        r.transfer.first.map_or(f64::NAN, |t| (t - r.transfer.asked).seconds())
+    }),
     Column::real("completion_s", "s", "from asked to done", |r| {
         r.transfer.done.map_or(f64::NAN, |t| (t - r.transfer.asked).seconds())
     }),
