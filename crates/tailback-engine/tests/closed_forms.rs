@@ -115,6 +115,53 @@ fn waiting_times_of_single_servers() {
     }
 }
 
+/// Trains of a geometric number of packets before a line that takes D for each: M^[X]/D/1. A packet waits for the trains
+/// before its own, rho D (2 m - 1) / (2 (1 - rho)), and for the packets before it in its train, (m - 1) D (Cohen, "The single
+/// server queue", III.2.3, with the moments of a geometric distribution of mean m).
+#[test]
+fn waiting_times_behind_trains() {
+    let cases = [(1.0, 0.8), (5.0, 0.5), (5.0, 0.8), (20.0, 0.5)];
+    let name = |(m, rho): (f64, f64)| format!("trains of {m} {rho}");
+    let points: Vec<_> = cases
+        .iter()
+        .map(|case| {
+            let (m, rho) = *case;
+            let set = [
+                "duration=105s".to_string(),
+                "warmup=5s".to_string(),
+                format!(
+                    "flows.arrivals.traffic={{ kind = \"trains\", rate = \"{}bps\", mean_train = {m:?} }}",
+                    LINE * rho
+                ),
+            ];
+            point(&name(*case), &set)
+        })
+        .collect();
+    let results = execute(&plan(SINGLE, &points, SEEDS));
+    let links = &table(&results, "links");
+    for case in cases {
+        let (m, rho) = case;
+        let each = MEAN * 8.0 / LINE;
+        let formula = rho * each * (2.0 * m - 1.0) / (2.0 * (1.0 - rho)) + (m - 1.0) * each;
+        let wait = sample(&values(
+            links,
+            "sojourn_mean_s",
+            &[("point", &name(case)), ("name", "line")],
+        ));
+        println!(
+            "{}: {:.3} us, formula {:.3}, half-width {:.3}",
+            name(case),
+            wait.mean * 1e6,
+            formula * 1e6,
+            wait.half * 1e6
+        );
+        assert!(wait.half < 0.02 * formula, "{}: too wide", name(case));
+        // Twenty seeds and four cases: by chance one such test in a hundred is further off.
+        let off = (wait.mean - formula) / wait.se;
+        assert!(off.abs() < 3.5, "{}: {off} standard errors off", name(case));
+    }
+}
+
 #[test]
 fn poisson_arrivals_are_poisson() {
     let set = ["duration=20s", "interval=1ms", "link.line.rate=1Gbps"].map(String::from);

@@ -16,4 +16,5 @@ pub mod poisson;
 pub mod registry;
 pub mod session;
 pub mod sizes;
+pub mod trains;
 pub mod transfer;

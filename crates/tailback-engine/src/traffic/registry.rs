@@ -3,7 +3,7 @@
 //! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
 
 use super::entry::Entry;
-use super::{bulk, bursts, cbr, churn, on_off, poisson, transfer};
+use super::{bulk, bursts, cbr, churn, on_off, poisson, trains, transfer};
 
 /// Every source, in the order the reference shows them.
 pub static SOURCES: &[&Entry] = &[
@@ -12,6 +12,7 @@ pub static SOURCES: &[&Entry] = &[
     &bursts::ENTRY,
     &cbr::ENTRY,
     &poisson::ENTRY,
+    &trains::ENTRY,
     &churn::ENTRY,
     &on_off::ENTRY,
 ];

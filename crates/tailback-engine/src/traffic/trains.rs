@@ -1,0 +1,78 @@
+//! Packet trains: trains arrive as a Poisson process, the packets of one at the same instant.
+//!
+//! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The number of
+//! packets in a train is geometric, so that any packet is followed by another of its train with the same chance.
+//!
+//! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, section IV, with
+//! no gap between the cars; as arrivals in batches in queueing theory (Cohen, "The single server queue", part III).
+
+use super::application::Net;
+use super::entry::{Entry, Facts, Output, anything};
+use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use tailback_base::{BitRate, Kind, Model, Param, Stream};
+
+pub static MODEL: Model = Model {
+    name: "trains",
+    family: "traffic",
+    title: "Packet trains",
+    summary: "Trains of packets with independent exponential gaps; all packets of a train at once.",
+    source: "Jain and Routhier 1986",
+    params: &[
+        rate_param("The mean rate of each flow."),
+        Param::new(
+            "mean_train",
+            Kind::Real { min: 1.0, max: 1e5 },
+            "10",
+            "Packets in a train, mean of a geometric distribution; 1 is Poisson arrivals.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| {
+        let trains = Trains {
+            rate: own_rate(s, &context),
+            mean_train: s.real("mean_train"),
+        };
+        Box::new(Paced::new(trains, context))
+    },
+    check: anything,
+    facts: Facts {
+        output: Output::Packets,
+        listens: false,
+        own_address: false,
+    },
+};
+
+struct Trains {
+    rate: BitRate,
+    mean_train: f64,
+}
+
+impl Trains {
+    /// Geometric on 1, 2, ...: the whole part of an exponential of the right mean, and one.
+    fn cars(&self, rng: &mut Stream) -> u64 {
+        if self.mean_train <= 1.0 {
+            return 1;
+        }
+        let follows = 1.0 - 1.0 / self.mean_train;
+        1 + rng.exponential(-1.0 / libm::log(follows)) as u64
+    }
+}
+
+impl Pattern for Trains {
+    fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        let mean = even_gap(pacer.mean_size() * self.mean_train, self.rate);
+        pacer.wait(net.rng().exponential(mean), net);
+    }
+
+    fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
+        for _ in 0..self.cars(net.rng()) {
+            pacer.send(net);
+        }
+        self.begin(pacer, net);
+    }
+}
