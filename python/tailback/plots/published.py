@@ -26,7 +26,7 @@ _STAR: dict[str, Any] = {
     "markeredgewidth": 0.7,
     "zorder": 5,
 }
-_BAND: dict[str, Any] = {"hatch": "////", "linewidth": 0.6}
+_BAND: dict[str, Any] = {"hatch": "//", "linewidth": 0.6}
 
 
 @dataclass(frozen=True)
