@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self, final, overload
 import numpy as np
 
 __all__ = [
+    "TABLES",
     "ColumnBuffer",
     "DrivenQueue",
     "Line",
@@ -49,6 +50,8 @@ __all__ = [
 __version__: str
 #: A fingerprint of the source of the engine: what is stored under another is run again.
 source: str
+#: The tables of a result, in the order they are shown.
+TABLES: tuple[str, ...]
 
 class ScenarioError(ValueError):
     file: str

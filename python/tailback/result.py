@@ -18,8 +18,6 @@ from tailback.text import plain
 if TYPE_CHECKING:
     from tailback.plots.style import Drawing
 
-TABLES = ("runs", "flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
-
 #: What else a result has from its runs.
 _OF_RESULTS = ("failure", "interrupted", "store_error", "reports", "report")
 
@@ -63,9 +61,9 @@ class Result:
         self.queues = dict(queues or {})
 
     def __getattr__(self, name: str) -> Any:
-        if name in TABLES or name in _OF_RESULTS:
+        if name in _core.TABLES or name in _OF_RESULTS:
             return getattr(self.results, name)
-        raise AttributeError(f"a result has no attribute {name!r}; its tables are {', '.join(TABLES)}")
+        raise AttributeError(f"a result has no attribute {name!r}; its tables are {', '.join(_core.TABLES)}")
 
     @property
     def replications(self) -> int:
@@ -98,14 +96,14 @@ class Result:
         where = Path(dir)
         where.mkdir(parents=True, exist_ok=True)
         manifest.write_scenario(where, self.scenario)
-        for name in TABLES:
+        for name in _core.TABLES:
             _core.write_parquet(getattr(self.results, name), where / f"{name}.parquet")
         # What stands in another folder is not said of this one.
         made = self.manifest or manifest.make(self)
         manifest.write(where, {k: v for k, v in made.items() if k not in ("tables", "sum")})
 
     def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *TABLES, *_OF_RESULTS})
+        return sorted({*super().__dir__(), *_core.TABLES, *_OF_RESULTS})
 
     def __eq__(self, other: object) -> bool:
         """The same scenario, seeds and tables."""

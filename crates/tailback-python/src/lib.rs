@@ -17,6 +17,7 @@ mod scenario;
 mod table;
 
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 #[pymodule]
 fn _core(m: &Bound<PyModule>) -> PyResult<()> {
@@ -38,6 +39,9 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
     m.add("source", tailback_engine::plan::source())?;
+    let tables: Vec<&str> = tailback_engine::plan::tables::names().collect();
+    let tables = PyTuple::new(m.py(), tables)?;
+    m.add("TABLES", tables)?;
     m.add_function(wrap_pyfunction!(results::peak_rss_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(results::make_results, m)?)?;
     m.add_function(wrap_pyfunction!(table::make_table, m)?)?;

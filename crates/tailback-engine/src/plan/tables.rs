@@ -1,6 +1,7 @@
 //! The tables of a run, and the plan's tables made of them: what distinguishes a run stands in front of each row.
 
 use crate::plan::{Key, Plan, Run, Status};
+use crate::results::outcome::Filled;
 use crate::results::{Cell, ColumnDef, Outcome, Table};
 use std::sync::OnceLock;
 
@@ -71,8 +72,14 @@ impl RunTables {
     }
 }
 
-/// Tables that most scenarios cannot fill: a folder has a file of them only where they have rows.
-pub const RARE: [&str; 2] = ["link_intervals", "transfers"];
+/// Whether this is a table that most scenarios cannot fill: a folder has a file of it only where it has rows.
+pub fn is_rare(name: &str) -> bool {
+    static RARE: OnceLock<Vec<String>> = OnceLock::new();
+    let seldom = || Outcome::declared().filter(|t| t.1 == Filled::Seldom);
+    RARE.get_or_init(|| seldom().map(|t| t.0.name).collect())
+        .iter()
+        .any(|rare| rare == name)
+}
 
 /// What stands in front of a run's rows.
 pub struct Frame<'a> {

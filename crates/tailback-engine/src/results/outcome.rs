@@ -12,17 +12,25 @@ use std::sync::Arc;
 use tailback_base::Time;
 
 /// Every table of a run, in the order they are shown: a new one is its file and a row here.
-static TABLES: &[fn(&Reading) -> Table] = &[
-    flows::read,
-    groups::read,
-    links::read,
-    losses::read,
-    intervals::read,
-    link_intervals::read,
-    series::read,
-    log::read,
-    transfers::read,
+static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
+    (flows::read, Filled::Usually),
+    (groups::read, Filled::Usually),
+    (links::read, Filled::Usually),
+    (losses::read, Filled::Usually),
+    (intervals::read, Filled::Usually),
+    (link_intervals::read, Filled::Seldom),
+    (series::read, Filled::Usually),
+    (log::read, Filled::Usually),
+    (transfers::read, Filled::Seldom),
 ];
+
+/// Whether most scenarios have rows for a table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filled {
+    Usually,
+    /// A folder of results has a file of it only where it has rows.
+    Seldom,
+}
 
 /// Everything a run gives back.
 #[derive(Clone, Debug)]
@@ -117,6 +125,11 @@ impl Reading<'_> {
 }
 
 impl Outcome {
+    /// Each table without rows, and whether most scenarios fill it.
+    pub fn declared() -> impl Iterator<Item = (Table, Filled)> {
+        Outcome::empty().tables.into_iter().zip(TABLES.iter().map(|t| t.1))
+    }
+
     /// The tables of a run of nothing: their columns, without rows.
     pub fn empty() -> Outcome {
         let frame = Frame {
@@ -140,7 +153,7 @@ impl Outcome {
             totals,
         };
         Outcome {
-            tables: TABLES.iter().map(|read| read(&reading)).collect(),
+            tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),
             engine: sim.counters(),
         }
     }

@@ -9,8 +9,6 @@ import numpy as np
 
 from tailback.store.sources import Columns, RunSource
 
-TABLES = ("flows", "groups", "links", "losses", "intervals", "link_intervals", "series", "log", "transfers")
-
 
 class RunView:
     """One run. Tables are read on first use and live as long as the view: drop the view to drop them."""

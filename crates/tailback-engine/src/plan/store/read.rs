@@ -4,7 +4,7 @@ use super::manifest::{self, Found, Said};
 use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
 use super::times::Times;
 use super::{PUBLISH, STAGED};
-use crate::plan::tables::{RARE, RunTables, declared, names, own_rows};
+use crate::plan::tables::{RunTables, declared, is_rare, names, own_rows};
 use crate::plan::{Key, Status};
 use crate::results::parquet;
 use crate::results::{Data, Table};
@@ -236,7 +236,7 @@ pub fn read_table(dir: &Path, name: &str) -> io::Result<Table> {
     {
         return Err(io::Error::other("the file is damaged; run the plan again to repair it"));
     }
-    if RARE.contains(&name) && !path.is_file() && contents.is_some() {
+    if is_rare(name) && !path.is_file() && contents.is_some() {
         return Ok(without_rows(&read_table(dir, LIST)?, name));
     }
     parquet::read(&path)

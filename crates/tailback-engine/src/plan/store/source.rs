@@ -4,7 +4,7 @@
 //! own; the keys of the runs are its column. So a place explains itself, whatever becomes of other files.
 
 use crate::plan::Key;
-use crate::plan::tables::{RARE, declared, names};
+use crate::plan::tables::{declared, is_rare, names};
 use crate::results::footer::{self, Said};
 use crate::results::parquet::{ChunkWriter, Condition, Layout, read_chunk, read_columns};
 use crate::results::{Data, Table};
@@ -235,7 +235,7 @@ impl Source {
     pub fn read(&self, name: &str, chunk: usize) -> io::Result<Table> {
         match self.contents.layout(name) {
             Some(layout) => read_chunk(&self.path(name), name, layout, chunk),
-            None if RARE.contains(&name) => Ok(without_rows(&self.read(LIST, chunk)?, name)),
+            None if is_rare(name) => Ok(without_rows(&self.read(LIST, chunk)?, name)),
             None => Err(io::Error::other(format!("{} has no table {name}", self.dir.display()))),
         }
     }

@@ -4,7 +4,7 @@ use super::manifest::{self, Found, Said, Telling};
 use super::source::{Contents, LIST, Source};
 use super::times::Times;
 use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder};
-use crate::plan::tables::{Assembly, Frame, RARE, RunTables, names};
+use crate::plan::tables::{Assembly, Frame, RunTables, is_rare, names};
 use crate::plan::{Key, Plan, RunReport, Status, chunks};
 use crate::results::Table;
 use crate::results::file::sync_folder;
@@ -52,7 +52,7 @@ fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
         );
         if staged.is_file() {
             std::fs::rename(staged, place)?;
-        } else if RARE.contains(&name) && !tables.contains(&name) && place.is_file() {
+        } else if is_rare(name) && !tables.contains(&name) && place.is_file() {
             // Of a plan that had rows for it.
             std::fs::remove_file(place)?;
         }
@@ -147,7 +147,7 @@ impl Store {
         let mut write = || -> io::Result<()> {
             let mut files = Vec::new();
             // The list last, for it has the others in it.
-            let filled = |t: &&Table| t.rows() > 0 || !RARE.contains(&t.name.as_str());
+            let filled = |t: &&Table| t.rows() > 0 || !is_rare(&t.name);
             let (list, others): (Vec<&Table>, Vec<&Table>) = tables.iter().filter(filled).partition(|t| t.name == LIST);
             for t in others.into_iter().chain(list) {
                 let mut w = ChunkWriter::create(partial.join(format!("{}.parquet", t.name)))?;
@@ -252,7 +252,7 @@ impl Store {
         }
         let mut files: Vec<(String, ChunkWriter)> = Vec::new();
         for ((name, w), path) in names().zip(writers).zip(paths) {
-            if RARE.contains(&name) && w.rows() == 0 {
+            if is_rare(name) && w.rows() == 0 {
                 std::fs::remove_file(path)?;
             } else {
                 files.push((name.to_string(), w));
