@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.progress import Progress, shown
-from tailback.scenarios import Source, inline, override_texts, queues_of, read
+from tailback.scenarios import Source, inline, override_texts, queues_of, read, undone
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`.
@@ -42,7 +42,6 @@ class Plan:
         self.points: list[tuple[dict[str, str], Any]] = [
             ({str(k): str(v) for k, v in labels.items()}, _scenario(source)) for labels, source in given
         ]
-        _check_labels({label for labels, _ in self.points for label in labels})
         self.replications = replications
         self.seed = seed
         self._core = _core.Plan(self.points, replications, seed)
@@ -142,27 +141,16 @@ def _scenario(source: Source) -> Any:
     return read(source)
 
 
-def _check_labels(labels: Iterable[str]) -> None:
-    """A label is a column of every table, and no table has two columns of one name."""
-    columns = frozenset(_core.columns())
-    for label in sorted(labels):
-        if label in columns:
-            raise ValueError(
-                f"the label {label!r} is the name of a column of the results; give the axis another name: "
-                f"{{'varied_{label}': ('PATH', [VALUES])}}"
-            )
-
-
 def _points(
     how: Literal["product", "zip"], base: Source, axes: Axes, overrides: Any
 ) -> list[tuple[dict[str, str], Any]]:
     fixed = override_texts(overrides)
     made = [_axis(label, given) for label, given in axes.items()]
     paths = [(path, label) for label, these, _ in made for path in these]
-    for i, (path, label) in enumerate(paths):
-        for other, first in paths[:i]:
-            if path == other:
-                raise ValueError(f"the axes {first!r} and {label!r} both set {path}; keep one of the two")
+    clash = undone(paths)
+    if clash is not None:
+        raise ValueError(clash)
+    for path, label in paths:
         for port in queues_of(base):
             link, _, reverse = port.partition(".")
             queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"

@@ -155,7 +155,14 @@ def test_a_label_that_is_a_column_is_refused(label: str) -> None:
         tb.Plan.product(base, {label: ("duration", ["1s"])})
 
 
-def test_two_axes_on_one_path_are_refused() -> None:
+def test_an_axis_that_another_undoes_is_refused() -> None:
     base = tb.dumbbell(flows=1).set(duration="1s")
     with pytest.raises(ValueError, match="'a' and 'b' both set duration"):
         tb.Plan.product(base, {"a": ("duration", ["1s"]), "b": ("duration", ["2s"])})
+    queues = {"buffer": ("link.bottleneck.queue.buffer", ["10 packets", "90 packets"])}
+    kinds = {"queue": ("link.bottleneck.queue", [{"kind": "red"}, {"kind": "codel"}])}
+    with pytest.raises(ValueError, match=r"put 'buffer' after 'queue'"):
+        tb.Plan.product(base, {**queues, **kinds})
+    # In the other order each means what it says.
+    plan = tb.Plan.product(base, {**kinds, **queues})
+    assert len({scenario.digest for _, scenario in plan.points}) == 4

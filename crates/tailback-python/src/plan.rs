@@ -6,7 +6,7 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -57,11 +57,16 @@ impl Plan {
                 "a plan needs replications and a part for each point",
             ));
         }
+        let taken: HashSet<String> = columns().into_iter().collect();
         let mut list = Vec::new();
         for (i, (labels, scenario)) in points.into_iter().enumerate() {
             let mut named = Vec::new();
             for (k, v) in labels {
-                named.push((k.extract::<String>()?, v.str()?.extract::<String>()?));
+                let label = k.extract::<String>()?;
+                if taken.contains(&label) {
+                    return Err(is_a_column(&label));
+                }
+                named.push((label, v.str()?.extract::<String>()?));
             }
             let mut loaded = scenario.get().loaded.clone();
             if let Some(s) = seed.filter(|s| *s != loaded.spec.seed) {
@@ -245,6 +250,14 @@ pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> 
     d.set_item("elapsed_s", r.elapsed_s)?;
     d.set_item("remaining_s", r.remaining_s)?;
     Ok(d)
+}
+
+/// A label is a column of every table, and no table has two columns of one name.
+fn is_a_column(label: &str) -> PyErr {
+    PyValueError::new_err(format!(
+        "the label '{label}' is the name of a column of the results; give the axis another name: \
+         {{'varied_{label}': ('PATH', [VALUES])}}"
+    ))
 }
 
 /// The names that columns of a plan's tables have, which no label can be.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tailback.scenarios import as_toml
+from tailback.scenarios import as_toml, undone
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.model import MODES, Axis, Case, Runs
@@ -37,6 +37,9 @@ def read_runs(
         )
         for k, v in t.axis.items()
     ]
+    clash = undone([(path, a.name) for a in axes for path in a.paths])
+    if clash is not None:
+        raise StudyError(f"{file}, [{at}]: {clash}")
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
         cost |= {str(m): x for m, x in t.cost_s.items()}

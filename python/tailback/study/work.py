@@ -126,7 +126,7 @@ class Work:
                 if text is None:
                     arithmetic += [self._computed(runs, point, r + 1, mode) for r in range(n)]
                 else:
-                    points.append((point.labels, _core.load(*text, point.overrides)))
+                    points.append((_stored(point.labels), _core.load(*text, point.overrides)))
                     repeated.append(n)
                     of.append((runs, point))
         self.plan = _core.Plan(points, repeated, None, [r.name for r, _ in of])
@@ -246,6 +246,18 @@ class Work:
         return float(sum(r["cpu_s"] for r in results.reports))
 
 
+def _stored(labels: dict[str, str]) -> dict[str, str]:
+    """A point's labels as they stand in the tables: one that has the name of a column, such as an axis of flows, gets a
+    prefix."""
+    columns, stored = {*_core.columns()}, {}
+    for label, value in labels.items():
+        name = label
+        while name in columns or (name != label and name in labels):
+            name = f"varied_{name}"
+        stored[name] = value
+    return stored
+
+
 def _point_name(runs: str, labels: dict[str, str]) -> str:
     return json.dumps([runs, labels], sort_keys=True)
 
@@ -269,7 +281,8 @@ class _Known:
 
     def cost(self, runs: Runs, point: Point, mode: str) -> float:
         """What a run of a point cost before, or should by the study; NaN if neither is known."""
-        before = self.costs.get(_point_name(runs.name, point.labels))
+        labels = point.labels if runs.scenario is None else _stored(point.labels)
+        before = self.costs.get(_point_name(runs.name, labels))
         return before if before is not None else runs.cost_s[mode] or math.nan
 
 
