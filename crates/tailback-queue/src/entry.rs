@@ -74,6 +74,8 @@ pub struct Facts {
     pub marks: Marks,
     /// What is left of it where nothing bounds its buffer, if its rule needs a bound.
     pub unlimited: Option<Unlimited>,
+    /// The parameters that hold waits from which on it acts, if it acts on waits alone.
+    pub waits: &'static [&'static str],
     /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which a simulator may replace by
     /// arithmetic.
     pub fused: Option<fn(&Settings) -> Option<Size>>,
@@ -124,6 +126,7 @@ impl Facts {
         queues: Queues::One,
         marks: Marks::Never,
         unlimited: None,
+        waits: &[],
         fused: None,
     };
 

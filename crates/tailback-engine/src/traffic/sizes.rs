@@ -20,6 +20,8 @@ pub trait Sizes {
     fn mean(&self) -> f64;
     /// The smallest size that can be drawn, bytes.
     fn smallest(&self) -> u32;
+    /// The largest size that can be drawn, bytes.
+    fn largest(&self) -> u32;
 }
 
 /// A model of sizes, and how it is made.
@@ -79,6 +81,9 @@ impl Sizes for Fixed {
     fn smallest(&self) -> u32 {
         self.0
     }
+    fn largest(&self) -> u32 {
+        self.0
+    }
 }
 
 pub static EXPONENTIAL: Entry = Entry {
@@ -122,6 +127,9 @@ impl Sizes for Exponential {
     fn smallest(&self) -> u32 {
         self.min
     }
+    fn largest(&self) -> u32 {
+        self.max
+    }
 }
 
 pub static BIMODAL: Entry = Entry {
@@ -164,6 +172,9 @@ impl Sizes for Bimodal {
     fn smallest(&self) -> u32 {
         self.small
     }
+    fn largest(&self) -> u32 {
+        self.large
+    }
 }
 
 pub static LISTED: Entry = Entry {
@@ -205,5 +216,8 @@ impl Sizes for Listed {
     }
     fn smallest(&self) -> u32 {
         self.sizes.iter().copied().min().unwrap_or(PACKET_BYTES.0)
+    }
+    fn largest(&self) -> u32 {
+        self.sizes.iter().copied().max().unwrap_or(PACKET_BYTES.1)
     }
 }

@@ -96,6 +96,9 @@ impl Sizes for Growing {
     fn smallest(&self) -> u32 {
         100
     }
+    fn largest(&self) -> u32 {
+        u32::MAX
+    }
 }
 
 /// The same declaration, of bytes and of times.

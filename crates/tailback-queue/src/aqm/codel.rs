@@ -110,6 +110,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         admission: Some(|s, _| Ok(Box::new(admission(s)?))),
         facts: Facts {
             marks: Marks::WithEcn,
+            waits: &["target", "ce_threshold"],
             ..Facts::ONE_QUEUE
         },
     }

@@ -1,12 +1,9 @@
 //! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
-//! its way gives; flows that a queue which shares between conversations takes for one; a rule about a buffer that never
-//! fills; a setpoint above the window.
+//! its way gives; flows that a queue which shares between conversations takes for one; a setpoint above the window.
 
-use crate::library::Library;
-use crate::spec::{GroupSpec, LinkSpec};
+use crate::spec::LinkSpec;
 use tailback_base::model::Settings;
-use tailback_base::{Kind, Size};
-use tailback_queue::entry::{Queues, Unlimited};
+use tailback_queue::entry::Queues;
 use tailback_queue::registry::facts;
 
 use super::routes::Hop;
@@ -53,70 +50,6 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
         format!(
             "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may have \
              outstanding: the window decides, not the rate; lower setpoint or raise wmax"
-        )
-    })
-}
-
-/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Not an
-/// error, since a sweep may end at an unlimited buffer, and ports that only ACKs cross are built so on purpose.
-pub fn endless(queue: &Settings) -> Option<String> {
-    let name = queue.model.name;
-    let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
-    if queue.size("buffer") != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
-        return None;
-    }
-    Some(format!(
-        "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
-         buffer = \"{}\", or say {leaves}",
-        queue.model.param("buffer").map_or("100 packets", |p| p.default)
-    ))
-}
-
-/// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each. Not an error: some studies
-/// switch a rule off in this way.
-pub fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
-    let Some(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name)) else {
-        return vec![];
-    };
-    let most = match buffer {
-        Size::Packets(n) | Size::Bytes(n) => n as f64,
-        Size::Unlimited => return vec![],
-    };
-    let levels = queue.model.params.iter().filter(|p| p.kind == Kind::Level);
-    let above = levels.filter(|p| queue.is_given(p.name) && !queue.is_none(p.name));
-    let above = above.filter(|p| queue.level(p.name).resolve(buffer).is_some_and(|level| level > most));
-    above
-        .map(|p| {
-            let level = queue.level(p.name);
-            let text = format!(
-                "{} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger buffer",
-                p.name
-            );
-            (p.name, text)
-        })
-        .collect()
-}
-
-/// A warning about a buffer, in bytes, that holds no packet of these flows.
-pub fn too_small(library: &Library, queue: &Settings, flows: &GroupSpec) -> Option<String> {
-    let Size::Bytes(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name))? else {
-        return None;
-    };
-    let params = flows.transport.model;
-    let packet = match (params.param("payload"), params.param("packet")) {
-        (Some(_), _) => flows.transport.count("payload") + flows.transport.count("header"),
-        (None, Some(_)) => flows.transport.count("packet"),
-        (None, None) => {
-            let sizes = library.sizes(flows.sizes.model).ok()?;
-            u64::from((sizes.build)(&flows.sizes).smallest())
-        }
-    };
-    (packet > buffer).then(|| {
-        format!(
-            "buffer = \"{buffer}B\" holds no packet of flows.{}, which have {packet}B: all that must wait are dropped; give \
-             at least one packet, such as buffer = \"{}B\"",
-            flows.name,
-            20 * packet
         )
     })
 }

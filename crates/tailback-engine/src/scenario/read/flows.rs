@@ -17,7 +17,6 @@ use crate::scenario::declarations::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
-use std::collections::BTreeSet;
 use tailback_base::model::{Raw, Settings};
 use tailback_base::{BitRate, Duration, Time};
 
@@ -75,7 +74,6 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
         groups.push(group);
     }
-    buffers(r, &groups, around, routes);
     if !groups.is_empty()
         && (r.seen() == 0)
         && let Some(end) = around.duration.map(|d| Time(d.0))
@@ -90,41 +88,6 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         }
     }
     groups
-}
-
-/// Warn, once a port, of buffers on the way of data that cannot do what their queues are for: without a limit that the
-/// rule needs, below its thresholds, or too small for a packet of these flows.
-fn buffers(r: &mut Reader, groups: &[GroupSpec], around: &Around, routes: &mut Routes) {
-    let mut seen = BTreeSet::new();
-    for g in groups {
-        for h in routes.path(&g.from, &g.to).unwrap_or_default() {
-            let link = &around.links[h.link];
-            let (port, suffix, key) = match h.reverse {
-                true => (&link.reverse, ".reverse", "reverse_queue"),
-                false => (&link.forward, "", "queue"),
-            };
-            let about = format!("link.{}{suffix}", link.name);
-            // The reverse direction may have the queue of the forward one.
-            let at = |param: &str| {
-                let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
-                let of = |key: &str| table.filter(|t| t.get(key).is_some()).map(|t| place(t, &[key, param]));
-                of(key).or_else(|| of("queue")).unwrap_or(At::Nowhere)
-            };
-            if seen.insert((h.link, h.reverse, String::new())) {
-                if let Some(warning) = advice::endless(&port.queue) {
-                    r.warn(at("buffer"), &about, warning);
-                }
-                for (param, warning) in advice::above_the_buffer(&port.queue) {
-                    r.warn(at(param), &about, warning);
-                }
-            }
-            if let Some(warning) = advice::too_small(r.library, &port.queue, g)
-                && seen.insert((h.link, h.reverse, g.name.clone()))
-            {
-                r.warn(at("buffer"), &about, warning);
-            }
-        }
-    }
 }
 
 fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {

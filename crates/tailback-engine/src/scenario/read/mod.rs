@@ -9,6 +9,7 @@ pub mod flows;
 pub mod instants;
 pub mod links;
 pub mod names;
+mod ports;
 pub mod profiles;
 pub mod recording;
 pub mod routes;
@@ -97,6 +98,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     if let (None, None, Some(flows)) = (part(root, "flows"), part(root, "sessions"), SCENARIO.param("flows")) {
         r.missing(flows, root, "", &SCENARIO);
     }
+    ports::warn(r, &groups, &sessions, &around, &mut routes);
     let record_entries = named(r, part(root, "record"), "record");
     let known = recording::Known {
         links: &links,

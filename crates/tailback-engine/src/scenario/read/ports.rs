@@ -1,0 +1,325 @@
+//! What the queues on the way of data cannot do: a rule without a limit to act on, a buffer that holds no packet, a threshold
+//! or a target that is never reached. Each is a warning with its line and not an error, since studies switch a rule off
+//! in this way.
+
+use super::flows::Around;
+use super::names::place;
+use super::routes::Routes;
+use crate::library::Library;
+use crate::scenario::check::Reader;
+use crate::scenario::error::At;
+use crate::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec};
+use std::collections::BTreeMap;
+use tailback_base::model::Settings;
+use tailback_base::{BitRate, Duration, Kind, Level, Size};
+use tailback_queue::entry::Unlimited;
+use tailback_queue::registry::facts;
+
+/// Flows that cross a port, as far as its queue is concerned.
+struct Crossing {
+    /// As in `flows.web`.
+    name: String,
+    flows: u64,
+    /// The smallest and the largest data packet, bytes on the wire.
+    packets: Option<(u64, u64)>,
+    /// What one flow may have outstanding, bytes on the wire.
+    window: Option<u64>,
+}
+
+impl Crossing {
+    fn group(library: &Library, g: &GroupSpec) -> Crossing {
+        let (packets, window) = of_transport(&g.transport);
+        let drawn = || {
+            let sizes = (library.sizes(g.sizes.model).ok()?.build)(&g.sizes);
+            Some((u64::from(sizes.smallest()), u64::from(sizes.largest())))
+        };
+        Crossing {
+            name: format!("flows.{}", g.name),
+            flows: u64::from(g.count),
+            packets: packets.map(|p| (p, p)).or_else(drawn),
+            window,
+        }
+    }
+
+    /// A client may have any number of connections open.
+    fn session(s: &SessionSpec) -> Crossing {
+        Crossing {
+            name: format!("sessions.{}", s.name),
+            flows: u64::from(s.clients),
+            packets: of_transport(&s.transport).0.map(|p| (p, p)),
+            window: None,
+        }
+    }
+}
+
+/// A full data packet of a transport, and what may be outstanding: bytes on the wire.
+fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
+    let has = |name: &str| t.model.param(name).is_some();
+    let Some(data) = ["payload", "packet"]
+        .into_iter()
+        .find(|name| has(name))
+        .map(|name| t.count(name))
+    else {
+        return (None, None);
+    };
+    let packet = data + if has("header") { t.count("header") } else { 0 };
+    let caps = ["window_cap", "rwnd"].into_iter().filter(|name| has(name));
+    let windows = caps.filter_map(|name| match t.size(name) {
+        Size::Packets(n) => Some(n),
+        Size::Bytes(n) => Some(n.div_ceil(data.max(1))),
+        Size::Unlimited => None,
+    });
+    let wmax = has("wmax").then(|| t.count("wmax"));
+    let window = windows.chain(wmax).min();
+    (Some(packet), window.map(|n| n.saturating_mul(packet)))
+}
+
+/// Warn of what the ports on the way of data cannot do, each port and each thing once.
+pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], around: &Around, routes: &mut Routes) {
+    let of_groups = groups.iter().map(|g| (Crossing::group(r.library, g), &g.from, &g.to));
+    let of_sessions = sessions.iter().map(|s| (Crossing::session(s), &s.from, &s.to));
+    let all: Vec<(Crossing, &String, &String)> = of_groups.chain(of_sessions).collect();
+    let mut crossed: BTreeMap<(usize, bool), Vec<&Crossing>> = BTreeMap::new();
+    for (crossing, from, to) in &all {
+        for h in routes.path(from, to).unwrap_or_default() {
+            crossed.entry((h.link, h.reverse)).or_default().push(crossing);
+        }
+    }
+    for ((link, reverse), crossing) in crossed {
+        let link = &around.links[link];
+        let (port, suffix) = if reverse {
+            (&link.reverse, ".reverse")
+        } else {
+            (&link.forward, "")
+        };
+        let about = format!("link.{}{suffix}", link.name);
+        for (path, warning) in of_port(port, &crossing) {
+            r.warn(at(around, link, reverse, &path), &about, warning);
+        }
+    }
+}
+
+/// Where a value of a port's queue stands, or as much of the way there as there is.
+fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
+    let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
+    let of = |key: &str| {
+        let whole: Vec<&str> = std::iter::once(key).chain(path.iter().copied()).collect();
+        table.filter(|t| t.get(key).is_some()).map(|t| place(t, &whole))
+    };
+    // The way back may have the queue of the way there.
+    let own = if reverse { of("reverse_queue") } else { None };
+    own.or_else(|| of("queue")).unwrap_or(At::Nowhere)
+}
+
+/// Where in the queue's table, and what is to be said.
+type Said = (Vec<&'static str>, String);
+
+fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
+    let queue = &port.queue;
+    let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec!["buffer"], w)).collect();
+    said.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
+    let few = crossing.iter().filter_map(|c| too_small(queue, c));
+    let few: Vec<Said> = few.map(|w| (vec!["buffer"], w)).collect();
+    if !few.is_empty() {
+        said.extend(few);
+        return said;
+    }
+    let Some(most) = Most::of(port, crossing) else {
+        return said;
+    };
+    if said.is_empty() {
+        said.extend(most.thresholds(queue).map(|(p, w)| (vec![p], w)));
+    }
+    let nested = ["aqm", "before"]
+        .into_iter()
+        .filter(|name| queue.model.param(name).is_some());
+    let nested = nested.flat_map(|name| queue.nested_list(name).map(move |s| (Some(name), s)));
+    for (within, settings) in std::iter::once((None, queue)).chain(nested) {
+        if let Some((param, warning)) = most.target(settings) {
+            said.push((within.into_iter().chain([param]).collect(), warning));
+        }
+    }
+    said
+}
+
+/// The most that can ever wait at a port.
+struct Most {
+    /// Bytes on the wire.
+    bytes: u64,
+    /// The largest packet that crosses.
+    packet: u64,
+    buffer: Size,
+    /// What bounds it, as the subject of a sentence, and what to do about it.
+    because: String,
+    remedy: &'static str,
+    /// The buffer bounds it, not the windows.
+    by_buffer: bool,
+    /// The lowest rate of the line in the whole run.
+    rate: BitRate,
+}
+
+impl Most {
+    /// None where nothing is known to bound it.
+    fn of(port: &DirectionSpec, crossing: &[&Crossing]) -> Option<Most> {
+        let packet = crossing
+            .iter()
+            .map(|c| c.packets.map(|p| p.1))
+            .try_fold(0, |a, p| Some(a.max(p?)))?;
+        let buffer = port.queue.model.param("buffer").map(|p| port.queue.size(p.name))?;
+        let room = match buffer {
+            Size::Packets(n) => Some(n.saturating_mul(packet)),
+            Size::Bytes(n) => Some(n),
+            Size::Unlimited => None,
+        };
+        let outstanding = |c: &&Crossing| c.window.map(|w| w.saturating_mul(c.flows));
+        let windows = crossing
+            .iter()
+            .map(outstanding)
+            .try_fold(0u64, |a, w| Some(a.saturating_add(w?)));
+        let by_buffer = room.is_some_and(|b| windows.is_none_or(|w| b <= w));
+        let bytes = if by_buffer { room } else { windows }?;
+        let (because, remedy) = match by_buffer {
+            true => (format!("buffer = \"{buffer}\""), "give a larger buffer"),
+            false => {
+                let flows: u64 = crossing.iter().map(|c| c.flows).sum();
+                let because = format!(
+                    "the windows of the {flows} flows on the way, together {} packets",
+                    bytes / packet.max(1)
+                );
+                (because, "allow larger windows")
+            }
+        };
+        let rates = port.rate_changes.iter().map(|(_, rate)| *rate);
+        Some(Most {
+            bytes,
+            packet,
+            buffer,
+            because,
+            remedy,
+            by_buffer,
+            rate: rates.chain([port.rate]).min()?,
+        })
+    }
+
+    /// The lowest threshold, if all that are given lie above what the flows' windows let wait. What lies above the buffer
+    /// is said for each by itself.
+    fn thresholds(&self, queue: &Settings) -> Option<(&'static str, String)> {
+        if self.by_buffer {
+            return None;
+        }
+        let given = levels(queue).filter_map(|name| Some((name, self.bytes_of(queue, name)?)));
+        let (name, level) = given.min_by(|a, b| a.1.total_cmp(&b.1))?;
+        (level > self.bytes as f64).then(|| {
+            let text = format!(
+                "{name} = \"{}\" is never reached, for {} are all that can wait; lower it, or {}",
+                queue.level(name),
+                self.because,
+                self.remedy
+            );
+            (name, text)
+        })
+    }
+
+    fn bytes_of(&self, queue: &Settings, name: &str) -> Option<f64> {
+        let level = queue.level(name);
+        match (level, self.buffer) {
+            (Level::Packets(n), Size::Bytes(_)) => Some(n * mean_packet(queue).unwrap_or(self.packet) as f64),
+            (Level::Packets(n), _) => Some(n * self.packet as f64),
+            (_, Size::Packets(_)) => level.resolve(self.buffer).map(|n| n * self.packet as f64),
+            _ => level.resolve(self.buffer),
+        }
+    }
+
+    /// A wait that is the model's signal to act, and that no packet can have.
+    fn target(&self, settings: &Settings) -> Option<(&'static str, String)> {
+        let waits = facts(settings.model.name)?
+            .waits
+            .iter()
+            .filter(|name| !settings.is_none(name));
+        let (target, name) = waits.map(|name| (settings.time(name), *name)).min()?;
+        // To the microsecond, for people.
+        let drained = Duration((self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64 * 1000);
+        (drained < target).then(|| {
+            let text = format!(
+                "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it were \
+                 not there; lower it, or {}",
+                self.because,
+                if self.by_buffer { "s" } else { "" },
+                self.rate,
+                settings.model.name,
+                self.remedy
+            );
+            // Without a target of its own in the file, what bounds the queue is what was written.
+            (if settings.is_given(name) { name } else { "buffer" }, text)
+        })
+    }
+}
+
+/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Ports that
+/// only ACKs cross are built so on purpose.
+fn endless(queue: &Settings) -> Option<String> {
+    let name = queue.model.name;
+    let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
+    if queue.size("buffer") != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
+        return None;
+    }
+    Some(format!(
+        "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
+         buffer = \"{}\", or say {leaves}",
+        queue.model.param("buffer").map_or("100 packets", |p| p.default)
+    ))
+}
+
+/// The thresholds of the backlog that a queue is given.
+fn levels(queue: &Settings) -> impl Iterator<Item = &'static str> {
+    let levels = queue.model.params.iter().filter(|p| p.kind == Kind::Level);
+    levels
+        .map(|p| p.name)
+        .filter(|name| queue.is_given(name) && !queue.is_none(name))
+}
+
+/// What a packet counts where a threshold is in packets and the buffer in bytes, if the discipline says.
+fn mean_packet(queue: &Settings) -> Option<u64> {
+    queue.model.param("mean_packet").map(|p| queue.count(p.name))
+}
+
+/// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each.
+fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
+    let Some(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name)) else {
+        return vec![];
+    };
+    let most = match buffer {
+        Size::Packets(n) | Size::Bytes(n) => n as f64,
+        Size::Unlimited => return vec![],
+    };
+    let reached = |name: &str| match (queue.level(name), buffer) {
+        (Level::Packets(n), Size::Bytes(_)) => mean_packet(queue).is_none_or(|m| n * m as f64 <= most),
+        (level, _) => level.resolve(buffer).is_none_or(|level| level <= most),
+    };
+    let above = levels(queue).filter(|name| !reached(name));
+    above
+        .map(|name| {
+            let level = queue.level(name);
+            let text = format!(
+                "{name} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger buffer"
+            );
+            (name, text)
+        })
+        .collect()
+}
+
+/// A warning about a buffer, in bytes, that holds no packet of these flows.
+fn too_small(queue: &Settings, flows: &Crossing) -> Option<String> {
+    let Size::Bytes(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name))? else {
+        return None;
+    };
+    let (packet, _) = flows.packets?;
+    (packet > buffer).then(|| {
+        format!(
+            "buffer = \"{buffer}B\" holds no packet of {}, which have {packet}B: all that must wait are dropped; give at \
+             least one packet, such as buffer = \"{}B\"",
+            flows.name,
+            20 * packet
+        )
+    })
+}
