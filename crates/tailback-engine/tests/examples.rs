@@ -63,23 +63,28 @@ fn first_run() {
     let l = bottleneck(&o);
     near(l("utilisation"), 1.0, 0.001);
     near(l("sojourn_mean_s"), 0.048, 0.005);
-    near(1.0 / l("loss_rate"), 240.0, 40.0);
+    near(1.0 / l("loss_rate"), 110.0, 20.0);
     near(group(&o, "bulk")("goodput_wire_bps_mean"), 2e6, 0.01e6);
-    near(group(&o, "bulk")("jain_index"), 0.95, 0.02);
+    near(group(&o, "bulk")("jain_index"), 0.96, 0.02);
     let o = example("first-run", &["link.bottleneck.queue.buffer=10 packets"]);
-    near(bottleneck(&o)("utilisation"), 0.8, 0.05);
+    near(bottleneck(&o)("utilisation"), 0.75, 0.05);
     near(bottleneck(&o)("sojourn_mean_s"), 0.002, 0.001);
 }
 
 #[test]
 fn bufferbloat_codel() {
     let o = example("bufferbloat-codel", &[]);
-    near(group(&o, "call-bloated")("delay_mean_s"), 0.9, 0.05);
-    near(group(&o, "call-managed")("delay_mean_s"), 0.025, 0.003);
+    near(group(&o, "call-bloated")("delay_mean_s"), 0.83, 0.05);
+    near(group(&o, "call-managed")("delay_mean_s"), 0.031, 0.003);
     let upload = |name| group(&o, name)("goodput_bps_mean");
-    near(upload("upload-managed") / upload("upload-bloated"), 0.96, 0.02);
+    near(upload("upload-managed") / upload("upload-bloated"), 0.995, 0.005);
     assert!(lost(&o, "managed", "sojourn") > 50.0);
+    let call = group(&o, "call-managed");
+    near(call("dropped_packets") / call("sent_packets"), 0.09, 0.02);
+    let apart = r#"link.managed.queue={ kind = "drr", buffer = "256KB", aqm = { kind = "codel" } }"#;
+    let o = example("bufferbloat-codel", &[apart]);
     assert_eq!(group(&o, "call-managed")("dropped_packets"), 0.0);
+    near(group(&o, "call-managed")("delay_mean_s"), 0.015, 0.001);
 }
 
 #[test]
@@ -92,18 +97,18 @@ fn red_average() {
     assert!(step(&average) * 5.0 < step(&queue));
     assert!(queue.iter().any(|q| *q > 50.0) && queue.contains(&0.0));
     assert!(lost(&o, "bottleneck", "early") > 0.0 && lost(&o, "bottleneck", "overflow") == 0.0);
-    near(bottleneck(&o)("mean_queue_packets"), 8.0, 1.0);
-    near(bottleneck(&o)("utilisation"), 0.92, 0.02);
+    near(bottleneck(&o)("mean_queue_packets"), 9.0, 1.0);
+    near(bottleneck(&o)("utilisation"), 0.96, 0.02);
 }
 
 #[test]
 fn rtt_unfairness() {
     let ratio = |o: &Outcome| group(o, "near")("goodput_bps_mean") / group(o, "far")("goodput_bps_mean");
     let o = example("rtt-unfairness", &[]);
-    near(ratio(&o), 7.7, 1.0);
+    near(ratio(&o), 9.8, 1.0);
     near(bottleneck(&o)("sojourn_mean_s"), 0.022, 0.002);
     let o = example("rtt-unfairness", &["link.bottleneck.queue.buffer=400 packets"]);
-    near(ratio(&o), 2.0, 0.3);
+    near(ratio(&o), 2.3, 0.3);
     near(bottleneck(&o)("sojourn_mean_s"), 0.2, 0.02);
 }
 
@@ -130,7 +135,7 @@ fn ecn() {
     );
     near(bottleneck(&o)("utilisation"), 0.99, 0.01);
     let o = example("ecn", &["link.bottleneck.queue.ecn=false"]);
-    near(bottleneck(&o)("dropped_packets"), 100.0, 30.0);
+    near(bottleneck(&o)("dropped_packets"), 160.0, 30.0);
     assert!(group(&o, "bulk")("timeouts") > 0.0);
 }
 
@@ -154,7 +159,7 @@ fn parking_lot() {
 #[test]
 fn lossy_link() {
     let o = example("lossy-link", &[]);
-    near(bottleneck(&o)("utilisation"), 0.13, 0.02);
+    near(bottleneck(&o)("utilisation"), 0.16, 0.02);
     near(
         lost(&o, "bottleneck", "impairment") / bottleneck(&o)("arrived_packets"),
         0.004,
@@ -162,9 +167,9 @@ fn lossy_link() {
     );
     let reno = example("lossy-link", &["flows.download.tcp.variant=reno"]);
     let get = |o: &Outcome, c: &str| group(o, "download")(c);
-    near(get(&reno, "timeouts"), 27.0, 10.0);
+    near(get(&reno, "timeouts"), 32.0, 10.0);
     assert!(get(&o, "timeouts") <= 3.0);
-    near(get(&reno, "goodput_bps_mean") / get(&o, "goodput_bps_mean"), 0.75, 0.1);
+    near(get(&reno, "goodput_bps_mean") / get(&o, "goodput_bps_mean"), 0.8, 0.1);
 }
 
 #[test]

@@ -143,7 +143,9 @@ proptest! {
             }
             drain(&mut sender, now, &mut highest);
             drain(&mut receiver, now, &mut answers);
-            prop_assert!(sender.cwnd() >= 999.9 && sender.ssthresh() >= 1999.9, "{} {}", sender.cwnd(), sender.ssthresh());
+            // Echoes may leave ns-2's window below one segment, until the timer expires.
+            let least = if VARIANTS[which][0].1 == "ns2" { 0.0 } else { 999.9 };
+            prop_assert!(sender.cwnd() > least && sender.ssthresh() >= 1999.9, "{} {}", sender.cwnd(), sender.ssthresh());
             for probe in 0..12 {
                 sender.read(probe);
             }

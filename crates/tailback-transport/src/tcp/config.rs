@@ -57,10 +57,19 @@ pub struct Config {
     /// The restart makes congestion control anew.
     pub idle_forgets_all: bool,
     pub syn_loss_lowers_ssthresh: bool,
+    /// The backoff of a lost SYN lasts until a round trip of data is measured.
+    pub syn_backoff_lasts: bool,
+    /// A second timeout of the same segment lowers the threshold again.
+    pub repeated_timeout_lowers: bool,
     pub dupack_threshold: u32,
     pub limited_transmit: bool,
     pub limited_transmit_per_duplicate: bool,
     pub careful: bool,
+    pub first_segment_exempt: bool,
+    /// Tahoe: a timeout keeps the duplicates counted so far.
+    pub timeout_keeps_duplicates: bool,
+    /// NewReno: a partial ACK's excess comes out of the window itself.
+    pub excess_from_window: bool,
     pub impatient: bool,
     pub exit_to_flight: bool,
     pub grow_on_exit: bool,
@@ -83,6 +92,8 @@ pub struct Config {
     /// As ns-2's sink delays, not as RFC 5681.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
+    /// Signs of congestion belong together by the last cut, not by the window.
+    pub echo_by_last_cut: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
     /// Not only after an echo.

@@ -51,6 +51,8 @@ pub struct Receiver {
     rule: EchoRule,
     /// RFC 3168: echo until the sender says CWR. With every ACK: the last segment was marked.
     echo: bool,
+    /// RFC 3168: a mark arrived since the last ACK, which therefore says so whatever CWR came after it.
+    owed: bool,
     /// The ACK of what came before the marks began or ended, to be sent first.
     earlier: Option<Box<Segment>>,
     /// RFC 7323: TS.Recent and Last.ACK.sent.
@@ -85,6 +87,7 @@ impl Receiver {
             connected: !cfg.syn,
             rule,
             echo: false,
+            owed: false,
             earlier: None,
             ts_recent: None,
             last_ack: next,
@@ -192,8 +195,12 @@ impl Receiver {
     fn on_ecn(&mut self, s: &Segment, now: Time) {
         let marked = s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho;
         match self.rule {
-            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again.
-            EchoRule::Rfc3168 => self.echo = marked || (self.echo && !s.flags.has(Flags::CWR)),
+            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs the
+            // echo is sent "if the CE codepoint is set in any of the data packets being acknowledged".
+            EchoRule::Rfc3168 => {
+                self.owed |= marked;
+                self.echo = self.owed || (self.echo && !s.flags.has(Flags::CWR));
+            }
             EchoRule::EveryAck if marked == self.echo => {}
             // RFC 8257 section 3.2: what waits for a delayed ACK is acknowledged at once, with the old mark.
             EchoRule::EveryAck => {
@@ -309,6 +316,7 @@ impl Receiver {
         s.bytes = self.cfg.wire(s.payload, s.sack.len(), s.timestamps.is_some());
         self.due = Due::Nothing;
         self.alone = false;
+        self.owed = false;
         self.last_ack = self.next;
     }
 

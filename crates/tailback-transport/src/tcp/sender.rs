@@ -161,13 +161,14 @@ impl Sender {
             return;
         }
         let echo = c.echoes(s);
-        if echo && !self.recovery.in_recovery() {
-            c.on_echo(s.ack, now);
+        if echo {
+            c.on_echo(s.ack, self.recovery.in_recovery(), now);
         }
         let rate = c.delivered(s.ack, &s.sack, now);
         let (a, judged) = if s.ack > una {
             let echoed = c.take_timestamps(s);
-            let a = c.advance(s.ack, echoed, echo, now);
+            let sampled = self.recovery.may_sample(c, s.ack);
+            let a = c.advance(s.ack, echoed, sampled, echo, now);
             let judged = self.recovery.on_ack(c, &a, &s.sack);
             (a, judged)
         } else {
@@ -185,12 +186,7 @@ impl Sender {
     /// A new event: so many segments may answer it.
     #[inline]
     fn allow_burst(&mut self) {
-        let cfg = self.block.cfg();
-        let burst = if self.recovery.in_recovery() {
-            cfg.recovery_burst.min(cfg.max_burst)
-        } else {
-            cfg.max_burst
-        };
+        let burst = self.recovery.burst(&self.block);
         self.block.allow(burst);
     }
 
@@ -210,7 +206,7 @@ impl Sender {
                 if self.block.outstanding() > 0 {
                     self.recovery.on_timeout(&mut self.block, now);
                 } else {
-                    self.block.stop_timer();
+                    self.block.expired_at_rest(now);
                 }
                 self.allow_burst();
             }

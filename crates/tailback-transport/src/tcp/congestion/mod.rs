@@ -95,8 +95,11 @@ pub struct CongestionEvent {
 /// Why the window is set without a sign of congestion.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Reset {
-    /// Tahoe starts every repair with a window of one segment.
-    Tahoe,
+    /// One segment: Tahoe's start of every repair, and what the timer gives back after an echo left less.
+    OneSegment,
+    /// So many bytes more: less for what a partial ACK took beyond the inflation, the inflation itself before an echo
+    /// halves both.
+    Shift { bytes: f64 },
     /// Fast recovery ended. With `at_most` the window is no more than the threshold and so many bytes (RFC 6582 section
     /// 3.2 step 3, option 1); without, it stays where the reduction put it.
     RecoveryEnd { at_most: Option<f64> },
@@ -230,6 +233,8 @@ pub struct WindowRules {
     pub halve: Halve,
     /// The threshold is rounded down to whole segments.
     pub whole_ssthresh: bool,
+    /// What a reduction leaves at least, bytes.
+    pub least: f64,
     pub after_timeout: AfterTimeout,
     /// What an ECN echo leaves of the window, whatever the controller would.
     pub ecn_decrease: Option<f64>,

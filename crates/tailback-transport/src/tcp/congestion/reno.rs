@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn halving_ends_at_one_segment_and_the_threshold_at_two() {
         for profile in ["rfc", "ns2"] {
-            let mut c = reno(&[("profile", profile), ("payload", "1000B")]);
+            let mut c = reno(&[("profile", profile), ("payload", "1000B"), ("least_window", "segment")]);
             for _ in 0..20 {
                 let flight = c.cwnd() as u64;
                 c.on_congestion(&sign(Congestion::Ecn, flight));

@@ -163,8 +163,8 @@ impl CongestionWindow {
                     None => echoed(before),
                 };
                 self.set_ssthresh(left);
-                // RFC 3168 section 6.1.2: the window is never below one segment.
-                self.cwnd = left.max(self.rules.segment);
+                // RFC 3168 section 6.1.2: the window is never below one segment. ns-2's may be, and waits for the timer.
+                self.cwnd = left.max(self.rules.least);
             }
             Congestion::Request { keep, .. } => {
                 self.cwnd = (self.cwnd * keep).max(LEAST_SSTHRESH * self.rules.segment);
@@ -183,13 +183,14 @@ impl CongestionWindow {
         self.set_ssthresh(left);
         // With a threshold in whole segments the window keeps its fraction; otherwise recovery starts at the threshold.
         self.cwnd = if self.rules.whole_ssthresh {
-            left.max(self.rules.segment)
+            left.max(self.rules.least)
         } else {
             self.ssthresh
         };
     }
 
     fn timeout(&mut self, flight: u64, again: bool, left: impl Fn(f64) -> f64) {
+        self.cwnd = self.cwnd.max(LOSS_WINDOW * self.rules.segment);
         if !again {
             self.lose(flight, left);
         }
@@ -201,11 +202,16 @@ impl CongestionWindow {
 
     pub fn reset(&mut self, why: Reset) {
         let window = match why {
-            Reset::Tahoe | Reset::LostSyn => self.rules.segment,
+            Reset::OneSegment | Reset::LostSyn => self.rules.segment,
+            Reset::Shift { bytes } => self.cwnd + bytes,
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
             // The window has been where it belongs since the loss.
             Reset::RecoveryEnd { at_most: None } => return,
-            Reset::Idle => self.cwnd.min(self.rules.initial_window),
+            // Never more than it was: a window below one segment waits for the timer.
+            Reset::Idle => {
+                self.cwnd = self.cwnd.min(self.rules.initial_window);
+                return;
+            }
             Reset::Restart => {
                 self.ssthresh = self.rules.initial_ssthresh;
                 self.rules.initial_window

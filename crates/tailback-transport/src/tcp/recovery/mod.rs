@@ -46,6 +46,14 @@ pub trait LossRecovery {
         Time::NEVER
     }
     fn on_timer(&mut self, _c: &mut ControlBlock, _now: Time) {}
+    /// Whether an ACK of new data up to `ack` may give a sample of the round trip.
+    fn may_sample(&self, _c: &ControlBlock, _ack: u64) -> bool {
+        true
+    }
+    /// So many segments may answer one event.
+    fn burst(&self, c: &ControlBlock) -> u32 {
+        c.cfg().max_burst
+    }
     /// The next segment that may leave.
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece>;
     fn in_recovery(&self) -> bool;
@@ -100,6 +108,16 @@ macro_rules! recoveries {
 
             fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.on_timer(c, now),)* }
+            }
+
+            #[inline]
+            fn may_sample(&self, c: &ControlBlock, ack: u64) -> bool {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.may_sample(c, ack),)* }
+            }
+
+            #[inline]
+            fn burst(&self, c: &ControlBlock) -> u32 {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.burst(c),)* }
             }
 
             #[inline]

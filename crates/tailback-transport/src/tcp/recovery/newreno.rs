@@ -36,7 +36,7 @@ impl LossRecovery for NewRenoRecovery {
                 c.timer_after_ack(a.now);
                 without_reports(c, false)
             }
-            NewRenoRecovery::Recovery { partial } if c.una() < c.recover() => {
+            NewRenoRecovery::Recovery { partial } if c.una() < c.recover() && c.was_cut_for_duplicates() => {
                 c.deflate(a.bytes);
                 c.lose_first();
                 c.resend_first();
@@ -64,10 +64,10 @@ impl LossRecovery for NewRenoRecovery {
             match self {
                 NewRenoRecovery::Recovery { .. } => c.inflate(1),
                 NewRenoRecovery::Open if duplicates < threshold => c.limited_transmit(),
-                // Step 2: "the Cumulative Acknowledgment field covers more than recover".
-                NewRenoRecovery::Open if duplicates == threshold && c.una() > c.recover() => {
-                    enter(c, d.now);
-                    c.remember_recover();
+                NewRenoRecovery::Open if duplicates == threshold && c.may_retransmit_fast() => {
+                    if enter(c, d.now) {
+                        c.remember_recover();
+                    }
                     *self = NewRenoRecovery::Recovery { partial: false };
                 }
                 NewRenoRecovery::Open => {}
@@ -78,7 +78,17 @@ impl LossRecovery for NewRenoRecovery {
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         *self = NewRenoRecovery::Open;
-        c.timed_out(now);
+        c.timed_out(c.outstanding(), now);
+        c.forget_duplicates();
+    }
+
+    fn burst(&self, c: &ControlBlock) -> u32 {
+        let cfg = c.cfg();
+        if self.in_recovery() {
+            cfg.recovery_burst.min(cfg.max_burst)
+        } else {
+            cfg.max_burst
+        }
     }
 
     #[inline]

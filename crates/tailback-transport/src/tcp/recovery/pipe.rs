@@ -30,6 +30,8 @@ enum Phase {
     Recovery {
         /// Segments in the network.
         pipe: i64,
+        /// By the duplicate at hand: nothing but the first repair answers it.
+        entered: bool,
     },
     /// A timeout happened and no new ACK came since.
     Deaf,
@@ -40,14 +42,25 @@ impl PipeRecovery {
         let outstanding = c.outstanding().div_ceil(u64::from(c.cfg().payload)) as i64;
         self.phase = Phase::Recovery {
             pipe: outstanding - i64::from(c.cfg().dupack_threshold),
+            entered: true,
         };
-        c.reduce(now);
-        c.remember_recover();
+        if c.reduce(now) {
+            c.remember_recover();
+        }
         c.restart_timer(now);
         c.lose_first();
         c.resend_first();
         self.board.reset_mark(c.una());
         self.board.set_mark(c.una() + u64::from(c.cfg().payload));
+    }
+
+    fn leave(&mut self, c: &mut ControlBlock, now: Time) {
+        self.phase = Phase::Open;
+        self.board.clear();
+        c.forget_recover();
+        c.forget_duplicates();
+        c.end_recovery(false);
+        c.timer_after_ack(now);
     }
 
     fn report(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)]) -> u64 {
@@ -59,7 +72,7 @@ impl PipeRecovery {
     fn judge(&self, c: &ControlBlock, in_recovery: bool) -> Judged {
         let judged = without_reports(c, in_recovery);
         match self.phase {
-            Phase::Recovery { pipe } => Judged {
+            Phase::Recovery { pipe, .. } => Judged {
                 pipe: pipe.max(0) as u64 * u64::from(c.cfg().payload),
                 ..judged
             },
@@ -73,20 +86,14 @@ impl LossRecovery for PipeRecovery {
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
         let in_recovery = self.in_recovery();
         match &mut self.phase {
-            Phase::Recovery { pipe } if c.una() < c.recover() => {
+            Phase::Recovery { pipe, entered } if c.una() < c.recover() => {
                 *pipe -= 2;
+                *entered = false;
                 self.report(c, sack);
                 c.end_backoff();
                 c.restart_timer(a.now);
             }
-            Phase::Recovery { .. } => {
-                self.phase = Phase::Open;
-                self.board.clear();
-                c.forget_recover();
-                c.forget_duplicates();
-                c.end_recovery(false);
-                c.timer_after_ack(a.now);
-            }
+            Phase::Recovery { .. } => self.leave(c, a.now),
             Phase::Open | Phase::Deaf => {
                 self.phase = Phase::Open;
                 self.board.clear();
@@ -98,9 +105,13 @@ impl LossRecovery for PipeRecovery {
     }
 
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
+        let in_recovery = self.in_recovery();
         match &mut self.phase {
-            Phase::Recovery { pipe } => {
+            // Repairing after an echo was answered, `recover` is the echo's and may have been reached before.
+            Phase::Recovery { .. } if c.una() >= c.recover() => self.leave(c, d.now),
+            Phase::Recovery { pipe, entered } => {
                 *pipe -= 1;
+                *entered = false;
                 self.report(c, d.sack);
                 c.count_duplicate();
             }
@@ -109,25 +120,31 @@ impl LossRecovery for PipeRecovery {
                     let duplicates = c.count_duplicate();
                     if duplicates < c.cfg().dupack_threshold {
                         c.limited_transmit();
-                    } else if duplicates == c.cfg().dupack_threshold && c.una() > c.recover() {
+                    } else if duplicates == c.cfg().dupack_threshold && c.may_retransmit_fast() {
                         self.enter(c, d.now);
                     }
                 }
             }
             Phase::Deaf => {}
         }
-        self.judge(c, self.in_recovery())
+        self.judge(c, in_recovery || self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Deaf;
         self.board.clear();
-        c.timed_out(now);
+        c.timed_out(c.outstanding(), now);
+        c.forget_duplicates();
+    }
+
+    /// ns-2 looks at no round trip before recovery ends.
+    fn may_sample(&self, c: &ControlBlock, ack: u64) -> bool {
+        !self.in_recovery() || ack >= c.recover()
     }
 
     #[inline]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
-        let Phase::Recovery { pipe } = &mut self.phase else {
+        let Phase::Recovery { pipe, entered } = &mut self.phase else {
             return c.next_in_order();
         };
         let first = c.take_resend();
@@ -135,7 +152,7 @@ impl LossRecovery for PipeRecovery {
             return first;
         }
         let segment = c.cfg().segment();
-        if *pipe as f64 >= libm::floor(c.cwnd() / segment) || c.burst_is_spent() {
+        if *entered || *pipe as f64 >= libm::floor(c.cwnd() / segment) || c.burst_is_spent() {
             return None;
         }
         let repair = self

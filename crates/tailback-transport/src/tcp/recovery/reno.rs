@@ -43,9 +43,8 @@ impl LossRecovery for RenoRecovery {
             if duplicates < c.cfg().dupack_threshold {
                 c.limited_transmit();
             } else if duplicates == c.cfg().dupack_threshold {
-                if c.una() > c.recover() {
-                    enter(c, d.now);
-                    if c.cfg().careful {
+                if c.may_retransmit_fast() {
+                    if enter(c, d.now) && c.cfg().careful {
                         c.remember_recover();
                     }
                     *self = RenoRecovery::Recovery;
@@ -60,7 +59,8 @@ impl LossRecovery for RenoRecovery {
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         *self = RenoRecovery::Open;
-        c.timed_out(now);
+        c.timed_out(c.outstanding(), now);
+        c.forget_duplicates();
     }
 
     #[inline]
@@ -74,12 +74,14 @@ impl LossRecovery for RenoRecovery {
     }
 }
 
-/// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS".
-pub(super) fn enter(c: &mut ControlBlock, now: Time) {
-    c.reduce(now);
+/// Steps 2 and 3 of RFC 5681 section 3.2: halve, resend the first, "cwnd [...] set to ssthresh plus 3*SMSS". Whether it
+/// begins an episode, see [`ControlBlock::reduce`].
+pub(super) fn enter(c: &mut ControlBlock, now: Time) -> bool {
+    let begins = c.reduce(now);
     c.lose_first();
     c.resend_first();
     c.end_inflation();
     c.inflate(c.cfg().dupack_threshold);
     c.restart_timer(now);
+    begins
 }

@@ -37,8 +37,9 @@ enum Phase {
 
 impl SackRecovery {
     fn enter(&mut self, c: &mut ControlBlock, now: Time) {
-        c.reduce(now);
-        c.remember_recover();
+        if c.reduce(now) {
+            c.remember_recover();
+        }
         c.lose_first();
         c.resend_first();
         c.restart_timer(now);
@@ -50,6 +51,23 @@ impl SackRecovery {
             rescue: end,
             lost_below: end,
         };
+    }
+
+    /// An ACK "carrying a SACK block that identifies previously unacknowledged and un-SACKed octets" (section 2): steps
+    /// (1) to (3) of section 5.
+    fn on_report(&mut self, c: &mut ControlBlock, now: Time) {
+        let duplicates = c.count_duplicate();
+        // Step (2): "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true".
+        let (threshold, segment) = (c.cfg().dupack_threshold, c.cfg().payload);
+        if self.in_recovery() {
+        } else if duplicates >= threshold || self.board.lost_below(threshold, segment) > c.una() {
+            // After a timeout no new episode before all that was outstanding then is acknowledged (section 5.1).
+            if c.una() >= c.recover() {
+                self.enter(c, now);
+            }
+        } else {
+            c.limited_transmit();
+        }
     }
 
     /// Count what the reports newly show to be lost, and what is in the network.
@@ -75,8 +93,9 @@ impl SackRecovery {
 impl LossRecovery for SackRecovery {
     #[inline]
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
+        let mut new = 0;
         if !sack.is_empty() || !self.board.is_empty() {
-            let new = self.board.update(c.una(), c.max_sent(), sack);
+            new = self.board.update(c.una(), c.max_sent(), sack);
             c.note_sacked(new);
         }
         let in_recovery = self.in_recovery();
@@ -88,7 +107,11 @@ impl LossRecovery for SackRecovery {
             c.end_recovery(false);
         }
         c.timer_after_ack(a.now);
-        self.judge(c, in_recovery)
+        if new > 0 {
+            // What moves the cumulative point may report more as well, and is then a duplicate too.
+            self.on_report(c, a.now);
+        }
+        self.judge(c, in_recovery || self.in_recovery())
     }
 
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
@@ -101,27 +124,19 @@ impl LossRecovery for SackRecovery {
         };
         if new > 0 {
             c.note_sacked(new);
-            let duplicates = c.count_duplicate();
-            // Step (2): "If DupAcks < DupThresh but IsLost (HighACK + 1) returns true".
-            let (threshold, segment) = (c.cfg().dupack_threshold, c.cfg().payload);
-            if self.in_recovery() {
-            } else if duplicates >= threshold || self.board.lost_below(threshold, segment) > c.una() {
-                // After a timeout no new episode before all that was outstanding then is acknowledged (section 5.1).
-                if c.una() >= c.recover() {
-                    self.enter(c, d.now);
-                }
-            } else {
-                c.limited_transmit();
-            }
+            self.on_report(c, d.now);
         }
         self.judge(c, self.in_recovery())
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Open;
+        let edge = self.board.lost_below(c.cfg().dupack_threshold, c.cfg().payload);
+        let pipe = self.board.pipe(c.una(), c.max_sent(), edge);
         // RFC 2018 section 8: "After a retransmit timeout the data sender SHOULD turn off all of the SACKed bits".
         self.board.clear();
-        c.timed_out(now);
+        c.timed_out(pipe, now);
+        c.forget_duplicates();
     }
 
     #[inline]

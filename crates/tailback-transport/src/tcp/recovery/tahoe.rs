@@ -25,11 +25,12 @@ impl LossRecovery for TahoeRecovery {
             let duplicates = c.count_duplicate();
             if duplicates < c.cfg().dupack_threshold {
                 c.limited_transmit();
-            } else if duplicates == c.cfg().dupack_threshold && c.una() > c.recover() {
-                c.reduce(d.now);
+            } else if duplicates == c.cfg().dupack_threshold && c.may_retransmit_fast() {
+                if c.reduce(d.now) {
+                    c.remember_recover();
+                }
                 c.collapse();
                 c.lose_first();
-                c.remember_recover();
                 c.go_back();
                 c.restart_timer(d.now);
             }
@@ -38,7 +39,10 @@ impl LossRecovery for TahoeRecovery {
     }
 
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
-        c.timed_out(now);
+        c.timed_out(c.outstanding(), now);
+        if !c.cfg().timeout_keeps_duplicates {
+            c.forget_duplicates();
+        }
     }
 
     #[inline]

@@ -26,7 +26,8 @@ impl LossRecovery for Patient {
         without_reports(c, false)
     }
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
-        c.timed_out(now);
+        c.timed_out(c.outstanding(), now);
+        c.forget_duplicates();
     }
     fn deadline(&self) -> Time {
         self.due.unwrap_or(Time::NEVER)

@@ -6,6 +6,15 @@
 
 use tailback_base::Ecn;
 
+/// What cut the window last, for senders that tell events apart by it (ns-2's `last_cwnd_action_`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cut {
+    None,
+    Echo,
+    Duplicates,
+    Timeout,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
     /// ECN was agreed on.
@@ -20,6 +29,9 @@ pub(super) struct EcnState {
     pub cwr_pending: bool,
     /// An echo came at a window of one segment: nothing is sent before the timer expires.
     pub held: bool,
+    pub last_cut: Cut,
+    /// Echoes come at a window of one segment: each but the first doubles the timeout (ns-2's `ecn_backoff_`).
+    pub at_one: bool,
 }
 
 impl EcnState {
@@ -31,6 +43,8 @@ impl EcnState {
             reduced: 0,
             cwr_pending: false,
             held: false,
+            last_cut: Cut::None,
+            at_one: false,
         }
     }
 }

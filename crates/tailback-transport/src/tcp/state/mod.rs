@@ -7,9 +7,10 @@
 //! * `sequence`: what is sent, acknowledged and to be repeated;
 //! * `window`: what may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
-//! * `ecn`: at most one reduction a window.
+//! * `reduce`, `ecn`: what cuts the window: at most one reduction a window.
 
 mod ecn;
+mod reduce;
 pub mod rto;
 mod sequence;
 mod timers;
@@ -19,16 +20,14 @@ mod write;
 pub use sequence::{FIRST, Piece, real};
 
 use super::config::{Config, EcnMode};
-use super::congestion::{
-    AckEvent, AfterTimeout, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, RateSample, Reset,
-};
+use super::congestion::{AckEvent, CongestionControl, EchoRule, Phase, RateSample, Reset};
 use super::recovery::sent::SentList;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
-use ecn::EcnState;
+use ecn::{Cut, EcnState};
 use sequence::{NONE, Sequence};
 use std::sync::Arc;
-use tailback_base::{Duration, Request, Time};
+use tailback_base::{Duration, Time};
 use timers::Timers;
 use window::SendWindow;
 
@@ -263,7 +262,9 @@ impl ControlBlock {
         let after = self.flight() + u64::from(piece.len);
         if self.window.credit {
             self.window.credit = false;
-            if self.may_go_beyond(real(after)) {
+            // RFC 3042 section 2: "previously unsent data"; ns-2 also goes on repeating.
+            let unsent = self.seq.nxt == self.seq.max_sent || self.cfg.limited_transmit_per_duplicate;
+            if unsent && self.may_go_beyond(real(after)) {
                 self.window.beyond += u64::from(piece.len);
                 return Some(piece);
             }
@@ -295,20 +296,25 @@ impl ControlBlock {
 
     /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
     #[inline]
-    pub fn advance(&mut self, ack: u64, echoed: Option<Time>, ecn_echo: bool, now: Time) -> Ack {
+    ///
+    /// With `sampled` off it gives no round trip, and what is timed goes on being timed.
+    pub fn advance(&mut self, ack: u64, echoed: Option<Time>, sampled: bool, ecn_echo: bool, now: Time) -> Ack {
         let flight = self.flight();
         let window_limited = self.is_window_limited(flight);
         let bytes = self.seq.advance(ack);
-        let rtt = if let Some(sent) = echoed {
+        let rtt = if !sampled {
+            None
+        } else if let Some(sent) = echoed {
             // RFC 7323 appendix G: "ExpectedSamples = ceiling (FlightSize / (SMSS * 2))".
             let expected = flight.div_ceil(2 * u64::from(self.cfg.payload)) as u32;
-            Some(self.sample(sent, now, expected))
+            Some(self.sample(sent, now, expected, ecn_echo))
         } else if ack >= self.timers.timed_end {
             self.timers.stop_timing();
-            Some(self.sample(self.timers.timed_at, now, 1))
+            Some(self.sample(self.timers.timed_at, now, 1, ecn_echo))
         } else {
             None
         };
+        self.ecn.at_one &= ecn_echo;
         Ack {
             now,
             bytes,
@@ -339,9 +345,11 @@ impl ControlBlock {
     }
 
     #[inline]
-    fn sample(&mut self, sent: Time, now: Time, expected: u32) -> Duration {
+    fn sample(&mut self, sent: Time, now: Time, expected: u32, ecn_echo: bool) -> Duration {
         self.timers.rto.sample(sent, now, expected, &self.cfg);
-        self.timers.rto.end_backoff();
+        if !(self.ecn.at_one && ecn_echo) {
+            self.timers.rto.end_backoff();
+        }
         let (r, round_trip) = (&mut self.report, now.since(sent));
         let rtt = round_trip.seconds();
         r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
@@ -435,12 +443,19 @@ impl ControlBlock {
 
     /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
     /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
-    /// SMSS bytes to the congestion window." Not below one segment: what the window itself allows has been paid for by
-    /// the halving.
+    /// SMSS bytes to the congestion window." The inflation may become negative: the ACK stands for more segments than
+    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good.
     pub fn deflate(&mut self, acked: u64) {
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
         let back = if acked >= segment { segment } else { 0 };
-        self.window.inflation = (self.window.inflation - acked + back).max(segment);
+        let left = self.window.inflation - acked + back;
+        if self.cfg.excess_from_window && self.window.inflation <= acked {
+            let bytes = (self.window.inflation - acked) as f64;
+            self.window.inflation = segment;
+            self.reset(Reset::Shift { bytes });
+        } else {
+            self.window.inflation = left;
+        }
     }
 
     /// The window is the controller's alone again.
@@ -491,108 +506,6 @@ impl ControlBlock {
         }
     }
 
-    // ---- reductions
-
-    fn congested(&mut self, what: Congestion, flight: u64, now: Time) {
-        self.control.on_congestion(&CongestionEvent { now, flight, what });
-        self.window.refresh(&*self.control);
-    }
-
-    /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included".
-    fn flight_at_loss(&self) -> u64 {
-        self.outstanding().saturating_sub(self.window.beyond)
-    }
-
-    /// A reduction covers what is outstanding; the next new segment may say so.
-    fn reduced(&mut self, for_echo: bool) {
-        self.ecn.recover = self.seq.max_sent;
-        self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
-    }
-
-    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section
-    /// 6.1.2).
-    pub fn reduce(&mut self, now: Time) {
-        self.report.fast_retransmits += 1;
-        if self.seq.una >= self.ecn.reduced {
-            self.congested(Congestion::Loss, self.flight_at_loss(), now);
-            self.reduced(false);
-        }
-        self.timers.stop_timing();
-    }
-
-    /// An ACK that acknowledges up to `ack` echoes congestion, outside fast recovery. A controller that hears of each mark
-    /// answers by itself.
-    pub fn on_echo(&mut self, ack: u64, now: Time) {
-        if ack <= self.ecn.recover || self.cfg.ecn == EcnMode::Ignore || self.control.echo() == EchoRule::EveryAck {
-            return;
-        }
-        if self.control.cwnd() <= self.cfg.segment() {
-            // RFC 3168 section 6.1.2: "the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet
-            // when the congestion window is one [and] will then be able to send a new packet only when the retransmit
-            // timer expires".
-            self.ecn.held = true;
-            self.restart_timer(now);
-        }
-        self.congested(Congestion::Ecn, self.flight(), now);
-        self.reduced(true);
-        self.ecn.reduced = self.seq.max_sent;
-        self.report.ecn_reductions += 1;
-    }
-
-    /// A router asks for less, outside fast recovery: once a window, with losses and echoes.
-    pub fn on_request(&mut self, r: Request, now: Time) {
-        if let Request::SlowDown { level, of } = r
-            && self.seq.una > self.ecn.recover
-        {
-            let keep = 1.0 - 0.5 * f64::from(level.saturating_add(1).min(of)) / f64::from(of.max(1));
-            self.congested(Congestion::Request { level, keep }, self.flight(), now);
-            self.reduced(false);
-        }
-    }
-
-    /// Tahoe: whatever the reduction left, the repair starts with one segment.
-    pub fn collapse(&mut self) {
-        self.reset(Reset::Tahoe);
-    }
-
-    /// Fast recovery is over; `to_flight` bounds the window by what is outstanding.
-    pub fn end_recovery(&mut self, to_flight: bool) {
-        // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
-        let segment = self.cfg.segment();
-        let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
-        self.reset(Reset::RecoveryEnd { at_most });
-    }
-
-    fn reset(&mut self, why: Reset) {
-        self.control.window_reset(why);
-        self.window.refresh(&*self.control);
-    }
-
-    /// The retransmission timer expired: what recovery does not decide.
-    pub fn timed_out(&mut self, now: Time) {
-        self.report.timeouts += 1;
-        let again = self.seq.timed_out == self.seq.una || self.seq.una < self.ecn.reduced;
-        self.seq.timed_out = self.seq.una;
-        self.congested(Congestion::Timeout { again }, self.flight_at_loss(), now);
-        self.reduced(false);
-        self.remember_recover();
-        self.seq.after_timeout = true;
-        self.window.inflation = 0;
-        self.window.forget_duplicates();
-        self.timers.stop_timing();
-        self.timers.rto.back_off(&self.cfg);
-        self.restart_timer(now);
-        match self.cfg.window.after_timeout {
-            AfterTimeout::Halve => self.resend_first(),
-            AfterTimeout::SlowStart => {
-                if let Some(list) = &mut self.sent {
-                    list.lose_below(self.seq.max_sent);
-                }
-                self.go_back();
-            }
-        }
-    }
-
     // ---- timers
 
     pub fn restart_timer(&mut self, now: Time) {
@@ -604,8 +517,23 @@ impl ControlBlock {
     pub fn timer_after_ack(&mut self, now: Time) {
         if self.seq.una < self.seq.max_sent {
             self.restart_timer(now);
+        } else if self.window.cwnd < self.cfg.segment() {
+            // The window holds no segment: only the timer opens it again.
+            self.restart_timer(now);
         } else if !self.ecn.held {
             self.timers.deadline = Time::NEVER;
+        }
+    }
+
+    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again.
+    pub fn expired_at_rest(&mut self, now: Time) {
+        if self.window.cwnd < self.cfg.segment() {
+            self.collapse();
+            self.ecn.last_cut = Cut::Timeout;
+            self.remember_recover();
+            self.restart_timer(now);
+        } else {
+            self.stop_timer();
         }
     }
 

@@ -16,7 +16,7 @@ const ALPHA: f64 = 1.0 / 8.0;
 const BETA: f64 = 1.0 / 4.0;
 /// RFC 6298 rule 2.2: "where K = 4".
 const K: f64 = 4.0;
-/// ns-2 doubles no further than this.
+/// ns-2 doubles no further than this once the timeout has reached its maximum.
 const MOST_BACKOFF_IN_TICKS: u32 = 64;
 /// ns-2, after BSD: "If backed off this far, clobber the srtt value, storing it in the mean deviation instead."
 const CLOBBER_ABOVE: u32 = 8;
@@ -119,16 +119,17 @@ impl Rto {
 
     /// Rule 5.5: "The host MUST set RTO <- RTO * 2".
     pub fn back_off(&mut self, c: &Config) {
+        let timeout = self.timeout(c);
         match &mut self.estimate {
             Estimate::Real { .. } => {
                 // No further than the maximum can show.
-                if self.timeout(c) < c.max_rto {
+                if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
                 }
             }
             Estimate::Ticks { srtt, rttvar, .. } => {
-                if self.backoff < MOST_BACKOFF_IN_TICKS {
-                    self.backoff *= 2;
+                if self.backoff < MOST_BACKOFF_IN_TICKS || timeout < c.max_rto {
+                    self.backoff = self.backoff.saturating_mul(2);
                 }
                 if self.backoff > CLOBBER_ABOVE {
                     *rttvar = rttvar.saturating_add(*srtt >> 3);
@@ -153,7 +154,9 @@ impl Rto {
         {
             self.current = Duration(c.initial_rto.0.max(3_000_000_000));
         }
-        self.backoff = 1;
+        if !c.syn_backoff_lasts {
+            self.backoff = 1;
+        }
     }
 
     pub fn backoff(&self) -> u32 {

@@ -57,6 +57,8 @@ pub(super) struct Sequence {
     pub fin: u64,
     /// The segment that timed out last.
     pub timed_out: u64,
+    /// Since the last cut for an echo, what was sent again ends here.
+    pub resent: u64,
     /// Until what was outstanding at a timeout is acknowledged.
     pub after_timeout: bool,
     /// Payload of a full segment, bytes.
@@ -74,6 +76,7 @@ impl Sequence {
             resend: NONE,
             fin: NONE,
             timed_out: u64::MAX,
+            resent: 0,
             after_timeout: false,
             segment,
         }

@@ -59,6 +59,12 @@ impl SendWindow {
     #[inline]
     pub fn forget_duplicates(&mut self) {
         self.duplicates = 0;
+        self.end_credit();
+    }
+
+    /// Nothing is out by limited transmit.
+    #[inline]
+    pub fn end_credit(&mut self) {
         self.credit = false;
         self.beyond = 0;
     }

@@ -1,9 +1,10 @@
 //! What a control block does at the two ends of a connection's life and at rest, and the writing of segments.
 
+use super::ecn::Cut;
 use super::sequence::NONE;
 use super::{ControlBlock, FIRST, Piece};
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::tcp::config::EcnMode;
+use crate::tcp::config::{EcnMode, RtoForm};
 use crate::tcp::congestion::{Congestion, Reset};
 use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
@@ -147,6 +148,7 @@ impl ControlBlock {
         if self.cfg.syn_loss_lowers_ssthresh {
             self.congested(Congestion::LostSyn, u64::from(self.cfg.payload), now);
         }
+        self.ecn.last_cut = Cut::Timeout;
         self.report.timeouts += 1;
         self.stop_timer();
     }
@@ -155,8 +157,11 @@ impl ControlBlock {
     pub fn established(&mut self, s: &Segment, ecn: bool, syn_was_lost: bool, now: Time) {
         self.ecn.agreed = ecn && self.cfg.ecn != EcnMode::Off;
         let echoed = self.take_timestamps(s);
-        self.advance(FIRST, echoed, false, now);
+        self.advance(FIRST, echoed, true, false, now);
         if syn_was_lost {
+            if self.ecn.agreed && self.cfg.echo_by_last_cut {
+                self.on_echo(FIRST, false, now);
+            }
             self.reset(Reset::LostSyn);
             self.timers.rto.after_lost_syn(&self.cfg);
         }
@@ -189,8 +194,10 @@ impl ControlBlock {
         if again {
             flags = flags.with(Flags::RETRANSMISSION);
             self.report.retransmitted_packets += u64::from(p.len > 0);
-            // Karn: a segment sent twice is not timed.
-            if self.timers.timed_end > p.seq && self.timers.timed_end <= end {
+            self.seq.resent = self.seq.resent.max(end);
+            // Karn: a segment sent twice is not timed. ns-2 stops timing at fast retransmits and timeouts alone.
+            let of_timed = self.timers.timed_end > p.seq && self.timers.timed_end <= end;
+            if of_timed && self.cfg.rto_form == RtoForm::Rfc6298 {
                 self.timers.stop_timing();
             }
         }

@@ -1,0 +1,184 @@
+//! What cuts the window, and when one sign of congestion says the same as another.
+
+use super::ecn::Cut;
+use super::{ControlBlock, FIRST};
+use crate::tcp::config::EcnMode;
+use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
+use tailback_base::{Request, Time};
+
+impl ControlBlock {
+    pub(super) fn congested(&mut self, what: Congestion, flight: u64, now: Time) {
+        self.control.on_congestion(&CongestionEvent { now, flight, what });
+        self.window.refresh(&*self.control);
+    }
+
+    /// RFC 5681 section 3.2: "the additional data sent in limited transmit MUST NOT be included". What a timeout has
+    /// declared lost and is not sent again is not in flight either.
+    fn flight_at_loss(&self) -> u64 {
+        self.flight().saturating_sub(self.window.beyond)
+    }
+
+    /// A reduction covers what is outstanding; the next new segment may say so.
+    fn reduced(&mut self, for_echo: bool) {
+        self.ecn.recover = self.seq.max_sent;
+        self.ecn.cwr_pending |= for_echo || self.cfg.cwr_after_any_reduction;
+    }
+
+    /// RFC 6582 section 3.2 step 2: "the Cumulative Acknowledgment field covers more than recover".
+    fn is_beyond_recover(&self) -> bool {
+        self.seq.una > self.seq.recover || (self.cfg.first_segment_exempt && self.seq.una == FIRST)
+    }
+
+    /// Whether enough duplicates start a fast retransmit now. After a cut for an echo ns-2 repairs, and reduces no
+    /// further.
+    pub fn may_retransmit_fast(&self) -> bool {
+        self.is_beyond_recover() || self.was_cut_for_echo()
+    }
+
+    fn was_cut_for_echo(&self) -> bool {
+        self.cfg.echo_by_last_cut && self.ecn.last_cut == Cut::Echo
+    }
+
+    /// The last cut was for the duplicates that began the present recovery.
+    pub fn was_cut_for_duplicates(&self) -> bool {
+        !self.cfg.echo_by_last_cut || self.ecn.last_cut == Cut::Duplicates
+    }
+
+    /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section
+    /// 6.1.2). Whether it begins an episode, so that `recover` is to be remembered.
+    pub fn reduce(&mut self, now: Time) -> bool {
+        self.report.fast_retransmits += 1;
+        let by_last_cut = self.cfg.echo_by_last_cut;
+        let reduces = if by_last_cut {
+            self.is_beyond_recover()
+        } else {
+            self.seq.una >= self.ecn.reduced
+        };
+        if reduces {
+            self.congested(Congestion::Loss, self.flight_at_loss(), now);
+            self.reduced(false);
+        }
+        self.ecn.last_cut = Cut::Duplicates;
+        self.timers.stop_timing();
+        reduces || !by_last_cut
+    }
+
+    /// An ACK that acknowledges up to `ack` echoes congestion. A controller that hears of each mark answers by itself.
+    pub fn on_echo(&mut self, ack: u64, in_recovery: bool, now: Time) {
+        if self.cfg.ecn == EcnMode::Ignore || self.control.echo() == EchoRule::EveryAck {
+            return;
+        }
+        if self.cfg.echo_by_last_cut {
+            self.on_echo_by_last_cut(ack, now);
+            return;
+        }
+        if in_recovery || ack <= self.ecn.recover {
+            return;
+        }
+        if self.control.cwnd() <= self.cfg.segment() {
+            // RFC 3168 section 6.1.2: "the sending TCP MUST reset the retransmit timer on receiving the ECN-Echo packet
+            // when the congestion window is one [and] will then be able to send a new packet only when the retransmit
+            // timer expires".
+            self.ecn.held = true;
+            self.restart_timer(now);
+        }
+        self.congested(Congestion::Ecn, self.flight(), now);
+        self.reduced(true);
+        self.ecn.reduced = self.seq.max_sent;
+        self.seq.resent = 0;
+        self.report.ecn_reductions += 1;
+    }
+
+    /// ns-2's rule: an echo counts beyond `recover`, which losses set too, and always after a timeout.
+    fn on_echo_by_last_cut(&mut self, ack: u64, now: Time) {
+        if ack <= self.seq.recover.max(FIRST) && self.ecn.last_cut != Cut::Timeout {
+            return;
+        }
+        self.remember_recover();
+        self.ecn.last_cut = Cut::Echo;
+        let at_one = self.control.cwnd() <= self.cfg.segment();
+        if at_one && self.ecn.at_one {
+            self.timers.rto.back_off(&self.cfg);
+        }
+        self.ecn.at_one = at_one;
+        if self.window.inflation != 0 {
+            let bytes = self.window.inflation as f64;
+            self.reset(Reset::Shift { bytes });
+        }
+        self.congested(Congestion::Ecn, self.flight(), now);
+        self.reduced(true);
+        self.report.ecn_reductions += 1;
+    }
+
+    /// A router asks for less, outside fast recovery: once a window, with losses and echoes.
+    pub fn on_request(&mut self, r: Request, now: Time) {
+        if let Request::SlowDown { level, of } = r
+            && self.seq.una > self.ecn.recover
+        {
+            let keep = 1.0 - 0.5 * f64::from(level.saturating_add(1).min(of)) / f64::from(of.max(1));
+            self.congested(Congestion::Request { level, keep }, self.flight(), now);
+            self.reduced(false);
+        }
+    }
+
+    /// Tahoe: whatever the reduction left, the repair starts with one segment.
+    pub fn collapse(&mut self) {
+        self.reset(Reset::OneSegment);
+        self.reduced(false);
+    }
+
+    /// Fast recovery is over; `to_flight` bounds the window by what is outstanding.
+    pub fn end_recovery(&mut self, to_flight: bool) {
+        // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
+        let segment = self.cfg.segment();
+        let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
+        self.reset(Reset::RecoveryEnd { at_most });
+    }
+
+    pub(super) fn reset(&mut self, why: Reset) {
+        self.control.window_reset(why);
+        self.window.refresh(&*self.control);
+    }
+
+    /// Whether the threshold stays at this timeout: the segment timed out before (RFC 5681 section 3.1), or an echo of
+    /// its window was answered and it was not sent since. RFC 3168 section 6.1.2 has a lost retransmission as a new
+    /// sign of congestion.
+    fn keeps_threshold(&self) -> bool {
+        let una = self.seq.una;
+        if self.seq.timed_out == una && !self.cfg.repeated_timeout_lowers {
+            return true;
+        }
+        if self.cfg.echo_by_last_cut {
+            self.ecn.last_cut == Cut::Echo
+        } else {
+            una < self.ecn.reduced && una >= self.seq.resent
+        }
+    }
+
+    /// The retransmission timer expired: what recovery does not decide. `pipe` is what it knows to be in the network.
+    pub fn timed_out(&mut self, pipe: u64, now: Time) {
+        self.report.timeouts += 1;
+        let again = self.keeps_threshold();
+        self.seq.timed_out = self.seq.una;
+        let flight = self.flight_at_loss().min(pipe);
+        self.congested(Congestion::Timeout { again }, flight, now);
+        self.reduced(false);
+        self.ecn.last_cut = Cut::Timeout;
+        self.remember_recover();
+        self.seq.after_timeout = true;
+        self.window.inflation = 0;
+        self.window.end_credit();
+        self.timers.stop_timing();
+        self.timers.rto.back_off(&self.cfg);
+        self.restart_timer(now);
+        match self.cfg.window.after_timeout {
+            AfterTimeout::Halve => self.resend_first(),
+            AfterTimeout::SlowStart => {
+                if let Some(list) = &mut self.sent {
+                    list.lose_below(self.seq.max_sent);
+                }
+                self.go_back();
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Details in which senders differ though their names are the same: what the RFCs say, as packet dialogues.
+
+mod common;
+
+use common::{Fate, PAYLOAD, Path, config, lose, number};
+use tailback_base::{Ecn, Time};
+use tailback_transport::tcp::{Receiver, Sender, new_pair};
+use tailback_transport::{Amount, Endpoint, Flags, SackBlocks, Segment, Transmit};
+
+/// The first byte of segment `n`.
+fn seq(n: u64) -> u64 {
+    1 + (n - 1) * PAYLOAD
+}
+
+/// An ACK of all up to segment `n`, with reports of whole segments `from..=to`.
+fn ack(n: u64, reports: &[(u64, u64)]) -> Segment {
+    Segment {
+        seq: 1,
+        payload: 0,
+        ack: seq(n + 1),
+        flags: Flags::ACK,
+        ecn: Ecn::NotEct,
+        bytes: 40,
+        sack: reports.iter().map(|(from, to)| (seq(*from), seq(to + 1))).collect(),
+        timestamps: None,
+        window: None,
+    }
+}
+
+fn data(n: u64, ecn: Ecn, flags: Flags) -> Segment {
+    Segment {
+        seq: seq(n),
+        payload: PAYLOAD as u32,
+        ack: 1,
+        flags,
+        ecn,
+        bytes: PAYLOAD as u32 + 40,
+        sack: SackBlocks::new(),
+        timestamps: None,
+        window: None,
+    }
+}
+
+fn at(ms: u64) -> Time {
+    Time(ms * 1_000_000)
+}
+
+/// Numbers of what may leave now.
+fn sent(s: &mut Sender, now: Time) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    while let Transmit::Segment(s) = s.poll_transmit(now) {
+        numbers.push(number(&s));
+    }
+    numbers
+}
+
+/// What an ACK lets go.
+fn answer(s: &mut Sender, a: &Segment, now: Time) -> Vec<u64> {
+    s.on_segment(a, now, &mut ());
+    sent(s, now)
+}
+
+/// A sender without handshake whose first window has left, with unlimited data.
+fn started(values: &[(&str, &str)]) -> Sender {
+    let base = [("syn", "false"), ("ecn", "off")];
+    let all: Vec<(&str, &str)> = base.iter().chain(values).copied().collect();
+    let (mut s, _) = new_pair(&config(&all));
+    s.write(Amount::Unlimited, at(0));
+    sent(&mut s, at(0));
+    s
+}
+
+/// RFC 6675 section 5: an ACK with new SACK information is a duplicate although it moves the cumulative point; step (2)
+/// asks IsLost. The ACKs of segments 6 to 8 were lost, that of 9 comes first.
+#[test]
+fn an_ack_that_moves_and_reports_may_show_a_loss() {
+    let mut s = started(&[("variant", "sack"), ("initial_window", "10 packets")]);
+    assert_eq!(answer(&mut s, &ack(4, &[(6, 9)]), at(40))[0], 5);
+    assert!(s.in_recovery());
+    // Two segments above are not enough: "more than (DupThresh - 1) * SMSS bytes".
+    let mut s = started(&[("variant", "sack"), ("initial_window", "10 packets")]);
+    assert!(!answer(&mut s, &ack(4, &[(6, 7)]), at(40)).contains(&5));
+    assert!(!s.in_recovery());
+}
+
+/// RFC 5681 section 3.1: "to count the number of bytes that have been acknowledged", so that delayed ACKs open the
+/// window by one segment a round trip too. From 10 segments, ten round trips of 100 ms.
+#[test]
+fn delayed_acks_do_not_halve_the_growth_of_the_window() {
+    let after = |byte_counting: &[(&str, &str)]| {
+        let base = [
+            ("initial_window", "10 packets"),
+            ("initial_ssthresh", "10 packets"),
+            ("delayed_ack", "2"),
+            ("syn", "false"),
+        ];
+        let all: Vec<(&str, &str)> = base.iter().chain(byte_counting).copied().collect();
+        let mut p = Path::new(&config(&all), 50);
+        p.sender.write(Amount::Unlimited, Time::ZERO);
+        p.run(1.05, &mut common::pass);
+        p.cwnd()
+    };
+    let (bytes, acks) = (after(&[]), after(&[("byte_counting", "0")]));
+    // Somewhat less than 20: an ACK adds MSS * acknowledged / cwnd, and the ACK of a last odd segment waits 200 ms.
+    assert!((bytes - 19.5).abs() < 0.5, "{bytes}");
+    assert!((acks - 15.0).abs() < 0.5, "{acks}");
+}
+
+/// In slow start an ACK opens the window by one segment at most: "min (N, SMSS)" (RFC 5681 equation 2).
+#[test]
+fn in_slow_start_an_ack_opens_the_window_by_one_segment() {
+    let mut s = started(&[("initial_window", "10 packets")]);
+    answer(&mut s, &ack(2, &[]), at(40));
+    assert_eq!(s.cwnd(), 11.0 * PAYLOAD as f64);
+}
+
+/// The repair is lost, and new data flow for ten round trips until the timer expires: the threshold follows what is in
+/// the network (RFC 6675 `pipe`), not all that lies between the hole and the last segment sent.
+#[test]
+fn a_timeout_in_sack_recovery_halves_the_pipe() {
+    let cfg = config(&[
+        ("variant", "sack"),
+        ("initial_window", "20 packets"),
+        ("initial_ssthresh", "20 packets"),
+        ("ecn", "off"),
+    ]);
+    let mut p = Path::new(&cfg, 50);
+    p.sender.write(Amount::Unlimited, Time::ZERO);
+    let mut hand = lose(&[7, 7]);
+    p.run(0.9, &mut hand);
+    let (window, outstanding) = (p.cwnd(), p.sender.outstanding() / PAYLOAD);
+    assert!(p.sender.in_recovery() && outstanding > 60, "{outstanding}");
+    while p.sender.report(p.now).timeouts == 0 {
+        p.run(p.now.seconds() + 0.01, &mut hand);
+    }
+    assert!(
+        p.ssthresh() <= window / 2.0 + 1.0,
+        "{} of {window}, {outstanding} out",
+        p.ssthresh()
+    );
+}
+
+/// After a timeout what was declared lost is not in flight: another segment's timeout halves what was sent since.
+#[test]
+fn a_timeout_while_going_back_halves_what_was_sent_since() {
+    let mut s = started(&[("variant", "newreno"), ("initial_window", "20 packets")]);
+    s.on_timeout(at(1000), &mut ());
+    assert_eq!((s.read(1), sent(&mut s, at(1000))), (10.0, vec![1]));
+    assert_eq!(answer(&mut s, &ack(1, &[]), at(1100)), [2, 3]);
+    s.on_timeout(s.next_timeout().unwrap(), &mut ());
+    // Two segments, so the least there is, although the ACK is 19 segments behind the last one sent.
+    assert_eq!(s.read(1), 2.0);
+}
+
+/// RFC 6582 section 3.2 step 3: the window is deflated by what a partial ACK acknowledges, even where that is more than
+/// the duplicates inflated it by. Ten out and two by limited transmit; segments 1 and 9 are lost, and of the duplicates
+/// all but three. 5 + 3 - 8 + 1: the window holds one segment, the repair.
+#[test]
+fn a_partial_ack_deflates_by_all_it_acknowledges() {
+    let mut s = started(&[("variant", "newreno"), ("initial_window", "10 packets")]);
+    assert_eq!(answer(&mut s, &ack(0, &[]), at(40)), [11]);
+    assert_eq!(answer(&mut s, &ack(0, &[]), at(41)), [12]);
+    assert_eq!(answer(&mut s, &ack(0, &[]), at(42)), [1]);
+    assert_eq!(answer(&mut s, &ack(8, &[]), at(82)), [9]);
+    assert_eq!(s.cwnd(), 5.0 * PAYLOAD as f64, "the window itself stays");
+    // Four are out, and each duplicate opens a window of one: the fourth lets the first new segment go.
+    for (n, expected) in [(1, vec![]), (2, vec![]), (3, vec![]), (4, vec![13])] {
+        assert_eq!(answer(&mut s, &ack(8, &[]), at(90 + n)), expected, "duplicate {n}");
+    }
+}
+
+/// RFC 3042 section 2 lets "previously unsent data" go on the first two duplicates, no repeats.
+#[test]
+fn limited_transmit_sends_new_data_only() {
+    let after_timeout = |form: &str| {
+        let mut s = started(&[
+            ("variant", "newreno"),
+            ("initial_window", "6 packets"),
+            ("limited_transmit_form", form),
+        ]);
+        s.on_timeout(at(1000), &mut ());
+        assert_eq!(sent(&mut s, at(1000)), [1]);
+        answer(&mut s, &ack(0, &[]), at(1010))
+    };
+    assert!(after_timeout("rfc3042").is_empty());
+    assert_eq!(after_timeout("per_duplicate"), [2], "as ns-2 does");
+}
+
+/// RFC 3168 section 6.1.2: an echo and a loss of one window are answered once; but the loss of the retransmission is
+/// another sign of congestion, and the timeout lowers the threshold.
+#[test]
+fn a_lost_retransmission_after_an_echo_is_a_new_event() {
+    let threshold = |lost: &'static [u64]| {
+        let cfg = config(&[
+            ("variant", "newreno"),
+            ("initial_window", "20 packets"),
+            ("initial_ssthresh", "20 packets"),
+        ]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(20 * PAYLOAD), Time::ZERO);
+        let mut hand = lose(lost);
+        p.run(10.0, &mut |s, i| match hand(s, i) {
+            Fate::Pass if number(s) == 2 => Fate::Mark,
+            fate => fate,
+        });
+        let r = p.sender.report(p.now);
+        assert_eq!((r.ecn_reductions, r.fast_retransmits), (1, 1));
+        (r.timeouts, p.ssthresh())
+    };
+    // 19 of 20 were out at the echo of the second.
+    assert_eq!(threshold(&[5]), (0, 9.5));
+    let (timeouts, lowered) = threshold(&[5, 5]);
+    assert_eq!(timeouts, 1);
+    assert!(lowered < 9.0, "{lowered}");
+}
+
+/// RFC 3168 section 6.1.3: with delayed ACKs the echo is set "if the CE codepoint is set in any of the data packets being
+/// acknowledged": CWR on the second of two answers an earlier mark, not that of the first.
+#[test]
+fn a_mark_before_cwr_in_one_delayed_ack_is_echoed() {
+    let cfg = config(&[("delayed_ack", "2"), ("syn", "false")]);
+    let (_, mut r): (_, Receiver) = new_pair(&cfg);
+    let mut echoes = |first: (u64, Ecn, Flags), second: (u64, Ecn, Flags)| {
+        for (n, ecn, flags) in [first, second] {
+            r.on_segment(&data(n, ecn, flags), at(n), &mut ());
+        }
+        let Transmit::Segment(a) = r.poll_transmit(at(9)) else {
+            panic!("every second is acknowledged")
+        };
+        a.flags.has(Flags::ECE)
+    };
+    let (plain, cwr) = (Flags::ACK, Flags::ACK.with(Flags::CWR));
+    assert!(echoes((1, Ecn::Ce, plain), (2, Ecn::Ect0, cwr)));
+    assert!(
+        echoes((3, Ecn::Ect0, plain), (4, Ecn::Ect0, plain)),
+        "until CWR answers it"
+    );
+    assert!(!echoes((5, Ecn::Ect0, plain), (6, Ecn::Ect0, cwr)));
+    assert!(echoes((7, Ecn::Ect0, cwr), (8, Ecn::Ce, plain)));
+}
+
+/// The limit that ns-2 sets to what one ACK releases in recovery is NewReno's: with SACK one report frees many.
+#[test]
+fn the_burst_in_recovery_is_newrenos() {
+    let mut s = started(&[
+        ("variant", "sack"),
+        ("initial_window", "20 packets"),
+        ("recovery_burst", "1"),
+    ]);
+    answer(&mut s, &ack(0, &[(2, 4)]), at(40));
+    assert!(s.in_recovery());
+    assert!(answer(&mut s, &ack(0, &[(2, 18)]), at(41)).len() > 1);
+}
