@@ -93,7 +93,7 @@ def test_counts_by_kind_add_up_to_the_counts():
             assert found["6a"] == found["5e"] == SENTENCE
             assert found["T2.4-1"] == VALUE
             assert by_kind[ARITHMETIC][YES] >= 5
-        else:
+        elif name == "keshav-1991":
             zeros = [v for v in rows if v.kind == ZERO]
             assert len(zeros) > 200
             assert all(v.published.startswith("0 ") for v in zeros)
@@ -245,8 +245,9 @@ def test_a_verdict_that_flips_changes_the_opening(rows):
 def test_the_claims_of_every_study_are_statements_of_it():
     for name in study.known():
         s = study.load(name)
-        assert len(s.about.claims) >= 5
-        assert set(s.about.claims) <= {x.id for x in s.statements if x.gate}
+        judged = [x.id for x in s.statements if x.gate]
+        assert len(s.about.claims) >= min(5, len(judged)) > 0
+        assert set(s.about.claims) <= set(judged)
 
 
 def test_a_reason_is_said_once(rows):

@@ -42,6 +42,8 @@ class About(Table, kw_only=True, frozen=True):
     title: str
     citation: str
     question: str = ""
+    #: What short names in its sentences stand for.
+    names: str = ""
     method: str = ""
     caution: str = ""
     #: Ids of the statements that the study is about, the most telling first.

@@ -69,7 +69,9 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
     }
     bundle = {
         "kind": "study",
-        "study": {k: getattr(s.about, k) for k in ("id", "title", "citation", "question", "method", "caution")},
+        "study": {
+            k: getattr(s.about, k) for k in ("id", "title", "citation", "question", "names", "method", "caution")
+        },
         "setup": [msgspec.to_builtins(x) for x in s.about.setup],
         "again": [msgspec.to_builtins(x) for x in s.about.again],
         "mode": r.mode,

@@ -67,7 +67,7 @@ class Limit(Measured, kw_only=True, frozen=True):
     def _at(self, judge: Judge, discipline: str, where: Place | Sequence[Place]) -> Finding:
         name = judge.title(discipline)
         place = judge.where_text(where, self.runs) if isinstance(where, dict) else "mean of all points"
-        what, limits = f"{name}, {place}", self.limits()
+        what, limits, times = f"{name}, {place}", self.limits(), ""
         a = judge.values(self, discipline, where)
         b = judge.values(self, self.over, where) if self.over is not None else None
         if a is None or (self.over is not None and b is None):
@@ -75,6 +75,7 @@ class Limit(Measured, kw_only=True, frozen=True):
         if self.over is not None and b is not None:
             n = min(len(a), len(b))
             a, what = a[:n] / b[:n], f"{what} over {judge.title(self.over)}"
+            times = f" times {judge.title(self.over)}"
         if self.class_over is not None:
             c = judge.values(self, discipline, where, self.class_over)
             if c is None:
@@ -93,7 +94,7 @@ class Limit(Measured, kw_only=True, frozen=True):
         return Finding(
             what,
             place,
-            f"{name} {shown}",
+            f"{name} {shown}{times}",
             limits.text,
             outcome,
             value=e.mean,
