@@ -79,6 +79,6 @@ fn a_run_more_costs_little_memory_once_it_is_stored() {
     for (what, few, many) in [("first", few[0], many[0]), ("again", few[1], many[1])] {
         let each = (many - few) / 9_000.0;
         println!("{what}: {few:.0} B with 1,000 runs, {many:.0} B with 10,000, {each:.0} B a run");
-        assert!(each < 400.0, "{what}: a run more costs {each:.0} B");
+        assert!(each < 600.0, "{what}: a run more costs {each:.0} B");
     }
 }

@@ -91,8 +91,18 @@ pub struct Frame<'a> {
 }
 
 impl Frame<'_> {
+    /// The rows of a run in the n-th of all tables; a run that failed has some in the first alone.
+    pub fn rows(&self, n: usize, run: &RunTables) -> Option<Table> {
+        let Some(n) = n.checked_sub(1) else {
+            let mut own = Table::new("runs", &RUNS);
+            own.row(run.runs_row(self.run.key));
+            return Some(self.around(own));
+        };
+        Some(self.around(run.tables.get(n)?.clone()))
+    }
+
     /// `runs` carries the key in its own columns.
-    fn around(&self, mut t: Table) -> Table {
+    pub fn around(&self, mut t: Table) -> Table {
         if t.name != "runs" {
             t.prefix("key", RUNS[0].doc, self.run.key.to_string().as_str().into());
         }
@@ -129,10 +139,10 @@ impl Assembly {
     }
 
     pub fn add(&mut self, frame: &Frame, run: &RunTables) {
-        let mut own = Table::new("runs", &RUNS);
-        own.row(run.runs_row(frame.run.key));
-        for (into, table) in self.tables.iter_mut().zip(std::iter::once(&own).chain(&run.tables)) {
-            into.append(frame.around(table.clone()));
+        for (n, into) in self.tables.iter_mut().enumerate() {
+            if let Some(rows) = frame.rows(n, run) {
+                into.append(rows);
+            }
         }
     }
 

@@ -28,8 +28,9 @@ pub use read::{Stored, read_table};
 pub use status::{FolderStatus, RunStatus, status};
 
 use crate::plan::lock::Lock;
-use crate::plan::tables::RunTables;
+use crate::plan::tables::{Frame, RunTables};
 use crate::plan::{Key, Plan};
+use crate::results::Table;
 use manifest::Manifest;
 use read::Cache;
 use source::Source;
@@ -205,17 +206,27 @@ impl Store {
     /// # Errors
     /// A run that is not stored, or a file that has gone.
     pub fn load(&mut self, key: Key) -> io::Result<RunTables> {
-        let place = self.index.get(&key).copied();
-        let source = place.and_then(|p| Some((self.sources[p.source].as_ref()?, p)));
-        let Some((source, p)) = source else {
-            return Err(io::Error::other(format!("the run {key} is not stored")));
-        };
+        let (at, cache) = self.find(key)?;
+        cache.run(at, key)
+    }
+
+    /// The rows of a run in the n-th of all tables, in a plan's frame.
+    fn load_rows(&mut self, key: Key, n: usize, frame: &Frame) -> io::Result<Table> {
+        let (at, cache) = self.find(key)?;
+        match n {
+            0 => frame.rows(0, &cache.ending(at, key)?).ok_or_else(|| missing(key)),
+            _ => Ok(frame.around(cache.rows(at, n, key)?)),
+        }
+    }
+
+    fn find(&mut self, key: Key) -> io::Result<(read::At<'_>, &mut Cache)> {
+        let p = self.index.get(&key).ok_or_else(|| missing(key))?;
         let at = read::At {
             number: p.source,
-            source,
+            source: self.sources[p.source].as_ref().ok_or_else(|| missing(key))?,
             chunk: p.chunk,
         };
-        self.cache.run(at, key)
+        Ok((at, &mut self.cache))
     }
 
     /// Whether these runs, in this order, are one whole chunk, and the one their rows are read from.
@@ -243,6 +254,10 @@ impl Store {
             None => Ok(()),
         }
     }
+}
+
+fn missing(key: Key) -> io::Error {
+    io::Error::other(format!("the run {key} is not stored"))
 }
 
 /// Names of the folders in which chunks are: one for each part of a plan.

@@ -131,13 +131,25 @@ impl Cache {
     }
 
     /// The rows of one run in table `n`.
-    fn rows(&mut self, at: At, n: usize, key: Key) -> io::Result<Table> {
+    pub fn rows(&mut self, at: At, n: usize, key: Key) -> io::Result<Table> {
         let t = self.table(at, n)?;
         let (from, to) = t.rows.get(&key).copied().unwrap_or((0, 0));
         Ok(own_rows(&t.table, from, to))
     }
 
+    /// A run with all its tables.
     pub fn run(&mut self, at: At, key: Key) -> io::Result<RunTables> {
+        let mut run = self.ending(at, key)?;
+        if run.status == Status::Done {
+            run.tables = (1..declared().len())
+                .map(|n| self.rows(at, n, key))
+                .collect::<io::Result<_>>()?;
+        }
+        Ok(run)
+    }
+
+    /// How a run ended, without its tables.
+    pub fn ending(&mut self, at: At, key: Key) -> io::Result<RunTables> {
         let runs = self.table(at, 0)?;
         let missing = || io::Error::other(format!("{} says nothing of the run {key}", at.source.dir.display()));
         let (row, _) = *runs.rows.get(&key).ok_or_else(missing)?;
@@ -149,17 +161,11 @@ impl Cache {
             count(&runs.table, "packet_hops", row),
             count(&runs.table, "events", row),
         );
-        let tables = match status {
-            Status::Failed(_) => Vec::new(),
-            Status::Done => (1..declared().len())
-                .map(|n| self.rows(at, n, key))
-                .collect::<io::Result<_>>()?,
-        };
         Ok(RunTables {
             status,
             packet_hops,
             events,
-            tables,
+            tables: Vec::new(),
         })
     }
 }

@@ -4,7 +4,7 @@ use super::manifest::{self, Found, Said, Telling};
 use super::source::{Contents, LIST, Source};
 use super::times::Times;
 use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder};
-use crate::plan::tables::{Assembly, Frame, RunTables, is_rare, names};
+use crate::plan::tables::{Assembly, Frame, RunTables, declared, is_rare, names};
 use crate::plan::{Key, Plan, RunReport, Status, chunks};
 use crate::results::Table;
 use crate::results::file::sync_folder;
@@ -218,50 +218,51 @@ impl Store {
         }
     }
 
+    /// Write one table after the other: what Parquet knows of each chunk's columns stays in memory until a file is complete.
     fn stage(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, paths: &[PathBuf]) -> io::Result<Contents> {
-        let mut writers: Vec<ChunkWriter> = paths
-            .iter()
-            .map(|p| ChunkWriter::create(p.clone()))
-            .collect::<io::Result<_>>()?;
         let labels = plan.label_names();
+        let cut = chunks::chunks(plan, &|_| true);
         let mut contents = Contents {
             build: self.keep.build.clone(),
             plan: self.plan.clone(),
             whole: true,
+            failed: self.failed_of(plan, fresh),
             ..Contents::default()
         };
-        for c in chunks::chunks(plan, &|_| true) {
-            let mut all = Assembly::new();
-            for i in &c.runs {
-                let key = plan.runs[*i].key;
-                let stored;
-                let run = match fresh.get(&key) {
-                    Some(run) => run,
-                    None => {
-                        stored = self.load(key)?;
-                        &stored
+        // The list last, for it has the others in it.
+        let mut all: Vec<_> = names().zip(paths).enumerate().collect();
+        all.sort_by_key(|(_, (name, _))| *name == LIST);
+        for (n, (name, path)) in all {
+            let mut w = ChunkWriter::create(path.clone())?;
+            for c in &cut {
+                let mut table = plan.frame(c.runs[0], &labels).around(declared()[n].clone());
+                for i in &c.runs {
+                    let (key, frame) = (plan.runs[*i].key, plan.frame(*i, &labels));
+                    let rows = match fresh.get(&key) {
+                        Some(run) => frame.rows(n, run),
+                        None => Some(self.load_rows(key, n, &frame)?),
+                    };
+                    if let Some(rows) = rows {
+                        table.append(rows);
                     }
-                };
-                all.add(&plan.frame(*i, &labels), run);
-                contents.failed.extend(failed([(key, run)].into_iter()));
+                }
+                w.chunk(&table)?;
             }
-            let tables = all.tables(&plan.frame(c.runs[0], &labels));
-            for (w, t) in writers.iter_mut().zip(&tables) {
-                w.chunk(t)?;
-            }
-        }
-        let mut files: Vec<(String, ChunkWriter)> = Vec::new();
-        for ((name, w), path) in names().zip(writers).zip(paths) {
             if is_rare(name) && w.rows() == 0 {
                 std::fs::remove_file(path)?;
             } else {
-                files.push((name.to_string(), w));
+                contents.close(vec![(name.to_string(), w)])?;
             }
         }
-        // The list last, for it has the others in it.
-        files.sort_by_key(|(name, _)| name == LIST);
-        contents.close(files)?;
         Ok(contents)
+    }
+
+    fn failed_of(&self, plan: &Plan, fresh: &HashMap<Key, RunTables>) -> BTreeSet<Key> {
+        let failed = |key: &Key| match fresh.get(key) {
+            Some(run) => run.status != Status::Done,
+            None => self.index.get(key).is_some_and(|p| p.failed),
+        };
+        plan.runs.iter().map(|r| r.key).filter(failed).collect()
     }
 
     /// Runs of other plans that only the finished tables hold move into a chunk before those tables are replaced.
