@@ -209,6 +209,28 @@ fn the_round_trip_is_measured_anew_every_ten_seconds() {
     assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(40)));
 }
 
+/// Where a round trip is longer than 200 ms, that round trip has to pass.
+#[test]
+fn the_measurement_lasts_a_round_trip_at_least() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.settle();
+    while !h.bbr.limits_itself() {
+        h.ack(1.0, 1.0, 41.0, 60, |_, _| {});
+    }
+    h.ack(1.0, 0.1, 40.0, 4, |s, _| s.application_limited = true);
+    // Of segments sent before the window was small.
+    for _ in 0..10 {
+        h.ack(50.0, 0.1, 40.0, 4, |s, _| {
+            (s.delivered, s.application_limited) = (s.total, true)
+        });
+        assert!(h.bbr.limits_itself());
+    }
+    h.ack(50.0, 0.1, 40.0, 4, |s, _| {
+        (s.delivered, s.application_limited) = (0, true)
+    });
+    assert!(!h.bbr.limits_itself());
+}
+
 /// A recovery starts with what is in the network; for a round as much is sent as delivered; then the window is back.
 #[test]
 fn recovery_conserves_packets_for_a_round_trip() {

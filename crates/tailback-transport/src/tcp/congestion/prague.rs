@@ -427,6 +427,39 @@ mod tests {
         }
     }
 
+    /// A period lasts until what was sent at its beginning is acknowledged, however short the smoothed round trip is.
+    #[test]
+    fn a_period_waits_for_its_acknowledgements() {
+        let mut c = prague("40 packets", "1000B");
+        let mut clock = AckClock::new();
+        let (mut changes, mut alpha) = (0, c.read(0));
+        while clock.now < 2.0 {
+            clock.ack_with(&mut *c, 0.1, |a| {
+                (a.ecn_echo, a.srtt) = (true, Some(Duration::from_millis(30)));
+            });
+            changes += usize::from(c.read(0) != alpha);
+            alpha = c.read(0);
+        }
+        assert!((19..=21).contains(&changes), "{changes}");
+    }
+
+    /// For a period after a loss nothing grows, also when its repair is over sooner.
+    #[test]
+    fn nothing_grows_for_a_period_after_a_loss() {
+        let mut c = prague("40 packets", "1000B");
+        let mut clock = AckClock::new();
+        for _ in 0..80 {
+            clock.ack(&mut *c, 0.05);
+        }
+        clock.sign(&mut *c, Congestion::Loss);
+        let window = c.read(1);
+        let from = clock.now;
+        while c.read(1) == window {
+            clock.ack(&mut *c, 0.05);
+        }
+        assert!(clock.now - from > 0.05, "{}", clock.now - from);
+    }
+
     /// max(W, pipe) / srtt, headers included; twice that well below the threshold; not before a round trip is known.
     #[test]
     fn it_paces_a_window_a_round_trip() {

@@ -79,6 +79,8 @@ impl CongestionWindow {
     }
 
     /// What slow start may do with this ACK.
+    #[cold]
+    #[inline(never)]
     fn watch(&mut self, a: &AckEvent<'_>) -> Verdict {
         let verdict = self.hystart.as_mut().map_or(Verdict::Grow, |h| h.judge(a));
         if verdict == Verdict::End {
@@ -88,6 +90,8 @@ impl CongestionWindow {
     }
 
     /// RFC 9406 section 4.2: "cwnd = cwnd + (min(N, L * SMSS) / CSS_GROWTH_DIVISOR)".
+    #[cold]
+    #[inline(never)]
     fn watched_slow_start(&mut self, a: &AckEvent<'_>) {
         let most = real(a.acked).min(MOST_SEGMENTS * self.rules.segment);
         self.cwnd += match self.watch(a) {

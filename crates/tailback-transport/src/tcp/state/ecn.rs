@@ -21,6 +21,8 @@ pub(super) struct EcnState {
     pub agreed: bool,
     /// What a capable segment carries.
     pub codepoint: Ecn,
+    /// Segments that are sent again are capable, too.
+    pub capable_again: bool,
     /// No echo up to here is acted on.
     pub recover: u64,
     /// The last reduction for an echo covers losses below this.
@@ -35,10 +37,12 @@ pub(super) struct EcnState {
 }
 
 impl EcnState {
-    pub fn new(agreed: bool, codepoint: Ecn) -> EcnState {
+    pub fn new(agreed: bool, codepoint: Ecn, capable_again: bool) -> EcnState {
         EcnState {
             agreed,
             codepoint,
+            // RFC 9331 section 4.1: a scalable control marks repairs as well.
+            capable_again: capable_again || codepoint == Ecn::Ect1,
             recover: 0,
             reduced: 0,
             cwr_pending: false,

@@ -80,7 +80,11 @@ impl ControlBlock {
             seq: Sequence::new(start, cfg.payload),
             window: SendWindow::new(cfg.window.cap.min(cfg.rwnd), &*control),
             timers: Timers::new(&cfg),
-            ecn: EcnState::new(!cfg.syn && cfg.ecn != EcnMode::Off, control.codepoint()),
+            ecn: EcnState::new(
+                !cfg.syn && cfg.ecn != EcnMode::Off,
+                control.codepoint(),
+                cfg.ect_on_retransmissions,
+            ),
             newly_sacked: 0,
             newly_lost: 0,
             sent: control.wants_rate().then(Box::default),

@@ -205,9 +205,7 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        // RFC 9331 section 4.1: a scalable control marks repairs as well.
-        let scalable = self.ecn.codepoint == Ecn::Ect1;
-        let capable = self.ecn.agreed && (!again || self.cfg.ect_on_retransmissions || scalable);
+        let capable = self.ecn.agreed && (!again || self.ecn.capable_again);
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
