@@ -239,6 +239,48 @@ fn a_mark_before_cwr_in_one_delayed_ack_is_echoed() {
     assert!(echoes((7, Ecn::Ect0, cwr), (8, Ecn::Ce, plain)));
 }
 
+/// RFC 3168 section 6.1.2: an echo on the ACK that ends recovery is of the window that the loss has answered for.
+#[test]
+fn an_echo_on_the_ack_that_ends_recovery_is_ignored() {
+    for variant in ["reno", "newreno"] {
+        let mut s = started(&[("variant", variant), ("initial_window", "10 packets"), ("ecn", "on")]);
+        for _ in 0..3 {
+            answer(&mut s, &ack(0, &[]), at(40));
+        }
+        assert_eq!((s.in_recovery(), s.read(0)), (true, 5.0));
+        let mut last = ack(12, &[]);
+        last.flags = last.flags.with(Flags::ECE);
+        answer(&mut s, &last, at(80));
+        assert_eq!((s.in_recovery(), s.read(0)), (false, 5.0), "{variant}");
+        // The next window's is not.
+        let mut next = ack(13, &[]);
+        next.flags = next.flags.with(Flags::ECE);
+        answer(&mut s, &next, at(120));
+        assert!(s.read(0) < 5.0, "{variant}");
+    }
+}
+
+/// RFC 6582 section 4: with k losses in a window the impatient timer, restarted at the first partial ACK, has to outlast
+/// the other k - 1 round trips of 100 ms.
+#[test]
+fn the_impatient_timer_outlasts_all_repairs_or_not() {
+    let timeouts = |min_rto: &str| {
+        let cfg = config(&[
+            ("variant", "newreno"),
+            ("initial_window", "20 packets"),
+            ("min_rto", min_rto),
+            ("initial_rto", min_rto),
+            ("syn", "false"),
+        ]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(20 * PAYLOAD), Time::ZERO);
+        p.run(10.0, &mut lose(&[5, 7, 9, 11, 13]));
+        assert_eq!(p.receiver.received_bytes(), 20 * PAYLOAD);
+        p.sender.report(p.now).timeouts
+    };
+    assert_eq!((timeouts("450ms"), timeouts("350ms")), (0, 1));
+}
+
 /// The limit that ns-2 sets to what one ACK releases in recovery is NewReno's: with SACK one report frees many.
 #[test]
 fn the_burst_in_recovery_is_newrenos() {

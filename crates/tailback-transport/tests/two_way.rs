@@ -308,6 +308,33 @@ fn a_shut_window_is_probed() {
     assert_eq!(net.states(), [State::Closed, State::Closed]);
 }
 
+/// RFC 5681 section 2: an ACK with another window is no duplicate; three with the same are.
+#[test]
+fn a_window_update_is_no_duplicate() {
+    let in_recovery = |step: u32| {
+        let cfg = two_way(&[("variant", "newreno"), ("initial_window", "10 packets")]);
+        let mut net = TwoWay::new(&cfg, 50);
+        net.ends[A].write(Amount::Bytes(100_000), net.now);
+        // The handshake is over, the first window is under way.
+        net.run(0.12);
+        assert!(net.sent.iter().filter(|s| s.1 == A && s.2.payload > 0).count() >= 10);
+        let mut ack = net
+            .sent
+            .iter()
+            .rfind(|s| s.1 == A && s.2.payload == 0)
+            .unwrap()
+            .2
+            .clone();
+        (ack.seq, ack.ack, ack.payload) = (1, 1, 0);
+        for n in 0..4 {
+            ack.window = Some(60_000 + n * step);
+            net.ends[A].on_segment(&ack, net.now, &mut ());
+        }
+        net.ends[A].read(8) == 1.0
+    };
+    assert!(!in_recovery(1000) && in_recovery(0));
+}
+
 /// The update that opens the window may be lost: the next probe repairs it.
 #[test]
 fn a_lost_window_update_does_not_stall() {
