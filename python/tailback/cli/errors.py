@@ -39,6 +39,10 @@ def kept(out: str | None) -> str:
         return "; nothing is stored"
     try:
         runs = sum(bool(run["stored"]) for run in _core.status(out)["runs"])
+        if (Path(out) / "computed.json").is_file():
+            from tailback.store.sources import Answers
+
+            runs += len(Answers(Path(out)).found)
     except OSError:
         runs = 0
     if not runs:

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, folder, os_message
+from tailback.cli.errors import Failure, Stopped, folder, kept, os_message
 from tailback.document import clean
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
@@ -172,6 +172,7 @@ def register(group: click.Group) -> None:
                 _list(as_json)
                 return
             study, chosen = choose(what, _replacements(replaced))
+            study_out = Path(out) if out else Path("out") / study.id
         except StudyError as e:
             raise click.UsageError(str(e)) from e
         line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
@@ -189,10 +190,10 @@ def register(group: click.Group) -> None:
                 command=" ".join(line),
                 announce=told.announce,
             )
-        except Interrupted as e:
-            raise Stopped(str(e)) from e
-        except KeyboardInterrupt:
-            raise Stopped("interrupted; finished runs are kept, run the same command to go on") from None
+        except StudyError as e:
+            raise click.UsageError(str(e)) from e
+        except (Interrupted, KeyboardInterrupt):
+            raise Stopped(f"interrupted{kept(str(study_out / 'runs'))}") from None
         except OSError as e:
             raise Failure(f"results cannot be stored: {os_message(e)}") from e
         finally:

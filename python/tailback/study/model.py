@@ -76,6 +76,8 @@ class Runs:
     cost_s: dict[str, float]
     #: The file it is declared in, for messages.
     file: str = ""
+    #: What the caller changes (`--set`), by point: after all the study's own.
+    asked: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def random(self) -> bool:
@@ -107,7 +109,8 @@ class Runs:
                     # The values of a case stand in the case, but a discipline is one wherever it is named.
                     if a in free or a.disciplines:
                         overrides += a.overrides(mode, named[a.name])
-                found.append(Point(named, [*overrides, *case.set, *self.then]))
+                asked = self.asked.get(tuple(named.values()), ())
+                found.append(Point(named, [*overrides, *case.set, *self.then, *asked]))
         return found
 
     def key_of(self, discipline: str) -> tuple[str, ...]:

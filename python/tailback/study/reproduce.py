@@ -13,6 +13,7 @@ What a study's folder of results holds:
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,15 +21,17 @@ from typing import Any
 
 from tailback.store.paths import file_name
 from tailback.study import load as studies
+from tailback.study.asked import with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
-from tailback.study.study import Study, with_overrides
+from tailback.study.study import Study
 from tailback.study.work import Work, threads_of
 from tailback.study.write import Reproduction, write
+from tailback.text import plain
 
 
 def reproduce(
@@ -52,10 +55,13 @@ def reproduce(
     started = time.monotonic()
     experiments = experiments or study.experiments
     out = Path(out) if out else Path("out") / study.id
-    out.mkdir(parents=True, exist_ok=True)
+    notes: list[str] = []
     if overrides:
-        study = with_overrides(study, list(overrides))
+        study, notes = with_asked(study, overrides, experiments, mode)
+    out.mkdir(parents=True, exist_ok=True)
     work = Work(study, experiments, mode, out, seeds, threads_of(jobs))
+    for text in [*(f"note: {n}" for n in notes), *(f"warning: {w}" for w in work.warnings)]:
+        print(plain(text), file=sys.stderr)
     ahead = work.estimate()
     if announce is not None:
         announce(ahead.text())

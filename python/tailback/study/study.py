@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +53,3 @@ class Study:
             for name in e.runs:
                 needed.setdefault(name, []).append(e.where)
         return needed
-
-
-def with_overrides(study: Study, overrides: list[str]) -> Study:
-    """The study with changes to every scenario, as `--set` takes them."""
-    runs = {k: replace(r, set=(*r.set, *overrides)) for k, r in study.runs.items()}
-    return replace(study, runs=runs)

@@ -105,6 +105,8 @@ class Work:
         self.threads = threads
         self.about = {**manifest.program(), "study": study.id, "mode": mode}
         self.samples = Samples.empty()
+        #: What the scenarios say without being wrong, each once.
+        self.warnings: list[str] = []
         self.answers = Answers(self.dir)
         #: Runs with packets come first, in the order of the plan.
         self.jobs: list[Job] = []
@@ -126,7 +128,9 @@ class Work:
                 if text is None:
                     arithmetic += [self._computed(runs, point, r + 1, mode) for r in range(n)]
                 else:
-                    points.append((_stored(point.labels), _core.load(*text, point.overrides)))
+                    scenario = _core.load(*text, point.overrides)
+                    self.warnings += [w for w in scenario.warnings if w not in self.warnings]
+                    points.append((_stored(point.labels), scenario))
                     repeated.append(n)
                     of.append((runs, point))
         self.plan = _core.Plan(points, repeated, None, [r.name for r, _ in of])

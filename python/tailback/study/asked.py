@@ -1,0 +1,82 @@
+"""Changes that a caller asks for (`--set`): each is applied where a scenario has its key, and it is said where not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tailback import _core
+from tailback.scenarios import Kind, as_text
+from tailback.study.errors import StudyError
+from tailback.study.model import Experiment, Point, Runs
+from tailback.study.study import Study
+
+#: A scenario has no such key, or no place to put it.
+_NOT_THERE = {"unknown-key", "override"}
+
+
+def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment], mode: str) -> tuple[Study, list[str]]:
+    """The study with these changes, and a line for each set of the experiments that does not take one of them.
+
+    Raises `ScenarioError` for a value that is not allowed and for a key that no scenario has, before anything is run.
+    """
+    needed = study.needs(experiments)
+    runs, told = dict(study.runs), []
+    taken: set[str] = set()
+    refused: dict[str, Exception] = {}
+    for name, r in study.runs.items():
+        if r.scenario is None:
+            if name in needed:
+                told.append(f"--set changes nothing in {name}, which is computed without packets")
+            continue
+        fixed = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
+        points = {p.key: p for m in dict.fromkeys((mode, "quick")) for p in r.points(m)}
+        chosen = {p.key for p in r.points(mode, needed[name])} if name in needed else set()
+        at: dict[tuple[str, ...], tuple[str, ...]] = {}
+        missed = dict.fromkeys(asked, 0)
+        for key, point in points.items():
+            wanted = [o for o in asked if o not in fixed]
+            there, errors = _there(as_text(r.scenario), point, wanted)
+            at[key] = tuple(there)
+            refused |= errors
+            if key in chosen:
+                taken |= set(there)
+                for o in asked:
+                    missed[o] += o not in there
+        runs[name] = replace(r, asked=at)
+        for o, n in missed.items():
+            if n:
+                some = "" if n == len(chosen) else f" at {n} of {len(chosen)} points"
+                told.append(f"--set {o} is not applied to {name}{some}: {fixed.get(o, 'no such key there')}")
+    for o in asked:
+        if o not in taken:
+            raise refused.get(o) or StudyError(f"--set {o} is applied nowhere: {'; '.join(told)}")
+    return replace(study, runs=runs), told
+
+
+def _there(text: tuple[str, Kind, str], point: Point, asked: list[str]) -> tuple[list[str], dict[str, Exception]]:
+    """Those of the changes that this point's scenario has a key for, and why not the others."""
+    there: list[str] = []
+    errors: dict[str, Exception] = {}
+    for o in asked:
+        try:
+            _core.load(*text, [*point.overrides, *there, o])
+        except _core.ScenarioError as e:
+            # What contradicts another value may be put right by the next change; all together are read below.
+            if all(p["code"] in _NOT_THERE for p in e.problems):
+                errors[o] = e
+                continue
+        there.append(o)
+    _core.load(*text, [*point.overrides, *there])
+    return there, errors
+
+
+def _axis_of(runs: Runs, change: str) -> str | None:
+    """The axis that says what this change would say: its labels would no longer be true."""
+    path = change.partition("=")[0].strip()
+    for a in runs.axes:
+        paths = {*a.paths, *(c.partition("=")[0].strip() for cs in a.changes.values() for c in cs)}
+        for own in paths:
+            if path == own or own.startswith(f"{path}.") or (a.disciplines and path == f"{own}.kind"):
+                return a.name
+    return None
