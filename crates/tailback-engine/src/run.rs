@@ -54,8 +54,8 @@ impl<'a> Hooks<'a> {
     }
 }
 
-/// How many events run between two questions whether to go on: some hundredths of a second.
-const EVENTS_AT_ONCE: u32 = 1 << 16;
+/// How many events, or sent packets, are between two questions whether to go on: some hundredths of a second.
+const EVENTS_AT_ONCE: u32 = 1 << 14;
 
 /// A discipline broke its contract: which, where and when.
 fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Time) -> Refusal {
@@ -109,5 +109,5 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
         from,
         to,
     };
-    Ok(Outcome::read(&built.sim, &frame))
+    Outcome::read_while(&built.sim, &frame, &|| hooks.go_on(1.0))
 }

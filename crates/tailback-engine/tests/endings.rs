@@ -134,3 +134,33 @@ fn a_run_is_asked_whether_to_go_on_after_some_events_not_after_a_part_of_it() {
     let share = asked.get().unwrap_or(1.0);
     assert!(share < 0.002, "first asked when {share} of the run was over");
 }
+
+/// How often a run is asked whether to go on before its first event, on the way, and for its tables.
+fn asked(flows: &str) -> [u32; 3] {
+    let text = format!(
+        "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\n\
+         queue = {{ kind = \"droptail\", buffer = \"100 packets\" }}\n[flows.f]\n{flows}\n"
+    );
+    let loaded = load_text(&text, "endings.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let counts = std::cell::Cell::new([0u32; 3]);
+    let progress = |share: f64| {
+        let mut now = counts.get();
+        now[if share == 0.0 { 0 } else { 1 + usize::from(share >= 1.0) }] += 1;
+        counts.set(now);
+        true
+    };
+    let hooks = Hooks {
+        progress: Some(&progress),
+        ..Hooks::default()
+    };
+    run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
+    counts.get()
+}
+
+#[test]
+fn a_run_is_asked_whether_to_go_on_while_it_is_built_and_read() {
+    let many = "count = 20000\naccess_rate = \"1Mbps\"\nstop = \"2ms\"\ntraffic = { kind = \"cbr\", rate = \"1Mbps\" }";
+    let [built, _, read] = asked(many);
+    // Flows twice (described, and numbered) and the two ports of each, every 4096; a question for each table.
+    assert!(built >= 2 * 4 + 9 && read >= 8, "{built} {read}");
+}

@@ -3,7 +3,9 @@
 //! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
 //! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that draws.
 
-use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport};
+use super::network::{
+    ASK_EVERY, AppDef, Direction, FlowDef, FlowHandle, GoOn, LinkDef, LinkId, Network, QueueChoice, Transport,
+};
 use super::route::{Arc, Router};
 use crate::event::EventKind;
 use crate::impair::Impairments;
@@ -71,20 +73,31 @@ impl Network {
     ///
     /// # Errors
     /// A flow whose destination cannot be reached, or two links of one name.
-    pub fn build(mut self) -> Result<Built, Refusal> {
+    pub fn build(self) -> Result<Built, Refusal> {
+        self.build_while(&|| Ok(()))
+    }
+
+    /// As [`Network::build`], and stops where `go_on` refuses.
+    ///
+    /// # Errors
+    /// Also what `go_on` says.
+    pub fn build_while(mut self, go_on: GoOn) -> Result<Built, Refusal> {
         let places = port_places(&self.links)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
         for (number, p) in places.iter().enumerate() {
             link_ports[p.link][p.direction] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
-        for p in &places {
+        for (i, p) in places.iter().enumerate() {
+            if i as u32 % ASK_EVERY == 0 {
+                go_on()?;
+            }
             if let Some(d) = self.links[p.link].directions[p.direction].take() {
                 add_port(&mut sim, d, &p.name, link_ports[p.link][1 - p.direction], self.seed);
             }
         }
         self.add_conditioners(&mut sim, &link_ports);
-        let flow_ids = self.add_flows(&mut sim)?;
+        let flow_ids = self.add_flows(&mut sim, go_on)?;
         for (flow, side, edge) in self.followers {
             let flow = flow_ids[flow.0 as usize].0 as usize;
             sim.flows[flow].followed = true;
@@ -125,7 +138,7 @@ impl Network {
     }
 
     /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
-    fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
+    fn add_flows(&mut self, sim: &mut Sim, go_on: GoOn) -> Result<Vec<FlowId>, Refusal> {
         let mut by_name: Vec<usize> = (0..self.flows.len()).collect();
         by_name.sort_by(|a, b| {
             let (a, b) = (&self.flows[*a], &self.flows[*b]);
@@ -133,7 +146,10 @@ impl Network {
         });
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
         let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
-        for handle in by_name {
+        for (i, handle) in by_name.into_iter().enumerate() {
+            if i as u32 % ASK_EVERY == 0 {
+                go_on()?;
+            }
             if let Some(def) = defs[handle].take() {
                 flow_ids[handle] = self.add_flow(sim, def)?;
             }

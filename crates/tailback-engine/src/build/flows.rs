@@ -2,7 +2,7 @@
 
 use super::conditioners::Site;
 use super::instants::instants;
-use super::network::{Direction, LinkId, Network, Transport};
+use super::network::{ASK_EVERY, Direction, GoOn, LinkId, Network, Transport};
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::spec::{AccessSpec, GroupSpec};
@@ -17,6 +17,8 @@ pub(super) struct Around<'a> {
     pub library: &'a Library,
     pub seed: u64,
     pub end: Time,
+    /// Whether to go on; asked now and then.
+    pub go_on: GoOn<'a>,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
 }
@@ -63,6 +65,9 @@ pub(super) fn add_group<'s>(
     let aggregate = [number(&g.aggregate[0]), number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
     for i in 0..g.count {
+        if i % ASK_EVERY == 0 {
+            (around.go_on)()?;
+        }
         let name = format!("flows.{}.{i}", g.name);
         let mut access = None;
         let from_host = match &g.access {

@@ -45,6 +45,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         library: hooks.library(),
         seed,
         end: Time::ZERO + spec.duration,
+        go_on: &|| hooks.go_on(0.0),
         aggregates: aggregates(spec)?,
     };
     for g in &spec.flows {
@@ -54,7 +55,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         sessions::add(&mut net, s, hooks.library(), seed, Time::ZERO + spec.duration)?;
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
-    let mut built = net.build()?;
+    let mut built = net.build_while(&|| hooks.go_on(0.0))?;
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }

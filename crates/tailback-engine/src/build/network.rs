@@ -10,10 +10,17 @@ use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use std::collections::HashMap;
 use std::rc::Rc;
+use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::Connection;
+
+/// Asked now and then while a network is built: the refusal ends it.
+pub type GoOn<'a> = &'a dyn Fn() -> Result<(), Refusal>;
+
+/// After so many ports or flows: some milliseconds.
+pub const ASK_EVERY: u32 = 1 << 12;
 
 /// A link, as returned by [`Network::link`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

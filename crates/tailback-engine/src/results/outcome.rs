@@ -1,6 +1,7 @@
 //! The tables of one run.
 
 use super::{Table, flows, groups, intervals, link_intervals, links, log, losses, series, transfers};
+use crate::build::network::GoOn;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
@@ -10,6 +11,7 @@ use crate::traffic::application::Transfer;
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::quantity::Refusal;
 
 /// Every table of a run, in the order they are shown: a new one is its file and a row here.
 static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
@@ -144,6 +146,16 @@ impl Outcome {
 
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
+        let read = Outcome::read_while(sim, frame, &|| Ok(()));
+        read.unwrap_or_else(|e| unreachable!("nothing refuses: {e}"))
+    }
+
+    /// As [`Outcome::read`], and stops where `go_on` refuses.
+    ///
+    /// # Errors
+    /// What `go_on` says.
+    pub fn read_while(sim: &Sim, frame: &Frame, go_on: GoOn) -> Result<Outcome, Refusal> {
+        go_on()?;
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
         let totals = sim.snapshots(frame.to);
         let reading = Reading {
@@ -152,9 +164,15 @@ impl Outcome {
             groups,
             totals,
         };
-        Outcome {
-            tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),
-            engine: sim.counters(),
+        let mut tables = Vec::with_capacity(TABLES.len());
+        for (read, _) in TABLES {
+            go_on()?;
+            tables.push(read(&reading));
         }
+        go_on()?;
+        Ok(Outcome {
+            tables,
+            engine: sim.counters(),
+        })
     }
 }

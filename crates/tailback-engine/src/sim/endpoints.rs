@@ -133,6 +133,7 @@ impl Sim {
                 Transmit::Segment(s) => {
                     let route = self.ways[id.0 as usize][usize::from(backward)];
                     flow.in_flight += 1;
+                    self.sent += 1;
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.routes[route.start as usize];
                     self.offer(first, p);

@@ -115,6 +115,8 @@ pub struct Sim {
     pub(crate) recorder: Option<Box<Recorder>>,
     pub(crate) tap: Option<Box<dyn Tap>>,
     pub(crate) counters: EngineCounters,
+    /// Packets that connections have sent in this call of [`Sim::run_some`].
+    pub(crate) sent: u32,
     pub(crate) transports: Vec<members::TransportMaker>,
     pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
@@ -159,6 +161,7 @@ impl Sim {
             recorder: None,
             tap: None,
             counters: EngineCounters::default(),
+            sent: 0,
             transports: Vec::new(),
             router,
             free_flows: Vec::new(),
@@ -190,7 +193,9 @@ impl Sim {
     /// As [`Sim::run_until`], but at most this many events. True when there are no more to run.
     pub fn run_some(&mut self, until: Time, most: u32) -> bool {
         let mut left = most;
-        while left > 0 {
+        self.sent = 0;
+        // An event may send a whole window, so packets count as events do.
+        while left > 0 && self.sent < most {
             let Some((t, kind, entity)) = self.events.pop_until(until) else {
                 self.counters.events += u64::from(most - left);
                 self.now = self.ended.unwrap_or(until);
@@ -211,7 +216,7 @@ impl Sim {
                 EventKind::Tick => self.on_tick(entity),
             }
         }
-        self.counters.events += u64::from(most);
+        self.counters.events += u64::from(most - left);
         false
     }
 
