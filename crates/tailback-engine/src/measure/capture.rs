@@ -5,7 +5,7 @@
 //! those for its conditioner and impairments.
 
 use crate::packet::{Extras, PacketId, WirePacket};
-use tailback_base::{DropReason, MarkReason, Place, Time};
+use tailback_base::{DropReason, Dscp, MarkReason, Place, Time};
 use tailback_transport::Segment;
 
 /// A packet at a port.
@@ -25,6 +25,16 @@ impl Sight<'_> {
     /// Bytes on the wire.
     pub fn bytes(&self) -> u32 {
         self.packet.size()
+    }
+
+    /// The DiffServ code point.
+    pub fn dscp(&self) -> Dscp {
+        self.packet.colour()
+    }
+
+    /// A router's request, not a segment or a datagram.
+    pub fn is_request(&self) -> bool {
+        self.packet.is_control()
     }
 
     /// The packet with everything it carries.

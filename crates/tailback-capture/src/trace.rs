@@ -1,0 +1,168 @@
+//! A text trace of one flow: a line for each thing that happens to one of its packets, at every port it passes.
+//!
+//! ```text
+//!       time s  where             what                  who  segment
+//!   0.100040000 bottleneck        arrives               >    SYN seq 0
+//!   0.150512000 bottleneck        leaves                >    SYN seq 0
+//!   4.213377124 bottleneck        dropped: overflow     >    ACK seq 58401:59861 (1460)
+//! ```
+//!
+//! `>` is from the flow's source to its destination, `<` the other way.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use tailback_base::{DropReason, Ecn, FlowId, MarkReason, Place};
+use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_transport::{Flags, Segment};
+
+/// The line above all others.
+pub const HEADING: &str = "      time s  where             what                  who  segment";
+
+struct Shared<W: Write> {
+    out: W,
+    lines: u64,
+    failed: Option<io::Error>,
+}
+
+/// A trace that is being written.
+pub struct Trace<W: Write> {
+    flow: FlowId,
+    shared: Rc<RefCell<Shared<W>>>,
+}
+
+impl<W: Write + 'static> Trace<W> {
+    /// A trace of this flow.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn new(flow: FlowId, mut out: W) -> io::Result<Trace<W>> {
+        writeln!(out, "{HEADING}")?;
+        Ok(Trace {
+            flow,
+            shared: Rc::new(RefCell::new(Shared {
+                out,
+                lines: 0,
+                failed: None,
+            })),
+        })
+    }
+
+    /// What a run is handed, made from the names of its ports.
+    pub fn tap(&self, ports: &[String]) -> Box<dyn Tap> {
+        Box::new(FlowTap {
+            flow: self.flow,
+            ports: ports.to_vec(),
+            shared: self.shared.clone(),
+        })
+    }
+
+    /// The run is over; the number of lines below the heading.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn finish(self) -> io::Result<u64> {
+        let mut shared = self.shared.borrow_mut();
+        match shared.failed.take() {
+            Some(e) => Err(e),
+            None => shared.out.flush().map(|()| shared.lines),
+        }
+    }
+}
+
+struct FlowTap<W: Write> {
+    flow: FlowId,
+    ports: Vec<String>,
+    shared: Rc<RefCell<Shared<W>>>,
+}
+
+impl<W: Write> FlowTap<W> {
+    fn line(&self, at: &Sight<'_>, what: &str) {
+        let id = at.id();
+        if id.flow != self.flow {
+            return;
+        }
+        let mut shared = self.shared.borrow_mut();
+        if shared.failed.is_some() {
+            return;
+        }
+        let port = self.ports.get(at.port as usize).map_or("", String::as_str);
+        let (s, ns) = (at.now.0 / 1_000_000_000, at.now.0 % 1_000_000_000);
+        let who = if id.backward { '<' } else { '>' };
+        let segment = if at.is_request() {
+            "a router's request".to_string()
+        } else {
+            words(&at.segment(), at.bytes())
+        };
+        match writeln!(shared.out, "{s:>3}.{ns:09} {port:<17} {what:<21} {who}    {segment}") {
+            Ok(()) => shared.lines += 1,
+            Err(e) => shared.failed = Some(e),
+        }
+    }
+}
+
+impl<W: Write> Tap for FlowTap<W> {
+    fn arrived(&mut self, at: &Sight<'_>) {
+        self.line(at, "arrives");
+    }
+
+    fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
+        self.line(at, &format!("marked: {}", why.name()));
+    }
+
+    fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
+        self.line(at, &format!("dropped: {}", why.name()));
+    }
+
+    fn delivered(&mut self, at: &Sight<'_>) {
+        self.line(at, "delivered");
+    }
+}
+
+/// A segment in a few words; a datagram by its size on the wire.
+pub fn words(s: &Segment, bytes: u32) -> String {
+    let names = [
+        (Flags::SYN, "SYN"),
+        (Flags::FIN, "FIN"),
+        (Flags::RST, "RST"),
+        (Flags::ACK, "ACK"),
+        (Flags::ECE, "ECE"),
+        (Flags::CWR, "CWR"),
+    ];
+    let mut out: Vec<String> = names
+        .iter()
+        .filter(|n| s.flags.has(n.0))
+        .map(|n| n.1.to_string())
+        .collect();
+    if s.payload > 0 {
+        out.push(format!(
+            "seq {}:{} ({})",
+            s.seq,
+            s.seq + u64::from(s.payload),
+            s.payload
+        ));
+    } else {
+        out.push(format!("seq {}", s.seq));
+    }
+    if s.flags.has(Flags::ACK) {
+        out.push(format!("ack {}", s.ack));
+    } else if s.flags.0 & !Flags::RETRANSMISSION.0 == 0 {
+        out.push(format!("{bytes} B"));
+    }
+    if !s.sack.is_empty() {
+        let blocks: Vec<String> = s.sack.iter().map(|(from, to)| format!("{from}:{to}")).collect();
+        out.push(format!("sack {}", blocks.join(" ")));
+    }
+    if let Some(window) = s.window {
+        out.push(format!("window {window}"));
+    }
+    match s.ecn {
+        Ecn::NotEct => {}
+        Ecn::Ce => out.push("CE".to_string()),
+        Ecn::Ect0 | Ecn::Ect1 => out.push("ECT".to_string()),
+    }
+    if s.flags.has(Flags::RETRANSMISSION) {
+        out.push("again".to_string());
+    }
+    out.join(" ")
+}
