@@ -1,10 +1,10 @@
 //! A text trace of one flow: a line for each thing that happens to one of its packets, at every port it passes.
 //!
 //! ```text
-//!       time s  where             what                  who  segment
-//!   0.100040000 bottleneck        arrives               >    SYN seq 0
-//!   0.150512000 bottleneck        leaves                >    SYN seq 0
-//!   4.213377124 bottleneck        dropped: overflow     >    ACK seq 58401:59861 (1460)
+//!       time s  where                        what                  who  segment
+//!   0.100040000 bottleneck                   arrives               >    SYN seq 0
+//!   0.150512000 bottleneck                   delivered             >    SYN seq 0
+//!   4.213377124 bottleneck                   dropped: overflow     >    ACK seq 58401:59861 (1460) ack 1
 //! ```
 //!
 //! `>` is from the flow's source to its destination, `<` the other way.
@@ -17,7 +17,7 @@ use tailback_engine::measure::capture::{Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
 /// The line above all others.
-pub const HEADING: &str = "      time s  where             what                  who  segment";
+pub const HEADING: &str = "      time s  where                        what                  who  segment";
 
 struct Shared<W: Write> {
     out: W,
@@ -94,7 +94,7 @@ impl<W: Write> FlowTap<W> {
         } else {
             words(&at.segment(), at.bytes())
         };
-        match writeln!(shared.out, "{s:>3}.{ns:09} {port:<17} {what:<21} {who}    {segment}") {
+        match writeln!(shared.out, "{s:>3}.{ns:09} {port:<28} {what:<21} {who}    {segment}") {
             Ok(()) => shared.lines += 1,
             Err(e) => shared.failed = Some(e),
         }

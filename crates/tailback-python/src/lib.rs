@@ -3,6 +3,7 @@
 //! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
 //! written in Python, in `python/tailback`.
 
+mod capture;
 mod column;
 mod counting;
 mod discipline;
@@ -36,6 +37,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<drive::DrivenQueue>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
+    m.add_function(wrap_pyfunction!(capture::capture, m)?)?;
+    m.add_function(wrap_pyfunction!(capture::trace, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
     m.add("source", tailback_engine::plan::source())?;

@@ -1,0 +1,104 @@
+//! Captures and traces, from Python: one run of a scenario that writes what its packets do.
+
+use crate::results::os_error;
+use crate::scenario::Scenario;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_base::FlowId;
+use tailback_base::model::with_nearest;
+use tailback_capture::pcapng::Capture;
+use tailback_capture::trace::Trace;
+use tailback_engine::measure::capture::TapMaker;
+use tailback_engine::run::{Hooks, run};
+use tailback_engine::scenario::Loaded;
+
+/// Run once with this tap.
+fn watch(loaded: &Loaded, make: TapMaker<'_>) -> PyResult<()> {
+    let interrupted = AtomicBool::new(false);
+    let progress = |_: f64| {
+        let go_on = Python::attach(|py| py.check_signals().is_ok());
+        interrupted.store(!go_on, Ordering::Relaxed);
+        go_on
+    };
+    let hooks = Hooks {
+        tap: Some(make),
+        progress: Some(&progress),
+        ..Hooks::default()
+    };
+    match run(&loaded.spec, loaded.spec.seed, &hooks) {
+        Ok(_) => Ok(()),
+        Err(_) if interrupted.load(Ordering::Relaxed) => Err(PyKeyboardInterrupt::new_err(())),
+        Err(e) => Err(PyRuntimeError::new_err(e.to_string())),
+    }
+}
+
+fn unknown<'n>(what: &str, name: &str, known: impl Iterator<Item = &'n str> + Clone) -> PyErr {
+    let list: Vec<&str> = known.clone().take(20).collect();
+    let remedy = with_nearest(name, known, &format!("one of {}", list.join(", ")));
+    PyValueError::new_err(format!("the scenario has no {what} \"{name}\": {remedy}"))
+}
+
+/// Write what arrives at the queue of a link, in both directions, as pcapng. The number of packets.
+#[pyfunction]
+pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> PyResult<u64> {
+    let loaded = &*scenario.loaded;
+    let links = loaded.spec.links.iter().map(|l| l.name.as_str());
+    if !links.clone().any(|name| name == link) {
+        return Err(unknown("link", link, links));
+    }
+    let failed = |e: io::Error| os_error(py, e, Some(path.clone()));
+    let file = File::create(&path).map_err(failed)?;
+    let written = py.detach(|| {
+        let capture = Capture::new(link, BufWriter::new(file))?;
+        let ran = watch(loaded, &|ports| capture.tap(ports));
+        Ok(capture.finish().map(|packets| ran.map(|()| packets)))
+    });
+    written.and_then(|w| w).map_err(failed)?
+}
+
+/// Write what happens to the packets of a flow, such as `bulk.0`, as lines of text; without a path to standard output. The
+/// number of lines below the heading.
+#[pyfunction]
+#[pyo3(signature = (scenario, flow, path=None))]
+pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>) -> PyResult<u64> {
+    let loaded = &*scenario.loaded;
+    let id = flow_id(loaded, flow)?;
+    let failed = |e: io::Error| os_error(py, e, path.clone());
+    let out: Box<dyn Write + Send> = match &path {
+        Some(path) => Box::new(File::create(path).map_err(failed)?),
+        None => Box::new(io::stdout()),
+    };
+    let written = py.detach(|| {
+        let trace = Trace::new(id, BufWriter::new(out))?;
+        let ran = watch(loaded, &|ports| trace.tap(ports));
+        Ok(trace.finish().map(|lines| ran.map(|()| lines)))
+    });
+    written.and_then(|w| w).map_err(failed)?
+}
+
+/// Flows are numbered group by group, in the order of their rows.
+fn flow_id(loaded: &Loaded, name: &str) -> PyResult<FlowId> {
+    let (group, index) = name.rsplit_once('.').unwrap_or((name, "0"));
+    let mut first = 0;
+    for g in &loaded.spec.flows {
+        if g.name == group {
+            return match index.parse::<u32>() {
+                Ok(i) if i < g.count => Ok(FlowId(first + i)),
+                _ => Err(PyValueError::new_err(format!(
+                    "group \"{group}\" has no flow \"{index}\": give {group}.0 to {group}.{}",
+                    g.count.saturating_sub(1)
+                ))),
+            };
+        }
+        first += g.count;
+    }
+    Err(unknown(
+        "group of flows",
+        group,
+        loaded.spec.flows.iter().map(|g| g.name.as_str()),
+    ))
+}

@@ -1,0 +1,80 @@
+"""`tailback capture` and `tailback trace`: what the packets of one run do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from tailback.cli.errors import Failure, Stopped, os_message
+
+if TYPE_CHECKING:
+    from tailback._core import Scenario
+
+
+def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenario:
+    from tailback.cli.source import read
+
+    return read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
+
+
+_SET = click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
+_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed, instead of the scenario's.")
+
+
+@click.command()
+@click.argument("file")
+@click.option("--link", default="bottleneck", show_default=True, help="The link; both its directions are captured.")
+@click.option("--out", required=True, metavar="FILE", help="The pcapng file.")
+@_SET
+@_SEED
+def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: int | None) -> None:
+    """Run the scenario in FILE once and capture a link as pcapng, for Wireshark and its kin.
+
+    Each packet stands where it arrived at the queue, with whole headers; one that was dropped or marked says so in its
+    comment (`frame.comment`).
+    """
+    from tailback import _core
+
+    scenario = _scenario(file, overrides, seed)
+    try:
+        packets = _core.capture(scenario, link, out)
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    except OSError as e:
+        raise Failure(f"the capture cannot be written: {os_message(e)}") from e
+    except RuntimeError as e:
+        raise Failure(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted; {out} holds the packets until then") from None
+    click.echo(f"{packets} packets in {out}")
+
+
+@click.command()
+@click.argument("file")
+@click.option("--flow", required=True, metavar="GROUP.NUMBER", help="The flow, such as bulk.0.")
+@click.option("--out", metavar="FILE", help="Write there instead of to standard output.")
+@_SET
+@_SEED
+def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], seed: int | None) -> None:
+    """Run the scenario in FILE once and print what happens to each packet of a flow, at every queue it passes."""
+    from tailback import _core
+
+    scenario = _scenario(file, overrides, seed)
+    try:
+        _core.trace(scenario, flow, out)
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise Failure(f"the trace cannot be written: {os_message(e)}") from e
+    except RuntimeError as e:
+        raise Failure(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped("interrupted") from None
+
+
+def register(group: click.Group) -> None:
+    group.add_command(capture)
+    group.add_command(trace)

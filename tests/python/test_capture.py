@@ -1,0 +1,44 @@
+"""Captures and traces, as a user calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def test_a_capture_is_pcapng_and_changes_nothing(cli, small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "link.pcapng"
+    r = cli("capture", small, "--out", out)
+    assert r.returncode == 0, r.stderr
+    assert int(r.stdout.split()[0]) > 100 and str(out) in r.stdout
+    # The section header block (draft-ietf-opsawg-pcapng section 4.1).
+    assert out.read_bytes()[:4] == b"\x0a\x0d\x0d\x0a"
+    again = tmp_path / "again.pcapng"
+    cli("capture", small, "--out", again)
+    assert again.read_bytes() == out.read_bytes()
+    cli("capture", small, "--out", again, "--seed", 2)
+    assert again.read_bytes() != out.read_bytes()
+
+
+def test_a_trace_follows_one_flow(cli, small: Path) -> None:
+    r = cli("trace", small, "--flow", "bulk.0")
+    assert r.returncode == 0, r.stderr
+    lines = r.stdout.splitlines()
+    assert lines[0].split() == ["time", "s", "where", "what", "who", "segment"]
+    assert len(lines) > 100 and "SYN" in lines[1] and "arrives" in lines[1]
+    times = [float(line.split()[0]) for line in lines[1:]]
+    assert times == sorted(times)
+    assert max(map(len, lines)) < 160
+    other = cli("trace", small, "--flow", "bulk.1").stdout
+    assert other != r.stdout
+
+
+def test_what_is_not_there_is_refused_with_what_is(cli, small: Path, tmp_path: Path) -> None:
+    r = cli("capture", small, "--link", "bottelneck", "--out", tmp_path / "x")
+    assert r.returncode == 2 and '"bottelneck"' in r.stderr and "bottleneck" in r.stderr
+    assert not (tmp_path / "x").exists()
+    r = cli("trace", small, "--flow", "bulk.9")
+    assert r.returncode == 2 and "bulk.0 to bulk.3" in r.stderr
+    r = cli("trace", small, "--flow", "blk.0")
+    assert r.returncode == 2 and "bulk" in r.stderr
+    r = cli("capture", small, "--out", tmp_path / "no" / "where")
+    assert r.returncode == 1 and "cannot be written" in r.stderr and "Traceback" not in r.stderr
