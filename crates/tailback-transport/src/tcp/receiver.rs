@@ -192,6 +192,7 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn on_ecn(&mut self, s: &Segment, now: Time) {
         let marked = s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho;
         match self.rule {
@@ -212,6 +213,7 @@ impl Receiver {
         }
     }
 
+    #[inline(always)]
     fn on_data(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
         let (from, to) = (s.seq, s.end());
         self.note_timestamp(s);
@@ -262,28 +264,53 @@ impl Receiver {
     }
 
     fn acknowledgement(&mut self, now: Time) -> Segment {
-        let syn = std::mem::take(&mut self.syn_due);
-        let mut s = Segment {
-            seq: u64::from(!syn),
+        let mut sack = SackBlocks::new();
+        let flags = if std::mem::take(&mut self.syn_due) {
+            handshake::syn_ack_flags(self.ecn)
+        } else {
+            self.reported(&mut sack)
+        };
+        let timestamps = self.echoed(now);
+        self.acknowledged();
+        Segment {
+            seq: u64::from(!flags.has(Flags::SYN)),
             payload: 0,
             ack: self.next,
-            flags: Flags::NONE,
+            flags,
             ecn: Ecn::NotEct,
-            bytes: 0,
-            sack: SackBlocks::new(),
-            timestamps: None,
-            window: None,
-        };
-        if syn {
-            s.flags = handshake::syn_ack_flags(self.ecn);
-            self.due = Due::Nothing;
-            self.last_ack = self.next;
-            s.timestamps = self.echoed(now);
-            s.bytes = self.cfg.wire(0, 0, s.timestamps.is_some());
-        } else {
-            self.acknowledge_on(&mut s, now);
+            bytes: self.cfg.wire(0, sack.len(), timestamps.is_some()),
+            sack,
+            timestamps,
+            window: self.window(),
         }
-        s
+    }
+
+    /// The flags of an acknowledgement, and the blocks that go with it.
+    #[inline(always)]
+    fn reported(&mut self, sack: &mut SackBlocks) -> Flags {
+        if self.cfg.sack || self.duplicate.is_some() {
+            if let Some(block) = self.duplicate.take() {
+                sack.push(block);
+            }
+            if self.cfg.sack && !self.held.is_empty() {
+                let most = self.cfg.sack_blocks.min(if self.cfg.timestamps { 3 } else { 4 }) as usize;
+                self.held.blocks(most.saturating_sub(sack.len()), sack);
+            }
+        }
+        if self.ecn && self.echo {
+            Flags::ACK.with(Flags::ECE)
+        } else {
+            Flags::ACK
+        }
+    }
+
+    /// All that has arrived is acknowledged.
+    #[inline(always)]
+    fn acknowledged(&mut self) {
+        self.due = Due::Nothing;
+        self.alone = false;
+        self.owed = false;
+        self.last_ack = self.next;
     }
 
     fn echoed(&self, now: Time) -> Option<(Time, Time)> {
@@ -298,26 +325,11 @@ impl Receiver {
     /// Write the acknowledgement of all that has arrived on a segment: number, echo, SACK blocks, time stamps, window.
     pub(super) fn acknowledge_on(&mut self, s: &mut Segment, now: Time) {
         s.ack = self.next;
-        s.flags = s.flags.with(Flags::ACK);
-        if self.ecn && self.echo {
-            s.flags = s.flags.with(Flags::ECE);
-        }
-        if self.cfg.sack || self.duplicate.is_some() {
-            if let Some(block) = self.duplicate.take() {
-                s.sack.push(block);
-            }
-            if self.cfg.sack && !self.held.is_empty() {
-                let most = self.cfg.sack_blocks.min(if self.cfg.timestamps { 3 } else { 4 }) as usize;
-                self.held.blocks(most.saturating_sub(s.sack.len()), &mut s.sack);
-            }
-        }
+        s.flags = s.flags.with(self.reported(&mut s.sack));
         s.timestamps = self.echoed(now);
         s.window = self.window();
         s.bytes = self.cfg.wire(s.payload, s.sack.len(), s.timestamps.is_some());
-        self.due = Due::Nothing;
-        self.alone = false;
-        self.owed = false;
-        self.last_ack = self.next;
+        self.acknowledged();
     }
 
     /// The ACK that waited when the marks began or ended.

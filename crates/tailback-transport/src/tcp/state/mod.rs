@@ -257,7 +257,7 @@ impl ControlBlock {
     }
 
     /// The next segment in order, if the window lets it go: the send rule of senders without a scoreboard.
-    #[inline]
+    #[inline(always)]
     pub fn next_in_order(&mut self) -> Option<Piece> {
         if let Some(piece) = self.take_resend() {
             return Some(piece);

@@ -185,15 +185,24 @@ impl ControlBlock {
         Some(echo)
     }
 
+    /// A FIN without data is no data segment.
+    #[cold]
+    fn count_fin(&mut self, payload: u32, again: bool) {
+        if payload == 0 {
+            self.report.sent_packets -= 1;
+            self.report.retransmitted_packets -= u64::from(again);
+        }
+    }
+
     /// Write the segment `p`.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
         let again = p.seq < self.seq.max_sent;
         let end = p.end();
         let mut flags = Flags::ACK;
         if again {
             flags = flags.with(Flags::RETRANSMISSION);
-            self.report.retransmitted_packets += u64::from(p.len > 0);
+            self.report.retransmitted_packets += 1;
             self.seq.resent = self.seq.resent.max(end);
             // Karn: a segment sent twice is not timed. ns-2 stops timing at fast retransmits and timeouts alone.
             let of_timed = self.timers.timed_end > p.seq && self.timers.timed_end <= end;
@@ -224,10 +233,11 @@ impl ControlBlock {
         }
         self.seq.max_sent = self.seq.max_sent.max(end);
         self.timers.last_sent = now;
+        self.report.sent_packets += 1;
         if p.fin {
             flags = flags.with(Flags::FIN);
+            self.count_fin(p.len, again);
         }
-        self.report.sent_packets += u64::from(p.len > 0);
         self.report.sent_payload_bytes += u64::from(p.len);
         Segment {
             seq: p.seq,
