@@ -13,7 +13,17 @@ from typing import Any
 from tailback.study.study import Study
 
 #: Where models stand in a scenario: key -> family of models.
-_PLACES = {"transport": "transport", "queue": "queue", "reverse_queue": "queue", "traffic": "traffic"}
+_PLACES = {
+    "transport": "transport",
+    "queue": "queue",
+    "reverse_queue": "queue",
+    # Inside a queue: AQMs are queue disciplines of their own.
+    "aqm": "queue",
+    "before": "queue",
+    "scheduler": "scheduler",
+    "policy": "policy",
+    "traffic": "traffic",
+}
 
 
 def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]]:
@@ -43,11 +53,12 @@ def _models(x: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(x, dict):
         return
     for k, v in x.items():
-        if k in _PLACES and isinstance(v, str | dict):
-            table = {"kind": v} if isinstance(v, str) else v
-            if "kind" in table:
-                yield _PLACES[k], table
-        yield from _models(v)
+        for one in v if isinstance(v, list) else [v]:
+            if k in _PLACES and isinstance(one, str | dict):
+                table = {"kind": one} if isinstance(one, str) else one
+                if "kind" in table:
+                    yield _PLACES[k], table
+            yield from _models(one)
 
 
 def rows(study: Study) -> list[list[str]]:
@@ -71,6 +82,11 @@ def rows(study: Study) -> list[list[str]]:
 
 
 def _plain(x: Any) -> str:
+    if isinstance(x, list):
+        return ", ".join(map(_plain, x))
+    if isinstance(x, dict) and "kind" in x:
+        # Its parameters have rows of their own.
+        return str(x["kind"])
     return str(x).lower() if isinstance(x, bool) else f"{x:g}" if isinstance(x, float) else str(x)
 
 

@@ -89,7 +89,7 @@ impl Network {
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
         for (i, p) in places.iter().enumerate() {
-            if i as u32 % ASK_EVERY == 0 {
+            if (i as u32).is_multiple_of(ASK_EVERY) {
                 go_on()?;
             }
             if let Some(d) = self.links[p.link].directions[p.direction].take() {
@@ -147,7 +147,7 @@ impl Network {
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
         let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
         for (i, handle) in by_name.into_iter().enumerate() {
-            if i as u32 % ASK_EVERY == 0 {
+            if (i as u32).is_multiple_of(ASK_EVERY) {
                 go_on()?;
             }
             if let Some(def) = defs[handle].take() {
