@@ -26,12 +26,10 @@ pub struct Packet {
     pub again: bool,
     /// An acknowledgement named it.
     pub heard: bool,
-    /// Its own timer, for sources that keep one a packet.
+    /// When its own timer expires, for sources that keep one a packet; [`Time::NEVER`] when none runs.
     pub deadline: Time,
     /// Factor on its timeout.
     pub backoff: f64,
-    /// Its timer expired and it waits to be sent again.
-    pub due: bool,
 }
 
 #[derive(Default)]
@@ -41,6 +39,9 @@ pub struct Outstanding {
     packets: VecDeque<Packet>,
     /// How many of them an acknowledgement named.
     heard: usize,
+    /// How many records were looked at.
+    #[cfg(test)]
+    pub looked_at: u64,
 }
 
 impl Outstanding {
@@ -73,17 +74,20 @@ impl Outstanding {
     }
 
     pub fn get_mut(&mut self, number: u64) -> Option<&mut Packet> {
+        #[cfg(test)]
+        {
+            self.looked_at += 1;
+        }
         self.packets
             .get_mut(usize::try_from(number.checked_sub(self.una)?).ok()?)
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Packet> {
+        #[cfg(test)]
+        {
+            self.looked_at += self.packets.len() as u64;
+        }
         self.packets.iter_mut()
-    }
-
-    /// With their numbers.
-    pub fn iter(&self) -> impl Iterator<Item = (u64, &Packet)> {
-        (self.una..).zip(&self.packets)
     }
 
     pub fn push(&mut self, p: Packet) {

@@ -113,7 +113,6 @@ impl SenderState {
             heard: false,
             deadline: Time::NEVER,
             backoff: 1.0,
-            due: false,
         });
         Some(self.segment(number, bytes, Flags::NONE))
     }
@@ -122,7 +121,6 @@ impl SenderState {
     pub fn again(&mut self, number: u64) -> Option<Segment> {
         let p = self.sent.get_mut(number)?;
         p.again = true;
-        p.due = false;
         let bytes = p.bytes;
         self.report.retransmitted_packets += 1;
         Some(self.segment(number, bytes, Flags::RETRANSMISSION))

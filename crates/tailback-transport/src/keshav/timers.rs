@@ -10,13 +10,20 @@
 //! `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that advances ends all
 //! backoff, but leaves running timers alone.
 //!
-//! State: the estimate, and the earliest time any timer may expire. An acknowledgement does not change the latter, so
-//! it costs nothing here; when that time comes, all packets are checked.
+//! State: the estimate, the running timers by the time they expire, the packets that wait to be sent again by number, and
+//! the earliest time any timer may expire. An acknowledgement does not change the latter, so it costs nothing here: the
+//! timer of a packet that arrived is forgotten when its time comes, or when most that are kept are such. Starting a timer
+//! and finding an expired one cost the logarithm of how many run, so a window lost whole costs n log n.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};
 use crate::segment::Segment;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use tailback_base::{Duration, Time};
+
+/// Timers of packets that arrived are kept until there are more of them than of others, and more than this.
+const KEPT: usize = 64;
 
 pub struct PacketTimers {
     /// Smoothed round trip, seconds.
@@ -24,10 +31,12 @@ pub struct PacketTimers {
     /// No timeout is longer, seconds.
     longest: f64,
     earliest: Time,
-    /// Some packet may be backed off.
-    backed_off: bool,
+    /// When the timer of a packet expires, and its number. It counts only while the packet has this deadline.
+    running: BinaryHeap<Reverse<(Time, u64)>>,
+    /// The packets that are backed off.
+    backed_off: Vec<u64>,
     /// Packets whose timer expired and that were not sent again yet.
-    due: usize,
+    due: BTreeSet<u64>,
 }
 
 impl PacketTimers {
@@ -38,8 +47,9 @@ impl PacketTimers {
             rtt,
             longest: cfg.longest_timeout(cfg.beta * rtt),
             earliest: Time::NEVER,
-            backed_off: false,
-            due: 0,
+            running: BinaryHeap::new(),
+            backed_off: vec![],
+            due: BTreeSet::new(),
         }
     }
 
@@ -64,12 +74,14 @@ impl PacketTimers {
             let m = state.cfg.ticks(p.first_sent, now);
             self.rtt += state.cfg.gain * (m - self.rtt);
         }
-        if std::mem::take(&mut self.backed_off) {
-            state.sent.iter_mut().for_each(|p| p.backoff = 1.0);
+        for number in self.backed_off.drain(..) {
+            if let Some(p) = state.sent.get_mut(number) {
+                p.backoff = 1.0;
+            }
         }
-        if self.due > 0 {
-            // Some of those that waited to be sent again are acknowledged now.
-            self.due = state.sent.iter().filter(|(_, p)| p.due).count();
+        // Some of those that waited to be sent again are acknowledged now.
+        while self.due.first().is_some_and(|n| *n < state.sent.una()) {
+            self.due.pop_first();
         }
     }
 
@@ -80,55 +92,131 @@ impl PacketTimers {
         if let Some(p) = sent.get_mut(number) {
             p.deadline = cfg.on_tick(now + Duration::from_seconds((timeout * p.backoff).min(self.longest)));
             self.earliest = self.earliest.min(p.deadline);
+            self.running.push(Reverse((p.deadline, number)));
+        }
+        if self.running.len() > 2 * sent.len() + KEPT {
+            self.running
+                .retain(|Reverse((at, number))| sent.get(*number).is_some_and(|p| p.deadline == *at));
         }
     }
 
     /// Find the packets whose time has come, and answer whether there are any.
     pub fn expire(&mut self, state: &mut SenderState, now: Time) -> bool {
-        let (use_echo, factor) = (state.cfg.use_echo, state.cfg.backoff);
-        self.earliest = Time::NEVER;
+        let SenderState { cfg, sent, report, .. } = state;
         let mut expired = 0;
-        for p in state.sent.iter_mut() {
-            if (use_echo && p.heard) || p.due {
-                continue;
+        self.earliest = Time::NEVER;
+        while let Some(&Reverse((at, number))) = self.running.peek() {
+            let packet = sent
+                .get_mut(number)
+                .filter(|p| p.deadline == at && !(cfg.use_echo && p.heard));
+            if at > now && packet.is_some() {
+                self.earliest = at;
+                break;
             }
-            if p.deadline <= now {
-                p.due = true;
-                p.backoff *= factor;
+            self.running.pop();
+            if let Some(p) = packet {
+                p.deadline = Time::NEVER;
+                if p.backoff == 1.0 && cfg.backoff != 1.0 {
+                    self.backed_off.push(number);
+                }
+                p.backoff *= cfg.backoff;
+                self.due.insert(number);
                 expired += 1;
-            } else {
-                self.earliest = self.earliest.min(p.deadline);
             }
         }
-        self.due += expired;
-        self.backed_off |= expired > 0;
-        state.report.timeouts += expired as u64;
+        report.timeouts += expired;
         expired > 0
     }
 
     /// The oldest packet to be sent again.
     pub fn resend(&mut self, state: &mut SenderState, now: Time) -> Option<Segment> {
-        while self.due > 0 {
-            let Some((number, heard)) = state.sent.iter().find(|(_, p)| p.due).map(|(n, p)| (n, state.knows(p))) else {
-                self.due = 0;
-                break;
-            };
-            self.due -= 1;
-            if heard {
-                if let Some(p) = state.sent.get_mut(number) {
-                    p.due = false;
-                }
-                continue;
+        while let Some(number) = self.due.pop_first() {
+            if state.sent.get(number).is_some_and(|p| !state.knows(p)) {
+                let s = state.again(number);
+                self.start(number, state, now);
+                return s;
             }
-            let s = state.again(number);
-            self.start(number, state, now);
-            return s;
         }
         None
     }
 
     /// Whether something is to be sent again.
     pub fn has_due(&self) -> bool {
-        self.due > 0
+        !self.due.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::config::Kind;
+    use super::super::outstanding::Role;
+    use super::super::params::GENERIC;
+    use super::*;
+    use crate::endpoint::Amount;
+    use std::sync::Arc;
+    use tailback_base::Settings;
+
+    const PACKETS: u64 = 3000;
+
+    /// A source whose packets left `apart` seconds one after another, and whose timers all run.
+    fn sent(apart: f64) -> (PacketTimers, SenderState) {
+        let cfg = Config::resolve(&Settings::defaults(&GENERIC), Kind::Generic).expect("good parameters");
+        let mut timers = PacketTimers::new(&cfg, Duration::from_seconds(0.1));
+        let mut state = SenderState::new(Arc::new(cfg));
+        state.backlog.write(Amount::Unlimited);
+        for number in 0..PACKETS {
+            let now = Time::from_seconds(apart * number as f64);
+            state.fresh(Role::Single, now).expect("a packet");
+            timers.start(number, &mut state, now);
+        }
+        state.sent.looked_at = 0;
+        (timers, state)
+    }
+
+    /// Take the next instant at which timers expire: the packets sent again.
+    fn next(timers: &mut PacketTimers, state: &mut SenderState) -> Vec<u64> {
+        let now = timers.earliest();
+        timers.expire(state, now);
+        std::iter::from_fn(|| timers.resend(state, now))
+            .map(|s| s.seq)
+            .collect()
+    }
+
+    /// A source that walks its window for each packet it sends again would look at 4.5 million records.
+    #[test]
+    fn a_window_lost_at_once_is_sent_again_with_a_few_looks_a_packet() {
+        let (mut timers, mut state) = sent(0.0);
+        assert_eq!(next(&mut timers, &mut state), Vec::from_iter(0..PACKETS));
+        assert!(state.sent.looked_at <= 6 * PACKETS, "{}", state.sent.looked_at);
+    }
+
+    /// Each packet expires by itself, and each repeat is acknowledged before the next expires.
+    #[test]
+    fn a_window_lost_one_by_one_is_sent_again_with_a_few_looks_a_packet() {
+        let (mut timers, mut state) = sent(1e-4);
+        for number in 0..PACKETS {
+            assert_eq!(next(&mut timers, &mut state), [number]);
+            state.sent.advance(number + 1);
+            let a = Ack {
+                advances: true,
+                duplicate: false,
+                bit: false,
+                answered: number,
+                mover: None,
+                first_answer: None,
+            };
+            timers.on_ack(&a, &mut state, Time::ZERO);
+        }
+        assert!(state.sent.looked_at <= 8 * PACKETS, "{}", state.sent.looked_at);
+        assert!(!timers.has_due());
+    }
+
+    #[test]
+    fn timers_of_packets_that_arrived_are_forgotten() {
+        let (mut timers, mut state) = sent(0.0);
+        state.sent.advance(PACKETS);
+        state.fresh(Role::Single, Time::ZERO).expect("a packet");
+        timers.start(PACKETS, &mut state, Time::ZERO);
+        assert_eq!(timers.running.len(), 1);
     }
 }
