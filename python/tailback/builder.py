@@ -59,7 +59,8 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
         p = q.dequeue(now=0.010)        # a packet, tb.Wait(t) or None
         q.backlog(), q.drops, q.marks, q.probe("dropping")
 
-    `queue` is a name, `tb.queue(...)`, or a class of your own.
+    `queue` is a name, `tb.queue(...)`, or a class of your own. What is driven belongs to the thread that calls this;
+    in another one it raises RuntimeError.
     """
     factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
     net = dumbbell(bottleneck=rate, queue="droptail" if factory else queue)

@@ -1,23 +1,62 @@
 //! A discipline driven by hand: what the simulator does to a queue, one call at a time, from Python.
+//!
+//! A discipline need not be fit to change threads, and Python may use and let go of an object in any. So the discipline
+//! stays in a table of the thread that made it, and the object of Python is its number there. In another thread a call
+//! is refused, and an object that ends there leaves its discipline behind until the thread that made it ends.
 
 use crate::discipline::PyQueue;
 use crate::outlet::{Wait, instant};
-use crate::packet::{Content, Packet};
+use crate::packet::{Content, Packet, next_identity};
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Stream, Time};
 use tailback_queue::server::ByHand;
 use tailback_queue::testing::{Log, TestPacket};
 use tailback_queue::{BuildContext, Line, ProbeId, QueueDiscipline, Service, registry};
 
+thread_local! {
+    /// What this thread drives.
+    static DRIVEN: RefCell<HashMap<u64, Rc<RefCell<Driven>>>> = RefCell::default();
+}
+
 /// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present instant.
-#[pyclass(module = "tailback._core", unsendable)]
+#[pyclass(module = "tailback._core", frozen)]
 pub struct DrivenQueue {
+    /// Its place in the table of the thread that made it; no other thread has this number.
+    key: u64,
+}
+
+impl Drop for DrivenQueue {
+    fn drop(&mut self) {
+        // A thread that ends has no table any more. What is taken out ends after the table is let go of.
+        let taken = DRIVEN.try_with(|all| all.borrow_mut().remove(&self.key));
+        drop(taken);
+    }
+}
+
+impl DrivenQueue {
+    /// Do something with the discipline, in its own thread.
+    fn with<T>(&self, f: impl FnOnce(&mut Driven) -> PyResult<T>) -> PyResult<T> {
+        let driven = DRIVEN.with(|all| all.borrow().get(&self.key).cloned()).ok_or_else(|| {
+            PyRuntimeError::new_err(
+                "a driven queue belongs to the thread that made it; call tailback.drive() in the thread that uses it",
+            )
+        })?;
+        let mut driven = driven.try_borrow_mut().map_err(|_| {
+            PyRuntimeError::new_err("the queue is in the middle of a call; its discipline cannot call it from inside")
+        })?;
+        f(&mut driven)
+    }
+}
+
+struct Driven {
     by_hand: ByHand<Box<dyn QueueDiscipline<TestPacket>>>,
     /// The objects of the packets inside, by their identity.
     inside: HashMap<u64, Py<Packet>>,
@@ -25,7 +64,7 @@ pub struct DrivenQueue {
     marks: Vec<(Py<Packet>, &'static str)>,
 }
 
-impl DrivenQueue {
+impl Driven {
     /// Call the discipline, and put what it reported on the packets' objects.
     fn call<T>(
         &mut self,
@@ -72,6 +111,41 @@ impl DrivenQueue {
         }
         Ok(())
     }
+
+    fn enqueue(&mut self, py: Python, packet: Bound<Packet>, now: Option<f64>) -> PyResult<()> {
+        self.go_to(py, now)?;
+        let Content::Hand(p) = packet.borrow().content else {
+            return Err(PyValueError::new_err(
+                "a packet of a simulation stays there; make one with tailback.packet()",
+            ));
+        };
+        if self.inside.contains_key(&p.id) {
+            return Err(PyValueError::new_err("this packet is in the queue already"));
+        }
+        self.inside.insert(p.id, packet.unbind());
+        self.call(py, |q, line, log| q.enqueue(p, line, log))
+    }
+
+    fn dequeue(&mut self, py: Python, now: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        self.go_to(py, now)?;
+        Ok(match self.call(py, |q, line, log| q.dequeue(line, log))? {
+            Service::Empty => None,
+            Service::Wait(t) => Some(Py::new(py, Wait { until: t.seconds() })?.into_any()),
+            Service::Send(p) => self.inside.remove(&p.id).map(|o| {
+                o.borrow_mut(py).content = Content::Hand(p);
+                o.into_any()
+            }),
+        })
+    }
+
+    fn probe(&self, name: &str, index: u32) -> PyResult<f64> {
+        let probes = self.by_hand.queue.probes();
+        let i = probes.iter().position(|p| p.name == name).ok_or_else(|| {
+            let names: Vec<&str> = probes.iter().map(|p| p.name).collect();
+            PyKeyError::new_err(format!("there is no probe {name:?}; there are: {}", names.join(", ")))
+        })?;
+        Ok(self.by_hand.queue.read(ProbeId(i as u16), index))
+    }
 }
 
 #[pymethods]
@@ -92,104 +166,88 @@ impl DrivenQueue {
             None => registry::build(&link.forward.queue, BuildContext { stream, rate, delay })
                 .map_err(|e| PyValueError::new_err(e.to_string()))?,
         };
-        Ok(DrivenQueue {
+        let driven = Driven {
             by_hand: ByHand::new(queue, rate),
             inside: HashMap::new(),
             drops: vec![],
             marks: vec![],
-        })
+        };
+        let key = next_identity();
+        DRIVEN.with(|all| all.borrow_mut().insert(key, Rc::new(RefCell::new(driven))));
+        Ok(DrivenQueue { key })
     }
 
     /// A packet arrives.
     #[pyo3(signature = (packet, now = None))]
-    fn enqueue(&mut self, py: Python, packet: Bound<Packet>, now: Option<f64>) -> PyResult<()> {
-        self.go_to(py, now)?;
-        let Content::Hand(p) = packet.borrow().content else {
-            return Err(PyValueError::new_err(
-                "a packet of a simulation stays there; make one with tailback.packet()",
-            ));
-        };
-        if self.inside.contains_key(&p.id) {
-            return Err(PyValueError::new_err("this packet is in the queue already"));
-        }
-        self.inside.insert(p.id, packet.unbind());
-        self.call(py, |q, line, log| q.enqueue(p, line, log))
+    fn enqueue(&self, py: Python, packet: Bound<Packet>, now: Option<f64>) -> PyResult<()> {
+        self.with(|q| q.enqueue(py, packet, now))
     }
 
     /// The line is free: the next packet, `Wait(t)` when none may leave yet, or None when there is none.
     #[pyo3(signature = (now = None))]
-    fn dequeue(&mut self, py: Python, now: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
-        self.go_to(py, now)?;
-        Ok(match self.call(py, |q, line, log| q.dequeue(line, log))? {
-            Service::Empty => None,
-            Service::Wait(t) => Some(Py::new(py, Wait { until: t.seconds() })?.into_any()),
-            Service::Send(p) => self.inside.remove(&p.id).map(|o| {
-                o.borrow_mut(py).content = Content::Hand(p);
-                o.into_any()
-            }),
-        })
+    fn dequeue(&self, py: Python, now: Option<f64>) -> PyResult<Option<Py<PyAny>>> {
+        self.with(|q| q.dequeue(py, now))
     }
 
     /// Let time pass until an instant.
-    fn advance(&mut self, py: Python, now: f64) -> PyResult<()> {
-        self.go_to(py, Some(now))
+    fn advance(&self, py: Python, now: f64) -> PyResult<()> {
+        self.with(|q| q.go_to(py, Some(now)))
     }
 
     /// Time since the start, seconds.
     #[getter]
-    fn now(&self) -> f64 {
-        self.by_hand.now.seconds()
+    fn now(&self) -> PyResult<f64> {
+        self.with(|q| Ok(q.by_hand.now.seconds()))
     }
 
     /// What is stored: packets and bytes.
-    fn backlog(&self) -> (u64, u64) {
-        let b = self.by_hand.queue.backlog();
-        (b.packets, b.bytes)
+    fn backlog(&self) -> PyResult<(u64, u64)> {
+        self.with(|q| {
+            let b = q.by_hand.queue.backlog();
+            Ok((b.packets, b.bytes))
+        })
     }
 
     /// When the discipline next acts by itself; None for never.
     #[getter]
-    fn next_timer(&self) -> Option<f64> {
-        self.by_hand.queue.next_timer().map(Time::seconds)
+    fn next_timer(&self) -> PyResult<Option<f64>> {
+        self.with(|q| Ok(q.by_hand.queue.next_timer().map(Time::seconds)))
     }
 
     /// The units of its probes, by name.
     #[getter]
     fn probes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let d = PyDict::new(py);
-        for p in self.by_hand.queue.probes() {
-            d.set_item(p.name, p.unit)?;
-        }
-        Ok(d)
+        self.with(|q| {
+            let d = PyDict::new(py);
+            for p in q.by_hand.queue.probes() {
+                d.set_item(p.name, p.unit)?;
+            }
+            Ok(d)
+        })
     }
 
     /// The present value of a probe; NaN where it has none.
     #[pyo3(signature = (name, index = 0))]
     fn probe(&self, name: &str, index: u32) -> PyResult<f64> {
-        let probes = self.by_hand.queue.probes();
-        let i = probes.iter().position(|p| p.name == name).ok_or_else(|| {
-            let names: Vec<&str> = probes.iter().map(|p| p.name).collect();
-            PyKeyError::new_err(format!("there is no probe {name:?}; there are: {}", names.join(", ")))
-        })?;
-        Ok(self.by_hand.queue.read(ProbeId(i as u16), index))
+        self.with(|q| q.probe(name, index))
     }
 
     /// Everything dropped so far: packet, place, reason.
     #[getter]
-    fn drops(&self, py: Python) -> Vec<(Py<Packet>, &'static str, &'static str)> {
-        self.drops
-            .iter()
-            .map(|(p, place, why)| (p.clone_ref(py), *place, *why))
-            .collect()
+    fn drops(&self, py: Python) -> PyResult<Vec<(Py<Packet>, &'static str, &'static str)>> {
+        self.with(|q| {
+            let drops = q.drops.iter();
+            Ok(drops.map(|(p, place, why)| (p.clone_ref(py), *place, *why)).collect())
+        })
     }
 
     /// Everything marked so far: packet, reason.
     #[getter]
-    fn marks(&self, py: Python) -> Vec<(Py<Packet>, &'static str)> {
-        self.marks.iter().map(|(p, why)| (p.clone_ref(py), *why)).collect()
+    fn marks(&self, py: Python) -> PyResult<Vec<(Py<Packet>, &'static str)>> {
+        self.with(|q| Ok(q.marks.iter().map(|(p, why)| (p.clone_ref(py), *why)).collect()))
     }
 
-    fn __len__(&self) -> usize {
-        self.by_hand.queue.backlog().packets as usize
+    fn __len__(&self) -> PyResult<usize> {
+        self.with(|q| Ok(q.by_hand.queue.backlog().packets as usize))
     }
 }
