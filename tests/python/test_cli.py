@@ -205,3 +205,15 @@ def test_describe_and_schema(cli) -> None:
     assert isinstance(json.loads(cli("describe", "--json").stdout), list)
     assert json.loads(cli("schema").stdout)["$defs"]
     assert cli("describe", "--markdown").stdout.startswith("# ")
+
+
+def test_what_is_said_of_kept_runs_is_counted(cli, small, tmp_path) -> None:
+    from tailback.cli.errors import kept
+
+    assert kept(None) == kept(str(tmp_path / "nowhere")) == "; nothing is stored"
+    (tmp_path / "empty").mkdir()
+    assert kept(str(tmp_path / "empty")).startswith("; no run was finished")
+    for runs, says in ((1, "one finished run is kept"), (3, "3 finished runs are kept")):
+        out = tmp_path / str(runs)
+        assert cli("run", small, "--replications", runs, "--out", out).returncode == 0
+        assert says in kept(str(out))
