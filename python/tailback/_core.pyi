@@ -22,6 +22,7 @@ __all__ = [
     "Table",
     "Wait",
     "__version__",
+    "capture",
     "columns",
     "combine",
     "describe_json",
@@ -45,6 +46,7 @@ __all__ = [
     "spread_occupancy",
     "spread_ratios",
     "status",
+    "trace",
     "write_parquet",
 ]
 __version__: str
