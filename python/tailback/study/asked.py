@@ -25,13 +25,15 @@ def with_asked(study: Study, asked: Sequence[str], experiments: list[Experiment]
     taken: set[str] = set()
     refused: dict[str, Exception] = {}
     for name, r in study.runs.items():
+        if name not in needed:
+            # Not run, and perhaps not fit to be: a discipline that stands in for another may lack what they set of it.
+            continue
         if r.scenario is None:
-            if name in needed:
-                told.append(f"--set changes nothing in {name}, which is computed without packets")
+            told.append(f"--set changes nothing in {name}, which is computed without packets")
             continue
         fixed = {o: f"its axis {axis} sets it" for o in asked if (axis := _axis_of(r, o)) is not None}
         points = {p.key: p for m in dict.fromkeys((mode, "quick")) for p in r.points(m)}
-        chosen = {p.key for p in r.points(mode, needed[name])} if name in needed else set()
+        chosen = {p.key for p in r.points(mode, needed[name])}
         at: dict[tuple[str, ...], tuple[str, ...]] = {}
         missed = dict.fromkeys(asked, 0)
         for key, point in points.items():
