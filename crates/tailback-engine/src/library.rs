@@ -120,19 +120,19 @@ impl Library {
     }
 
     /// Let scenarios name another AQM.
-    pub fn add_aqm(&mut self, entry: tailback_queue::entry::AqmEntry<SimPacket>) {
+    pub fn add_aqm(&mut self, entry: tailback_queue::row::AqmEntry<SimPacket>) {
         self.catalogue.add("aqm", entry.model);
         self.queues.add_aqm(entry);
     }
 
     /// Let scenarios name another scheduler below the drop policies.
-    pub fn add_scheduler(&mut self, entry: tailback_queue::entry::SchedulerEntry<SimPacket>) {
+    pub fn add_scheduler(&mut self, entry: tailback_queue::row::SchedulerEntry<SimPacket>) {
         self.catalogue.add("scheduler", entry.model);
         self.queues.add_scheduler(entry);
     }
 
     /// Let scenarios name another drop policy above the schedulers.
-    pub fn add_policy(&mut self, entry: tailback_queue::entry::PolicyEntry<SimPacket>) {
+    pub fn add_policy(&mut self, entry: tailback_queue::row::PolicyEntry<SimPacket>) {
         self.catalogue.add("policy", entry.model);
         self.queues.add_policy(entry);
     }

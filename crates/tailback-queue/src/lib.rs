@@ -34,6 +34,7 @@ pub mod params;
 pub mod pieces;
 pub mod registry;
 pub mod report;
+pub mod row;
 pub mod server;
 pub mod testing;
 pub mod view;

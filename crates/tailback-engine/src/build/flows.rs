@@ -23,6 +23,17 @@ pub(super) struct Around<'a> {
     pub aggregates: Vec<&'a str>,
 }
 
+/// When each flow of a group starts, and when it stops if that is given; drawn from streams of their own.
+fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
+    let drawn = |what: &str| Stream::new(seed, &format!("flows.{}.{what}", g.name));
+    let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
+    let stops = g
+        .stop
+        .as_ref()
+        .map(|s| instants(s, g.count, &starts, &mut drawn("stop")));
+    (starts, stops)
+}
+
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
 /// hosts have conditioners is added to `edges`.
 pub(super) fn add_group<'s>(
@@ -46,20 +57,7 @@ pub(super) fn add_group<'s>(
             },
         ),
     };
-    let starts = instants(
-        &g.start,
-        g.count,
-        &[],
-        &mut Stream::new(seed, &format!("flows.{}.start", g.name)),
-    );
-    let stops = g.stop.as_ref().map(|s| {
-        instants(
-            s,
-            g.count,
-            &starts,
-            &mut Stream::new(seed, &format!("flows.{}.stop", g.name)),
-        )
-    });
+    let (starts, stops) = times(g, seed);
     let source = library.source(g.traffic.model)?;
     let number = |edge: &String| around.aggregates.iter().position(|a| a == edge).unwrap_or(0) as u16;
     let aggregate = [number(&g.aggregate[0]), number(&g.aggregate[1])];

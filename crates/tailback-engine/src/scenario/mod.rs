@@ -34,6 +34,8 @@ pub mod schema;
 #[cfg(test)]
 mod tests_errors;
 #[cfg(test)]
+mod tests_limits;
+#[cfg(test)]
 mod tests_reading;
 
 pub use error::{Problem, ScenarioError};

@@ -10,7 +10,7 @@ use tailback_engine::results::outcome::Outcome;
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text_with;
 use tailback_queue::admission::{Admission, Decision, Exit, Waiting};
-use tailback_queue::entry::AqmEntry;
+use tailback_queue::row::AqmEntry;
 use tailback_queue::{Backlog, DropReason, Line, Out, ProbeId};
 
 /// Three flows that overload 8 Mbit/s for five seconds: one sends 10 Mbit/s, the others 1 Mbit/s each.

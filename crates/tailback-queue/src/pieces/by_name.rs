@@ -4,7 +4,6 @@
 //! `policy`; several have a parameter `mapper`. What they may say is what is listed here.
 
 use crate::build_context::BuildContext;
-use crate::entry::{PolicyEntry, Row, SchedulerEntry};
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::hash::{ByHash, Hashed};
@@ -13,6 +12,7 @@ use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{DropPolicy, discard, longest, sticky, threshold, throughput};
 use crate::pieces::schedule::drr::{self, QUANTUM};
 use crate::pieces::schedule::{Scheduler, priority, scfq, wf2q, wf2q_plus};
+use crate::row::{PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;

@@ -26,10 +26,10 @@
 //! is missing.
 
 use crate::discipline::DropReason;
-use crate::entry::PolicyEntry;
 use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::{PerQueue, QueueId};
+use crate::row::PolicyEntry;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 /// Whether a queue is closed, told on every change.

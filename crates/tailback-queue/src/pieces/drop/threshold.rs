@@ -14,9 +14,9 @@
 //! Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
 
 use crate::discipline::DropReason;
-use crate::entry::PolicyEntry;
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::QueueId;
+use crate::row::PolicyEntry;
 use tailback_base::{Kind, Model, Packet, Param, Settings};
 
 pub const ALPHA: Param = Param::new(

@@ -27,8 +27,8 @@ use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
-use crate::entry::SchedulerEntry;
 use crate::pieces::store::{PerQueue, QueueId, Store};
+use crate::row::SchedulerEntry;
 use tailback_base::{Kind, Model, Packet, Param, Settings};
 
 /// The quantum of weighted deficit round robin.

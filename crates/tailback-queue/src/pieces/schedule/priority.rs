@@ -10,10 +10,10 @@
 //! that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
 
 use crate::discipline::Line;
-use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{QueueId, Store};
+use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 pub static MODEL: Model = Model {

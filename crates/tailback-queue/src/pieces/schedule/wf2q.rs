@@ -19,10 +19,10 @@
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
-use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{FluidClock, Tag};
 use crate::pieces::store::{QueueId, Store};
+use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet};
 
 /// The scheduler alone, above a drop policy of another name.

@@ -27,10 +27,10 @@
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
 use crate::discipline::Line;
-use crate::entry::SchedulerEntry;
 use crate::pieces::index::tag_heap::TagHeap;
 use crate::pieces::schedule::virtual_time::{Tag, Weight, WeightSum};
 use crate::pieces::store::{PerQueue, QueueId, Store};
+use crate::row::SchedulerEntry;
 use tailback_base::{Model, Packet, Time};
 
 /// The scheduler alone, above a drop policy of another name.
