@@ -3,8 +3,8 @@
 //! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The number of
 //! packets in a train is geometric, so that any packet is followed by another of its train with the same chance.
 //!
-//! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, section IV, with
-//! no gap between the cars; as arrivals in batches in queueing theory (Cohen, "The single server queue", part III).
+//! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, with
+//! no gap between the cars; queueing theory calls them arrivals in batches.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Output, anything};

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows", INFOCOM
-//! 2001: the law and its discrete form in section IV, the published constants in section V. `design_flows` and
-//! `design_rtt` derive `a` and `b` by section IV's rule: the controller's zero lies on the pole of the window, 2 N / (R^2 C),
+//! 2001: the law, its discrete form and the published constants. `design_flows` and
+//! `design_rtt` derive `a` and `b` by the rule given there: the controller's zero lies on the pole of the window, 2 N / (R^2 C),
 //! where the loop gain is one; trapezoidal sampling.
 //!
 //! State: `p`, 0 to 1; the backlog at the last sample, packets; how many samples there were, so that the n-th comes at
@@ -48,35 +48,35 @@ pub static MODEL: Model = Model {
             Kind::Size,
             "800 packets",
             "How much may wait, in packets or bytes.",
-            "Hollot et al. 2001 section V",
+            "Hollot et al. 2001",
         ),
         Param::new(
             "reference",
             Kind::Level,
             "200 packets",
             "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
-            "Hollot et al. 2001 section V; ns-2 has 50",
+            "Hollot et al. 2001; ns-2 has 50",
         ),
         Param::new(
             "a",
             Kind::Real { min: 0.0, max: 1.0 },
             "1.822e-5",
             "Gain of the present error, per packet.",
-            "Hollot et al. 2001 section V",
+            "Hollot et al. 2001",
         ),
         Param::new(
             "b",
             Kind::Real { min: 0.0, max: 1.0 },
             "1.816e-5",
             "Gain of the error before, per packet; smaller than a.",
-            "Hollot et al. 2001 section V",
+            "Hollot et al. 2001",
         ),
         Param::new(
             "frequency",
             Kind::Real { min: 0.01, max: 1e6 },
             "170",
             "Samples a second.",
-            "Hollot et al. 2001 section V",
+            "Hollot et al. 2001",
         ),
         Param::new(
             "design_flows",
@@ -86,14 +86,14 @@ pub static MODEL: Model = Model {
             },
             "none",
             "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
-            "Hollot et al. 2001 section IV (N-)",
+            "Hollot et al. 2001 (N-)",
         ),
         Param::new(
             "design_rtt",
             Kind::Time { min: 1e-6, max: 100.0 },
             "none",
             "The longest round trip to be stable with.",
-            "Hollot et al. 2001 section IV (R+)",
+            "Hollot et al. 2001 (R+)",
         ),
         Param::new(
             "bytes",

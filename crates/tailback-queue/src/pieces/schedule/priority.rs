@@ -3,8 +3,8 @@
 //! The weight of a flow is its priority. Queues of one weight take turns, packet by packet. A class that never falls silent
 //! starves all below it; that is what the discipline says, and why it stands behind an edge that polices.
 //!
-//! From: RFC 7567 section 4.3 names it among the schedulers of routers; Parekh and Gallager 1993 section I ("head of the line
-//! priority queueing").
+//! From: A. Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954; L. Kleinrock, "Queueing systems",
+//! volume 2, 1976, chapter 3 ("head of the line").
 //!
 //! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue is
 //! that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
@@ -21,7 +21,7 @@ pub static MODEL: Model = Model {
     family: "scheduler",
     title: "Strict priority",
     summary: "The heaviest queue that has a packet; queues of one weight take turns.",
-    source: "Parekh and Gallager 1993 section I; RFC 7567 section 4.3",
+    source: "Cobham 1954; Kleinrock, Queueing Systems, volume 2, 1976, chapter 3",
     params: &[],
     probes: &[],
 };
