@@ -42,3 +42,40 @@ def test_what_is_not_there_is_refused_with_what_is(cli, small: Path, tmp_path: P
     assert r.returncode == 2 and "bulk" in r.stderr
     r = cli("capture", small, "--out", tmp_path / "no" / "where")
     assert r.returncode == 1 and "cannot be written" in r.stderr and "Traceback" not in r.stderr
+
+
+TWO_GROUPS = """
+duration = "2s"
+topology = { kind = "dumbbell", rate = "2Mbps", delay = "5ms", queue = { kind = "droptail", buffer = "20 packets" } }
+[flows.zeta]
+count = 2
+rtt = "40 ms"
+access_rate = "10 Mb/s"
+[flows.alpha]
+count = 2
+rtt = "40 ms"
+access_rate = "10 Mb/s"
+"""
+
+
+def test_a_flow_is_the_one_it_is_called(cli, tmp_path: Path) -> None:
+    """Flows are numbered by the names of their groups, not in the order in which those stand in the scenario."""
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(TWO_GROUPS)
+    for flow in ("zeta.0", "zeta.1", "alpha.0", "alpha.1"):
+        r = cli("trace", scenario, "--flow", flow)
+        assert r.returncode == 0, r.stderr
+        places = {line.split()[1] for line in r.stdout.splitlines()[1:]}
+        links = {p for p in places if not p.startswith("bottleneck")}
+        assert links == {f"flows.{flow}.access", f"flows.{flow}.access.reverse"}, flow
+
+
+def test_a_capture_names_the_hosts(cli, tmp_path: Path) -> None:
+    scenario = tmp_path / "two.toml"
+    scenario.write_text(TWO_GROUPS)
+    out = tmp_path / "two.pcapng"
+    assert cli("capture", scenario, "--out", out).returncode == 0
+    written = out.read_bytes()
+    for flow in ("zeta.0", "zeta.1", "alpha.0", "alpha.1"):
+        for end in ("source", "destination"):
+            assert written.count(f"{flow}.{end}\0".encode()) == 1

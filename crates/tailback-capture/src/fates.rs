@@ -88,3 +88,63 @@ impl<R> Fates<R> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::{FlowId, Time};
+
+    fn packet(sequence: u64) -> PacketId {
+        PacketId {
+            flow: FlowId(0),
+            backward: false,
+            sequence,
+            born: Time(0),
+        }
+    }
+
+    fn settled(f: &mut Fates<u32>) -> Vec<(u32, Vec<String>)> {
+        std::iter::from_fn(|| f.next_settled())
+            .map(|s| (s.record, s.said))
+            .collect()
+    }
+
+    #[test]
+    fn a_record_waits_for_those_before_it() {
+        let mut f = Fates::default();
+        for n in 0..3 {
+            f.arrived(packet(n), n as u32);
+        }
+        f.settle(packet(1));
+        assert!(f.say(packet(2), "marked".into()));
+        f.settle(packet(2));
+        assert_eq!(settled(&mut f), []);
+        f.settle(packet(0));
+        assert_eq!(settled(&mut f), [(0, vec![]), (1, vec![]), (2, vec!["marked".into()])]);
+        assert!(!f.say(packet(2), "dropped".into()), "its fate is known");
+    }
+
+    /// A link may duplicate a packet: both are the same to whoever looks, and the first to arrive is the first to leave.
+    #[test]
+    fn of_two_alike_the_first_is_settled_first() {
+        let mut f = Fates::default();
+        f.arrived(packet(7), 0);
+        f.arrived(packet(7), 1);
+        f.settle(packet(7));
+        assert_eq!(settled(&mut f), [(0, vec![])]);
+        assert!(f.say(packet(7), "dropped".into()));
+        f.settle(packet(7));
+        assert_eq!(settled(&mut f), [(1, vec!["dropped".into()])]);
+        assert!(f.pop().is_none());
+    }
+
+    #[test]
+    fn what_is_not_settled_comes_when_the_run_is_over() {
+        let mut f = Fates::default();
+        f.arrived(packet(0), 0);
+        f.arrived(packet(1), 1);
+        f.settle(packet(1));
+        let rest: Vec<u32> = std::iter::from_fn(|| f.pop()).map(|s| s.record).collect();
+        assert_eq!(rest, [0, 1]);
+    }
+}

@@ -14,7 +14,7 @@ const DESTINATION_PORT: u16 = 5001;
 /// RFC 7323 section 2.2: windows are in units of 2^8 B, so that the largest is 16.8 MB.
 const WINDOW_SCALE: u8 = 8;
 const TTL: u8 = 64;
-/// Ends of a SACK option that fit beside time stamps, and without (RFC 2018 section 3).
+/// RFC 2018 section 3: four blocks fill the option space; beside time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
 
 /// A packet to be written.
@@ -36,14 +36,10 @@ pub struct Named {
     pub request: bool,
 }
 
-fn addresses(n: &Named) -> ([u8; 4], [u8; 4]) {
-    let host = |net: u32| (net + 1 + (n.flow & 0x007f_ffff)).to_be_bytes();
-    let (source, destination) = (host(10 << 24), host((10 << 24) | (128 << 16)));
-    if n.backward {
-        (destination, source)
-    } else {
-        (source, destination)
-    }
+/// The addresses of a flow's source and destination.
+pub fn hosts(flow: u32) -> ([u8; 4], [u8; 4]) {
+    let host = |net: u32| (net + 1 + (flow & 0x007f_ffff)).to_be_bytes();
+    (host(10 << 24), host((10 << 24) | (128 << 16)))
 }
 
 /// The headers of a packet.
@@ -73,7 +69,10 @@ pub fn frame(s: &Segment, n: &Named) -> Frame {
         write(&mut inner, |out| udp.write(out));
         (IpNumber::UDP, payload)
     };
-    let (source, destination) = addresses(n);
+    let (source, destination) = match (hosts(n.flow), n.backward) {
+        (ends, false) => ends,
+        ((source, destination), true) => (destination, source),
+    };
     let carried = (inner.len() as u32 + payload).min(u32::from(u16::MAX) - 20) as u16;
     let mut ip = Ipv4Header::new(carried, TTL, protocol, source, destination).unwrap_or_default();
     ip.dscp = IpDscp::try_new(n.dscp.0 & 63).unwrap_or_default();

@@ -12,6 +12,3 @@ mod fates;
 mod headers;
 pub mod pcapng;
 pub mod trace;
-
-#[cfg(test)]
-mod tests;

@@ -2,27 +2,29 @@
 //!
 //! Each packet stands where it arrived at the queue, so that the file shows what was sent, losses included. A packet that was
 //! dropped or marked says so in its comment (`frame.comment` in Wireshark's filters). Times are nanoseconds of simulated
-//! time.
+//! time. Before the first packet of a flow stand the names of its two hosts, as `bulk.0.source`.
 
 use crate::fates::Fates;
-use crate::headers::{Frame, Named, frame};
+use crate::headers::{Frame, Named, frame, hosts};
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
+use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record as NameRecord};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::time::Duration;
 use tailback_base::{DropReason, MarkReason, Place, Time};
-use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::measure::capture::{Names, Sight, Tap};
 
 /// Ten to the minus nine (draft-ietf-opsawg-pcapng section 4.2, `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
 struct Record {
     at: Time,
+    flow: u32,
     frame: Frame,
 }
 
@@ -30,6 +32,8 @@ struct Record {
 struct Shared<W: Write> {
     writer: PcapNgWriter<W>,
     fates: Fates<Record>,
+    /// Names of flows that have not been written yet, by number.
+    unnamed: Vec<Option<String>>,
     packets: u64,
     failed: Option<io::Error>,
 }
@@ -61,16 +65,21 @@ impl<W: Write + 'static> Capture<W> {
             shared: Rc::new(RefCell::new(Shared {
                 writer,
                 fates: Fates::default(),
+                unnamed: vec![],
                 packets: 0,
                 failed: None,
             })),
         })
     }
 
-    /// What a run is handed, made from the names of its ports.
-    pub fn tap(&self, ports: &[String]) -> Box<dyn Tap> {
+    /// What a run is handed.
+    pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         let ours = |name: &String| name.strip_suffix(".reverse").unwrap_or(name) == self.link;
-        let numbers = (0u32..).zip(ports).filter(|(_, name)| ours(name)).map(|(i, _)| i);
+        let numbers = (0u32..)
+            .zip(&names.ports)
+            .filter(|(_, name)| ours(name))
+            .map(|(i, _)| i);
+        self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
         Box::new(LinkTap {
             ports: numbers.collect(),
             shared: self.shared.clone(),
@@ -106,6 +115,7 @@ impl<W: Write> Shared<W> {
         if self.failed.is_some() {
             return;
         }
+        self.name(r.flow);
         let comment = (!said.is_empty()).then(|| EnhancedPacketOption::Comment(Cow::Owned(said.join("; "))));
         let block = EnhancedPacketBlock {
             interface_id: 0,
@@ -117,6 +127,27 @@ impl<W: Write> Shared<W> {
         match self.writer.write_pcapng_block(block) {
             Ok(_) => self.packets += 1,
             Err(e) => self.failed = Some(other(e)),
+        }
+    }
+
+    /// Say who the hosts of a flow are, once.
+    fn name(&mut self, flow: u32) {
+        let Some(name) = self.unnamed.get_mut(flow as usize).and_then(Option::take) else {
+            return;
+        };
+        let host = |address: [u8; 4], end: &str| {
+            NameRecord::Ipv4(Ipv4Record {
+                ip_addr: Cow::Owned(address.to_vec()),
+                names: vec![Cow::Owned(format!("{name}.{end}"))],
+            })
+        };
+        let (source, destination) = hosts(flow);
+        let block = NameResolutionBlock {
+            records: vec![host(source, "source"), host(destination, "destination")],
+            options: vec![],
+        };
+        if let Err(e) = self.writer.write_pcapng_block(block) {
+            self.failed = Some(other(e));
         }
     }
 
@@ -148,6 +179,7 @@ impl<W: Write> LinkTap<W> {
         };
         let record = Record {
             at: at.now,
+            flow: id.flow.0,
             frame: frame(&at.segment(), &named),
         };
         self.shared.borrow_mut().fates.arrived(id, record);

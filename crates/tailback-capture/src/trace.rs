@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_base::{DropReason, Ecn, FlowId, MarkReason, Place};
-use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::measure::capture::{Names, Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
 /// The line above all others.
@@ -27,19 +27,19 @@ struct Shared<W: Write> {
 
 /// A trace that is being written.
 pub struct Trace<W: Write> {
-    flow: FlowId,
+    flow: String,
     shared: Rc<RefCell<Shared<W>>>,
 }
 
 impl<W: Write + 'static> Trace<W> {
-    /// A trace of this flow.
+    /// A trace of the flow of this name, such as `bulk.0`.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(flow: FlowId, mut out: W) -> io::Result<Trace<W>> {
+    pub fn new(flow: &str, mut out: W) -> io::Result<Trace<W>> {
         writeln!(out, "{HEADING}")?;
         Ok(Trace {
-            flow,
+            flow: flow.to_string(),
             shared: Rc::new(RefCell::new(Shared {
                 out,
                 lines: 0,
@@ -48,11 +48,12 @@ impl<W: Write + 'static> Trace<W> {
         })
     }
 
-    /// What a run is handed, made from the names of its ports.
-    pub fn tap(&self, ports: &[String]) -> Box<dyn Tap> {
+    /// What a run is handed. Of a flow that the run does not have nothing is written.
+    pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
+        let number = names.flows.iter().position(|name| *name == self.flow);
         Box::new(FlowTap {
-            flow: self.flow,
-            ports: ports.to_vec(),
+            flow: number.map(|i| FlowId(i as u32)),
+            ports: names.ports.clone(),
             shared: self.shared.clone(),
         })
     }
@@ -71,7 +72,7 @@ impl<W: Write + 'static> Trace<W> {
 }
 
 struct FlowTap<W: Write> {
-    flow: FlowId,
+    flow: Option<FlowId>,
     ports: Vec<String>,
     shared: Rc<RefCell<Shared<W>>>,
 }
@@ -79,7 +80,7 @@ struct FlowTap<W: Write> {
 impl<W: Write> FlowTap<W> {
     fn line(&self, at: &Sight<'_>, what: &str) {
         let id = at.id();
-        if id.flow != self.flow {
+        if Some(id.flow) != self.flow {
             return;
         }
         let mut shared = self.shared.borrow_mut();

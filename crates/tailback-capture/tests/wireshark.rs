@@ -10,7 +10,7 @@ use std::process::Command;
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place};
 use tailback_capture::pcapng::Capture;
-use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::measure::capture::{Names, Sight, Tap};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
 use tailback_transport::Flags;
@@ -111,12 +111,16 @@ fn captured(text: &str, name: &str) -> (Counts, PathBuf) {
     let file = BufWriter::new(File::create(&path).unwrap());
     let capture = Capture::new("bottleneck", file).unwrap();
     let ours = Rc::new(RefCell::new(Ours::default()));
-    let make = |ports: &[String]| -> Box<dyn Tap> {
+    let make = |names: &Names| -> Box<dyn Tap> {
         let is_ours = |p: &&String| p.starts_with("bottleneck");
         Box::new(Counting {
-            ports: (0..).zip(ports).filter(|(_, p)| is_ours(p)).map(|(i, _)| i).collect(),
+            ports: (0..)
+                .zip(&names.ports)
+                .filter(|(_, p)| is_ours(p))
+                .map(|(i, _)| i)
+                .collect(),
             ours: ours.clone(),
-            capture: capture.tap(ports),
+            capture: capture.tap(names),
         })
     };
     let hooks = Hooks {

@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailback_base::FlowId;
 use tailback_base::model::with_nearest;
 use tailback_capture::pcapng::Capture;
 use tailback_capture::trace::Trace;
@@ -54,7 +53,7 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
     let file = File::create(&path).map_err(failed)?;
     let written = py.detach(|| {
         let capture = Capture::new(link, BufWriter::new(file))?;
-        let ran = watch(loaded, &|ports| capture.tap(ports));
+        let ran = watch(loaded, &|names| capture.tap(names));
         Ok(capture.finish().map(|packets| ran.map(|()| packets)))
     });
     written.and_then(|w| w).map_err(failed)?
@@ -66,39 +65,33 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
 #[pyo3(signature = (scenario, flow, path=None))]
 pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>) -> PyResult<u64> {
     let loaded = &*scenario.loaded;
-    let id = flow_id(loaded, flow)?;
+    let flow = declared(loaded, flow)?;
     let failed = |e: io::Error| os_error(py, e, path.clone());
     let out: Box<dyn Write + Send> = match &path {
         Some(path) => Box::new(File::create(path).map_err(failed)?),
         None => Box::new(io::stdout()),
     };
     let written = py.detach(|| {
-        let trace = Trace::new(id, BufWriter::new(out))?;
-        let ran = watch(loaded, &|ports| trace.tap(ports));
+        let trace = Trace::new(&flow, BufWriter::new(out))?;
+        let ran = watch(loaded, &|names| trace.tap(names));
         Ok(trace.finish().map(|lines| ran.map(|()| lines)))
     });
     written.and_then(|w| w).map_err(failed)?
 }
 
-/// Flows are numbered group by group, in the order of their rows.
-fn flow_id(loaded: &Loaded, name: &str) -> PyResult<FlowId> {
+/// A flow that the scenario declares, by the name of its row.
+fn declared(loaded: &Loaded, name: &str) -> PyResult<String> {
+    let groups = || loaded.spec.flows.iter();
     let (group, index) = name.rsplit_once('.').unwrap_or((name, "0"));
-    let mut first = 0;
-    for g in &loaded.spec.flows {
-        if g.name == group {
-            return match index.parse::<u32>() {
-                Ok(i) if i < g.count => Ok(FlowId(first + i)),
-                _ => Err(PyValueError::new_err(format!(
-                    "group \"{group}\" has no flow \"{index}\": give {group}.0 to {group}.{}",
-                    g.count.saturating_sub(1)
-                ))),
-            };
-        }
-        first += g.count;
+    let Some(g) = groups().find(|g| g.name == group) else {
+        let names: Vec<&str> = groups().map(|g| g.name.as_str()).collect();
+        return Err(unknown("group of flows", group, names.iter().copied()));
+    };
+    match index.parse::<u32>() {
+        Ok(i) if i < g.count => Ok(format!("{group}.{i}")),
+        _ => Err(PyValueError::new_err(format!(
+            "group \"{group}\" has no flow \"{index}\": give {group}.0 to {group}.{}",
+            g.count.saturating_sub(1)
+        ))),
     }
-    Err(unknown(
-        "group of flows",
-        group,
-        loaded.spec.flows.iter().map(|g| g.name.as_str()),
-    ))
 }

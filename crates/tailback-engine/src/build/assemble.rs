@@ -9,7 +9,7 @@ use super::network::{
 use super::route::{Arc, Router};
 use crate::event::EventKind;
 use crate::impair::Impairments;
-use crate::measure::capture::Tap;
+use crate::measure::capture::{Names, Tap};
 use crate::measure::recorder::Recorder;
 use crate::packet::Keys;
 use crate::port::{Before, Explicit, Fused, Port, Queue};
@@ -363,6 +363,18 @@ impl Built {
     pub fn end_with_sessions(&mut self) {
         self.sim.end_tick = Some(self.sim.ticks.len() as u32);
         self.sim.ticks.push(Tick::End);
+    }
+
+    /// What ports and declared flows are called.
+    pub fn names(&self) -> Names {
+        let rows = &self.sim.flows[..self.sim.declared()];
+        Names {
+            ports: self.port_names.clone(),
+            flows: rows
+                .iter()
+                .map(|f| format!("{}.{}", self.group_names[f.group as usize], f.index))
+                .collect(),
+        }
     }
 
     /// Let a tap see every packet at every port.

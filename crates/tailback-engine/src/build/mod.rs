@@ -75,7 +75,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     }
     recordings::declare(spec, &mut built)?;
     if let Some(make) = hooks.tap {
-        let tap = make(&built.port_names);
+        let tap = make(&built.names());
         built.tap(tap);
     }
     Ok(Prepared { built, reported, from })

@@ -11,7 +11,7 @@ use tailback_transport::Segment;
 /// A packet at a port.
 pub struct Sight<'a> {
     pub now: Time,
-    /// Number of the port, as in the list of names that the tap was made with.
+    /// Number of the port, as in the names that the tap was made with.
     pub port: u32,
     pub(crate) packet: &'a WirePacket,
     pub(crate) extras: &'a Extras,
@@ -55,5 +55,14 @@ pub trait Tap {
     fn delivered(&mut self, at: &Sight<'_>);
 }
 
-/// Makes the tap of a run from the names of its ports.
-pub type TapMaker<'a> = &'a dyn Fn(&[String]) -> Box<dyn Tap>;
+/// What the numbers in a [`Sight`] are called.
+pub struct Names {
+    /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
+    pub ports: Vec<String>,
+    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application opens while
+    /// the run goes on have numbers behind these, and no name.
+    pub flows: Vec<String>,
+}
+
+/// Makes the tap of a run.
+pub type TapMaker<'a> = &'a dyn Fn(&Names) -> Box<dyn Tap>;

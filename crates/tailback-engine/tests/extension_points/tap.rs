@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tailback_base::{DropReason, Ecn, MarkReason, Place};
-use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::measure::capture::{Names, Sight, Tap};
 use tailback_engine::packet::PacketId;
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
@@ -70,8 +70,8 @@ fn a_tap_sees_what_the_links_count() {
     "#;
     let loaded = load_text(text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let (counts, names) = (Rc::new(RefCell::new(Counts::default())), Rc::new(RefCell::new(vec![])));
-    let make = |ports: &[String]| -> Box<dyn Tap> {
-        *names.borrow_mut() = ports.to_vec();
+    let make = |of: &Names| -> Box<dyn Tap> {
+        *names.borrow_mut() = of.ports.clone();
         Box::new(Counting(counts.clone()))
     };
     let hooks = Hooks {

@@ -148,10 +148,7 @@ impl ConnectionEnd {
         let ecn = handshake::asks_for_ecn(s.flags);
         self.receiver.synchronize(s, ecn);
         self.sender.send_syn();
-        self.state = State::SynReceived {
-            opening: self.opening,
-            ecn,
-        };
+        self.state = State::SynReceived { ecn };
     }
 
     fn in_syn_sent(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents) {
@@ -195,6 +192,9 @@ impl ConnectionEnd {
 
     fn listen_again(&self) -> ConnectionEnd {
         let mut end = ConnectionEnd::new(self.cfg.clone(), self.cfg.build_controller(), Opening::Passive);
+        if let Some(phase) = self.sender.seen().rto().phase() {
+            end = end.with_clock_phase(phase);
+        }
         let written = self.sender.seen().end() - super::state::FIRST;
         end.sender.add(Amount::Bytes(written));
         end.closing = self.closing;
@@ -211,10 +211,8 @@ impl ConnectionEnd {
             return;
         }
         if s.flags.has(Flags::SYN) {
-            if s.ack == self.sender.seen().una() || self.opening == Opening::Active {
-                // A repeat: our last segment of the handshake was lost.
-                self.receiver.answer();
-            }
+            // RFC 9293 section 3.10.7.4: a challenge ACK; it also repeats the last segment of the handshake, if that was lost.
+            self.receiver.answer();
             return;
         }
         if s.flags.has(Flags::ACK) {
@@ -270,7 +268,7 @@ impl ConnectionEnd {
 
     /// The SYN, as this state words it.
     fn syn(&mut self, mut s: Segment) -> Segment {
-        if let State::SynReceived { ecn, .. } = self.state {
+        if let State::SynReceived { ecn } = self.state {
             let again = s.flags.has(Flags::RETRANSMISSION);
             s.flags = handshake::syn_ack_flags(ecn && self.cfg.ecn != super::config::EcnMode::Off);
             if again {
@@ -365,7 +363,7 @@ impl Endpoint for ConnectionEnd {
             State::Listen if s.flags.has(Flags::SYN) && !s.flags.has(Flags::ACK) => self.on_syn(s),
             State::Listen => self.refuse(s),
             State::SynSent => self.in_syn_sent(s, now, up),
-            State::SynReceived { ecn, .. } => self.in_syn_received(ecn, s, now, up),
+            State::SynReceived { ecn } => self.in_syn_received(ecn, s, now, up),
             _ => self.in_synchronized(s, now, up),
         }
     }

@@ -36,10 +36,9 @@ pub enum State {
     Idle,
     Listen,
     SynSent,
+    /// Both SYNs are known.
     SynReceived {
-        /// Both SYNs are known; how this end came to know the other's.
-        opening: Opening,
-        /// The other side's SYN asked for ECN.
+        /// The other side's asked for ECN.
         ecn: bool,
     },
     Established,

@@ -62,6 +62,14 @@ impl Rto {
     }
 
     /// Move the ticks of this sender's clock.
+    /// Where the ticks lie, if the clock has any.
+    pub fn phase(&self) -> Option<Duration> {
+        match self.estimate {
+            Estimate::Ticks { phase, .. } => Some(phase),
+            Estimate::Real { .. } => None,
+        }
+    }
+
     pub fn set_phase(&mut self, to: Duration) {
         if let Estimate::Ticks { phase, .. } = &mut self.estimate {
             *phase = to;
