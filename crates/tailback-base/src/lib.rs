@@ -5,6 +5,7 @@
 //! sizes, the [`Packet`] a discipline may look at, named random [`Stream`]s, and the [`Model`] declarations from which
 //! the schema, `tailback describe`, the reference pages and every error message are made.
 
+pub mod bucket;
 pub mod fate;
 pub mod model;
 pub mod packet;
@@ -12,6 +13,7 @@ pub mod quantity;
 pub mod rng;
 pub mod time;
 
+pub use bucket::Bucket;
 pub use fate::{DropReason, MarkReason, Place};
 pub use model::{Catalogue, Kind, Model, Param, Per, ProbeDef, Settings, Value};
 pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};

@@ -8,16 +8,15 @@
 //! two colours remain), which is the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort packet
 //! delivery service", 1998, section III. Code points: RFC 2597 section 6.
 //!
-//! State: tokens in units of a bit at 1e9 bit/s (bits times 1e9), exact; the instant they were last counted. Tokens come
-//! continuously, not in ticks as in RFC 2697, whose tick is at most a byte long. The bucket starts full. A packet larger
-//! than the depth is never in profile.
+//! State: a [`Bucket`], exact. Tokens come continuously, not in ticks as in RFC 2697, whose tick is at most a byte long.
+//! The bucket starts full. A packet larger than the depth is never in profile.
 //!
 //! Cost: a few integer operations a packet.
 
 use crate::conditioner::{Conditioner, EdgeOut, Header};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, DropReason, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{BitRate, Bucket, DropReason, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 pub static MODEL: Model = Model {
     name: "token-bucket",
@@ -75,42 +74,25 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 pub const IN_PROFILE: Dscp = Dscp(10);
 pub const OUT_OF_PROFILE: Dscp = Dscp(12);
 
-/// Token units in a byte.
-const BYTE: u128 = 8_000_000_000;
-
 /// The marker.
 pub struct TokenBucket {
     rate: BitRate,
-    depth: u128,
-    tokens: u128,
-    counted: Time,
+    bucket: Bucket,
     drop: bool,
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
-    let depth = u128::from(s.count("depth")) * BYTE;
     Ok(Box::new(TokenBucket {
         rate: s.rate("rate"),
-        depth,
-        tokens: depth,
-        counted: Time::ZERO,
+        bucket: Bucket::full(s.count("depth")),
         drop: s.text("excess") == "drop",
     }))
 }
 
-impl TokenBucket {
-    fn tokens_at(&self, now: Time) -> u128 {
-        let new = u128::from(self.rate.0) * u128::from((now - self.counted).0);
-        (self.tokens + new).min(self.depth)
-    }
-}
-
 impl<P: Packet> Conditioner<P> for TokenBucket {
     fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
-        (self.tokens, self.counted) = (self.tokens_at(now), now);
-        let size = u128::from(p.bytes()) * BYTE;
-        if size <= self.tokens {
-            self.tokens -= size;
+        self.bucket.fill(self.rate, now);
+        if self.bucket.take(p.bytes()) {
             p.set_dscp(IN_PROFILE);
             out.send(p);
         } else if self.drop {
@@ -126,7 +108,7 @@ impl<P: Packet> Conditioner<P> for TokenBucket {
     }
 
     fn read(&self, _probe: usize, _index: u32, now: Time) -> f64 {
-        (self.tokens_at(now) / BYTE) as f64
+        self.bucket.bytes_at(self.rate, now)
     }
 }
 

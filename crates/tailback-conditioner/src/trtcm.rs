@@ -10,8 +10,7 @@
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
 //!
-//! State: the tokens of both buckets in units of a bit at 1e9 bit/s (bits times 1e9), exact; the instant they were last
-//! counted. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a code point of
+//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a code point of
 //! class 1 counts as green. Both buckets start full.
 //!
 //! Cost: a few integer operations a packet.
@@ -19,7 +18,7 @@
 use crate::conditioner::{Conditioner, EdgeOut, Header};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{BitRate, Bucket, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
 const BURST: Kind = Kind::Bytes {
     min: 40,
@@ -102,36 +101,11 @@ const GREEN: Dscp = Dscp(10);
 const YELLOW: Dscp = Dscp(12);
 const RED: Dscp = Dscp(14);
 
-/// Token units in a byte.
-const BYTE: u128 = 8_000_000_000;
-
-#[derive(Clone, Copy)]
-struct Bucket {
-    rate: BitRate,
-    depth: u128,
-    tokens: u128,
-}
-
-impl Bucket {
-    fn full(rate: BitRate, bytes: u64) -> Bucket {
-        let depth = u128::from(bytes) * BYTE;
-        Bucket {
-            rate,
-            depth,
-            tokens: depth,
-        }
-    }
-
-    fn after(&self, ns: u64) -> u128 {
-        (self.tokens + u128::from(self.rate.0) * u128::from(ns)).min(self.depth)
-    }
-}
-
 /// The marker.
 pub struct TwoRate {
-    committed: Bucket,
-    peak: Bucket,
-    counted: Time,
+    /// Each with the rate at which it fills.
+    committed: (BitRate, Bucket),
+    peak: (BitRate, Bucket),
     aware: bool,
 }
 
@@ -144,34 +118,25 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
         ));
     }
     Ok(Box::new(TwoRate {
-        committed: Bucket::full(committed, s.count("committed_burst")),
-        peak: Bucket::full(peak, s.count("peak_burst")),
-        counted: Time::ZERO,
+        committed: (committed, Bucket::full(s.count("committed_burst"))),
+        peak: (peak, Bucket::full(s.count("peak_burst"))),
         aware: s.text("mode") == "aware",
     }))
 }
 
 impl<P: Packet> Conditioner<P> for TwoRate {
     fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
-        let ns = (now - self.counted).0;
-        self.committed.tokens = self.committed.after(ns);
-        self.peak.tokens = self.peak.after(ns);
-        self.counted = now;
-        let size = u128::from(p.bytes()) * BYTE;
+        let (committed, peak) = (&mut self.committed, &mut self.peak);
+        committed.1.fill(committed.0, now);
+        peak.1.fill(peak.0, now);
         let came = if self.aware { p.dscp() } else { GREEN };
-        let colour = if came == RED || size > self.peak.tokens {
+        let colour = if came == RED || !peak.1.take(p.bytes()) {
             RED
-        } else if came == YELLOW || size > self.committed.tokens {
+        } else if came == YELLOW || !committed.1.take(p.bytes()) {
             YELLOW
         } else {
             GREEN
         };
-        if colour != RED {
-            self.peak.tokens -= size;
-        }
-        if colour == GREEN {
-            self.committed.tokens -= size;
-        }
         p.set_dscp(colour);
         out.send(p);
     }
@@ -181,8 +146,8 @@ impl<P: Packet> Conditioner<P> for TwoRate {
     }
 
     fn read(&self, probe: usize, _index: u32, now: Time) -> f64 {
-        let bucket = if probe == 0 { &self.committed } else { &self.peak };
-        (bucket.after((now - self.counted).0) / BYTE) as f64
+        let (rate, bucket) = if probe == 0 { &self.committed } else { &self.peak };
+        bucket.bytes_at(*rate, now)
     }
 }
 

@@ -1,0 +1,129 @@
+//! Token buckets: what a rate and a burst allow.
+//!
+//! Tokens come continuously at a rate and are kept up to a depth; who acts takes as many as it has bytes. They are counted in
+//! units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the order of calls.
+//! The rate is the caller's, who may change it at any instant up to which tokens have been counted.
+//!
+//! State: tokens, depth, and the instant they were last counted. A call costs a few integer operations.
+
+use crate::quantity::BitRate;
+use crate::time::{Duration, Time};
+
+/// Token units in a byte.
+const BYTE: u128 = 8_000_000_000;
+
+/// A bucket of tokens.
+#[derive(Clone, Copy, Debug)]
+pub struct Bucket {
+    depth: u128,
+    tokens: u128,
+    counted: Time,
+}
+
+impl Bucket {
+    /// A full bucket of this depth, bytes.
+    pub fn full(depth: u64) -> Bucket {
+        let depth = u128::from(depth) * BYTE;
+        Bucket {
+            depth,
+            tokens: depth,
+            counted: Time::ZERO,
+        }
+    }
+
+    /// The same bucket with nothing in it.
+    #[must_use]
+    pub fn emptied(self) -> Bucket {
+        Bucket { tokens: 0, ..self }
+    }
+
+    /// What has come at `rate` since tokens were last counted.
+    #[inline]
+    pub fn fill(&mut self, rate: BitRate, now: Time) {
+        self.tokens = self.at(rate, now);
+        self.counted = now;
+    }
+
+    fn at(&self, rate: BitRate, now: Time) -> u128 {
+        let new = u128::from(rate.0) * u128::from(now.since(self.counted).0);
+        (self.tokens + new).min(self.depth)
+    }
+
+    /// Whether there is enough for so many bytes.
+    #[inline]
+    pub fn holds(&self, bytes: u32) -> bool {
+        self.tokens >= u128::from(bytes) * BYTE
+    }
+
+    /// Take the tokens of so many bytes, if there are enough.
+    #[inline]
+    pub fn take(&mut self, bytes: u32) -> bool {
+        let enough = self.holds(bytes);
+        if enough {
+            self.tokens -= u128::from(bytes) * BYTE;
+        }
+        enough
+    }
+
+    /// Take what there is, up to so many bytes.
+    pub fn take_at_most(&mut self, bytes: u32) {
+        self.tokens = self.tokens.saturating_sub(u128::from(bytes) * BYTE);
+    }
+
+    /// How long it takes at `rate` until there is enough for so many bytes, or until it is full; none if that is never.
+    pub fn wait(&self, bytes: u32, rate: BitRate) -> Option<Duration> {
+        let missing = (u128::from(bytes) * BYTE).min(self.depth).saturating_sub(self.tokens);
+        match rate.0 {
+            _ if missing == 0 => Some(Duration::ZERO),
+            0 => None,
+            rate => u64::try_from(missing.div_ceil(u128::from(rate))).ok().map(Duration),
+        }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.tokens == self.depth
+    }
+
+    /// Tokens when they were last counted, bytes.
+    pub fn bytes(&self) -> f64 {
+        self.tokens as f64 / BYTE as f64
+    }
+
+    /// Tokens at `now` if they come at `rate`, bytes.
+    pub fn bytes_at(&self, rate: BitRate, now: Time) -> f64 {
+        self.at(rate, now) as f64 / BYTE as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_at_the_rate_up_to_the_depth_and_are_exact() {
+        let mut b = Bucket::full(3000);
+        assert!(b.take(3000) && !b.take(1));
+        // A byte takes 8 / 7e6 s = 1142.857.. ns: it is there with the next whole nanosecond.
+        let rate = BitRate(7_000_000);
+        assert_eq!(b.wait(1, rate), Some(Duration(1143)));
+        b.fill(rate, Time(1142));
+        assert!(!b.holds(1));
+        b.fill(rate, Time(1143));
+        assert!(b.holds(1));
+        // In ten thousand steps as in one.
+        for i in 1..=10_000 {
+            b.fill(rate, Time(1143 + i * 100));
+        }
+        assert_eq!(b.bytes(), Bucket::full(3000).emptied().bytes_at(rate, Time(1_001_143)));
+        b.fill(rate, Time(1_000_000_000));
+        assert!(b.is_full() && b.bytes() == 3000.0);
+    }
+
+    #[test]
+    fn nothing_comes_at_no_rate_and_a_full_bucket_need_not_wait() {
+        let mut b = Bucket::full(1000);
+        assert_eq!(b.wait(5000, BitRate(0)), Some(Duration::ZERO), "fuller it does not get");
+        b.take_at_most(5000);
+        assert_eq!((b.bytes(), b.wait(1, BitRate(0))), (0.0, None));
+    }
+}
