@@ -73,6 +73,18 @@ pub struct SenderReport {
     pub rtt_max: f64,
 }
 
+/// How far the bytes have come that an application wrote to one end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    pub written: u64,
+    /// Sent at least once.
+    pub sent: u64,
+    /// Cumulatively.
+    pub acknowledged: u64,
+    /// Nothing can be sent before a handshake is over.
+    pub opening: bool,
+}
+
 /// One end of a connection.
 pub trait Endpoint {
     /// The application hands down data.
@@ -98,6 +110,16 @@ pub trait Endpoint {
     fn received_bytes(&self) -> u64 {
         0
     }
+    /// How far what was written has come; none from an end that keeps no count of it.
+    fn progress(&self) -> Option<Progress> {
+        None
+    }
+    /// So much of this payload makes on the wire, headers included and each byte sent once.
+    fn wire_bytes(&self, payload: u64) -> u64 {
+        payload
+    }
+    /// Take back so many of the bytes that were written last, as far as they have not been sent.
+    fn withdraw(&mut self, _bytes: u64) {}
     /// The smoothed round-trip time, once there is one (for conditioners on the same host).
     fn srtt(&self) -> Option<Duration> {
         None

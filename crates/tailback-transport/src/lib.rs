@@ -14,7 +14,7 @@ pub mod registry;
 pub mod segment;
 pub mod tcp;
 
-pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 pub use entry::{Carries, Connection, Ends, Entry};
 pub use limit::Limit;
 pub use registry::Registry;

@@ -204,6 +204,7 @@ impl Network {
             followed: false,
             in_flight: 0,
             watched: false,
+            awaited: false,
             declared: true,
             present: false,
             opened: Time::ZERO,

@@ -5,7 +5,7 @@ use crate::build::network::GoOn;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
-use crate::sim::members::TransferRow;
+use crate::sim::transfers::TransferRow;
 use crate::sim::{EngineCounters, Sim};
 use crate::traffic::application::Transfer;
 use std::ops::Index;

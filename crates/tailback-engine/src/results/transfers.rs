@@ -1,9 +1,11 @@
-//! The table `transfers`: one row a transfer that a session asked for in the measured time.
+//! The table `transfers`: one row a transfer that a session, or a flow with `traffic = "transfer"`, asked for
+//! in the measured time.
 //!
 //! A transfer that was asked for during the warm-up has no row, even if it ended later. One that is still under way when
 //! the run ends has a row without `done_s`.
 
 use super::column::{Column, table};
+use super::summary::ratio;
 use super::{Reading, Table};
 use crate::traffic::application::Transfer;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ fn seconds(t: Option<Time>) -> f64 {
 }
 
 static COLUMNS: &[Column<TransferLine>] = &[
-    Column::text("group", "the sessions it belongs to", |r| r.group.clone()),
+    Column::text("group", "the sessions or flows it belongs to", |r| r.group.clone()),
     Column::count("member", "1", "which of them", |r| u64::from(r.member)),
     Column::count("bytes", "bytes", "its payload", |r| r.transfer.bytes),
     Column::real("asked_s", "s", "when it was asked for", |r| r.transfer.asked.seconds()),
@@ -34,12 +36,38 @@ static COLUMNS: &[Column<TransferLine>] = &[
         |r| seconds(r.transfer.done),
     ),
     Column::real("response_s", "s", "from asked to the first byte", |r| {
-        r.transfer.first.map_or(f64::NAN, |t| (t - r.transfer.asked).seconds())
+        r.after(r.transfer.first)
     }),
-    Column::real("completion_s", "s", "from asked to done", |r| {
-        r.transfer.done.map_or(f64::NAN, |t| (t - r.transfer.asked).seconds())
+    Column::real("completion_s", "s", "from asked to done", |r| r.after(r.transfer.done)),
+    Column::real(
+        "acked_s",
+        "s",
+        "when its sender had the acknowledgement of its last byte; no value if it never had",
+        |r| seconds(r.transfer.acked),
+    ),
+    Column::real("acked_completion_s", "s", "from asked to acked", |r| {
+        r.after(r.transfer.acked)
     }),
+    Column::real(
+        "least_s",
+        "s",
+        "what it would take on an empty path and without windows: a round trip for each connection opened for it, and for \
+         its request and its data the delay and the time on the slowest line",
+        |r| r.transfer.least.seconds(),
+    ),
+    Column::real("slowdown", "1", "completion_s over least_s", |r| r.slowdown()),
 ];
+
+impl TransferLine {
+    /// From asked to an instant.
+    fn after(&self, t: Option<Time>) -> f64 {
+        t.map_or(f64::NAN, |t| (t - self.transfer.asked).seconds())
+    }
+
+    fn slowdown(&self) -> f64 {
+        ratio(self.after(self.transfer.done), self.transfer.least.seconds())
+    }
+}
 
 pub(super) fn read(reading: &Reading) -> Table {
     let rows = reading.transfers().map(|(member, transfer)| TransferLine {

@@ -5,7 +5,7 @@ use crate::event::EventKind;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::Queue;
 use crate::sim::flow::Carrier;
-use crate::traffic::application::{AppInput, Net, NodeId, Side, Transfer, TransferId, TransportId};
+use crate::traffic::application::{AppInput, Net, NodeId, Part, Side, Transfer, TransferId, TransportId};
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -204,6 +204,10 @@ impl Net for View<'_> {
 
     fn ask(&mut self, bytes: u64) -> TransferId {
         self.sim.ask(self.app, bytes)
+    }
+
+    fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part) {
+        self.sim.send(transfer, flow, side, bytes, part);
     }
 
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer> {

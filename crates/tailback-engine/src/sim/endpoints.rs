@@ -92,6 +92,9 @@ impl Sim {
                 } else {
                     end.on_segment(&segment, now, &mut ());
                 }
+                if flow.awaited {
+                    self.look_for_acknowledged(id, side);
+                }
                 self.pump(id, side);
             }
             Carrier::Datagrams { .. } => {

@@ -10,7 +10,7 @@ use super::Sim;
 use crate::build::assemble::path_of;
 use crate::packet::Keys;
 use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
-use crate::traffic::application::{Ends, NodeId, Side, Transfer, TransferId, TransportId};
+use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use std::rc::Rc;
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
@@ -22,16 +22,6 @@ pub(crate) type MakeEnds = Rc<dyn Fn(&mut dyn FnMut() -> Path, &mut Stream) -> E
 pub(crate) struct TransportMaker {
     pub make: MakeEnds,
     pub stream: Stream,
-}
-
-/// A transfer of a member, as it stands.
-#[derive(Clone, Copy, Debug)]
-pub struct TransferRow {
-    /// Slot of the member.
-    pub member: u32,
-    pub transfer: Transfer,
-    /// Bytes that have arrived.
-    pub arrived: u64,
 }
 
 /// Totals of the connections that the applications of a group opened and closed.
@@ -126,6 +116,7 @@ impl Sim {
             followed: false,
             in_flight: 0,
             watched: false,
+            awaited: false,
             declared: false,
             present: false,
             opened: now,
@@ -161,6 +152,7 @@ impl Sim {
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
         let total = self.flows[id.0 as usize].snapshot(self.now);
         self.announce(id, false);
+        self.forget_awaited(id);
         let f = &mut self.flows[id.0 as usize];
         f.carrier = Carrier::Closed;
         f.timers = [Time::NEVER; 2];
@@ -186,32 +178,6 @@ impl Sim {
                 self.fold(FlowId(i as u32));
             }
         }
-    }
-
-    pub(super) fn ask(&mut self, app: u32, bytes: u64) -> TransferId {
-        let id = TransferId(self.transfers.len() as u32);
-        self.transfers.push(TransferRow {
-            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
-            transfer: Transfer {
-                bytes,
-                asked: self.now,
-                first: None,
-                done: None,
-            },
-            arrived: 0,
-        });
-        id
-    }
-
-    pub(super) fn arrived(&mut self, id: TransferId, bytes: u64) -> Option<Transfer> {
-        let row = &mut self.transfers[id.0 as usize];
-        row.arrived += bytes;
-        row.transfer.first.get_or_insert(self.now);
-        if row.arrived < row.transfer.bytes || row.transfer.done.is_some() {
-            return None;
-        }
-        row.transfer.done = Some(self.now);
-        Some(row.transfer)
     }
 
     /// A member asks for nothing more. When all have, a run that ends with its sessions ends after this instant.

@@ -13,6 +13,7 @@ mod links;
 pub mod members;
 mod prefetch;
 mod recording;
+pub mod transfers;
 
 use crate::event::{EventKind, EventList};
 use crate::measure::capture::Tap;
@@ -120,7 +121,8 @@ pub struct Sim {
     pub(crate) transports: Vec<members::TransportMaker>,
     pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
-    pub(crate) transfers: Vec<members::TransferRow>,
+    pub(crate) transfers: Vec<transfers::TransferRow>,
+    pub(crate) awaited: transfers::Awaited,
     /// Members that have not said that they ask for nothing more.
     pub(crate) unfinished: u32,
     /// The tick to push when there are none, if the run is to end then.
@@ -166,6 +168,7 @@ impl Sim {
             router,
             free_flows: Vec::new(),
             transfers: Vec::new(),
+            awaited: transfers::Awaited::new(),
             unfinished: 0,
             end_tick: None,
             ended: None,

@@ -61,6 +61,19 @@ pub struct Transfer {
     /// When its first and its last byte were delivered in order to the application that waits for it.
     pub first: Option<Time>,
     pub done: Option<Time>,
+    /// When its sender had the acknowledgement of its last byte.
+    pub acked: Option<Time>,
+    /// What it would take at least: see [`Net::send`].
+    pub least: Duration,
+}
+
+/// What bytes that are written for a transfer are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// What has to arrive before the data can be sent, such as the request for them.
+    Request,
+    /// Its data, to the last byte.
+    Data,
 }
 
 /// A transfer that was asked for.
@@ -92,6 +105,9 @@ pub trait Net {
     fn abort(&mut self, flow: FlowId, side: Side);
     /// A transfer is asked for now: it gets a row in the table of transfers.
     fn ask(&mut self, bytes: u64) -> TransferId;
+    /// Write for a transfer: the time of the acknowledgement of its data is noted, and `least` grows by what these bytes
+    /// take on an empty path.
+    fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part);
     /// So many bytes of a transfer have arrived. Answers the transfer when that ends it.
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
     /// This application asks for nothing more: a run may end when all that open connections have said so.

@@ -1,9 +1,10 @@
-//! A transfer of a given size: so many bytes over the flow's connection, which is then closed.
+//! A transfer of a given size: so many bytes over the flow's connection, which is then closed. It has a row in the table
+//! of transfers.
 
-use super::application::{AppInput, Application, Net, Side};
+use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::{Entry, Facts, Output, anything};
 use tailback_base::{Kind, Model, Param, Per, Value};
-use tailback_transport::Amount;
+use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
     name: "transfer",
@@ -24,19 +25,23 @@ pub static MODEL: Model = Model {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| match context.own(s, "size") {
-        Value::Count(bytes) => Box::new(Transfer { bytes: *bytes }),
+        Value::Count(bytes) => Box::new(Transfer {
+            bytes: *bytes,
+            id: None,
+        }),
         v => unreachable!("`size` is declared as a number of bytes, not {v:?}"),
     },
     check: anything,
     facts: Facts {
         output: Output::Stream,
-        listens: false,
+        listens: true,
         own_address: false,
     },
 };
 
 struct Transfer {
     bytes: u64,
+    id: Option<TransferId>,
 }
 
 impl Application for Transfer {
@@ -44,8 +49,19 @@ impl Application for Transfer {
         let Some(flow) = net.own_flow() else { return };
         match e {
             AppInput::Start => {
-                net.write(flow, Side::Source, Amount::Bytes(self.bytes));
+                let id = net.ask(self.bytes);
+                self.id = Some(id);
+                net.send(id, flow, Side::Source, self.bytes, Part::Data);
                 net.close(flow, Side::Source);
+            }
+            AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Delivered(bytes),
+                ..
+            } => {
+                if let Some(id) = self.id {
+                    net.arrived(id, bytes);
+                }
             }
             AppInput::Stop => net.close(flow, Side::Source),
             _ => {}

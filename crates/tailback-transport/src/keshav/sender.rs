@@ -152,6 +152,11 @@ impl<C: FlowControl> Endpoint for Sender<C> {
         }
     }
 
+    fn wire_bytes(&self, payload: u64) -> u64 {
+        let c = &self.state.cfg;
+        payload + payload.div_ceil(u64::from(c.packet.max(1))) * u64::from(c.header)
+    }
+
     fn srtt(&self) -> Option<Duration> {
         (self.state.report.rtt_samples > 0).then(|| self.control.round_trip())
     }

@@ -133,4 +133,11 @@ impl Config {
         };
         payload + self.header + options
     }
+
+    /// Size on the wire of so much payload in full segments and a last one.
+    pub fn wire_bytes(&self, payload: u64) -> u64 {
+        let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));
+        let segment = |bytes: u32| u64::from(self.wire(bytes, 0, self.timestamps));
+        full * segment(self.payload) + if rest > 0 { segment(rest as u32) } else { 0 }
+    }
 }

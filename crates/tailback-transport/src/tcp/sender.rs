@@ -14,7 +14,7 @@ use super::handshake::{self, State};
 use super::params::PROBES;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, FIRST};
-use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
 use std::sync::Arc;
@@ -410,6 +410,28 @@ impl Endpoint for Sender {
         if self.state == State::Open && !self.recovery.in_recovery() {
             self.block.on_request(r, now);
             self.allow_burst();
+        }
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        Some(Progress {
+            opening: match self.state {
+                State::Idle => self.block.cfg().syn,
+                State::Syn { .. } => true,
+                State::Open | State::Closed => false,
+            },
+            ..self.block.progress()
+        })
+    }
+
+    fn wire_bytes(&self, payload: u64) -> u64 {
+        self.block.cfg().wire_bytes(payload)
+    }
+
+    fn withdraw(&mut self, bytes: u64) {
+        // Past a close the end of the data is what the other side was told, or will be.
+        if !self.closing {
+            self.block.withdraw(bytes);
         }
     }
 

@@ -13,10 +13,10 @@
 //! gives up (its SYN was lost too often) ends the request it served; the client goes on with the next.
 
 use super::{Context, Entry};
-use crate::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
+use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::laws::Draw;
 use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Stream};
-use tailback_transport::{Amount, AppEvent};
+use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
     name: "requests",
@@ -126,8 +126,9 @@ impl Requests {
     fn ask(&mut self, net: &mut dyn Net) {
         self.left = self.left.map(|n| n - 1);
         let response = self.response.whole(&mut self.sizes);
+        let transfer = net.ask(response);
         self.waiting = Some(Waiting {
-            transfer: net.ask(response),
+            transfer,
             response,
             missing: self.request,
         });
@@ -135,7 +136,7 @@ impl Requests {
             Some(up) => up,
             None => self.open(net),
         };
-        net.write(flow, side, Amount::Bytes(self.request));
+        net.send(transfer, flow, side, self.request, Part::Request);
         // A server that answers on the same connection closes it.
         if !self.keep && !self.two_way {
             net.close(flow, side);
@@ -157,13 +158,13 @@ impl Requests {
         up
     }
 
-    fn answer(&mut self, response: u64, net: &mut dyn Net) {
+    fn answer(&mut self, transfer: TransferId, response: u64, net: &mut dyn Net) {
         let down = self
             .down
             .unwrap_or_else(|| (net.open(self.server, self.client, self.transport), Side::Source));
         self.down = Some(down);
         let (flow, side) = down;
-        net.write(flow, side, Amount::Bytes(response));
+        net.send(transfer, flow, side, response, Part::Data);
         if !self.keep {
             net.close(flow, side);
         }
@@ -201,8 +202,8 @@ impl Requests {
         if self.up == from && w.missing > 0 {
             w.missing = w.missing.saturating_sub(bytes);
             if w.missing == 0 {
-                let response = w.response;
-                self.answer(response, net);
+                let (transfer, response) = (w.transfer, w.response);
+                self.answer(transfer, response, net);
             }
         } else if self.down == from && net.arrived(w.transfer, bytes).is_some() {
             self.go_on(net);

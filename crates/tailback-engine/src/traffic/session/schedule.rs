@@ -5,9 +5,9 @@
 
 use super::{Context, Entry};
 use crate::kinds::TIME;
-use crate::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
+use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Time, Value};
-use tailback_transport::{Amount, AppEvent};
+use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
     name: "schedule",
@@ -90,7 +90,7 @@ impl Schedule {
             let transfer = net.ask(bytes);
             let flow = net.open(self.server, self.client, self.transport);
             self.open.push((flow, transfer));
-            net.write(flow, Side::Source, Amount::Bytes(bytes));
+            net.send(transfer, flow, Side::Source, bytes, Part::Data);
             net.close(flow, Side::Source);
         }
     }

@@ -22,7 +22,7 @@ use super::congestion::CongestionControl;
 use super::handshake;
 use super::receiver::Receiver;
 use super::sender::Sender;
-use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, SenderReport, Transmit};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 use crate::segment::{Flags, SackBlocks, Segment};
 use persist::Persist;
 pub use state::{Opening, State};
@@ -422,6 +422,24 @@ impl Endpoint for ConnectionEnd {
 
     fn received_bytes(&self) -> u64 {
         self.receiver.received_bytes()
+    }
+
+    fn progress(&self) -> Option<Progress> {
+        let opening = matches!(
+            self.state,
+            State::Idle | State::Listen | State::SynSent | State::SynReceived { .. }
+        );
+        self.sender.progress().map(|p| Progress { opening, ..p })
+    }
+
+    fn wire_bytes(&self, payload: u64) -> u64 {
+        self.cfg.wire_bytes(payload)
+    }
+
+    fn withdraw(&mut self, bytes: u64) {
+        if !self.closing {
+            self.sender.withdraw(bytes);
+        }
     }
 
     fn srtt(&self) -> Option<Duration> {

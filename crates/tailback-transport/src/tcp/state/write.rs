@@ -3,6 +3,7 @@
 use super::ecn::Cut;
 use super::sequence::NONE;
 use super::{ControlBlock, FIRST, Piece};
+use crate::endpoint::Progress;
 use crate::segment::{Flags, SackBlocks, Segment};
 use crate::tcp::config::{EcnMode, RtoForm};
 use crate::tcp::congestion::{Congestion, Reset};
@@ -23,6 +24,26 @@ impl ControlBlock {
     /// Data stop here; what is outstanding is still recovered.
     pub fn give_up_unsent(&mut self) {
         self.seq.end = self.seq.max_sent.max(FIRST);
+    }
+
+    /// The last so many bytes that were written, as far as they have not been sent, are not to be sent.
+    pub fn withdraw(&mut self, bytes: u64) {
+        let sent = self.seq.max_sent.max(FIRST);
+        if self.seq.end != u64::MAX {
+            self.seq.end = self.seq.end.saturating_sub(bytes).max(sent.min(self.seq.end));
+        }
+    }
+
+    /// How far what was written has come. A FIN is no byte of it.
+    pub fn progress(&self) -> Progress {
+        let s = &self.seq;
+        let bytes = |unit: u64| unit.min(s.end).saturating_sub(FIRST);
+        Progress {
+            written: bytes(s.end),
+            sent: bytes(s.max_sent),
+            acknowledged: bytes(s.una),
+            opening: false,
+        }
     }
 
     #[inline]

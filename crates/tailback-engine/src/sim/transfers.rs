@@ -1,0 +1,146 @@
+//! Transfers: what applications asked for, when it came, when its sender knew, and what it would take on an empty path.
+//!
+//! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its connection's
+//! stream is remembered until that is acknowledged, so that a delayed ACK for one transfer is not taken for one of the
+//! next. What is remembered follows the transfers that are under way, what is counted the transfers that were asked for.
+//!
+//! [`Net::send`]: crate::traffic::application::Net::send
+
+use super::Sim;
+use crate::sim::flow::Carrier;
+use crate::traffic::application::{AppInput, Part, Side, Transfer, TransferId};
+use std::collections::{BTreeMap, VecDeque};
+use tailback_base::{Duration, FlowId};
+use tailback_transport::{Amount, AppEvent};
+
+/// A transfer, as it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferRow {
+    /// Slot of the flow or member whose application asked for it.
+    pub member: u32,
+    pub transfer: Transfer,
+    /// Bytes that have arrived.
+    pub arrived: u64,
+}
+
+/// Transfers that are written and not acknowledged to their end, by flow and side: how many bytes had been written to
+/// that side with the last of each.
+pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<(u64, TransferId)>>;
+
+impl Sim {
+    pub(super) fn ask(&mut self, app: u32, bytes: u64) -> TransferId {
+        let id = TransferId(self.transfers.len() as u32);
+        self.transfers.push(TransferRow {
+            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
+            transfer: Transfer {
+                bytes,
+                asked: self.now,
+                first: None,
+                done: None,
+                acked: None,
+                least: Duration::ZERO,
+            },
+            arrived: 0,
+        });
+        id
+    }
+
+    /// Write `bytes` to one side for a transfer.
+    pub(super) fn send(&mut self, id: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part) {
+        let least = self.least(flow, side, bytes);
+        self.transfers[id.0 as usize].transfer.least += least;
+        let now = self.now;
+        let f = &mut self.flows[flow.0 as usize];
+        let Carrier::Connection(ends) = &mut f.carrier else {
+            return;
+        };
+        let end = &mut ends[side as usize];
+        end.write(Amount::Bytes(bytes), now);
+        if part == Part::Data {
+            f.awaited = true;
+            let written = end.progress().map_or(u64::MAX, |p| p.written);
+            let key = (flow.0, side == Side::Destination);
+            self.awaited.entry(key).or_default().push_back((written, id));
+        }
+        self.pump(flow, side);
+    }
+
+    /// How long these bytes take from one side to the other if nothing else is on the way and no window holds them back: a
+    /// round trip if the connection is not open yet, the delay, and the time on the slowest line.
+    fn least(&self, flow: FlowId, side: Side, bytes: u64) -> Duration {
+        let ways = self.ways[flow.0 as usize];
+        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+            return Duration::ZERO;
+        };
+        let ports = |way: usize| {
+            let way = ways[way];
+            let numbers = &self.routes[way.start as usize..way.start as usize + usize::from(way.len)];
+            numbers.iter().map(|p| &self.ports[*p as usize])
+        };
+        let delay = |way: usize| Duration(ports(way).map(|p| p.delay.0).sum());
+        let end = &ends[side as usize];
+        let slowest = ports(side as usize).map(|p| p.rate().bits_per_second());
+        let slowest = slowest.fold(f64::INFINITY, f64::min);
+        let opening = match end.progress() {
+            Some(p) if p.opening => delay(0) + delay(1),
+            _ => Duration::ZERO,
+        };
+        let line = Duration::from_seconds(end.wire_bytes(bytes) as f64 * 8.0 / slowest);
+        opening + delay(side as usize) + line
+    }
+
+    pub(super) fn arrived(&mut self, id: TransferId, bytes: u64) -> Option<Transfer> {
+        let row = &mut self.transfers[id.0 as usize];
+        row.arrived += bytes;
+        row.transfer.first.get_or_insert(self.now);
+        if row.arrived < row.transfer.bytes || row.transfer.done.is_some() {
+            return None;
+        }
+        row.transfer.done = Some(self.now);
+        Some(row.transfer)
+    }
+
+    /// A segment has reached an end that waits for the acknowledgement of transfers.
+    #[cold]
+    pub(super) fn look_for_acknowledged(&mut self, flow: FlowId, side: Side) {
+        let key = (flow.0, side == Side::Destination);
+        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+            return;
+        };
+        let acknowledged = match ends[side as usize].progress() {
+            Some(p) => p.acknowledged,
+            None => {
+                // An end that keeps no count says when everything is acknowledged.
+                let event = AppEvent::AllAcknowledged;
+                let all = AppInput::Transport { flow, side, event };
+                if self.news.iter().any(|n| n.1 == all) {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
+        };
+        let Some(waiting) = self.awaited.get_mut(&key) else {
+            return;
+        };
+        while let Some((written, id)) = waiting.front().copied()
+            && written <= acknowledged
+        {
+            waiting.pop_front();
+            self.transfers[id.0 as usize].transfer.acked = Some(self.now);
+        }
+        if waiting.is_empty() {
+            self.awaited.remove(&key);
+            self.flows[flow.0 as usize].awaited = self.awaited.contains_key(&(flow.0, !key.1));
+        }
+    }
+
+    /// A connection is over: what is not acknowledged will not be.
+    pub(super) fn forget_awaited(&mut self, flow: FlowId) {
+        if std::mem::take(&mut self.flows[flow.0 as usize].awaited) {
+            for backward in [false, true] {
+                self.awaited.remove(&(flow.0, backward));
+            }
+        }
+    }
+}
