@@ -19,6 +19,7 @@ pub enum OptionBytes {
     Uncounted,
     Tcp,
     Sack8,
+    SackUnpadded,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -89,6 +90,10 @@ pub struct Config {
     pub timestamps: bool,
     pub delayed_ack: u32,
     pub delayed_ack_timeout: Duration,
+    /// An ACK is due by the bytes it covers, not by the segments.
+    pub delayed_ack_by_bytes: bool,
+    /// The timer of delayed ACKs ticks at multiples of its time.
+    pub delayed_ack_on_grid: bool,
     /// As ns-2's sink delays, not as RFC 5681.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
@@ -102,6 +107,10 @@ pub struct Config {
     pub two_way: bool,
     /// A short segment waits while anything is outstanding.
     pub nagle: bool,
+    /// It leaves with an ACK that is due.
+    pub nagle_rides: bool,
+    /// A FIN is a segment of its own, behind data that are acknowledged.
+    pub fin_apart: bool,
     /// Maximum segment lifetime: half of TIME-WAIT.
     pub msl: Duration,
     pub syn: bool,
@@ -128,6 +137,7 @@ impl Config {
         let options = match self.option_bytes {
             OptionBytes::Uncounted => 0,
             OptionBytes::Sack8 => 8 * blocks,
+            OptionBytes::SackUnpadded => (if blocks > 0 { 2 } else { 0 }) + 8 * blocks,
             // Timestamps 10 B, SACK 2 + 8n B, each padded with two NOPs to whole words (RFC 7323 appendix A, RFC 2018).
             OptionBytes::Tcp => (if timestamps { 12 } else { 0 }) + if blocks > 0 { 4 + 8 * blocks } else { 0 },
         };

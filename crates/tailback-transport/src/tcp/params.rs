@@ -43,8 +43,8 @@ static PARAMS: &[Param] = &[
         "Payload of a full segment.", "RFC 9293 section 3.7.1"),
     Param::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
         "What a segment has on the wire beside its payload; also the size of a SYN and of a pure acknowledgement.", "RFC 9293 section 3.1, RFC 791"),
-    Param::new("option_bytes", Kind::Choice(&["uncounted", "tcp", "sack8"]), "uncounted",
-        "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, or by 8 B per SACK block.", "RFC 2018 section 3, RFC 7323 section 3; sack8: ns-2.35"),
+    Param::new("option_bytes", Kind::Choice(&["uncounted", "tcp", "sack8", "sack_unpadded"]), "uncounted",
+        "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, by 8 B per SACK block, or by 2 B and 8 B per block.", "RFC 2018 section 3, RFC 7323 section 3; sack8, sack_unpadded: ns-2.35"),
 
     // The window.
     Param::new("initial_window", Kind::Size, "none",
@@ -83,6 +83,8 @@ static PARAMS: &[Param] = &[
         "What a second timeout of the same segment does to the slow-start threshold: nothing, or it is halved again with the window.", "keep: RFC 5681 section 3.1; lower: ns-2.35"),
     Param::new("syn_loss_lowers_ssthresh", Kind::Bool, "false",
         "A lost SYN counts as a loss at a window of one segment.", NS2),
+    Param::new("syn_loss_window", Kind::Choice(&["segment", "initial"]), "segment",
+        "The window after a handshake that lost a SYN.", "segment: RFC 5681 section 3.1; initial: two-way agents of ns-2.35"),
 
     // Recovery.
     Param::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
@@ -137,6 +139,10 @@ static PARAMS: &[Param] = &[
         "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2"),
     Param::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
         "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2"),
+    Param::new("delayed_ack_count", Kind::Choice(&["segments", "bytes"]), "segments",
+        "What makes an acknowledgement due before that: so many segments, short ones too, or so many full segments of bytes since the last one.", "RFC 1122 section 4.2.3.2; bytes: 4.4BSD, two-way agents of ns-2.35"),
+    Param::new("delayed_ack_clock", Kind::Choice(&["segment", "grid"]), "segment",
+        "When the timer of a delayed acknowledgement expires: so long after the first segment it covers, or at the next multiple of that time on the clock of the run.", "grid: the fast timer of 4.4BSD, two-way agents of ns-2.35"),
     Param::new("ack_rule", Kind::Choice(&["rfc5681", "sink"]), "rfc5681",
         "What may be delayed while nothing is missing: new data, or also a repeat of the last segment received.", "RFC 5681 section 4.2; sink: ns-2.35"),
 
@@ -159,6 +165,10 @@ static PARAMS: &[Param] = &[
         "One way: a sender and a receiver that only acknowledges, no FIN. Two ways: the whole connection of RFC 9293, data and acknowledgements in both directions, opened and closed by both ends.", "two-way: RFC 9293 section 3.3.2"),
     Param::new("nagle", Kind::Bool, "false",
         "Two-way: a segment that is not full waits while anything is outstanding.", "RFC 1122 section 4.2.3.4"),
+    Param::new("nagle_rides", Kind::Bool, "false",
+        "What Nagle's rule holds back leaves with an acknowledgement that is due.", "4.4BSD, two-way agents of ns-2.35"),
+    Param::new("fin", Kind::Choice(&["with_data", "apart"]), "with_data",
+        "Two-way: whether a FIN rides on the last data and on the ACK of the other side's FIN, or is a segment of its own, sent when all data are acknowledged (on data only if nothing else is outstanding) and behind that ACK.", "RFC 9293 section 3.6; apart: ns-2.35"),
     Param::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
         "Two-way: the end that closes first stays in TIME-WAIT for twice this time.", "RFC 9293 section 3.4.2, which has 2 minutes"),
     Param::new("syn", Kind::Bool, "true",

@@ -60,6 +60,26 @@ pub const BUILT_IN: &[Profile] = &[
         ],
     },
     Profile {
+        name: "ns2-full",
+        doc: "the two-way agents with SACK of ns-2.35: connections that open and close, data both ways",
+        values: &[
+            ("profile", "ns2"),
+            ("connection", "two-way"),
+            ("variant", "sack"),
+            ("payload", "536B"),
+            ("limited_transmit", "false"),
+            ("syn_loss_window", "initial"),
+            ("option_bytes", "sack_unpadded"),
+            ("delayed_ack_count", "bytes"),
+            ("delayed_ack_clock", "grid"),
+            ("ack_rule", "rfc5681"),
+            ("cwr_on_retransmissions", "false"),
+            ("nagle", "true"),
+            ("nagle_rides", "true"),
+            ("fin", "apart"),
+        ],
+    },
+    Profile {
         name: "jiang-2006",
         doc: "the trials of the AAQM thesis: NewReno, 500 B on the wire, window cap 64, minimum RTO 0.2 s",
         values: &[

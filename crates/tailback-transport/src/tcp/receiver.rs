@@ -253,14 +253,31 @@ impl Receiver {
         let (so_far, deadline) = match self.due {
             Due::Now => return,
             Due::Delayed { segments, deadline } => (segments, deadline),
-            Due::Nothing => (0, now + self.cfg.delayed_ack_timeout),
+            Due::Nothing => (0, self.latest_ack(now)),
         };
         let segments = so_far + 1;
-        self.due = if at_once || segments >= self.cfg.delayed_ack {
+        let enough = if self.cfg.delayed_ack_by_bytes {
+            // The other side's SYN needs no ACK here.
+            let bytes = self.next - self.last_ack.max(1);
+            bytes >= u64::from(self.cfg.delayed_ack) * u64::from(self.cfg.payload)
+        } else {
+            segments >= self.cfg.delayed_ack
+        };
+        self.due = if at_once || enough {
             Due::Now
         } else {
             Due::Delayed { segments, deadline }
         };
+    }
+
+    /// When what arrives now is acknowledged at the latest.
+    fn latest_ack(&self, now: Time) -> Time {
+        let timeout = self.cfg.delayed_ack_timeout;
+        if self.cfg.delayed_ack_on_grid && timeout.0 > 0 {
+            Time((now.0 / timeout.0 + 1) * timeout.0)
+        } else {
+            now + timeout
+        }
     }
 
     fn acknowledgement(&mut self, now: Time) -> Segment {

@@ -165,6 +165,8 @@ impl Config {
             timestamps: v.flag("timestamps"),
             delayed_ack: v.count("delayed_ack"),
             delayed_ack_timeout: v.time("delayed_ack_timeout"),
+            delayed_ack_by_bytes: v.choose("delayed_ack_count", &[("segments", false), ("bytes", true)])?,
+            delayed_ack_on_grid: v.choose("delayed_ack_clock", &[("segment", false), ("grid", true)])?,
             ack_as_sink: v.choose("ack_rule", &[("rfc5681", false), ("sink", true)])?,
             ecn: v.choose(
                 "ecn",
@@ -181,6 +183,8 @@ impl Config {
             cwr_after_any_reduction: v.choose("cwr_after", &[("any_reduction", true), ("echo", false)])?,
             two_way: two_way(&v)?,
             nagle: v.flag("nagle"),
+            nagle_rides: v.flag("nagle_rides"),
+            fin_apart: v.choose("fin", &[("with_data", false), ("apart", true)])?,
             msl: v.time("msl"),
             syn: v.flag("syn"),
             syn_retries: v.count("syn_retries"),
@@ -192,6 +196,7 @@ const OPTION_BYTES: &[(&str, OptionBytes)] = &[
     ("uncounted", OptionBytes::Uncounted),
     ("tcp", OptionBytes::Tcp),
     ("sack8", OptionBytes::Sack8),
+    ("sack_unpadded", OptionBytes::SackUnpadded),
 ];
 
 /// Whether both ends send; they then need the handshake.
@@ -211,7 +216,7 @@ fn header(v: &Values) -> Result<u32, Refusal> {
     let (header, options) = (v.count("header"), v.choose("option_bytes", OPTION_BYTES)?);
     let room = match options {
         OptionBytes::Uncounted => MOST_HEADER,
-        OptionBytes::Tcp | OptionBytes::Sack8 => MOST_HEADER - MOST_OPTIONS,
+        OptionBytes::Tcp | OptionBytes::Sack8 | OptionBytes::SackUnpadded => MOST_HEADER - MOST_OPTIONS,
     };
     if header <= room {
         return Ok(header);
@@ -282,6 +287,7 @@ fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
         },
         halve: v.choose("halve", &[("flight", Halve::Flight), ("cwnd", Halve::Cwnd)])?,
         whole_ssthresh: v.flag("whole_ssthresh"),
+        after_lost_syn: v.choose("syn_loss_window", &[("segment", segment), ("initial", initial_window)])?,
         least: v.choose("least_window", &[("segment", segment), ("none", 0.0)])?,
         after_timeout: v.choose(
             "timeout_reaction",

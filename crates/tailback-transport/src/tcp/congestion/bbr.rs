@@ -528,7 +528,8 @@ impl CongestionControl for Bbr {
 
     fn window_reset(&mut self, why: Reset) {
         match why {
-            Reset::OneSegment | Reset::LostSyn => self.cwnd = self.rules.segment,
+            Reset::OneSegment => self.cwnd = self.rules.segment,
+            Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
             Reset::RecoveryEnd { .. } => self.leave_repair(),
             // A model does not age while the application rests.

@@ -107,7 +107,7 @@ pub enum Reset {
     Idle,
     /// The connection rested, and goes on as if it were new, with the threshold.
     Restart,
-    /// The handshake lost a SYN: one segment (RFC 5681 section 3.1).
+    /// The handshake lost a SYN: one segment (RFC 5681 section 3.1), or what the parameters say.
     LostSyn,
 }
 
@@ -235,6 +235,8 @@ pub struct WindowRules {
     pub whole_ssthresh: bool,
     /// What a reduction leaves at least, bytes.
     pub least: f64,
+    /// The window after a handshake that lost a SYN, bytes.
+    pub after_lost_syn: f64,
     pub after_timeout: AfterTimeout,
     /// What an ECN echo leaves of the window, whatever the controller would.
     pub ecn_decrease: Option<f64>,

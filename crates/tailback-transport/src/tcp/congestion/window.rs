@@ -206,7 +206,8 @@ impl CongestionWindow {
 
     pub fn reset(&mut self, why: Reset) {
         let window = match why {
-            Reset::OneSegment | Reset::LostSyn => self.rules.segment,
+            Reset::OneSegment => self.rules.segment,
+            Reset::LostSyn => self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd + bytes,
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
             // The window has been where it belongs since the loss.

@@ -238,6 +238,8 @@ impl ConnectionEnd {
         }
         if first {
             up.event(AppEvent::PeerClosed);
+            // A FIN of this end does not ride on the ACK.
+            self.ack_first |= self.cfg.fin_apart;
             if !self.stays_open {
                 self.close(now);
             }
@@ -286,7 +288,8 @@ impl ConnectionEnd {
             s.seq = self.sender.seen().max_sent();
             return Transmit::Segment(s);
         }
-        let held = self.cfg.nagle && self.sender.nagle_holds();
+        let rides = self.cfg.nagle_rides && self.receiver.is_due();
+        let held = self.cfg.nagle && !rides && self.sender.nagle_holds();
         let mut next = match self.persist.probe(&mut self.sender, now) {
             Some(s) => Transmit::Segment(s),
             None if held => Transmit::Idle,

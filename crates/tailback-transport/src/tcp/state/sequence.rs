@@ -61,6 +61,8 @@ pub(super) struct Sequence {
     pub resent: u64,
     /// Until what was outstanding at a timeout is acknowledged.
     pub after_timeout: bool,
+    /// The FIN waits until nothing is outstanding.
+    pub fin_waits: bool,
     /// Payload of a full segment, bytes.
     pub segment: u32,
 }
@@ -78,6 +80,7 @@ impl Sequence {
             timed_out: u64::MAX,
             resent: 0,
             after_timeout: false,
+            fin_waits: false,
             segment,
         }
     }
@@ -93,7 +96,12 @@ impl Sequence {
         let stop = if seq < self.max_sent { self.max_sent } else { self.end };
         if self.fin != NONE {
             // What was sent before is repeated without the FIN, unless that was sent too.
-            let stop = if seq < self.max_sent { stop } else { self.fin + 1 };
+            let waits = self.fin_waits && self.una < self.max_sent;
+            let stop = if seq < self.max_sent || waits {
+                stop
+            } else {
+                self.fin + 1
+            };
             return (seq < stop).then(|| self.between(seq, stop));
         }
         let len = stop.saturating_sub(seq).min(u64::from(self.segment)) as u32;

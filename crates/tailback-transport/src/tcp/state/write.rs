@@ -54,6 +54,7 @@ impl ControlBlock {
     /// Nothing follows what was written but a FIN, which is repeated like data until it is acknowledged.
     pub fn end_with_fin(&mut self) {
         self.seq.fin = self.seq.end;
+        self.seq.fin_waits = self.cfg.fin_apart;
     }
 
     /// The FIN is acknowledged.
@@ -235,7 +236,8 @@ impl ControlBlock {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }
-        let capable = self.ecn.agreed && (!again || self.ecn.capable_again);
+        // RFC 3168 section 6.1.5: ECT is for data; a FIN alone carries none.
+        let capable = self.ecn.agreed && (!again || self.ecn.capable_again) && p.len > 0;
         // RFC 6298 rule 5.1: start the timer if it is off.
         if self.timers.deadline == Time::NEVER || self.seq.una == self.seq.max_sent {
             self.restart_timer(now);
