@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place};
-use tailback_engine::measure::capture::{Sight, Tap};
+use tailback_engine::measure::capture::{Names, Sight, Tap};
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
@@ -117,7 +117,7 @@ impl Packet {
     /// is not modelled, and CWR, which theirs carry with ECN off too.
     fn written(&self, two_way: bool) -> (u64, u64, u32, u32) {
         let s = &self.segment;
-        let number = |unit: u64| (unit + PAYLOAD - 1) / PAYLOAD;
+        let number = |unit: u64| unit.div_ceil(PAYLOAD);
         if !two_way {
             let backward = self.event.starts_with("ack");
             let n = if backward { (s.ack - 1) / PAYLOAD } else { number(s.seq) };
@@ -176,9 +176,9 @@ impl Tap for Watch {
 fn ours(row: &Row<'_>) -> (Vec<Packet>, Outcome) {
     let loaded = load_text(&row.scenario(), "finite.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let seen = Rc::new(RefCell::new(Vec::new()));
-    let make = |ports: &[String]| -> Box<dyn Tap> {
+    let make = |names: &Names| -> Box<dyn Tap> {
         Box::new(Watch {
-            ports: ports.to_vec(),
+            ports: names.ports.clone(),
             seen: seen.clone(),
         })
     };
