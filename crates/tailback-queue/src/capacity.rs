@@ -17,6 +17,14 @@ pub fn cost(limit: Size, bytes: u32) -> u64 {
     }
 }
 
+/// What a packet of the mean size takes, in the unit of `limit`.
+pub fn packet(limit: Size, mean_packet: u64) -> f64 {
+    match limit {
+        Size::Bytes(_) => mean_packet as f64,
+        Size::Packets(_) | Size::Unlimited => 1.0,
+    }
+}
+
 /// What is stored, in the unit of `limit`.
 #[inline]
 pub fn level(limit: Size, backlog: Backlog) -> u64 {

@@ -11,6 +11,15 @@ pub const COUNT_IN_SERVICE: Param = Param::new(
     "ns-2 counts waiting packets only",
 );
 
+/// For AQMs that tell flows apart.
+pub const FLOW_KEY: Param = Param::new(
+    "flow_key",
+    Kind::Choice(&["tuple", "pair", "source", "destination", "label"]),
+    "tuple",
+    "What counts as one flow: the five-tuple, a pair of hosts, a source host, a destination host, or the destination label.",
+    "the five-tuple in most papers",
+);
+
 /// For disciplines of several queues.
 pub const AQM: Param = Param::new(
     "aqm",

@@ -133,7 +133,7 @@ impl<P: Packet + 'static> Registry<P> {
     /// each other, and what to write instead.
     ///
     /// # Errors
-    /// Those of [`Entry::build`], and a model that is not in the list.
+    /// Those of [`Entry::build`], a model that is not in the list, and a profile that it has not.
     pub fn build(
         &self,
         settings: &Settings,
@@ -147,7 +147,7 @@ impl<P: Packet + 'static> Registry<P> {
             ));
         };
         // A reader has done so already; settings made by hand have names where models belong.
-        let settings = &settings.clone().with_models(&self.nested)?;
+        let settings = &laid(settings)?.with_models(&self.nested)?;
         let has = |p: &str| settings.model.param(p).is_some();
         let aqm = has(AQM.name).then(|| settings.nested(AQM.name)).flatten();
         let before: Vec<&Settings> = match has(BEFORE.name) {
@@ -203,7 +203,7 @@ impl<P: Packet + 'static> Registry<P> {
                 "hand the run the library that the scenario was read with",
             ));
         };
-        let mut own = aqm.clone();
+        let mut own = laid(aqm)?;
         if own.model.param("buffer").is_some() {
             if own.is_given("buffer") {
                 let e = Refusal::new(
@@ -236,6 +236,11 @@ impl<P: Packet + 'static> Registry<P> {
             (row.build)(&own, context)
         }))
     }
+}
+
+/// These settings, with the values of their profile under those given.
+fn laid(settings: &Settings) -> Result<Settings, Refusal> {
+    settings.with_profile(&[]).map_err(|e| e.within("profile"))
 }
 
 fn family<B>(rows: &[Row<B>], name: &'static str, title: &'static str) -> Family {

@@ -102,7 +102,8 @@ fn draw(kind: &Kind, default: &str, s: &mut Stream) -> Option<Raw> {
             let n = 1 + s.below(4);
             Raw::List((0..n).filter_map(|_| draw(inner, default, s)).collect())
         }
-        Kind::Text | Kind::Model(_) | Kind::Profile(_) | Kind::Named(_) => return None,
+        Kind::Profile(list) => Raw::Text(list[s.below(list.len() as u64) as usize].name.into()),
+        Kind::Text | Kind::Model(_) | Kind::Named(_) => return None,
     })
 }
 

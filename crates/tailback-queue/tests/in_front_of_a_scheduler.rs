@@ -192,8 +192,12 @@ fn red_before_several_queues_decides_as_red_over_one() {
         .with("buffer", "1000 packets")
         .with("weight", "0.05");
     let red = || {
-        let config = red::Config::from_settings(&settings, BitRate(1_000_000)).unwrap();
-        red::Red::new(config, Stream::new(1, "red"))
+        let context = BuildContext {
+            stream: Stream::new(1, "red"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        red::admission(&settings, context).unwrap()
     };
     let limit = settings.size("buffer");
     let mut one = Bench::new(Fifo::new(limit, red()));

@@ -277,7 +277,7 @@ impl Kind {
             Kind::List(k) => format!("a list of values, each {}", k.allowed()),
             Kind::Profile(list) => {
                 let names: Vec<String> = list.iter().map(|p| format!("\"{}\"", p.name)).collect();
-                format!("one of {}, or a [profile.NAME] of the scenario", names.join(", "))
+                format!("one of {}", names.join(", "))
             }
             Kind::Model(_) | Kind::Named(_) => self.noun(),
         }

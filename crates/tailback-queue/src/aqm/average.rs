@@ -11,7 +11,7 @@
 //! Cost: a multiplication and two additions an arrival; one power after an idle period.
 
 use crate::discipline::Line;
-use tailback_base::Time;
+use tailback_base::{BitRate, Duration, Time};
 
 /// An average in the unit of the backlog it is fed (packets or bytes).
 #[derive(Clone, Debug)]
@@ -95,6 +95,14 @@ pub fn weight_for_rate(rate: f64, mean_packet: u64) -> f64 {
     -libm::expm1(-1.0 / packets_per_second)
 }
 
+/// The weight that gives the filter a time constant of ten round trips: `1 - exp(-1/(10 R ptc))`, where a round trip is
+/// taken to be three times a packet's way over this link, `R = max(0.1 s, 3 (delay + 1/ptc))` (ns-2's automatic setting).
+pub fn weight_for_round_trip(rate: BitRate, delay: Duration, mean_packet: u64) -> f64 {
+    let packets_per_second = rate.bits_per_second() / (8.0 * mean_packet.max(1) as f64);
+    let round_trip = (3.0 * (delay.seconds() + 1.0 / packets_per_second)).max(0.1);
+    -libm::expm1(-1.0 / (10.0 * round_trip * packets_per_second))
+}
+
 /// The largest weight with which a burst of `burst` packets into an empty queue passes below `min_threshold` packets:
 /// the root of `L + 1 + ((1-w)^(L+1) - 1)/w = min_th` (Floyd and Jacobson 1993, section 6; the bound counts the
 /// arriving packet). 1 when any weight will do.
@@ -120,7 +128,6 @@ pub fn max_weight(burst: u64, min_threshold: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailback_base::{BitRate, Duration};
 
     /// 500-byte packets at 1 Mbit/s: 250 a second.
     fn line(ms: u64) -> Line {
@@ -163,6 +170,15 @@ mod tests {
         // 25 packet times of 4 ms in each 100 ms, and three arrivals.
         assert!((run(IdleEnds::AtArrival) - 28.0).abs() < 1e-9);
         assert!((run(IdleEnds::WhenStored) - 53.0).abs() < 1e-9);
+    }
+
+    /// Lines of 10 Mb/s, packets of 1000 B: 1250 a second, 0.00079968; a long link makes the round trip longer.
+    #[test]
+    fn the_weight_for_ten_round_trips() {
+        let of = |ms| weight_for_round_trip(BitRate(10_000_000), Duration::from_millis(ms), 1000);
+        assert!((of(10) - 0.000_799_68).abs() < 1e-8, "{}", of(10));
+        let long: f64 = 1.0 - (-1.0 / (10.0 * 3.0 * (0.1 + 0.0008) * 1250.0) as f64).exp();
+        assert!((of(100) - long).abs() < 1e-12);
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub const MOST_AT_ONCE: f64 = 1e6;
 #[rustfmt::skip]
 static PARAMS: &[Param] = &[
     Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
-        "The named set of values to start from; values given beside it win.", ""),
+        "The named set of values to start from, or a [profile.NAME] of the scenario; values given beside it win.", ""),
     Param::new("variant", Kind::Choice(&["tahoe", "reno", "newreno", "sack"]), "sack",
         "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675"),
     Param::new("congestion", Kind::Model("congestion"), "reno",

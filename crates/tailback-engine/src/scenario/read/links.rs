@@ -9,7 +9,7 @@ use crate::scenario::declarations::tables::LINK;
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{DirectionSpec, Impairment, LinkSpec};
-use tailback_base::{BitRate, Duration, Stream, Time};
+use tailback_base::{BitRate, Duration, Settings, Stream, Time};
 use tailback_queue::BuildContext;
 
 /// One link; nothing if something is wrong with it.
@@ -73,7 +73,10 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     if !(buildable && reverse_buildable) {
         return None;
     }
-    let reverse_queue = reverse_queue.map_or_else(|| queue.settings.clone(), |q| q.settings);
+    // What can be built has a profile that is known; what warns of a queue sees its values, too.
+    let laid = |s: Settings| s.with_profile(&[]).unwrap_or(s);
+    let queue = laid(queue.settings);
+    let reverse_queue = reverse_queue.map_or_else(|| queue.clone(), |q| laid(q.settings));
     Some(LinkSpec {
         name: entry.key.clone(),
         from: s.text("from").to_string(),
@@ -81,7 +84,7 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         forward: DirectionSpec {
             rate,
             delay,
-            queue: queue.settings,
+            queue,
             conditioner: there,
             impairments: impair,
             rate_changes: changes,

@@ -1,6 +1,7 @@
 use super::*;
+use crate::discipline::{DropReason, MarkReason};
 use crate::testing::{Bench, TestPacket};
-use tailback_base::{Duration, Ecn, Time};
+use tailback_base::{BitRate, Duration, Ecn, Time};
 
 fn settings(with: &[(&str, &str)]) -> Settings {
     with.iter()
@@ -265,7 +266,7 @@ fn the_guards_spare_a_short_queue_and_the_crossing() {
         0.05,
         &[("max_probability", "1"), ("spread", "false"), ("ns2_guards", "true")],
     );
-    b.queue.admission.config.max_threshold = 50.0 / 0.999_999;
+    b.queue.admission.class.ramp.max_threshold = 50.0 / 0.999_999;
     for id in 0..5 {
         b.arrive(TestPacket::new(id, 0, 500));
     }
@@ -287,23 +288,27 @@ fn an_idle_line_lets_the_average_decay() {
 
 #[test]
 fn thresholds_follow_the_buffer_or_the_delay() {
-    let config = |with: &[(&str, &str)]| Config::from_settings(&settings(with), BitRate(10_000_000));
+    let on = |rate| BuildContext {
+        rate: BitRate(rate),
+        ..place()
+    };
+    let config = |with: &[(&str, &str)]| Config::from_settings(&settings(with), &on(10_000_000));
     let c = config(&[
         ("buffer", "200 packets"),
         ("min_threshold", "20%"),
         ("max_threshold", "100%"),
     ])
     .unwrap();
-    assert_eq!((c.min_threshold, c.max_threshold), (40.0, 200.0));
+    assert_eq!((c.ramp.min_threshold, c.ramp.max_threshold), (40.0, 200.0));
     let c = config(&[("buffer", "64KB")]).unwrap();
     assert_eq!(
-        (c.min_threshold, c.max_threshold),
+        (c.ramp.min_threshold, c.ramp.max_threshold),
         (3125.0, 9375.0),
         "6.25 packets of 500 B each"
     );
     let at = |rate, buffer| {
-        let c = Config::from_settings(&settings(&[("buffer", buffer)]), BitRate(rate)).unwrap();
-        (c.min_threshold, c.max_threshold)
+        let c = Config::from_settings(&settings(&[("buffer", buffer)]), &on(rate)).unwrap();
+        (c.ramp.min_threshold, c.ramp.max_threshold)
     };
     assert_eq!(at(100_000_000, "1000 packets"), (62.5, 187.5), "half of 5 ms");
     assert_eq!(
@@ -315,14 +320,17 @@ fn thresholds_follow_the_buffer_or_the_delay() {
     assert_eq!(at(100_000_000, "unlimited"), (62.5, 187.5));
     assert_eq!(at(100_000_000, "9 packets"), (3.0, 9.0));
     let c = config(&[("max_threshold", "60 packets")]).unwrap();
-    assert_eq!(c.min_threshold, 20.0, "what is given stays, and the other follows it");
+    assert_eq!(
+        c.ramp.min_threshold, 20.0,
+        "what is given stays, and the other follows it"
+    );
     let c = config(&[("delay_target", "20ms")]).unwrap();
     assert_eq!(
-        (c.min_threshold, c.max_threshold),
+        (c.ramp.min_threshold, c.ramp.max_threshold),
         (25.0, 75.0),
         "2500 packets a second"
     );
-    let c = config(&[("weight_for_rate", "true")]).unwrap();
+    let c = config(&[("weight_rule", "rate")]).unwrap();
     assert!((c.weight - 0.0004).abs() < 1e-6);
 
     for contradiction in [
@@ -330,9 +338,66 @@ fn thresholds_follow_the_buffer_or_the_delay() {
         &[("delay_target", "20ms"), ("min_threshold", "5 packets")],
         &[("min_threshold", "3KB")],
         &[("buffer", "unlimited"), ("max_threshold", "50%")],
-        &[("weight_for_rate", "true"), ("weight", "0.1")],
+        &[("weight_rule", "rate"), ("weight", "0.1")],
     ] {
         let refusal = config(contradiction).unwrap_err();
         assert!(!refusal.problem.is_empty() && !refusal.remedy.is_empty());
     }
+}
+
+#[test]
+fn a_profile_lies_under_what_is_given() {
+    let of = |with: &[(&str, &str)]| {
+        let s = settings(with).with_profile(&[]).unwrap();
+        Config::from_settings(&s, &place())
+    };
+    let ns2 = of(&[("profile", "ns2-2006"), ("buffer", "60KB")]).unwrap();
+    assert_eq!((ns2.ramp.min_threshold, ns2.ramp.max_threshold), (2500.0, 7500.0));
+    assert!(ns2.rules.bytes && ns2.rules.ns2_guards && ns2.rules.wait && ns2.ramp.gentle);
+    assert!((ns2.weight - (1.0 - (-1.0 / 250.0_f64).exp())).abs() < 1e-12);
+    // What the profile derives gives way to what is given.
+    let own = [
+        ("profile", "ns2-2006"),
+        ("min_threshold", "7 packets"),
+        ("weight", "0.01"),
+    ];
+    let own = of(&own).unwrap();
+    assert_eq!(
+        (own.ramp.min_threshold, own.ramp.max_threshold, own.weight),
+        (7.0, 21.0, 0.01)
+    );
+    let jiang = of(&[("profile", "jiang-2006")]).unwrap();
+    assert_eq!((jiang.ramp.min_threshold, jiang.ramp.max_threshold), (5.0, 15.0));
+    assert!(!jiang.rules.wait && !jiang.ramp.gentle && jiang.rules.mark_cap == 1.0);
+    let both = [("delay_target", "9ms"), ("profile", "jiang-2006")];
+    assert_eq!(of(&both).unwrap().ramp.min_threshold, 5.0, "250 packets a second");
+}
+
+#[test]
+fn the_registry_lays_profiles_under_a_discipline_and_what_stands_in_it() {
+    let registry = crate::Registry::<TestPacket>::standard();
+    let drops = |s: Settings| {
+        let mut b = Bench::new(registry.build(&s, place()).unwrap());
+        for id in 0..60 {
+            b.arrive(TestPacket::new(id, 0, 500));
+        }
+        b.log.drops(DropReason::Forced).len()
+    };
+    // Not gentle from 15 packets on, an average that is the backlog: nothing more is stored.
+    let jiang = |s: Settings| s.with("profile", "jiang-2006").with("weight", "1");
+    let gentle = drops(settings(&[("weight", "1")]));
+    assert!(gentle <= 30, "30 packets wait before: {gentle}");
+    let alone = drops(jiang(settings(&[])));
+    assert!(alone >= 40, "{alone}");
+    let red = tailback_base::Value::Model(Box::new(jiang(settings(&[]))));
+    let mut drr = Settings::defaults(crate::registry::find("drr").unwrap()).with("buffer", "100 packets");
+    drr.set_models("aqm", red.clone());
+    assert!(drops(drr.clone()) >= 40);
+    drr.set_models("before", tailback_base::Value::List(vec![red]));
+    assert!(drops(drr) >= 40);
+    let e = registry
+        .build(&settings(&[("profile", "jang-2006")]), place())
+        .err()
+        .unwrap();
+    assert!(e.path == "profile" && e.remedy.contains("\"jiang-2006\""), "{e:?}");
 }

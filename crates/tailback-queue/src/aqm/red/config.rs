@@ -1,0 +1,121 @@
+//! RED's parameters, checked and resolved for its buffer and its line.
+
+use super::params::{BY_RATE, BY_ROUND_TRIP};
+use super::signals::{Ramp, Rules, Shape};
+use crate::aqm::average::{Average, weight_for_rate, weight_for_round_trip};
+use crate::build_context::BuildContext;
+use crate::capacity;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Settings, Size};
+
+/// RED's parameters, checked. Thresholds in the unit of the buffer.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub ramp: Ramp,
+    pub rules: Rules,
+    /// Of a new sample in the average.
+    pub weight: f64,
+    pub initial_average: f64,
+}
+
+impl Config {
+    /// Read the settings of a model that declares RED's parameters, for the line of `context`.
+    ///
+    /// # Errors
+    /// Thresholds or derived values that contradict each other.
+    pub fn from_settings(s: &Settings, context: &BuildContext) -> Result<Config, Refusal> {
+        let (buffer, rules) = (s.size("buffer"), Rules::from_settings(s));
+        let (min, max) = thresholds(s, buffer, rules.mean_packet, context.rate)?;
+        if min > max {
+            return Err(Refusal::new(
+                format!("min_threshold ({min}) is above max_threshold ({max})"),
+                "give a max_threshold of at least min_threshold; two to three times is advised",
+            ));
+        }
+        Ok(Config {
+            ramp: Ramp {
+                min_threshold: min,
+                max_threshold: max,
+                max_probability: s.real("max_probability"),
+                gentle: s.flag("gentle"),
+                shape: Shape::Line,
+            },
+            weight: weight(s, context)?,
+            initial_average: capacity::threshold(s, "initial_average", buffer, rules.mean_packet)?,
+            rules,
+        })
+    }
+
+    /// The average these parameters describe.
+    pub fn average(&self) -> Average {
+        Average::new(self.initial_average, self.weight, self.rules.mean_packet)
+    }
+}
+
+/// The weight that is given, or that `weight_rule` derives. A rule that a profile brings gives way to a weight that the user
+/// gives.
+///
+/// # Errors
+/// Both are given.
+pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
+    let (rule, given) = (s.text("weight_rule"), s.is_given("weight"));
+    let mean_packet = s.count("mean_packet");
+    let derived = match rule {
+        BY_RATE => weight_for_rate(context.rate.bits_per_second(), mean_packet),
+        BY_ROUND_TRIP => weight_for_round_trip(context.rate, context.delay, mean_packet),
+        _ => return Ok(s.real("weight")),
+    };
+    match (given, s.is_given("weight_rule")) {
+        (false, _) => Ok(derived),
+        (true, false) => Ok(s.real("weight")),
+        (true, true) => Err(Refusal::new(
+            format!("weight_rule = \"{rule}\" derives the weight, but weight is given as well"),
+            "give one of the two",
+        )),
+    }
+}
+
+/// Both thresholds, in the unit of the buffer.
+///
+/// What is not given follows the rate: min_th is half the packets that the line sends in a target delay, at least five, and
+/// max_th three times min_th (ns-2's automatic setting, of Floyd, Gummadi and Shenker, "Adaptive RED", 2001). The ramp
+/// must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the gentle
+/// part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
+fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
+    let set = |name: &'static str| match s.is_none(name) {
+        true => Ok(None),
+        false => capacity::threshold(s, name, buffer, mean_packet).map(Some),
+    };
+    let (min, max) = (set("min_threshold")?, set("max_threshold")?);
+    let given = s.is_given("min_threshold") || s.is_given("max_threshold");
+    let unit = capacity::packet(buffer, mean_packet);
+    let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
+    // One of the two may be a profile's: then what the user gives wins.
+    let by_delay = !s.is_none("delay_target") && (s.is_given("delay_target") || !given);
+    if by_delay {
+        if given {
+            return Err(Refusal::new(
+                "delay_target derives both thresholds, but a threshold is given as well",
+                "give either delay_target, or min_threshold and max_threshold",
+            ));
+        }
+        let min = unit * half_of(s.time("delay_target").seconds()).max(5.0);
+        return Ok((min, 3.0 * min));
+    }
+    let room = match buffer {
+        Size::Packets(n) | Size::Bytes(n) => n as f64 / unit,
+        Size::Unlimited => f64::INFINITY,
+    };
+    Ok(match (min, max) {
+        (Some(min), Some(max)) => (min, max),
+        (Some(min), None) => (min, 3.0 * min),
+        (None, Some(max)) => (max / 3.0, max),
+        (None, None) => {
+            let min = unit * half_of(TARGET_DELAY).min(room / 6.0).max(5.0).min(room / 3.0);
+            (min, 3.0 * min)
+        }
+    })
+}
+
+/// The delay that thresholds aim at unless one is given, seconds: ns-2's `targetdelay_`.
+const TARGET_DELAY: f64 = 0.005;

@@ -1,0 +1,208 @@
+//! RED's decision about one packet, apart from how its average came about.
+//!
+//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`Rules`] are what all
+//! classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
+
+use crate::admission::Decision;
+use crate::discipline::{DropReason, MarkReason, Out, signal};
+use tailback_base::{Packet, Settings, Stream};
+
+/// RED's ramp: the signal probability at this average, before spreading (`pb` of the paper).
+#[inline]
+pub fn base(average: f64, min: f64, max: f64, max_probability: f64, gentle: bool) -> f64 {
+    let ramp = Ramp {
+        min_threshold: min,
+        max_threshold: max,
+        max_probability,
+        gentle,
+        shape: Shape::Line,
+    };
+    ramp.base(average)
+}
+
+/// The probability for the n-th packet since the last signal (`pa` of the paper). Without `wait` the gaps are uniform
+/// on 1 to 1/pb - 1 when the first packet counts as n = 1; with `wait` on 1/pb to 2/pb - 1.
+#[inline]
+pub fn spread(pb: f64, n: f64, wait: bool) -> f64 {
+    let passed = n * pb;
+    let from = if wait { 1.0 } else { 0.0 };
+    if passed < from {
+        0.0
+    } else if passed < from + 1.0 {
+        pb / (from + 1.0 - passed)
+    } else {
+        1.0
+    }
+}
+
+/// How the probability grows between the thresholds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    Line,
+    /// With the square, and 1.5 max_probability at the end, so that the area below is that of the line (nonlinear RED).
+    Square,
+}
+
+/// From the average to the probability. Thresholds in the unit of the buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct Ramp {
+    pub min_threshold: f64,
+    pub max_threshold: f64,
+    pub max_probability: f64,
+    pub gentle: bool,
+    pub shape: Shape,
+}
+
+impl Ramp {
+    /// The signal probability at this average, before spreading.
+    #[inline]
+    pub fn base(&self, average: f64) -> f64 {
+        let (min, max, top) = (self.min_threshold, self.max_threshold, self.max_probability);
+        if average < min {
+            0.0
+        } else if average < max {
+            let along = top * (average - min) / (max - min);
+            match self.shape {
+                Shape::Line => along,
+                Shape::Square => 1.5 * along * (average - min) / (max - min),
+            }
+        } else if self.gentle && average < 2.0 * max {
+            top + (1.0 - top) * (average - max) / max
+        } else {
+            1.0
+        }
+    }
+}
+
+/// What all classes of a queue have in common.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    pub ecn: bool,
+    pub mark_cap: f64,
+    pub mark_above_max: bool,
+    /// Weigh the probability by size.
+    pub bytes: bool,
+    /// Bytes.
+    pub mean_packet: u64,
+    pub spread: bool,
+    pub wait: bool,
+    pub first_count: bool,
+    pub ns2_guards: bool,
+}
+
+impl Rules {
+    /// Of the settings of a model that declares RED's parameters.
+    pub fn from_settings(s: &Settings) -> Rules {
+        Rules {
+            ecn: s.flag("ecn"),
+            mark_cap: s.real("mark_cap"),
+            mark_above_max: s.flag("mark_above_max"),
+            bytes: s.flag("bytes"),
+            mean_packet: s.count("mean_packet"),
+            spread: s.flag("spread"),
+            wait: s.flag("wait"),
+            first_count: s.count("first_count") == 1,
+            ns2_guards: s.flag("ns2_guards"),
+        }
+    }
+}
+
+/// What an arrival finds.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The average its class goes by.
+    pub average: f64,
+    /// Packets that wait.
+    pub waiting: u64,
+    pub fits: bool,
+}
+
+/// Packets that are treated alike.
+#[derive(Clone, Debug)]
+pub struct Class {
+    pub ramp: Ramp,
+    /// Arrivals since the last signal; `None` while the average is below the ramp.
+    since: Option<f64>,
+    /// The base probability at the last arrival.
+    probability: f64,
+}
+
+impl Class {
+    pub fn new(ramp: Ramp) -> Class {
+        Class {
+            ramp,
+            since: None,
+            probability: 0.0,
+        }
+    }
+
+    /// The base probability at the last arrival.
+    pub fn probability(&self) -> f64 {
+        self.probability
+    }
+
+    /// Arrivals since the last signal; -1 while the average is below the ramp.
+    pub fn since(&self) -> f64 {
+        self.since.unwrap_or(-1.0)
+    }
+
+    /// Decide about an arrival.
+    #[inline]
+    pub fn decide<P: Packet>(
+        &mut self,
+        p: &mut P,
+        found: Found,
+        rules: &Rules,
+        stream: &mut Stream,
+        out: &mut dyn Out<P>,
+    ) -> Decision {
+        let pb = self.ramp.base(found.average);
+        self.probability = pb;
+        if !found.fits {
+            self.since = Some(0.0);
+            return Decision::Drop(DropReason::Overflow);
+        }
+        if found.average < self.ramp.min_threshold || (rules.ns2_guards && found.waiting < 2) {
+            self.since = None;
+            return Decision::Store;
+        }
+        if pb >= 1.0 {
+            self.since = Some(0.0);
+            return match signal(p, rules.ecn && rules.mark_above_max, MarkReason::Forced, out) {
+                true => Decision::Store,
+                false => Decision::Drop(DropReason::Forced),
+            };
+        }
+        let markable = rules.ecn && pb <= rules.mark_cap;
+        if self.selects(pb, p.bytes(), rules, stream) && !signal(p, markable, MarkReason::Early, out) {
+            return Decision::Drop(DropReason::Early);
+        }
+        Decision::Store
+    }
+
+    /// Count this arrival and say whether it is to be signalled early, at base probability `pb`.
+    fn selects(&mut self, pb: f64, bytes: u32, rules: &Rules, stream: &mut Stream) -> bool {
+        let share = f64::from(bytes) / rules.mean_packet as f64;
+        let step = if rules.bytes { share } else { 1.0 };
+        // The arrival that opens an active period counts as number 0, as in the paper (count = -1, then + 1).
+        let n = match self.since {
+            None if rules.ns2_guards => {
+                self.since = Some(step);
+                return false;
+            }
+            Some(since) if rules.first_count => since + step,
+            Some(since) => since,
+            None => 0.0,
+        };
+        let mut pa = if rules.spread { spread(pb, n, rules.wait) } else { pb };
+        if rules.bytes {
+            pa = (pa * share).min(1.0);
+        }
+        if stream.chance(pa) {
+            self.since = Some(0.0);
+            return true;
+        }
+        self.since = Some(if rules.first_count { n } else { n + step });
+        false
+    }
+}
