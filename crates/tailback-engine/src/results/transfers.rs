@@ -48,6 +48,18 @@ static COLUMNS: &[Column<TransferLine>] = &[
     Column::real("acked_completion_s", "s", "from asked to acked", |r| {
         r.after(r.transfer.acked)
     }),
+    Column::count(
+        "timeouts",
+        "1",
+        "expiries of its sender's retransmission timer until acked, those for a SYN too; 0 if it never was",
+        |r| u64::from(r.transfer.repairs.timeouts),
+    ),
+    Column::count(
+        "resent_packets",
+        "packets",
+        "data packets its sender sent again until acked; 0 if it never was",
+        |r| u64::from(r.transfer.repairs.resent),
+    ),
     Column::real(
         "least_s",
         "s",

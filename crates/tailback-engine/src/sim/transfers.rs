@@ -8,10 +8,10 @@
 
 use super::Sim;
 use crate::sim::flow::Carrier;
-use crate::traffic::application::{AppInput, Part, Side, Transfer, TransferId};
+use crate::traffic::application::{AppInput, Part, Repairs, Side, Transfer, TransferId};
 use std::collections::{BTreeMap, VecDeque};
-use tailback_base::{Duration, FlowId};
-use tailback_transport::{Amount, AppEvent};
+use tailback_base::{Duration, FlowId, Time};
+use tailback_transport::{Amount, AppEvent, Endpoint};
 
 /// A transfer, as it stands.
 #[derive(Clone, Copy, Debug)]
@@ -23,9 +23,26 @@ pub struct TransferRow {
     pub arrived: u64,
 }
 
-/// Transfers that are written and not acknowledged to their end, by flow and side: how many bytes had been written to
-/// that side with the last of each.
-pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<(u64, TransferId)>>;
+/// A transfer that is written and not acknowledged to its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// How many bytes had been written to its side with its last.
+    written: u64,
+    id: TransferId,
+    /// What its sender had done before.
+    before: Repairs,
+}
+
+/// Those that wait, by flow and side.
+pub(crate) type Awaited = BTreeMap<(u32, bool), VecDeque<Waiting>>;
+
+fn repairs(end: &dyn Endpoint, now: Time) -> Repairs {
+    let r = end.report(now);
+    Repairs {
+        timeouts: r.timeouts as u32,
+        resent: r.retransmitted_packets as u32,
+    }
+}
 
 impl Sim {
     pub(super) fn ask(&mut self, app: u32, bytes: u64) -> TransferId {
@@ -38,6 +55,7 @@ impl Sim {
                 first: None,
                 done: None,
                 acked: None,
+                repairs: Repairs::default(),
                 least: Duration::ZERO,
             },
             arrived: 0,
@@ -59,8 +77,12 @@ impl Sim {
         if part == Part::Data {
             f.awaited = true;
             let written = end.progress().map_or(u64::MAX, |p| p.written);
+            let before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
-            self.awaited.entry(key).or_default().push_back((written, id));
+            self.awaited
+                .entry(key)
+                .or_default()
+                .push_back(Waiting { written, id, before });
         }
         self.pump(flow, side);
     }
@@ -120,14 +142,20 @@ impl Sim {
                 }
             }
         };
+        let so_far = repairs(&*ends[side as usize], self.now);
         let Some(waiting) = self.awaited.get_mut(&key) else {
             return;
         };
-        while let Some((written, id)) = waiting.front().copied()
-            && written <= acknowledged
+        while let Some(w) = waiting.front().copied()
+            && w.written <= acknowledged
         {
             waiting.pop_front();
-            self.transfers[id.0 as usize].transfer.acked = Some(self.now);
+            let transfer = &mut self.transfers[w.id.0 as usize].transfer;
+            transfer.acked = Some(self.now);
+            transfer.repairs = Repairs {
+                timeouts: so_far.timeouts - w.before.timeouts,
+                resent: so_far.resent - w.before.resent,
+            };
         }
         if waiting.is_empty() {
             self.awaited.remove(&key);

@@ -63,8 +63,19 @@ pub struct Transfer {
     pub done: Option<Time>,
     /// When its sender had the acknowledgement of its last byte.
     pub acked: Option<Time>,
+    /// What its sender's connection needed from when it was written until then.
+    pub repairs: Repairs,
     /// What it would take at least: see [`Net::send`].
     pub least: Duration,
+}
+
+/// How often a sender had to send again.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Repairs {
+    /// Expiries of its retransmission timer, those for a SYN too.
+    pub timeouts: u32,
+    /// Segments of data sent again.
+    pub resent: u32,
 }
 
 /// What bytes that are written for a transfer are.

@@ -1,8 +1,9 @@
-//! Bulk transfer: a connection that always has data to send.
+//! Bulk transfer: a connection that always has data to send, one way or both.
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Entry, Facts, Output, anything};
-use tailback_base::Model;
+use crate::kinds::TIME;
+use tailback_base::{Duration, Model, Param, Settings};
 use tailback_transport::Amount;
 
 pub static MODEL: Model = Model {
@@ -11,13 +12,20 @@ pub static MODEL: Model = Model {
     title: "Bulk transfer",
     summary: "Always has data to send.",
     source: "",
-    params: &[],
+    params: &[Param::new(
+        "back",
+        TIME,
+        "none",
+        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; without it, \
+         it has none.",
+        "",
+    )],
     probes: &[],
 };
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
-    build: |_, _| Box::new(Bulk),
+    build: |s, _| Box::new(Bulk { back: back_after(s) }),
     check: anything,
     facts: Facts {
         output: Output::Stream,
@@ -26,14 +34,32 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-struct Bulk;
+/// When the destination begins to send, after the start; none where it does not.
+pub fn back_after(s: &Settings) -> Option<Duration> {
+    (!s.is_none("back")).then(|| s.time("back"))
+}
+
+struct Bulk {
+    back: Option<Duration>,
+}
 
 impl Application for Bulk {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         let Some(flow) = net.own_flow() else { return };
         match e {
-            AppInput::Start => net.write(flow, Side::Source, Amount::Unlimited),
-            AppInput::Stop => net.close(flow, Side::Source),
+            AppInput::Start => {
+                net.write(flow, Side::Source, Amount::Unlimited);
+                if let Some(after) = self.back {
+                    net.wake(net.now() + after);
+                }
+            }
+            AppInput::Wake => net.write(flow, Side::Destination, Amount::Unlimited),
+            AppInput::Stop => {
+                net.close(flow, Side::Source);
+                if self.back.is_some() {
+                    net.close(flow, Side::Destination);
+                }
+            }
             _ => {}
         }
     }

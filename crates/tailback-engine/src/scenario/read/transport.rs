@@ -8,6 +8,7 @@ use crate::library::Library;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
+use crate::traffic::bulk;
 use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Facts, Output};
 use crate::traffic::paced::RATE;
@@ -113,15 +114,31 @@ pub fn transport(
         (None, Some(given)) => (&given.node, "transport"),
         (None, None) => (node, "transport"),
     };
+    let key_path = join(path, "traffic");
     let path = join(path, key);
     if !profiles.lay_under(r, &mut settings, table, &path) {
         return None;
     }
-    if let Err(e) = r.library.transports.connection(&settings) {
-        r.complain(Problem::new("conflict", table.at.clone(), &path, e.problem, e.remedy));
-        return None;
+    match r.library.transports.connection(&settings) {
+        Err(e) => {
+            r.complain(Problem::new("conflict", table.at.clone(), &path, e.problem, e.remedy));
+            return None;
+        }
+        Ok(connection) if traffic.is_some_and(sends_back) && connection.as_ref().is_none_or(|c| !c.is_two_way()) => {
+            let problem = "`back` has the destination send too, and this connection carries data one way";
+            let remedy = "add tcp = { connection = \"two-way\" }, or leave out back";
+            let at = node.get("traffic").map_or(table.at.clone(), |e| e.node.at.clone());
+            r.complain(Problem::new("conflict", at, &key_path, problem, remedy));
+            return None;
+        }
+        Ok(_) => {}
     }
     Some(settings)
+}
+
+/// Whether the destination is to send as well.
+fn sends_back(traffic: &Settings) -> bool {
+    std::ptr::eq(traffic.model, &bulk::MODEL) && bulk::back_after(traffic).is_some()
 }
 
 /// `sizes`, or `packet_size` for short.

@@ -1,11 +1,13 @@
 //! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
 //!
-//! Nothing waits for anything: a transfer begins at its instant whether those before it have ended or not. It is the way
-//! to replay a recorded list of transfers.
+//! With `at` nothing waits for anything: a transfer begins at its instant whether those before it have ended or not. With
+//! `after` each waits for the one before it and a pause, as a source does that is on and off. It is the way to replay a
+//! recorded list of transfers.
 
 use super::{Context, Entry};
 use crate::kinds::TIME;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
+use crate::traffic::conflict::Conflict;
 use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Time, Value};
 use tailback_transport::AppEvent;
 
@@ -13,14 +15,23 @@ pub static MODEL: Model = Model {
     name: "schedule",
     family: "session",
     title: "Transfers at given instants",
-    summary: "Each member sends transfers of the listed sizes at the listed instants, each over a connection of its own.",
+    summary: "Each member sends transfers of the listed sizes at the listed instants, or one after another with the listed \
+              pauses, each over a connection of its own.",
     source: "",
     params: &[
         Param::new(
             "at",
             Kind::List(&TIME),
-            "",
+            "none",
             "When the transfers begin, counted from the member's start.",
+            "",
+        ),
+        Param::new(
+            "after",
+            Kind::List(&TIME),
+            "none",
+            "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the first after \
+             the member's start.",
             "",
         ),
         Param::new(
@@ -37,17 +48,35 @@ pub static MODEL: Model = Model {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Schedule::new(s, &context)),
-    check: |_| Ok(()),
+    check: one_of_both,
 };
+
+fn one_of_both(s: &Settings) -> Result<(), Conflict> {
+    let problem = match (s.is_none("at"), s.is_none("after")) {
+        (true, true) => "nothing says when the transfers begin",
+        (false, false) => "`at` has transfers begin at instants, and `after` one after another",
+        _ => return Ok(()),
+    };
+    Err(Conflict {
+        param: "at",
+        value: None,
+        problem: problem.into(),
+        remedy: "give one of the two, such as at = [\"1s\", \"1.5s\"]",
+    })
+}
 
 struct Schedule {
     server: NodeId,
     client: NodeId,
     transport: TransportId,
-    /// After the start, in order of time, and the bytes.
+    /// How long after `since` they begin, and the bytes.
     transfers: Vec<(Duration, u64)>,
     next: usize,
-    start: Time,
+    /// The start; with `after` the end of the transfer before.
+    since: Time,
+    /// With `after`: the transfer that the next one waits for.
+    waits_for: Option<FlowId>,
+    in_turn: bool,
     /// Those under way.
     open: Vec<(FlowId, TransferId)>,
     stopped: bool,
@@ -55,33 +84,40 @@ struct Schedule {
 
 impl Schedule {
     fn new(s: &Settings, context: &Context) -> Schedule {
+        let in_turn = s.is_none("at");
         let time = |v: &Value| match v {
             Value::Time(t) => *t,
-            v => unreachable!("`at` is declared as times, not {v:?}"),
+            v => unreachable!("`at` and `after` are declared as times, not {v:?}"),
         };
         let bytes = |v: &Value| match v {
             Value::Count(n) => *n,
             v => unreachable!("`sizes` is declared as numbers of bytes, not {v:?}"),
         };
-        let instants = s.list("at").iter().map(time);
-        let mut transfers: Vec<_> = instants.zip(s.list("sizes").iter().map(bytes).cycle()).collect();
-        // Stable: those of one instant stay in the order they are listed in.
-        transfers.sort_by_key(|t| t.0);
+        let times = s.list(if in_turn { "after" } else { "at" }).iter().map(time);
+        let mut transfers: Vec<_> = times.zip(s.list("sizes").iter().map(bytes).cycle()).collect();
+        if !in_turn {
+            // Stable: those of one instant stay in the order they are listed in.
+            transfers.sort_by_key(|t| t.0);
+        }
         Schedule {
             server: context.server,
             client: context.client,
             transport: context.transport,
             transfers,
             next: 0,
-            start: Time::ZERO,
+            since: Time::ZERO,
+            waits_for: None,
+            in_turn,
             open: vec![],
             stopped: false,
         }
     }
 
     fn send_due(&mut self, net: &mut dyn Net) {
-        while let Some((after, bytes)) = self.transfers.get(self.next).copied() {
-            let due = self.start + after;
+        while self.waits_for.is_none()
+            && let Some((after, bytes)) = self.transfers.get(self.next).copied()
+        {
+            let due = self.since + after;
             if due > net.now() {
                 net.wake(due);
                 return;
@@ -90,6 +126,7 @@ impl Schedule {
             let transfer = net.ask(bytes);
             let flow = net.open(self.server, self.client, self.transport);
             self.open.push((flow, transfer));
+            self.waits_for = self.in_turn.then_some(flow);
             net.send(transfer, flow, Side::Source, bytes, Part::Data);
             net.close(flow, Side::Source);
         }
@@ -106,7 +143,7 @@ impl Application for Schedule {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
             AppInput::Start if !self.stopped => {
-                self.start = net.now();
+                self.since = net.now();
                 self.send_due(net);
             }
             AppInput::Wake if !self.stopped => self.send_due(net),
@@ -114,7 +151,14 @@ impl Application for Schedule {
                 self.stopped = true;
                 self.end_if_done(net);
             }
-            AppInput::Transport { flow, event, .. } => {
+            AppInput::Transport { flow, side, event } => {
+                let ended = matches!(event, AppEvent::AllAcknowledged | AppEvent::Closed) && side == Side::Source;
+                if ended && self.waits_for == Some(flow) {
+                    (self.waits_for, self.since) = (None, net.now());
+                    if !self.stopped {
+                        self.send_due(net);
+                    }
+                }
                 let Some(i) = self.open.iter().position(|o| o.0 == flow) else {
                     return;
                 };
