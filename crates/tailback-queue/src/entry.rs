@@ -49,6 +49,8 @@ pub struct Facts {
     pub unlimited: Option<Unlimited>,
     /// The parameters that hold waits from which on it acts, if it acts on waits alone.
     pub waits: &'static [&'static str],
+    /// How many packets may wait beside what the buffer bounds, if there is a second store.
+    pub beside: Option<fn(&Settings) -> u64>,
     /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which a simulator may replace by
     /// arithmetic.
     pub fused: Option<fn(&Settings) -> Option<Size>>,
@@ -100,6 +102,7 @@ impl Facts {
         marks: Marks::Never,
         unlimited: None,
         waits: &[],
+        beside: None,
         fused: None,
     };
 

@@ -40,8 +40,11 @@ enum Op {
     Rate(u64),
 }
 
+/// The largest packet that arrives, bytes.
+const LARGEST: u32 = 3000;
+
 fn op() -> impl Strategy<Value = Op> {
-    let size = prop_oneof![Just(40u32), Just(500), Just(1500), 1u32..=3000];
+    let size = prop_oneof![Just(40u32), Just(500), Just(1500), 1u32..=LARGEST];
     let arrive = (0u32..6, size, 0u8..16, 0u8..8, any::<bool>(), any::<bool>()).prop_map(
         |(flow, bytes, ecn, colour, retransmission, data)| Op::Arrive {
             flow,
@@ -433,9 +436,16 @@ fn check(mut q: Queue, limit: Size, ops: &[Op]) -> Result<Trace, String> {
     Ok(books.trace)
 }
 
+/// What may be stored: the buffer, and what a second store adds.
 fn limit_of(settings: &Settings) -> Size {
+    let beside = registry::facts(settings.model.name).and_then(|f| f.beside);
+    let beside = beside.map_or(0, |count| count(settings));
     match settings.model.param("buffer") {
-        Some(p) if p.kind == Kind::Size => settings.size("buffer"),
+        Some(p) if p.kind == Kind::Size => match settings.size("buffer") {
+            Size::Packets(n) => Size::Packets(n + beside),
+            Size::Bytes(n) => Size::Bytes(n + beside * u64::from(LARGEST)),
+            Size::Unlimited => Size::Unlimited,
+        },
         _ => Size::Unlimited,
     }
 }

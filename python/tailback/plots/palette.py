@@ -36,6 +36,7 @@ LOOKS = {
     "red": Look(_RED, "s", _DASH),
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),
+    "aaqm": Look(_BROWN, "o", "-"),
     "codel": Look(_GREEN, "v", _DASH_DOT),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

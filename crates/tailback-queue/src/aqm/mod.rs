@@ -1,5 +1,6 @@
 //! Active queue management: disciplines that signal before the buffer is full. One file an algorithm.
 
+pub mod aaqm;
 pub mod average;
 pub mod blue;
 pub mod codel;

@@ -1,0 +1,73 @@
+//! The levels of requests between the pre-congestion threshold and the upper one.
+//!
+//! Level 0 is asked for as the average crosses the threshold, the next each time it has grown by another step beyond the
+//! highest so far. A request waits until a packet can carry it, and is forgotten when the average falls below the threshold.
+//! The highest level is forgotten then, too; or it follows the average down, a step behind it (`rearm`).
+
+use super::settings::{Config, Rearm};
+
+/// Sums of steps that should meet a border miss it by rounding.
+const ROUNDING: f64 = 1e-9;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Levels {
+    /// The averages between which there are levels, and the distance of two; in the unit of the buffer.
+    from: f64,
+    to: f64,
+    step: f64,
+    count: u32,
+    rearm: Rearm,
+    highest: Option<u32>,
+    pending: bool,
+}
+
+impl Levels {
+    pub fn new(c: &Config) -> Levels {
+        let count = ((c.max_threshold - c.pre_threshold) / c.step - ROUNDING)
+            .ceil()
+            .max(1.0);
+        Levels {
+            from: c.pre_threshold,
+            to: c.max_threshold,
+            step: c.step,
+            count: count as u32,
+            rearm: c.rearm,
+            highest: None,
+            pending: false,
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The highest asked for since the average was last below the threshold.
+    pub fn highest(&self) -> Option<u32> {
+        self.highest
+    }
+
+    /// The average, as an arrival finds it.
+    pub fn observe(&mut self, average: f64) {
+        if average < self.from {
+            (self.highest, self.pending) = (None, false);
+        } else if average < self.to {
+            let level = (((average - self.from) / self.step + ROUNDING) as u32).min(self.count - 1);
+            if self.highest.is_none_or(|h| level > h) {
+                self.highest = Some(level);
+                self.pending = true;
+            } else if self.rearm == Rearm::Step {
+                self.highest = self.highest.map(|h| h.min(level + 1));
+            }
+        }
+    }
+
+    /// The level that is still to be asked for.
+    pub fn pending(&self) -> Option<u32> {
+        self.highest.filter(|_| self.pending)
+    }
+
+    pub fn asked(&mut self) {
+        self.pending = false;
+    }
+}
