@@ -189,6 +189,8 @@ pub enum Instants {
     },
     /// This long after the flow's own start.
     After(Vec<Duration>),
+    /// After its own start, by a time that each flow draws uniformly in [from, to).
+    AfterUniform { from: Duration, to: Duration },
 }
 
 /// What to record, and how often.

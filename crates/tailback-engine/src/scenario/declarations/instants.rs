@@ -3,7 +3,7 @@
 
 use crate::kinds::{SOME_TIME, TIME};
 use crate::spec::Instants;
-use tailback_base::Time;
+use tailback_base::{Duration, Time};
 use tailback_base::model::{Kind, Model, Param, Per, Settings};
 
 pub static AT: Model = Model {
@@ -71,6 +71,19 @@ pub static AFTER: Model = Model {
     probes: &[],
 };
 
+pub static AFTER_UNIFORM: Model = Model {
+    name: "after-uniform",
+    family: "instants",
+    title: "A drawn time after the start",
+    summary: "After the flow's own start, by a time that it draws uniformly between two; for `stop`.",
+    source: "",
+    params: &[
+        Param::new("from", TIME, "0s", "The shortest time.", ""),
+        Param::new("to", SOME_TIME, "", "The longest time, not itself included.", ""),
+    ],
+    probes: &[],
+};
+
 /// What may be wrong with a table of instants: problem, key, value, remedy.
 pub type Wrong = (&'static str, String, String, &'static str);
 
@@ -81,7 +94,7 @@ struct Row {
 }
 
 /// Every way, in the order the reference shows them.
-static ROWS: [Row; 4] = [
+static ROWS: [Row; 5] = [
     Row {
         model: &AT,
         read: |s, _| {
@@ -93,11 +106,7 @@ static ROWS: [Row; 4] = [
     Row {
         model: &UNIFORM,
         read: |s, _| {
-            let (from, to) = (s.time("from"), s.time("to"));
-            if from >= to {
-                let problem = format!("from {from} to {to} there is no time");
-                return Err(("to", problem, to.to_string(), "give a `to` that is later than `from`"));
-            }
+            let (from, to) = span(s)?;
             Ok(Instants::Uniform {
                 from: Time(from.0),
                 to: Time(to.0),
@@ -116,17 +125,41 @@ static ROWS: [Row; 4] = [
     },
     Row {
         model: &AFTER,
-        read: |s, stop| match stop {
-            true => Ok(Instants::After(s.times("delay"))),
-            false => Err((
-                "",
-                "a start cannot be counted from the flow's own start".into(),
-                "after".into(),
-                "give an instant such as \"10s\", or kind = \"uniform\" or \"poisson\"",
-            )),
+        read: |s, stop| {
+            stop_only(s, stop)?;
+            Ok(Instants::After(s.times("delay")))
+        },
+    },
+    Row {
+        model: &AFTER_UNIFORM,
+        read: |s, stop| {
+            stop_only(s, stop)?;
+            let (from, to) = span(s)?;
+            Ok(Instants::AfterUniform { from, to })
         },
     },
 ];
+
+fn span(s: &Settings) -> Result<(Duration, Duration), Wrong> {
+    let (from, to) = (s.time("from"), s.time("to"));
+    if from >= to {
+        let problem = format!("from {from} to {to} there is no time");
+        return Err(("to", problem, to.to_string(), "give a `to` that is later than `from`"));
+    }
+    Ok((from, to))
+}
+
+fn stop_only(s: &Settings, stop: bool) -> Result<(), Wrong> {
+    if stop {
+        return Ok(());
+    }
+    Err((
+        "",
+        "a start cannot be counted from the flow's own start".into(),
+        s.model.name.into(),
+        "give an instant such as \"10s\", or kind = \"uniform\" or \"poisson\"",
+    ))
+}
 
 /// The models of the family `instants`.
 pub fn models() -> Vec<&'static Model> {

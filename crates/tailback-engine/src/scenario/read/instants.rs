@@ -34,7 +34,7 @@ pub fn first_instant(i: &Instants) -> Option<Time> {
     match i {
         Instants::Listed(list) => list.iter().copied().min(),
         Instants::Uniform { from, .. } | Instants::Poisson { from, .. } => Some(*from),
-        Instants::After(_) => None,
+        Instants::After(_) | Instants::AfterUniform { .. } => None,
     }
 }
 
@@ -43,7 +43,7 @@ fn last_instant(i: &Instants) -> Option<Time> {
     match i {
         Instants::Listed(list) => list.iter().copied().max(),
         Instants::Uniform { to, .. } => Some(*to),
-        Instants::Poisson { .. } | Instants::After(_) => None,
+        Instants::Poisson { .. } | Instants::After(_) | Instants::AfterUniform { .. } => None,
     }
 }
 
