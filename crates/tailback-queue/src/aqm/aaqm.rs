@@ -36,7 +36,7 @@ mod settings;
 pub use settings::{Config, MODEL, entry};
 
 use crate::aqm::average::Average;
-use crate::aqm::red::{base, spread};
+use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
 use crate::fifo::Ring;
@@ -71,9 +71,9 @@ struct Counts {
 pub struct Aaqm<P> {
     config: Config,
     average: Average,
-    /// Arrivals since the last signal; `None` while nothing is picked.
-    since: Option<f64>,
-    probability: f64,
+    /// What RED picks.
+    class: Class,
+    rules: Rules,
     bucket: Bucket,
     levels: Levels,
     inside: Ring<P>,
@@ -87,8 +87,24 @@ impl<P: Packet> Aaqm<P> {
         let bucket = Bucket::full(config.depth);
         Aaqm {
             average: Average::new(config.initial_average, config.weight, config.mean_packet),
-            since: None,
-            probability: 0.0,
+            class: Class::new(Ramp {
+                min_threshold: config.min_threshold,
+                max_threshold: config.max_threshold,
+                max_probability: config.max_probability,
+                gentle: false,
+                shape: Shape::Line,
+            }),
+            rules: Rules {
+                ecn: true,
+                mark_cap: 1.0,
+                mark_above_max: config.mark_above_max,
+                bytes: false,
+                mean_packet: config.mean_packet,
+                spread: true,
+                wait: config.wait,
+                first_count: true,
+                ns2_guards: false,
+            },
             bucket: if config.start_full { bucket } else { bucket.emptied() },
             levels: Levels::new(&config),
             inside: Ring::new(config.buffer),
@@ -172,14 +188,6 @@ impl<P: Packet> Aaqm<P> {
         }
     }
 
-    /// Whether RED picks this arrival.
-    fn picks(&mut self) -> bool {
-        let n = self.since.map_or(0.0, |since| since + 1.0);
-        let picked = self.stream.chance(spread(self.probability, n, self.config.wait));
-        self.since = Some(if picked { 0.0 } else { n });
-        picked
-    }
-
     /// Whether tokens pay for a packet that would be lost.
     fn pay(&mut self, p: &P) -> bool {
         let enough = self.bucket.take(p.bytes());
@@ -225,14 +233,14 @@ impl<P: Packet> Aaqm<P> {
     fn judge(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
         match self.zone() {
             Zone::Hot => {
-                self.since = Some(0.0);
+                self.class.restart();
                 let kept = (self.config.mark_above_max && self.mark(p, MarkReason::Forced, out))
                     || (self.config.rescue_hot && self.rescues(p));
                 (!kept).then_some(DropReason::Forced)
             }
             Zone::Early if self.config.early => self.pick(p, out),
             Zone::Calm | Zone::Early => {
-                self.since = None;
+                self.class.rest();
                 None
             }
             Zone::Pre => self.pick(p, out),
@@ -240,7 +248,7 @@ impl<P: Packet> Aaqm<P> {
     }
 
     fn pick(&mut self, p: &mut P, out: &mut dyn Out<P>) -> Option<DropReason> {
-        let picked = self.picks();
+        let picked = self.class.selects(p.bytes(), &self.rules, &mut self.stream);
         let marked = self.ask(p, out);
         let kept = !picked || marked || self.mark(p, MarkReason::Early, out) || self.rescues(p);
         (!kept).then_some(DropReason::Early)
@@ -271,14 +279,13 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
             false => self.inside.backlog(),
         };
         let average = self.average.arrival(self.level(seen), line);
-        let c = &self.config;
-        self.probability = base(average, c.min_threshold, c.max_threshold, c.max_probability, false);
+        self.class.finds(average);
         self.counts.arrivals += 1;
         self.counts.hot += u64::from(self.zone() == Zone::Hot);
         self.levels.observe(average);
         self.move_ahead(line);
         if !self.has_room(p.bytes()) {
-            self.since = Some(0.0);
+            self.class.restart();
             out.dropped(p, Place::Arriving, DropReason::Overflow);
             return;
         }
@@ -327,7 +334,7 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
     fn read(&self, probe: ProbeId, _index: u32) -> f64 {
         match probe.0 {
             0 => self.average.value(),
-            1 => self.probability,
+            1 => self.class.probability(),
             2 => self.bucket.bytes(),
             3 => self.inside.backlog().packets as f64,
             4 => self.ahead.backlog().packets as f64,

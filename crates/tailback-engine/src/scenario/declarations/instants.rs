@@ -3,8 +3,8 @@
 
 use crate::kinds::{SOME_TIME, TIME};
 use crate::spec::Instants;
-use tailback_base::{Duration, Time};
 use tailback_base::model::{Kind, Model, Param, Per, Settings};
+use tailback_base::{Duration, Time};
 
 pub static AT: Model = Model {
     name: "at",

@@ -156,32 +156,52 @@ impl Class {
         stream: &mut Stream,
         out: &mut dyn Out<P>,
     ) -> Decision {
-        let pb = self.ramp.base(found.average);
-        self.probability = pb;
+        let pb = self.finds(found.average);
         if !found.fits {
-            self.since = Some(0.0);
+            self.restart();
             return Decision::Drop(DropReason::Overflow);
         }
         if found.average < self.ramp.min_threshold || (rules.ns2_guards && found.waiting < 2) {
-            self.since = None;
+            self.rest();
             return Decision::Store;
         }
         if pb >= 1.0 {
-            self.since = Some(0.0);
+            self.restart();
             return match signal(p, rules.ecn && rules.mark_above_max, MarkReason::Forced, out) {
                 true => Decision::Store,
                 false => Decision::Drop(DropReason::Forced),
             };
         }
         let markable = rules.ecn && pb <= rules.mark_cap;
-        if self.selects(pb, p.bytes(), rules, stream) && !signal(p, markable, MarkReason::Early, out) {
+        if self.selects(p.bytes(), rules, stream) && !signal(p, markable, MarkReason::Early, out) {
             return Decision::Drop(DropReason::Early);
         }
         Decision::Store
     }
 
-    /// Count this arrival and say whether it is to be signalled early, at base probability `pb`.
-    fn selects(&mut self, pb: f64, bytes: u32, rules: &Rules, stream: &mut Stream) -> bool {
+    /// An arrival finds this average: the base probability.
+    #[inline]
+    pub fn finds(&mut self, average: f64) -> f64 {
+        self.probability = self.ramp.base(average);
+        self.probability
+    }
+
+    /// The average is below the ramp: nothing is counted.
+    #[inline]
+    pub fn rest(&mut self) {
+        self.since = None;
+    }
+
+    /// A signal: the count begins anew.
+    #[inline]
+    pub fn restart(&mut self) {
+        self.since = Some(0.0);
+    }
+
+    /// Count this arrival and say whether it is to be signalled early.
+    #[inline]
+    pub fn selects(&mut self, bytes: u32, rules: &Rules, stream: &mut Stream) -> bool {
+        let pb = self.probability;
         let share = f64::from(bytes) / rules.mean_packet as f64;
         let step = if rules.bytes { share } else { 1.0 };
         // The arrival that opens an active period counts as number 0, as in the paper (count = -1, then + 1).
