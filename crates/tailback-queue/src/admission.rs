@@ -19,7 +19,7 @@
 
 use crate::capacity;
 use crate::line::Line;
-use crate::report::{Backlog, DropReason, Out, ProbeId};
+use crate::report::{Backlog, DropReason, MarkReason, Out, ProbeId, signal};
 use tailback_base::{Packet, ProbeDef, Size, Stream, Time};
 
 pub use crate::view::{Congestion, Exit, Handle, PacketSource, QueueView};
@@ -42,6 +42,9 @@ pub trait Admission<P: Packet> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
+    /// This packet is sent now; it has left the backlog. For marks at departure, wherever the admission stands.
+    #[inline]
+    fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
     /// A packet that was let in is gone; `rest` is what waits now.
     fn left(&mut self, _p: &P, _how: Exit, _rest: Backlog, _line: &Line) {}
     /// A dequeue found nothing: the line is idle from now on.
@@ -60,6 +63,15 @@ pub trait Admission<P: Packet> {
     }
     fn read(&self, _probe: ProbeId, _index: u32) -> f64 {
         f64::NAN
+    }
+}
+
+/// What becomes of an arrival that is to be signalled, or not: with `ecn` a mark if it is capable, else an early drop.
+#[inline]
+pub fn early<P: Packet>(selected: bool, p: &mut P, ecn: bool, out: &mut dyn Out<P>) -> Decision {
+    match selected && !signal(p, ecn, MarkReason::Early, out) {
+        true => Decision::Drop(DropReason::Early),
+        false => Decision::Store,
     }
 }
 
@@ -158,6 +170,9 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     }
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         (**self).take(from, line, out)
+    }
+    fn leaving(&mut self, p: &mut P, line: &Line, out: &mut dyn Out<P>) {
+        (**self).leaving(p, line, out)
     }
     fn left(&mut self, p: &P, how: Exit, rest: Backlog, line: &Line) {
         (**self).left(p, how, rest, line)

@@ -105,9 +105,12 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
     }
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
-        let service = self.act(line, out, |queue, out| queue.dequeue(line, out));
-        match &service {
-            Service::Send(p) => self.admission.left(p, Exit::Served, self.queue.stored(), line),
+        let mut service = self.act(line, out, |queue, out| queue.dequeue(line, out));
+        match &mut service {
+            Service::Send(p) => {
+                self.admission.leaving(p, line, out);
+                self.admission.left(p, Exit::Served, self.queue.stored(), line);
+            }
             Service::Empty => self.admission.idle(line),
             Service::Wait(_) => {}
         }

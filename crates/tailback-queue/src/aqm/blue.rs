@@ -19,11 +19,11 @@
 //!
 //! Cost of a packet: one draw while pm is between 0 and 1.
 
-use crate::admission::{Admission, Decision, Waiting};
+use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
@@ -250,10 +250,7 @@ impl<P: Packet> Admission<P> for Blue {
         if queue.level() > self.level {
             self.probability.raise(line.now);
         }
-        if self.stream.chance(self.probability.value()) && !signal(p, self.ecn, MarkReason::Early, out) {
-            return Decision::Drop(DropReason::Early);
-        }
-        Decision::Store
+        early(self.stream.chance(self.probability.value()), p, self.ecn, out)
     }
 
     fn idle(&mut self, line: &Line) {
@@ -278,6 +275,7 @@ impl<P: Packet> Admission<P> for Blue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::MarkReason;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Ecn};
 

@@ -23,11 +23,11 @@
 //!
 //! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
 
-use crate::admission::{Admission, Decision, Waiting};
+use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
@@ -249,10 +249,12 @@ impl<P: Packet> Admission<P> for Pi {
             return Decision::Drop(DropReason::Overflow);
         }
         let weight = self.weigh_by.map_or(1.0, |mean| f64::from(p.bytes()) / mean);
-        if self.stream.chance((self.probability * weight).min(1.0)) && !signal(p, self.ecn, MarkReason::Early, out) {
-            return Decision::Drop(DropReason::Early);
-        }
-        Decision::Store
+        early(
+            self.stream.chance((self.probability * weight).min(1.0)),
+            p,
+            self.ecn,
+            out,
+        )
     }
 
     fn next_timer(&self) -> Option<Time> {
@@ -279,6 +281,7 @@ impl<P: Packet> Admission<P> for Pi {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::MarkReason;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{Duration, Ecn};
 

@@ -74,7 +74,8 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
 
     fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
         match self.admission.take(&mut self.ring, line, out) {
-            Some(p) => {
+            Some(mut p) => {
+                self.admission.leaving(&mut p, line, out);
                 self.admission.left(&p, Exit::Served, self.ring.backlog(), line);
                 Service::Send(p)
             }

@@ -40,9 +40,10 @@ where
     /// What the AQM of this queue sends of it.
     pub(super) fn taken(&mut self, q: QueueId, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         let mut aqm = self.aqms.as_mut()?.lend(q);
-        let p = aqm.take(&mut OneQueue { port: self, q, line }, line, out);
-        if p.is_none() {
-            aqm.idle(line);
+        let mut p = aqm.take(&mut OneQueue { port: self, q, line }, line, out);
+        match &mut p {
+            Some(p) => aqm.leaving(p, line, out),
+            None => aqm.idle(line),
         }
         self.aqms.as_mut()?.give_back(q, aqm);
         p
