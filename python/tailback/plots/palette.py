@@ -37,6 +37,7 @@ LOOKS = {
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),
     "aaqm": Look(_BROWN, "o", "-"),
+    "rem": Look(_SKY, "d", _LONG),
     "codel": Look(_GREEN, "v", _DASH_DOT),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

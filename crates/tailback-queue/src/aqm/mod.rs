@@ -6,3 +6,4 @@ pub mod blue;
 pub mod codel;
 pub mod pi;
 pub mod red;
+pub mod rem;
