@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, blue, codel, pi, red, rem};
+use crate::aqm::{aaqm, avq, blue, codel, pi, red, rem};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -39,6 +39,7 @@ impl<P: Packet + 'static> List<P> {
         blue::entry(),
         pi::entry(),
         rem::entry(),
+        avq::entry(),
         codel::entry(),
         aaqm::entry(),
         drr::entry(),

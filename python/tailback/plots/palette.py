@@ -38,6 +38,7 @@ LOOKS = {
     "pi": Look(_PURPLE, "p", _DASH),
     "aaqm": Look(_BROWN, "o", "-"),
     "rem": Look(_SKY, "d", _LONG),
+    "avq": Look(_BROWN, "d", _DASH),
     "codel": Look(_GREEN, "v", _DASH_DOT),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

@@ -2,6 +2,7 @@
 
 pub mod aaqm;
 pub mod average;
+pub mod avq;
 pub mod blue;
 pub mod codel;
 pub mod pi;
