@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, avq, blue, codel, pi, red, rem};
+use crate::aqm::{aaqm, avq, blue, codel, green, green_tcp, pi, red, rem};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -40,6 +40,8 @@ impl<P: Packet + 'static> List<P> {
         pi::entry(),
         rem::entry(),
         avq::entry(),
+        green::entry(),
+        green_tcp::entry(),
         codel::entry(),
         aaqm::entry(),
         drr::entry(),

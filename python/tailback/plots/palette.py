@@ -39,6 +39,8 @@ LOOKS = {
     "aaqm": Look(_BROWN, "o", "-"),
     "rem": Look(_SKY, "d", _LONG),
     "avq": Look(_BROWN, "d", _DASH),
+    "green": Look(_GREEN, "d", _SHORT),
+    "green-tcp": Look(_GREEN, "H", (0, DOTS)),
     "codel": Look(_GREEN, "v", _DASH_DOT),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

@@ -5,6 +5,8 @@ pub mod average;
 pub mod avq;
 pub mod blue;
 pub mod codel;
+pub mod green;
+pub mod green_tcp;
 pub mod pi;
 pub mod red;
 pub mod rem;
