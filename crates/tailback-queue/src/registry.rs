@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, avq, blue, codel, green, green_tcp, pi, red, rem};
+use crate::aqm::{aaqm, avq, blue, codel, green, green_tcp, pi, red, rem, sfb};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -38,6 +38,7 @@ impl<P: Packet + 'static> List<P> {
         red::entry(),
         blue::entry(),
         pi::entry(),
+        sfb::entry(),
         rem::entry(),
         avq::entry(),
         green::entry(),

@@ -37,6 +37,7 @@ LOOKS = {
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),
     "aaqm": Look(_BROWN, "o", "-"),
+    "sfb": Look(_BLUE, "d", _DASH_DOT),
     "rem": Look(_SKY, "d", _LONG),
     "avq": Look(_BROWN, "d", _DASH),
     "green": Look(_GREEN, "d", _SHORT),

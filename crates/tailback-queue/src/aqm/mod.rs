@@ -10,3 +10,4 @@ pub mod green_tcp;
 pub mod pi;
 pub mod red;
 pub mod rem;
+pub mod sfb;
