@@ -51,6 +51,17 @@ def test_links_between_pages_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.relative_to(ROOT)} links to {target}"
 
 
+def test_the_scenarios_on_the_pages_of_disciplines_run() -> None:
+    ran = 0
+    for page in sorted((ROOT / "docs/disciplines").glob("*.md")):
+        for text in re.findall(r"```toml\n(duration = .*?)```", page.read_text(), re.DOTALL):
+            result = tailback.run(tailback.load_scenario(text, overrides=["duration=1s"]))
+            assert result.flows["goodput_bps"].sum() > 0, page.name
+            assert f'kind = "{page.stem}"' in text, f"{page.name} shows another discipline"
+            ran += 1
+    assert ran >= 4
+
+
 def test_the_page_of_workloads_says_what_loads() -> None:
     line = (
         'duration = "1s"\n{top}\n[link.bottleneck]\nfrom = "a"\nto = "b"\nrate = "500Mbps"\ndelay = "50ms"\n'
