@@ -107,3 +107,33 @@ def test_the_model_stands_beside_what_was_measured():
     assert MEASURES["model_queue_drop"].on(v, "all") == pytest.approx(2822, abs=1)
     assert MEASURES["model_cycle"].on(v, "all") == pytest.approx(4.89, abs=0.01)
     assert MEASURES["model_victims"].on(v, "all") == 14
+
+
+def test_the_first_build_up_ends_when_the_queue_has_halved() -> None:
+    from tailback.study.measures.congestion import first_build_up
+
+    assert first_build_up(np.array([0, 1, 0, 1, 4, 9, 9, 5, 12, 6, 40])) == 8  # 5 is more than half of 9, 6 half of 12
+    assert first_build_up(np.array([0, 1, 0, 1, 0, 3, 1])) == 5  # single packets are no build-up
+    assert first_build_up(np.array([0, 0])) == 0
+
+
+def test_goodput_as_a_loss_rate_makes_it() -> None:
+    row = {"utilisation": np.array([0.9]), "loss_rate": np.array([0.1]), "sojourn_mean_s": np.array([0.02])}
+    row |= {"name": np.array(["bottleneck"], object), "rate_bps": np.array([10e6])}
+    flows = {"id": np.array(["a.0"], object), "group": np.array(["a"], object), "goodput_wire_bps": np.array([8e6])}
+    r = RunView(None, tables={"links": row, "flows": flows})
+    got = {m: MEASURES[m].on(r, "all") for m in ("goodput_thesis", "goodput_series", "goodput_line", "queueing_delay")}
+    # 0.9 (1 - 0.1); 0.9 (1 - 0.2) / 0.9, which is 1 - p - p^2 - ... up to rounding; 8 of 10 Mb/s; 20 ms.
+    assert got == pytest.approx(
+        {"goodput_thesis": 81.0, "goodput_series": 80.0, "goodput_line": 80.0, "queueing_delay": 20.0}
+    )
+    assert 90 * (1 - sum(0.1**n for n in range(1, 30))) == pytest.approx(got["goodput_series"])
+
+
+def test_of_two_stores_the_managed_one_is_measured() -> None:
+    points = [("link.bottleneck", p, 0, t, v) for p, v in (("queue", 9.0), ("inside", 4.0)) for t in (0.0, 1.0)]
+    aaqm = run(series=series(*points))
+    red = run(series=series(*points[:2]))
+    assert MEASURES["first_peak_height"].on(aaqm, "all") == 4.0
+    assert MEASURES["first_peak_height"].on(red, "all") == 9.0
+    assert np.isnan(MEASURES["longest"].on(run(), "all"))

@@ -65,6 +65,9 @@ OTHERS = [
     Look(_ORANGE, "p", "-"),
     Look(_SKY, "*", _DASH),
     Look(_BLACK, "H", _SHORT),
+    Look(_BROWN, "d", _LONG),
+    Look(_ORANGE, "H", (0, DOTS)),
+    Look(_SKY, "8", _DASH_DOT),
 ]
 
 

@@ -38,7 +38,12 @@ def used(study: Study) -> dict[tuple[str, str], list[tuple[str, dict[str, Any]]]
             continue
         text = as_text(runs.scenario)
         for point in runs.points("quick"):
-            scenario = json.loads(_core.load(*text, point.overrides).json)
+            try:
+                scenario = json.loads(_core.load(*text, point.overrides).json)
+            except _core.ScenarioError:
+                # What runs was read before. Of the rest of a study a point may not suit the queue that was asked for
+                # under another's name.
+                continue
             for family, table in _models(scenario):
                 given = {k: v for k, v in table.items() if k != "kind"}
                 entry = (runs.scenario.stem, given)

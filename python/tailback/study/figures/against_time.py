@@ -46,7 +46,8 @@ def against_time(d: Drawing) -> Drawn:
             t, v = view.probe(x, p.get("what", o.get("what")))
             if len(t):
                 # A quantity that no longer changes holds to the end.
-                end = max(float(t[-1]), float(view.intervals["to_s"].max()) if view.intervals else 0.0)
+                ends = view.intervals.get("to_s", ())
+                end = max([float(t[-1]), *map(float, ends)])
                 lines.append((name, np.append(t, end), np.append(v, v[-1])))
         if lines:
             said = p.get("published")

@@ -51,7 +51,8 @@ class Measure:
     @property
     def label(self) -> str:
         """For an axis: the title with its unit."""
-        return self.title if self.unit in ("1", "") or self.unit in self.title else f"{self.title} ({self.unit})"
+        words = self.title.replace(",", " ").split()
+        return self.title if self.unit in ("1", "") or self.unit in words else f"{self.title} ({self.unit})"
 
 
 MEASURES: Registry[Measure] = Registry(__name__, "measures")

@@ -1,0 +1,53 @@
+"""The study jiang-2006: its scenarios run alone, what a short run shows, and a wrong discipline is found out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tailback import load_scenario
+from tailback.study import load as study
+from tailback.study import reproduce
+
+NAME = "jiang-2006"
+
+
+def run(out: Path, experiment: str, replaced: dict | None = None):
+    s = study.load(NAME, replaced)
+    r = reproduce.reproduce(s, [s.experiment(experiment)], "quick", out, figures=False, seeds=6)
+    return r, {v.id: v.outcome for v in r.verdicts}
+
+
+def test_every_scenario_runs_alone() -> None:
+    for name in ("slow", "far"):
+        assert load_scenario(study.load(NAME).path / f"{name}.toml").warnings == []
+
+
+def test_five_trials_have_their_figures() -> None:
+    s = study.load(NAME)
+    for trial, figures in {1: (2, 3), 2: (4,), 3: (5, 6, 7), 4: (8,), 5: (9, 10, 11)}.items():
+        asked = {s.experiment(f"trial-{trial}").id, *(s.experiment(f"fig-5.{n}").id for n in figures)}
+        assert len(asked) == 1, trial
+
+
+def test_aaqm_loses_less_than_a_red_that_drops(tmp_path: Path) -> None:
+    _, outcomes = run(tmp_path, "trial-3")
+    assert outcomes["3a"] == "reproduced"
+
+
+def test_a_red_under_its_name_is_found_out(tmp_path: Path) -> None:
+    _, outcomes = run(tmp_path, "trial-3", {"aaqm": {"kind": "red", "profile": "jiang-2006"}})
+    assert outcomes["3a"] == "not reproduced"
+
+
+def test_where_every_packet_pays_the_line_stands_still(tmp_path: Path) -> None:
+    """64 kb/s of tokens and 30,000 B at the start: at most 8.53 % of 1.5 Mb/s and 1.6 % for the bucket."""
+    r, _ = run(tmp_path, "parts")
+    rows = (r.out / "tables" / "parts.csv").read_text(encoding="utf-8").splitlines()
+    head = rows[0].split(",")
+    column = head.index("utilisation (%)")
+    paying = [row.rsplit('"', 1)[-1].split(",") for row in rows if "every packet pays" in row]
+    used = [float(cells[column]) for cells in paying]
+    assert len(used) == 4 and max(used) < 8.54 + 1.6
+    assert used == pytest.approx([5.4] * 4, abs=1.0)
