@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, avq, blue, codel, green, green_tcp, pi, red, rem, sfb};
+use crate::aqm::{aaqm, ared, avq, blue, codel, feng_red, green, green_tcp, nlred, pi, red, rem, sfb};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -36,6 +36,9 @@ impl<P: Packet + 'static> List<P> {
         random_drop::entry(),
         front_drop::entry(),
         red::entry(),
+        ared::entry(),
+        feng_red::entry(),
+        nlred::entry(),
         blue::entry(),
         pi::entry(),
         sfb::entry(),

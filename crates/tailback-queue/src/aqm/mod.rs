@@ -1,13 +1,17 @@
 //! Active queue management: disciplines that signal before the buffer is full. One file an algorithm.
 
 pub mod aaqm;
+pub mod ared;
 pub mod average;
 pub mod avq;
 pub mod blue;
 pub mod codel;
+pub mod feng_red;
 pub mod green;
 pub mod green_tcp;
+pub mod nlred;
 pub mod pi;
 pub mod red;
 pub mod rem;
 pub mod sfb;
+pub mod ticks;

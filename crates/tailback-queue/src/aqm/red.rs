@@ -24,6 +24,7 @@
 pub mod config;
 pub mod params;
 pub mod signals;
+pub mod steered;
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
@@ -193,6 +194,20 @@ impl Red {
         self.average.value()
     }
 
+    /// Look at the queue, as the arrival of `p` does.
+    pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Found {
+        Found {
+            average: self.average.arrival(queue.level(), line),
+            waiting: queue.backlog().packets,
+            fits: queue.fits(p.bytes()),
+        }
+    }
+
+    /// Decide about an arrival that found this.
+    pub fn decide<P: Packet>(&mut self, p: &mut P, found: Found, out: &mut dyn Out<P>) -> Decision {
+        self.class.decide(p, found, &self.rules, &mut self.stream, out)
+    }
+
     /// The ramp, for those who move it while it runs.
     pub fn ramp_mut(&mut self) -> &mut Ramp {
         &mut self.class.ramp
@@ -205,12 +220,8 @@ impl Red {
 
 impl<P: Packet> Admission<P> for Red {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let found = Found {
-            average: self.average.arrival(queue.level(), line),
-            waiting: queue.backlog().packets,
-            fits: queue.fits(p.bytes()),
-        };
-        self.class.decide(p, found, &self.rules, &mut self.stream, out)
+        let found = self.find(p, queue, line);
+        self.decide(p, found, out)
     }
 
     fn idle(&mut self, line: &Line) {

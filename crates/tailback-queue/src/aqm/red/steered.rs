@@ -1,0 +1,82 @@
+//! RED whose `max_probability` moves with the average: one signal strength does not suit every load.
+//!
+//! [`Steered`] is RED's decision, and a [`Steering`] that is shown every average before the decision is taken and may move
+//! the ramp.
+
+use super::signals::Ramp;
+use super::{AVERAGE, BASE, Red, SINCE};
+use crate::admission::{Admission, Congestion, Decision, Waiting};
+use crate::discipline::{Line, Out, ProbeId};
+use tailback_base::{Packet, ProbeDef, Time};
+
+/// Moves a ramp.
+pub trait Steering {
+    /// An arrival found this average; its decision comes next.
+    fn arrival(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+    fn on_timer(&mut self, _average: f64, _ramp: &mut Ramp, _now: Time) {}
+}
+
+/// The probes of all that is steered.
+pub const PROBES: &[ProbeDef] = &[
+    AVERAGE,
+    BASE,
+    SINCE,
+    ProbeDef {
+        name: "max_probability",
+        unit: "",
+        doc: "The probability at max_threshold, as it is now",
+        per: "",
+    },
+];
+
+/// RED with a ramp that moves.
+#[derive(Clone, Debug)]
+pub struct Steered<S> {
+    red: Red,
+    steering: S,
+}
+
+impl<S: Steering> Steered<S> {
+    pub fn new(red: Red, steering: S) -> Steered<S> {
+        Steered { red, steering }
+    }
+}
+
+impl<P: Packet, S: Steering> Admission<P> for Steered<S> {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let found = self.red.find(p, queue, line);
+        self.steering.arrival(found.average, self.red.ramp_mut(), line.now);
+        self.red.decide(p, found, out)
+    }
+
+    fn idle(&mut self, line: &Line) {
+        Admission::<P>::idle(&mut self.red, line);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.steering.next_timer()
+    }
+
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        let average = self.red.average();
+        self.steering.on_timer(average, self.red.ramp_mut(), line.now);
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        Admission::<P>::congestion(&self.red)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        PROBES
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        match probe.0 {
+            3 => self.red.ramp().max_probability,
+            _ => Admission::<P>::read(&self.red, probe, index),
+        }
+    }
+}

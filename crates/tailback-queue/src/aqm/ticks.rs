@@ -1,0 +1,52 @@
+//! A period: when it next ends.
+//!
+//! State: the next end, a multiple of the period from the start of the run, so that there is no drift. An AQM may be made
+//! in the middle of a run, when its queue is first used; the ends before that are not made up for.
+
+use tailback_base::{Duration, Time};
+
+/// The ends of periods, the first one period after the start.
+#[derive(Clone, Copy, Debug)]
+pub struct Ticks {
+    period: Duration,
+    next: Time,
+}
+
+impl Ticks {
+    /// A period of zero counts as a nanosecond.
+    pub fn new(period: Duration) -> Ticks {
+        let period = Duration(period.0.max(1));
+        Ticks {
+            period,
+            next: Time::ZERO + period,
+        }
+    }
+
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// The time has come: true at the end of a period, false where ends were missed.
+    pub fn tick(&mut self, now: Time) -> bool {
+        let on_time = now == self.next;
+        if now >= self.next {
+            self.next = Time(now.0 - now.0 % self.period.0) + self.period;
+        }
+        on_time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_missed_is_not_made_up_for() {
+        let mut t = Ticks::new(Duration(10));
+        assert!(t.tick(Time(10)) && t.tick(Time(20)));
+        assert!(!t.tick(Time(57)));
+        assert_eq!(t.next(), Time(60));
+        assert!(t.tick(Time(60)));
+    }
+}
