@@ -6,7 +6,7 @@
 
 use crate::report::Backlog;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Level, Settings, Size};
+use tailback_base::{Level, Settings, Size, Value};
 
 /// What a packet of this size takes, in the unit of `limit`.
 #[inline]
@@ -52,7 +52,19 @@ pub fn fits_alone(limit: Size, bytes: u32) -> bool {
 
 /// The threshold called `name` in the unit of `limit`; packets on a buffer in bytes count `mean_packet` bytes each.
 pub fn threshold(settings: &Settings, name: &str, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
-    let given = settings.level(name);
+    resolve(name, settings.level(name), limit, mean_packet)
+}
+
+/// The same for each value of a list.
+pub fn thresholds(settings: &Settings, name: &str, limit: Size, mean_packet: u64) -> Result<Vec<f64>, Refusal> {
+    let levels = settings.list(name).iter().map(|v| match v {
+        Value::Level(level) => resolve(name, *level, limit, mean_packet),
+        v => unreachable!("{name} is declared as a list of levels, and holds {v:?}"),
+    });
+    levels.collect()
+}
+
+fn resolve(name: &str, given: Level, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
     let refuse = |why: &str, remedy: String| {
         Err(Refusal::new(
             format!("{name} = \"{given}\" with buffer = \"{limit}\": {why}"),

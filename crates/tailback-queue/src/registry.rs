@@ -4,7 +4,7 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, ared, avq, blue, codel, feng_red, green, green_tcp, nlred, pi, red, rem, sfb};
+use crate::aqm::{aaqm, ared, avq, blue, codel, feng_red, green, green_tcp, nlred, pi, red, rem, rio, sfb, wred};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -39,6 +39,8 @@ impl<P: Packet + 'static> List<P> {
         ared::entry(),
         feng_red::entry(),
         nlred::entry(),
+        rio::entry(),
+        wred::entry(),
         blue::entry(),
         pi::entry(),
         sfb::entry(),

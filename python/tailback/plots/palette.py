@@ -37,6 +37,8 @@ LOOKS = {
     "ared": Look(_RED, "^", "-"),
     "feng-red": Look(_RED, "v", _DASH_DOT),
     "nlred": Look(_RED, "D", (0, DOTS)),
+    "rio": Look(_RED, "P", _SHORT),
+    "wred": Look(_RED, "X", _LONG),
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),
     "aaqm": Look(_BROWN, "o", "-"),
