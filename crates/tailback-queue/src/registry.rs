@@ -4,7 +4,9 @@
 
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
-use crate::aqm::{aaqm, ared, avq, blue, codel, feng_red, green, green_tcp, nlred, pi, red, rem, rio, sfb, wred};
+use crate::aqm::{
+    aaqm, ared, avq, blue, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, rem, rio, sfb, sred, wred,
+};
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -41,6 +43,9 @@ impl<P: Packet + 'static> List<P> {
         nlred::entry(),
         rio::entry(),
         wred::entry(),
+        dred::entry(),
+        sred::entry(),
+        fred::entry(),
         blue::entry(),
         pi::entry(),
         sfb::entry(),

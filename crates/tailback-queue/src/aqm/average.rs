@@ -62,6 +62,13 @@ impl Average {
     /// An arrival finds a backlog of `q`; the new average.
     #[inline]
     pub fn arrival(&mut self, q: f64, line: &Line) -> f64 {
+        self.wake(line);
+        self.sample(q)
+    }
+
+    /// If the line was idle, it is no longer: the average decays by the time it was.
+    #[inline]
+    pub fn wake(&mut self, line: &Line) {
         if let Some(since) = self.idle_since.take() {
             if self.ends == IdleEnds::WhenStored {
                 self.idle_since = Some(line.now);
@@ -71,6 +78,11 @@ impl Average {
             let missed = bits / (8 * u128::from(self.mean_packet));
             self.value *= libm::pow(1.0 - self.weight, missed as f64);
         }
+    }
+
+    /// Take in a backlog of `q`, whoever found it; the new average.
+    #[inline]
+    pub fn sample(&mut self, q: f64) -> f64 {
         self.value += self.weight * (q - self.value);
         self.value
     }
