@@ -287,11 +287,12 @@ impl WirePacket {
         (self.stamp_hop_header >> 8) as u8 & CONTROL != 0
     }
 
-    /// Whether its loss or mark counts for its flow: anything but a pure ACK or a control packet.
+    /// Whether its loss or mark counts for its flow: anything but a pure ACK, a report or a control packet.
     pub fn is_counted(&self) -> bool {
         let flags = self.flags();
-        let pure_ack = flags.has(Flags::ACK) && !flags.has(Flags::SYN) && !flags.has(Flags::FIN) && self.payload() == 0;
-        !pure_ack && !self.is_control()
+        let opens_or_closes = flags.has(Flags::SYN) || flags.has(Flags::FIN);
+        let answers = self.payload() == 0 && (flags.has(Flags::ACK) || !flags.has(Flags::RST));
+        (opens_or_closes || !answers) && !self.is_control()
     }
 
     /// When it was first put on its first link.

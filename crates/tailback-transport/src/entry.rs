@@ -21,6 +21,8 @@ pub enum Carries {
     /// A stream of bytes between two endpoints. The settings are checked against each other here; `controllers` are the
     /// congestion controls that they may name.
     Stream(fn(&Settings, controllers: &[&'static Controller]) -> Result<Connection, Refusal>),
+    /// Packets between two endpoints; what is lost stays lost.
+    Lossy(fn(&Settings) -> Result<Connection, Refusal>),
     /// Packets, without endpoints. The model has the parameters `header` and `ecn`.
     Datagrams,
 }

@@ -3,6 +3,7 @@
 //! An endpoint is one end of a connection behind [`Endpoint`]: segments go in through `on_segment`, come out of
 //! `poll_transmit`, and `next_timeout` says when it wants to be woken.
 
+mod backlog;
 pub mod datagram;
 pub mod endpoint;
 pub mod entry;
@@ -13,6 +14,7 @@ pub mod path;
 pub mod registry;
 pub mod segment;
 pub mod tcp;
+pub mod tfrc;
 
 pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 pub use entry::{Carries, Connection, Ends, Entry};

@@ -5,7 +5,7 @@
 
 use crate::entry::{Carries, Connection, Entry};
 use crate::tcp::congestion::{Controller, list};
-use crate::{datagram, keshav, tcp};
+use crate::{datagram, keshav, tcp, tfrc};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Settings};
 
@@ -16,6 +16,7 @@ pub static TRANSPORTS: &[&Entry] = &[
     &keshav::JACOBSON_KARELS,
     &keshav::DECBIT,
     &keshav::PACKET_PAIR,
+    &tfrc::ENTRY,
     &datagram::ENTRY,
 ];
 
@@ -46,6 +47,12 @@ impl Registry {
             .is_some_and(|e| matches!(e.carries, Carries::Datagrams))
     }
 
+    /// Whether the transport of this model repeats what is lost, so that all that is written arrives.
+    pub fn repeats_losses(&self, model: &Model) -> bool {
+        self.find(model)
+            .is_some_and(|e| matches!(e.carries, Carries::Stream(_)))
+    }
+
     /// The connection these settings describe; none for datagrams.
     ///
     /// # Errors
@@ -53,6 +60,7 @@ impl Registry {
     pub fn connection(&self, settings: &Settings) -> Result<Option<Connection>, Refusal> {
         match self.find(settings.model).map(|e| e.carries) {
             Some(Carries::Stream(make)) => make(settings, &self.controllers).map(Some),
+            Some(Carries::Lossy(make)) => make(settings).map(Some),
             Some(Carries::Datagrams) => Ok(None),
             None => Err(Refusal::new(
                 format!("there is no transport \"{}\"", settings.model.name),

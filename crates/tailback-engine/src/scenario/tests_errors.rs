@@ -509,6 +509,12 @@ fn sources_that_cannot_be() {
     assert!(e.first().problem.contains("timeout_window 9 exceeds wmax 5"), "{e}");
     let e = with("decbit = { packet = \"65000B\", header = \"255B\" }\npacket_size = \"40B\"");
     check(e.first(), 21, "flows.t.packet_size", "\"40B\"", "decbit");
+    let e = with("traffic = { kind = \"bursts\", size = \"9 packets\", mean_think = \"1s\" }\ntransport = \"tfrc\"");
+    check(e.first(), 21, "flows.t.transport", "tfrc", "tcp");
+    let e = error(&format!(
+        "{GOOD}[sessions.s]\nkind = \"requests\"\nresponse = {{ kind = \"exponential\", mean = \"15kB\" }}\ntransport = \"tfrc\"\n"
+    ));
+    check(e.first(), 22, "sessions.s.transport", "tfrc", "tcp");
 }
 
 #[test]

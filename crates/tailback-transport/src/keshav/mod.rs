@@ -9,7 +9,7 @@
 //! A source is [`Sender`]: the shell that is an [`Endpoint`], [`state`] (numbers, what is outstanding,
 //! what waits, counters), and a flow control behind [`FlowControl`]:
 //!
-//! * `backlog`: written and not sent; `outstanding`: sent and not acknowledged;
+//! * `outstanding`: sent and not acknowledged; what is written and not sent yet is a [`backlog`](crate::backlog);
 //! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
 //! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
 //!   the last;
@@ -21,7 +21,6 @@
 //! `seq` the number of the packet that is answered (the source kept when it sent it first),
 //! [`Flags::ECE`](crate::Flags) its congestion bit, [`Flags::RETRANSMISSION`](crate::Flags) that it was a repeat.
 
-mod backlog;
 pub mod config;
 mod decbit;
 mod fuzzy;

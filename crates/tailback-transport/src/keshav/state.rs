@@ -8,9 +8,9 @@
 //! to the acknowledgement of its first copy that arrives, in order or not, one a packet. They are not what timers are
 //! computed from.
 
-use super::backlog::Backlog;
 use super::config::Config;
 use super::outstanding::{Outstanding, Packet, Role};
+use crate::backlog::Backlog;
 use crate::endpoint::SenderReport;
 use crate::segment::{Flags, SackBlocks, Segment};
 use std::sync::Arc;

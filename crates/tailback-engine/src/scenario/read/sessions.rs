@@ -75,13 +75,17 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let part = |name: &str| node.get(name).map(|e| &e.node);
     let key = |name: &str| join(&path, name);
     let transport = transport(r, node, &path, &transports, None, around.profiles);
-    if let Some(t) = transport
+    let lossy = transport
         .as_ref()
-        .filter(|t| r.library.transports.carries_datagrams(t.model))
-    {
+        .filter(|t| !r.library.transports.repeats_losses(t.model));
+    if let Some(t) = lossy {
         let name = t.model.name;
         let at = part("transport").map_or(node.at.clone(), |n| n.at.clone());
-        let problem = format!("sessions open connections, which {name} has none of");
+        let problem = if r.library.transports.carries_datagrams(t.model) {
+            format!("sessions open connections, which {name} has none of")
+        } else {
+            format!("sessions wait for all they ask for, and {name} does not repeat what is lost")
+        };
         let remedy = "leave the transport out, or give transport = \"tcp\"";
         r.complain(Problem::new("conflict", at, &key("transport"), problem, remedy).value(name));
     }

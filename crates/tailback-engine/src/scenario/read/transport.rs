@@ -84,29 +84,11 @@ pub fn transport(
             Settings::defaults(if streams { &tcp::MODEL } else { &datagram::MODEL })
         }
     };
-    let source = traffic.map_or("", |t| t.model.name);
-    let datagrams = r.library.transports.carries_datagrams(settings.model);
-    if datagrams && traffic.is_some_and(|t| is_stream(r.library, t)) {
-        let at = given
-            .map(|g| &g.node)
-            .or(short.first().map(|s| &s.node))
-            .map_or(node.at.clone(), |n| n.at.clone());
-        let problem = format!("{source} traffic over udp would know no rate");
-        let remedy = "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp";
-        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value("udp"));
-        return None;
-    }
-    if !datagrams && traffic.and_then(|t| facts(r.library, t)).is_some_and(|f| f.own_address) {
-        let at = given
-            .map(|g| &g.node)
-            .or(short.first().map(|s| &s.node))
-            .map_or(node.at.clone(), |n| n.at.clone());
-        let name = settings.model.name;
-        let problem =
-            format!("{source} changes addresses between packets, and a connection over {name} has one for its life");
-        let remedy = "leave the transport out, or give transport = \"udp\"; for connections that come and go: \
-                      traffic = \"transfer\" with start = { kind = \"poisson\", ... }";
-        r.complain(Problem::new("conflict", at, &join(path, "transport"), problem, remedy).value(name));
+    if let Some((problem, remedy)) = traffic.and_then(|t| misfit(r.library, t, &settings)) {
+        let at = given.map(|g| &g.node).or(short.first().map(|s| &s.node));
+        let at = at.map_or(node.at.clone(), |n| n.at.clone());
+        let p = Problem::new("conflict", at, &join(path, "transport"), problem, remedy);
+        r.complain(p.value(settings.model.name));
         return None;
     }
     let (table, key) = match (short.first(), given) {
@@ -139,6 +121,33 @@ pub fn transport(
 /// Whether the destination is to send as well.
 fn sends_back(traffic: &Settings) -> bool {
     std::ptr::eq(traffic.model, &bulk::MODEL) && bulk::back_after(traffic).is_some()
+}
+
+/// What traffic cannot be carried by a transport: problem and remedy.
+fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option<(String, &'static str)> {
+    let (source, name) = (traffic.model.name, transport.model.name);
+    let facts = facts(library, traffic)?;
+    if library.transports.carries_datagrams(transport.model) {
+        return (facts.output == Output::Stream).then(|| {
+            (
+                format!("{source} traffic over udp would know no rate"),
+                "give traffic = { kind = \"cbr\", rate = \"1Mbps\" }, or poisson or on-off; or use tcp",
+            )
+        });
+    }
+    if facts.own_address {
+        return Some((
+            format!("{source} changes addresses between packets, and a connection over {name} has one for its life"),
+            "leave the transport out, or give transport = \"udp\"; for connections that come and go: \
+             traffic = \"transfer\" with start = { kind = \"poisson\", ... }",
+        ));
+    }
+    (facts.listens && !library.transports.repeats_losses(transport.model)).then(|| {
+        (
+            format!("{source} traffic waits until its data have arrived, and {name} does not repeat what is lost"),
+            "use tcp, or traffic that goes on whatever arrives, such as bulk, cbr or on-off",
+        )
+    })
 }
 
 /// `sizes`, or `packet_size` for short.

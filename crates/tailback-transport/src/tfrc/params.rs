@@ -1,0 +1,79 @@
+//! The declaration of `tfrc`: every parameter once, and the probes.
+
+use super::Config;
+use crate::entry::Connection;
+use std::sync::Arc;
+use tailback_base::Ecn;
+use tailback_base::model::{Kind, Model, Param, ProbeDef, Settings};
+use tailback_base::quantity::Refusal;
+
+#[rustfmt::skip]
+pub static MODEL: Model = Model {
+    name: "tfrc",
+    family: "transport",
+    title: "TCP-friendly rate control",
+    summary: "Sends datagrams at the rate TCP would have at the loss event rate and round trip that it measures: a rate \
+              without TCP's halvings, for media. What is lost stays lost.",
+    source: "RFC 5348",
+    params: &[
+        Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
+            "Payload of a full packet, the s of the equation; longer writes are cut into such, a shorter write is a packet of its own and has the time of a full one.", "RFC 5348 section 3.1"),
+        Param::new("header", Kind::Bytes { min: 0, max: 255 }, "40B",
+            "What a data packet has on the wire beside its payload: IP, UDP, and 12 B of its own.", "RFC 5348 section 3.2.1"),
+        Param::new("report", Kind::Bytes { min: 1, max: 255 }, "44B",
+            "Size of a report on the wire: IP, UDP, and 16 B of its own.", "RFC 5348 section 3.2.2"),
+        Param::new("ecn", Kind::Bool, "false",
+            "Packets are ECN-capable (ECT(0)); a mark counts as a loss.", "RFC 5348 section 5.1"),
+        Param::new("history_discounting", Kind::Bool, "false",
+            "While no loss event comes for more than twice the mean interval, older intervals count less.", "RFC 5348 section 5.5"),
+        Param::new("rtt_damping", Kind::Bool, "false",
+            "The rate is multiplied by the mean of the roots of the round trips over the root of the last one: less oscillation at queues of several round trips.", "RFC 5348 section 4.5"),
+        Param::new("min_rto", Kind::Time { min: 0.0, max: 60.0 }, "0s",
+            "The equation assumes a retransmission timeout of four round trips, and at least this; 1s is what TCP has.", "RFC 5348 section 3.1"),
+    ],
+    probes: &[RATE, RECEIVE_RATE, LOSS_EVENT_RATE, RTT, MEAN_INTERVAL, OPEN_INTERVAL],
+};
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
+    ProbeDef {
+        name,
+        unit,
+        doc,
+        per: "",
+    }
+}
+
+const RATE: ProbeDef = probe("rate", "bit/s", "the rate of payload that is allowed (X)");
+const RECEIVE_RATE: ProbeDef = probe("receive_rate", "bit/s", "payload received, as last reported (X_recv)");
+const LOSS_EVENT_RATE: ProbeDef = probe("loss_event_rate", "1", "loss event rate, as last reported (p)");
+const RTT: ProbeDef = probe("rtt", "s", "smoothed round-trip time (R)");
+const MEAN_INTERVAL: ProbeDef = probe(
+    "mean_interval",
+    "packets",
+    "mean loss interval, as last reported; of the destination (flows.NAME.reverse) the present one",
+);
+const OPEN_INTERVAL: ProbeDef = probe(
+    "open_interval",
+    "packets",
+    "packets since the last loss event began, at the destination (flows.NAME.reverse) only",
+);
+
+/// What the source can be asked, and what the destination can.
+pub const SOURCE_PROBES: &[ProbeDef] = &[RATE, RECEIVE_RATE, LOSS_EVENT_RATE, RTT, MEAN_INTERVAL];
+pub const DESTINATION_PROBES: &[ProbeDef] = &[MEAN_INTERVAL, OPEN_INTERVAL];
+
+/// What makes the connection of these settings. The largest packet, 65255 B, fits in a packet of the simulator.
+///
+/// # Errors
+/// None: no parameters contradict each other.
+pub fn connection(s: &Settings) -> Result<Connection, Refusal> {
+    Ok(Connection::new(Arc::new(Config {
+        payload: s.count("payload") as u32,
+        header: s.count("header") as u32,
+        report: s.count("report") as u32,
+        ecn: if s.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
+        discount: s.flag("history_discounting"),
+        damping: s.flag("rtt_damping"),
+        least_rto: s.time("min_rto"),
+    })))
+}
