@@ -5,6 +5,7 @@
 //! Windows are in bytes as real numbers, infinite when unlimited.
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
+pub use super::recovery::prr::PrrBound;
 use std::sync::Arc;
 use tailback_base::{Duration, Settings};
 
@@ -30,6 +31,14 @@ pub enum EcnMode {
     Ignore,
     /// Sends ECT and hides congestion experienced.
     NoEcho,
+}
+
+/// Which reductions of the window are spread over a round trip.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrrUse {
+    Off,
+    Losses,
+    LossesAndEchoes,
 }
 
 /// See [`MODEL`](super::MODEL) for what each field means.
@@ -79,6 +88,8 @@ pub struct Config {
     /// The receiver reports what it holds out of order.
     pub sack: bool,
     pub sack_blocks: u32,
+    pub prr: PrrUse,
+    pub prr_bound: PrrBound,
     pub dsack: bool,
     pub min_rto: Duration,
     pub initial_rto: Duration,

@@ -113,6 +113,10 @@ static PARAMS: &[Param] = &[
         "How the SACK sender estimates what is in the network: from its scoreboard, or with a counter.", "RFC 6675; pipe: Fall and Floyd 1996, ns-2.35"),
     Param::new("sack_blocks", Kind::Count { min: 1, max: 4 }, "4",
         "SACK blocks in an ACK at most; one less with timestamps.", "RFC 2018 section 3"),
+    Param::new("prr", Kind::Choice(&["off", "losses", "losses_and_echoes"]), "off",
+        "Proportional rate reduction: what fast recovery sends is spread over the round trip of the reduction; also what an ECN echo leaves. With `halve = \"cwnd\"` it starts from the window, otherwise from what is in the network.", "RFC 9937"),
+    Param::new("prr_bound", Kind::Choice(&["auto", "crb", "ssrb"]), "auto",
+        "How fast that fills the window again where losses left less than the threshold: by what is delivered (crb), by a segment more (ssrb), or by a segment more where no further loss is seen.", "auto: RFC 9937 section 6.2; crb, ssrb: RFC 6937 section 3"),
     Param::new("dsack", Kind::Bool, "false",
         "The receiver reports duplicate segments in the first SACK block.", "RFC 2883"),
 

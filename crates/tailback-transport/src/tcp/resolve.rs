@@ -1,7 +1,7 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{Config, EcnMode, OptionBytes, RtoForm};
+use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RtoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
@@ -155,6 +155,15 @@ impl Config {
             recovery_burst: v.limit("recovery_burst"),
             sack: variant == "sack",
             sack_blocks: v.count("sack_blocks"),
+            prr: prr(&v)?,
+            prr_bound: v.choose(
+                "prr_bound",
+                &[
+                    ("auto", PrrBound::Auto),
+                    ("crb", PrrBound::Conservative),
+                    ("ssrb", PrrBound::SlowStart),
+                ],
+            )?,
             dsack: v.flag("dsack"),
             min_rto,
             initial_rto: v.time("initial_rto"),
@@ -198,6 +207,31 @@ const OPTION_BYTES: &[(&str, OptionBytes)] = &[
     ("sack8", OptionBytes::Sack8),
     ("sack_unpadded", OptionBytes::SackUnpadded),
 ];
+
+/// Which reductions are spread: of a recovery whose window can be.
+fn prr(v: &Values) -> Result<PrrUse, Refusal> {
+    let prr = v.choose(
+        "prr",
+        &[
+            ("off", PrrUse::Off),
+            ("losses", PrrUse::Losses),
+            ("losses_and_echoes", PrrUse::LossesAndEchoes),
+        ],
+    )?;
+    let (variant, form) = (v.word("variant"), v.word("sack_form"));
+    if prr != PrrUse::Off && (variant == "tahoe" || (variant == "sack" && form == "pipe")) {
+        let of = if variant == "tahoe" {
+            "variant \"tahoe\""
+        } else {
+            "sack_form \"pipe\""
+        };
+        return Err(Refusal::new(
+            format!("prr spreads what fast recovery sends, which {of} decides in its own way"),
+            "leave out prr, or give variant = \"sack\" with sack_form = \"rfc6675\"",
+        ));
+    }
+    Ok(prr)
+}
 
 /// Whether both ends send; they then need the handshake.
 fn two_way(v: &Values) -> Result<bool, Refusal> {

@@ -179,6 +179,7 @@ impl Sender {
             };
             (c.repeated(echo, now), self.recovery.on_duplicate(c, &duplicate))
         };
+        let judged = if c.has_spread() { c.spread(&a, judged) } else { judged };
         c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
         self.allow_burst();
     }

@@ -537,6 +537,10 @@ impl CongestionControl for Bbr {
         }
     }
 
+    fn spreads_reductions(&self) -> bool {
+        false
+    }
+
     /// What looked like a full pipe may have been the mistake.
     fn undo(&mut self) {
         (self.full_rate, self.full_rounds) = (0.0, 0);

@@ -170,6 +170,11 @@ pub trait CongestionControl: Send {
     fn wants_rate(&self) -> bool {
         false
     }
+    /// Whether a reduction of its window may be spread over a round trip (RFC 9937): not where it sets window and rate by a
+    /// model of its own.
+    fn spreads_reductions(&self) -> bool {
+        true
+    }
     /// Whether it sends less than it could on purpose, so that delivery rates say nothing of the path.
     fn limits_itself(&self) -> bool {
         false

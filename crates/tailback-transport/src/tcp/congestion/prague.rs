@@ -243,6 +243,10 @@ impl CongestionControl for Prague {
         self.window.reset(why);
     }
 
+    fn spreads_reductions(&self) -> bool {
+        false
+    }
+
     fn undo(&mut self) {
         self.window.undo();
         (self.lost, self.losing) = (None, false);

@@ -14,6 +14,7 @@
 
 pub mod newreno;
 pub mod pipe;
+pub mod prr;
 pub mod reno;
 pub mod sack;
 pub mod scoreboard;
@@ -66,6 +67,7 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     Judged {
         phase: if in_recovery { Phase::Recovery } else { c.phase() },
         pipe: c.outstanding().saturating_sub(left),
+        sacked: 0,
     }
 }
 

@@ -14,7 +14,7 @@
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, LossRecovery, without_reports};
-use crate::tcp::state::{Ack, ControlBlock, Judged, Piece, real};
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
 #[derive(Clone, Debug, Default)]
@@ -85,6 +85,7 @@ impl SackRecovery {
         }
         Judged {
             pipe: self.board.pipe(c.una(), c.max_sent(), edge),
+            sacked: self.board.total(),
             ..without_reports(c, in_recovery)
         }
     }
@@ -166,8 +167,7 @@ fn next_in_recovery(board: &mut Scoreboard, rescue: &mut u64, c: &mut ControlBlo
     let segment = c.cfg().payload;
     let lost_below = board.lost_below(c.cfg().dupack_threshold, segment);
     let pipe = board.pipe(c.una(), c.max_sent(), lost_below);
-    // Step C: "If cwnd - pipe >= 1 SMSS".
-    if c.burst_is_spent() || c.cwnd() - real(pipe) < f64::from(segment) {
+    if c.burst_is_spent() || !c.has_room(pipe) {
         return None;
     }
     let hole = board

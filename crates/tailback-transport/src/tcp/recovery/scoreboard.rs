@@ -29,6 +29,11 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
+    /// Reported above `una`, bytes.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
     /// Take an ACK's blocks; the number of bytes not reported before.
     pub fn update(&mut self, una: u64, max_sent: u64, blocks: &[(u64, u64)]) -> u64 {
         self.advance(una);

@@ -7,12 +7,14 @@
 //! * `sequence`: what is sent, acknowledged and to be repeated;
 //! * `window`: what may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
-//! * `reduce`, `ecn`: what cuts the window: at most one reduction a window.
+//! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
+//! * `spread`: reductions spread over a round trip.
 
 mod ecn;
 mod reduce;
 pub mod rto;
 mod sequence;
+mod spread;
 mod timers;
 mod window;
 mod write;
@@ -21,6 +23,7 @@ pub use sequence::{FIRST, Piece, real};
 
 use super::config::{Config, EcnMode};
 use super::congestion::{AckEvent, CongestionControl, EchoRule, Phase, RateSample, Reset};
+use super::recovery::prr::Prr;
 use super::recovery::sent::SentList;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
@@ -53,6 +56,8 @@ pub struct Judged {
     pub phase: Phase,
     /// In the network now, as far as recovery knows, bytes.
     pub pipe: u64,
+    /// Reported by SACK above the ACK number, bytes.
+    pub sacked: u64,
 }
 
 pub struct ControlBlock {
@@ -67,6 +72,8 @@ pub struct ControlBlock {
     newly_lost: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
+    /// Where reductions are spread over a round trip.
+    prr: Option<Box<Prr>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
     report: SenderReport,
@@ -76,7 +83,7 @@ impl ControlBlock {
     /// A new connection under this controller.
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> ControlBlock {
         let start = if cfg.syn { 0 } else { FIRST };
-        ControlBlock {
+        let mut block = ControlBlock {
             seq: Sequence::new(start, cfg.payload),
             window: SendWindow::new(cfg.window.cap.min(cfg.rwnd), &*control),
             timers: Timers::new(&cfg),
@@ -88,11 +95,14 @@ impl ControlBlock {
             newly_sacked: 0,
             newly_lost: 0,
             sent: control.wants_rate().then(Box::default),
+            prr: None,
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             control,
             cfg,
-        }
+        };
+        block.spread_reductions();
+        block
     }
 
     // ---- questions
@@ -198,6 +208,7 @@ impl ControlBlock {
     #[inline]
     pub fn allow(&mut self, burst: u32) {
         self.window.refresh(&*self.control);
+        self.allow_spread();
         self.window.burst = burst;
     }
 
@@ -211,6 +222,15 @@ impl ControlBlock {
     #[inline]
     pub fn pace(&self) -> f64 {
         self.window.pace
+    }
+
+    /// RFC 6675 section 5, step C: "If cwnd - pipe >= 1 SMSS"; while a reduction is spread, what the last ACK left.
+    #[inline]
+    pub fn has_room(&self, pipe: u64) -> bool {
+        match &self.prr {
+            Some(p) if p.is_active() => p.left() >= u64::from(self.cfg.payload),
+            _ => self.window.cwnd - real(pipe) >= self.cfg.segment(),
+        }
     }
 
     /// One more segment may answer this event: it is taken.

@@ -2,7 +2,7 @@
 
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
-use crate::tcp::config::EcnMode;
+use crate::tcp::config::{EcnMode, PrrUse};
 use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
 use tailback_base::{Request, Time};
 
@@ -55,8 +55,13 @@ impl ControlBlock {
             self.seq.una >= self.ecn.reduced
         };
         if reduces {
+            let window = self.window.cwnd;
             self.congested(Congestion::Loss, self.flight_at_loss(), now);
             self.reduced(false);
+            self.begin_spreading(window);
+        } else if self.is_spreading() {
+            // That of the echo goes on until all that is outstanding now is acknowledged.
+            self.begin_spreading(self.window.cwnd);
         }
         self.ecn.last_cut = Cut::Duplicates;
         self.timers.stop_timing();
@@ -82,8 +87,12 @@ impl ControlBlock {
             self.ecn.held = true;
             self.restart_timer(now);
         }
+        let window = self.window.cwnd;
         self.congested(Congestion::Ecn, self.flight(), now);
         self.reduced(true);
+        if self.cfg.prr == PrrUse::LossesAndEchoes && !self.ecn.held {
+            self.begin_spreading(window);
+        }
         self.ecn.reduced = self.seq.max_sent;
         self.seq.resent = 0;
         self.report.ecn_reductions += 1;
@@ -130,6 +139,7 @@ impl ControlBlock {
     /// Fast recovery is over; `to_flight` bounds the window by what is outstanding.
     pub fn end_recovery(&mut self, to_flight: bool) {
         // RFC 6582 section 3.2 step 3, option 1: "min (ssthresh, max(FlightSize, SMSS) + SMSS)".
+        self.end_spreading();
         let segment = self.cfg.segment();
         let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
         self.reset(Reset::RecoveryEnd { at_most });
@@ -158,6 +168,7 @@ impl ControlBlock {
     /// The retransmission timer expired: what recovery does not decide. `pipe` is what it knows to be in the network.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
         self.report.timeouts += 1;
+        self.end_spreading();
         let again = self.keeps_threshold();
         self.seq.timed_out = self.seq.una;
         let flight = self.flight_at_loss().min(pipe);

@@ -262,6 +262,9 @@ impl ControlBlock {
             self.count_fin(p.len, again);
         }
         self.report.sent_payload_bytes += u64::from(p.len);
+        if self.prr.is_some() {
+            self.count_in_spread(p.len, again);
+        }
         Segment {
             seq: p.seq,
             payload: p.len,

@@ -1,0 +1,110 @@
+//! Reductions that are spread over a round trip (RFC 9937), for those who ask for it.
+
+use super::{Ack, ControlBlock, Judged};
+use crate::tcp::config::PrrUse;
+use crate::tcp::congestion::{Halve, Phase};
+use crate::tcp::recovery::prr::{Prr, PrrAck};
+
+impl ControlBlock {
+    /// For a controller that answers to losses, where the parameters ask for it.
+    pub(super) fn spread_reductions(&mut self) {
+        if self.cfg.prr != PrrUse::Off && self.control.spreads_reductions() {
+            self.prr = Some(Box::new(Prr::new(self.cfg.prr_bound, self.cfg.payload)));
+        }
+    }
+
+    /// The window, so many bytes before, is reduced now. What reduces the window itself spreads what it was.
+    pub(super) fn begin_spreading(&mut self, window: f64) {
+        let at_start = match self.cfg.window.halve {
+            Halve::Cwnd => window as u64,
+            Halve::Flight => 0,
+        };
+        if let Some(p) = &mut self.prr {
+            p.begin(at_start, self.seq.max_sent);
+        }
+    }
+
+    pub(super) fn end_spreading(&mut self) {
+        if let Some(p) = &mut self.prr {
+            p.end();
+        }
+    }
+
+    /// Whether reductions are spread at all.
+    #[inline]
+    pub fn has_spread(&self) -> bool {
+        self.prr.is_some()
+    }
+
+    /// Whether a reduction is being spread.
+    #[inline]
+    pub fn is_spreading(&self) -> bool {
+        self.prr.as_ref().is_some_and(|p| p.is_active())
+    }
+
+    /// While a reduction is spread, what the window lets go is what each ACK says.
+    #[inline]
+    pub(super) fn allow_spread(&mut self) {
+        if let Some(p) = &self.prr
+            && p.is_active()
+        {
+            let most = self.window.limit.min(1e18) as u64;
+            self.window.allowed = (self.flight() + p.left()).min(most);
+        }
+    }
+
+    /// An ACK, judged: a reduction in progress takes its share. While it lasts the window does not grow.
+    #[cold]
+    pub fn spread(&mut self, a: &Ack, judged: Judged) -> Judged {
+        let outstanding = self.outstanding();
+        let resend = if self.resend_is_due() {
+            u64::from(self.cfg.payload)
+        } else {
+            0
+        };
+        let (duplicates, ssthresh, una) = (self.window.duplicates, self.control.ssthresh(), self.seq.una);
+        let loses = self.newly_lost > 0;
+        let Some(p) = &mut self.prr else { return judged };
+        let (reported, pipe) = if self.cfg.sack {
+            (judged.sacked, judged.pipe)
+        } else {
+            let claimed = p.claim(a.bytes, duplicates, outstanding);
+            (claimed, outstanding - claimed)
+        };
+        let delivered = p.count(una, reported);
+        if !p.is_active() {
+            return judged;
+        }
+        let ack = PrrAck {
+            delivered,
+            // What goes out next counts already.
+            pipe: pipe.saturating_sub(resend),
+            ssthresh,
+            moved: a.bytes > 0,
+            loses,
+        };
+        p.answer(&ack, (outstanding - reported.min(outstanding)) + delivered);
+        Judged {
+            phase: if judged.phase == Phase::Open {
+                Phase::Recovery
+            } else {
+                judged.phase
+            },
+            ..judged
+        }
+    }
+
+    /// A segment of so many bytes leaves, again or for the first time.
+    #[cold]
+    pub(super) fn count_in_spread(&mut self, bytes: u32, again: bool) {
+        if let Some(p) = &mut self.prr
+            && p.is_active()
+        {
+            p.sent(bytes);
+            if again {
+                // It is in the flight already, so that the flight does not grow by it.
+                self.window.allowed = self.window.allowed.saturating_sub(u64::from(bytes));
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Proportional rate reduction (RFC 9937), as dialogues with every segment a millisecond behind the one before.
+
+mod common;
+
+use common::{Fate, PAYLOAD, Path, config, lose, number};
+use tailback_base::{Duration, Time};
+use tailback_transport::{Amount, Endpoint, Flags, Segment};
+
+/// Twenty (or so many) segments out, these lost; every segment is a millisecond behind the one before.
+fn started(values: &[(&str, &str)], window: &str) -> Path {
+    let base = [
+        ("initial_window", window),
+        ("initial_ssthresh", window),
+        ("syn", "false"),
+        ("ecn", "off"),
+        ("prr", "losses"),
+        ("min_rto", "2s"),
+        ("initial_rto", "2s"),
+        ("option_bytes", "uncounted"),
+    ];
+    let all: Vec<(&str, &str)> = base.iter().chain(values).copied().collect();
+    let mut p = Path::new(&config(&all), 100);
+    p.sender.write(Amount::Unlimited, Time::ZERO);
+    p
+}
+
+/// The first window leaves a segment a millisecond, and what leaves at one instant later arrives one by one.
+fn spaced(window: usize, mut hand: impl FnMut(&Segment, usize) -> Fate) -> impl FnMut(&Segment, usize) -> Fate {
+    move |s, i| match hand(s, i) {
+        Fate::Pass if i < window => Fate::Late(Duration::from_millis(i as u64)),
+        Fate::Pass => Fate::Late(Duration::from_micros(i as u64 % 2 * 20)),
+        fate => fate,
+    }
+}
+
+/// Times of what was sent from the first repair on, and until recovery is over.
+fn of_recovery(p: &mut Path, hand: &mut dyn FnMut(&Segment, usize) -> Fate) -> (Vec<f64>, f64) {
+    let (mut begun, mut over) = (0, f64::NAN);
+    for step in 1..200_000 {
+        let t = f64::from(step) * 1e-5;
+        let before = p.sent.len();
+        let was = p.sender.in_recovery();
+        p.run(t, hand);
+        if !was && p.sender.in_recovery() {
+            begun = before;
+        }
+        if was && !p.sender.in_recovery() {
+            over = t;
+            break;
+        }
+    }
+    let times = p.sent[begun..].iter().map(|(t, _)| t.seconds()).collect();
+    (times, over)
+}
+
+/// 20 segments out, one lost: RecoverFS is 20 and the threshold 10, with the two of limited transmit in neither. Of the
+/// first 16 ACKs in recovery every other releases a segment, the repair with the first; 10 in all.
+#[test]
+fn every_other_ack_releases_a_segment() {
+    for variant in ["sack", "newreno"] {
+        let mut p = started(&[("variant", variant)], "20 packets");
+        let mut hand = spaced(20, lose(&[1]));
+        let (times, over) = of_recovery(&mut p, &mut hand);
+        // The third duplicate is that of segment 4, 3 ms behind the first.
+        let expected: Vec<f64> = (0..8).map(|n| 0.203 + 0.002 * f64::from(n)).collect();
+        for (ours, theirs) in times.iter().zip(&expected) {
+            assert!((ours - theirs).abs() < 1e-6, "{variant}: {times:?}");
+        }
+        let sent = times.iter().filter(|t| **t < over - 1e-5).count();
+        assert_eq!((sent, p.ssthresh(), p.cwnd()), (10, 10.0, 10.0), "{variant}: {times:?}");
+        assert!((over - 0.4035).abs() < 0.001, "{over}");
+        assert_eq!(p.repeated(), [1]);
+        // Without it: silence until what is in the network is the threshold, then a segment an ACK.
+        let mut p = started(&[("variant", variant), ("prr", "off")], "20 packets");
+        let mut hand = spaced(20, lose(&[1]));
+        let (times, _) = of_recovery(&mut p, &mut hand);
+        assert!(times[1] > 0.21, "{variant}: {times:?}");
+    }
+}
+
+/// Segments 1 to 15 of 20 lost: what is in the network is below the threshold at once, and the bound says how fast the
+/// repairs go. Round trips from the first repair to the full ACK, and segments sent meanwhile.
+#[test]
+fn after_heavy_losses_the_bound_decides() {
+    let most = &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+    for (bound, round_trips, sent) in [("auto", 3.0, 24), ("crb", 4.0, 19), ("ssrb", 2.0, 24)] {
+        let mut p = started(&[("variant", "sack"), ("prr_bound", bound)], "20 packets");
+        let mut hand = spaced(20, lose(most));
+        let (times, over) = of_recovery(&mut p, &mut hand);
+        let took = (over - times[0]) / 0.2;
+        let meanwhile = times.iter().filter(|t| **t < over - 1e-5).count();
+        println!("{bound}: {took:.2} round trips, {meanwhile} segments");
+        assert!(
+            (took - round_trips).abs() < 0.2,
+            "{bound}: {took} round trips, {times:?}"
+        );
+        assert_eq!(meanwhile, sent, "{bound}: {times:?}");
+        assert_eq!(p.sender.report(p.now).timeouts, 0);
+        assert_eq!(p.cwnd(), 10.0);
+    }
+}
+
+/// CUBIC keeps 0.7: of 100 outstanding with one lost, 0.7 segments for each delivered one.
+#[test]
+fn the_share_is_the_controllers() {
+    let mut p = started(&[("variant", "sack"), ("congestion", "cubic")], "100 packets");
+    let mut hand = spaced(100, lose(&[1]));
+    let (times, _) = of_recovery(&mut p, &mut hand);
+    for (acks, sent) in [(10, 7), (20, 14), (30, 21)] {
+        let until = 0.203 + 0.001 * f64::from(acks - 1) + 0.0002;
+        assert_eq!(
+            times.iter().filter(|t| **t < until).count(),
+            sent,
+            "{acks} ACKs: {times:?}"
+        );
+    }
+}
+
+/// An echo spread over the round trip: every other of the ACKs after it releases a segment, with nothing lost.
+#[test]
+fn an_echo_may_be_spread_too() {
+    let gaps = |prr: &str| {
+        let mut p = started(&[("variant", "sack"), ("ecn", "on"), ("prr", prr)], "20 packets");
+        let mut hand = spaced(
+            20,
+            |s: &Segment, _| if number(s) == 2 { Fate::Mark } else { Fate::Pass },
+        );
+        let mut marked = |s: &Segment, i: usize| match hand(s, i) {
+            Fate::Mark => Fate::Mark,
+            fate => fate,
+        };
+        p.run(0.2185, &mut marked);
+        let cut = p.sent.iter().position(|(_, s)| s.flags.has(Flags::CWR)).unwrap();
+        assert_eq!(p.sender.report(p.now).ecn_reductions, 1);
+        let since: Vec<f64> = p.sent[cut..].iter().map(|(t, _)| t.seconds()).collect();
+        (since, p.cwnd())
+    };
+    // The echo comes at 0.2 s with 20 out, and 17 ACKs follow until 0.2185 s.
+    let (times, window) = gaps("losses_and_echoes");
+    assert_eq!((times.len(), window), (9, 10.0), "{times:?}");
+    assert!(times.windows(2).all(|w| w[1] - w[0] > 0.0015), "{times:?}");
+    let (times, window) = gaps("losses");
+    assert_eq!((times.len(), window), (8, 10.0));
+    assert!(times[0] > 0.21, "{times:?}");
+}
+
+/// A controller that models the path says itself how much may leave.
+#[test]
+fn a_model_of_the_path_is_not_spread() {
+    let run = |prr: &str| {
+        let mut p = started(
+            &[("variant", "sack"), ("congestion", "bbr"), ("prr", prr)],
+            "20 packets",
+        );
+        let mut hand = spaced(20, lose(&[3]));
+        p.run(3.0, &mut hand);
+        p.sent.iter().map(|(t, s)| (t.0, s.seq)).collect::<Vec<_>>()
+    };
+    assert_eq!(run("losses"), run("off"));
+}
+
+/// A burst of segments that arrive together, and a transfer's short last one, are repaired as well.
+#[test]
+fn a_transfer_ends_whatever_is_lost() {
+    for bound in ["auto", "crb", "ssrb"] {
+        for variant in ["reno", "newreno", "sack"] {
+            for lost in [&[1u64][..], &[5, 6, 7], &[18, 19, 20], &[1, 20]] {
+                let cfg = config(&[
+                    ("variant", variant),
+                    ("prr", "losses"),
+                    ("prr_bound", bound),
+                    ("initial_window", "20 packets"),
+                ]);
+                let mut q = Path::new(&cfg, 50);
+                q.sender.write(Amount::Bytes(19 * PAYLOAD + 300), Time::ZERO);
+                let mut left = lost.to_vec();
+                q.run(
+                    60.0,
+                    &mut |s, _| match left.iter().position(|n| *n == number(s) && s.payload > 0) {
+                        Some(i) => {
+                            left.remove(i);
+                            Fate::Drop
+                        }
+                        None => Fate::Pass,
+                    },
+                );
+                assert_eq!(
+                    q.receiver.received_bytes(),
+                    19 * PAYLOAD + 300,
+                    "{bound} {variant} {lost:?}"
+                );
+            }
+        }
+    }
+}
