@@ -37,6 +37,9 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("rwnd", pick(&["1000B", "1500B", "3000B", "20000B", "unlimited"])),
         ("delayed_ack", pick(&["1", "2"])),
         ("timestamps", pick(&["true", "false"])),
+        ("loss", pick(&["dupthresh", "rack"])),
+        ("rack_form", pick(&["rfc8985", "linux"])),
+        ("prr_bound", pick(&["auto", "crb", "ssrb"])),
         ("dsack", pick(&["true", "false"])),
         ("nagle", pick(&["true", "false"])),
         ("ecn", pick(&["on", "off"])),
@@ -46,7 +49,17 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("window_cap", pick(&["unlimited", "5 packets"])),
         ("max_burst", pick(&["0", "1", "4"])),
     ];
-    config(&values)
+    // What contradicts itself is refused: Tahoe has no recovery to spread, ns-2's counter one of its own.
+    let spread = pick(&["off", "losses", "losses_and_echoes"]);
+    let of = |name: &str| values.iter().find(|v| v.0 == name).map_or("", |v| v.1);
+    let counts_pipe = of("profile") == "ns2" && of("loss") == "dupthresh" && of("variant") == "sack";
+    let prr = if of("variant") == "tahoe" || counts_pipe {
+        "off"
+    } else {
+        spread
+    };
+    let all: Vec<(&str, &str)> = values.iter().copied().chain([("prr", prr)]).collect();
+    config(&all)
 }
 
 fn network(rng: &mut Stream) -> Network {

@@ -6,6 +6,7 @@
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
 pub use super::recovery::prr::PrrBound;
+use super::recovery::sent::Keep;
 use std::sync::Arc;
 use tailback_base::{Duration, Settings};
 
@@ -31,6 +32,12 @@ pub enum EcnMode {
     Ignore,
     /// Sends ECT and hides congestion experienced.
     NoEcho,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RackForm {
+    Rfc8985,
+    Linux,
 }
 
 /// Which reductions of the window are spread over a round trip.
@@ -88,6 +95,12 @@ pub struct Config {
     /// The receiver reports what it holds out of order.
     pub sack: bool,
     pub sack_blocks: u32,
+    /// With records: judged by time.
+    pub keeps: Option<Keep>,
+    pub rack_form: RackForm,
+    /// Tail loss probes.
+    pub tlp: bool,
+    pub tlp_ack_delay: Duration,
     pub prr: PrrUse,
     pub prr_bound: PrrBound,
     pub dsack: bool,

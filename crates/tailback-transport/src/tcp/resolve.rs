@@ -1,10 +1,11 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RtoForm};
+use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
+use super::recovery::sent::Keep;
 use std::sync::Arc;
 use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
@@ -104,7 +105,9 @@ impl Config {
             ));
         }
         let v = Values(settings.with_profile(own)?);
-        let (variant, sack_form) = (v.word("variant"), v.word("sack_form"));
+        let variant = v.word("variant");
+        let by_time = variant == "sack" && v.choose("loss", &[("dupthresh", false), ("rack", true)])?;
+        let sack_form = if by_time { "rack" } else { v.word("sack_form") };
         if Recovery::new(variant, sack_form).is_none() {
             return Err(unknown("variant", variant));
         }
@@ -155,7 +158,14 @@ impl Config {
             recovery_burst: v.limit("recovery_burst"),
             sack: variant == "sack",
             sack_blocks: v.count("sack_blocks"),
-            prr: prr(&v)?,
+            keeps: by_time.then_some(Keep::Order),
+            rack_form: v.choose(
+                "rack_form",
+                &[("rfc8985", RackForm::Rfc8985), ("linux", RackForm::Linux)],
+            )?,
+            tlp: v.flag("tlp"),
+            tlp_ack_delay: v.time("tlp_ack_delay"),
+            prr: prr(&v, sack_form)?,
             prr_bound: v.choose(
                 "prr_bound",
                 &[
@@ -209,7 +219,7 @@ const OPTION_BYTES: &[(&str, OptionBytes)] = &[
 ];
 
 /// Which reductions are spread: of a recovery whose window can be.
-fn prr(v: &Values) -> Result<PrrUse, Refusal> {
+fn prr(v: &Values, form: &str) -> Result<PrrUse, Refusal> {
     let prr = v.choose(
         "prr",
         &[
@@ -218,7 +228,7 @@ fn prr(v: &Values) -> Result<PrrUse, Refusal> {
             ("losses_and_echoes", PrrUse::LossesAndEchoes),
         ],
     )?;
-    let (variant, form) = (v.word("variant"), v.word("sack_form"));
+    let variant = v.word("variant");
     if prr != PrrUse::Off && (variant == "tahoe" || (variant == "sack" && form == "pipe")) {
         let of = if variant == "tahoe" {
             "variant \"tahoe\""

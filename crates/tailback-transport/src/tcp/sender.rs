@@ -158,6 +158,9 @@ impl Sender {
         let una = c.una();
         if s.ack > c.max_sent() || s.ack < una || (s.ack == una && s.ack == c.max_sent()) {
             self.ignored += u64::from(s.ack != una);
+            if s.ack == una && !s.sack.is_empty() {
+                self.on_repeat(s, now);
+            }
             return;
         }
         let echo = c.echoes(s);
@@ -176,11 +179,23 @@ impl Sender {
                 now,
                 sack: &s.sack,
                 classic: !s.occupies(),
+                echoed: s.timestamps.map(|t| t.1),
             };
             (c.repeated(echo, now), self.recovery.on_duplicate(c, &duplicate))
         };
-        let judged = if c.has_spread() { c.spread(&a, judged) } else { judged };
+        let judged = if c.has_spread() {
+            c.spread(&a, judged, self.recovery.sacked(c))
+        } else {
+            judged
+        };
         c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
+        self.allow_burst();
+    }
+
+    /// All is acknowledged, and a duplicate is reported.
+    #[cold]
+    fn on_repeat(&mut self, s: &Segment, now: Time) {
+        self.recovery.on_repeat(&mut self.block, &s.sack, now);
         self.allow_burst();
     }
 
@@ -390,7 +405,11 @@ impl Endpoint for Sender {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let t = self.block.deadline().min(self.recovery.deadline()).min(self.wake);
+        let t = self
+            .block
+            .deadline()
+            .min(self.recovery.deadline(&self.block))
+            .min(self.wake);
         (t != Time::NEVER).then_some(t)
     }
 
@@ -398,7 +417,7 @@ impl Endpoint for Sender {
         if now >= self.wake {
             self.report_up(now, up);
         }
-        if now >= self.recovery.deadline() {
+        if now >= self.recovery.deadline(&self.block) {
             self.recovery.on_timer(&mut self.block, now);
             self.allow_burst();
         }

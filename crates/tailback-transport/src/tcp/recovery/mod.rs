@@ -15,11 +15,13 @@
 pub mod newreno;
 pub mod pipe;
 pub mod prr;
+pub mod rack;
 pub mod reno;
 pub mod sack;
 pub mod scoreboard;
 pub mod sent;
 pub mod tahoe;
+pub mod tlp;
 
 use super::congestion::Phase;
 use super::state::{Ack, ControlBlock, Judged, Piece};
@@ -32,6 +34,16 @@ pub struct Duplicate<'a> {
     pub sack: &'a [(u64, u64)],
     /// RFC 5681's definition: no data, no SYN, data outstanding. With SACK, new information counts instead.
     pub classic: bool,
+    /// RFC 7323: when what it answers was sent.
+    pub echoed: Option<Time>,
+}
+
+/// The range of a D-SACK: the first block reports a duplicate if it is acknowledged already, or lies in the second (RFC 2883
+/// section 4).
+pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
+    let first = *sack.first()?;
+    let inside = |outer: &(u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;
+    (first.1 <= una || sack.get(1).is_some_and(inside)).then_some(first)
 }
 
 /// What a recovery algorithm answers to.
@@ -43,10 +55,20 @@ pub trait LossRecovery {
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time);
     /// When [`LossRecovery::on_timer`] is to be called; [`Time::NEVER`] for algorithms that know only the
     /// retransmission timer.
-    fn deadline(&self) -> Time {
+    fn deadline(&self, _c: &ControlBlock) -> Time {
         Time::NEVER
     }
     fn on_timer(&mut self, _c: &mut ControlBlock, _now: Time) {}
+    /// An ACK while nothing is outstanding, which may still report a duplicate.
+    fn on_repeat(&mut self, _c: &mut ControlBlock, _sack: &[(u64, u64)], _now: Time) {}
+    /// The last reduction was a mistake: nothing is lost, and no repair goes on.
+    fn undone(&mut self, c: &mut ControlBlock);
+    /// A timeout was none of those: all that was outstanding then is lost. An algorithm that goes back sends it anyway.
+    fn all_lost(&mut self, _c: &mut ControlBlock) {}
+    /// Reported by SACK above the ACK number, bytes.
+    fn sacked(&self, _c: &ControlBlock) -> u64 {
+        0
+    }
     /// Whether an ACK of new data up to `ack` may give a sample of the round trip.
     fn may_sample(&self, _c: &ControlBlock, _ack: u64) -> bool {
         true
@@ -67,7 +89,6 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     Judged {
         phase: if in_recovery { Phase::Recovery } else { c.phase() },
         pipe: c.outstanding().saturating_sub(left),
-        sacked: 0,
     }
 }
 
@@ -104,8 +125,24 @@ macro_rules! recoveries {
             }
 
             #[inline]
-            fn deadline(&self) -> Time {
-                match self { $($(#[$cfg])* Recovery::$name(r) => r.deadline(),)* }
+            fn deadline(&self, c: &ControlBlock) -> Time {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.deadline(c),)* }
+            }
+
+            fn on_repeat(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)], now: Time) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.on_repeat(c, sack, now),)* }
+            }
+
+            fn undone(&mut self, c: &mut ControlBlock) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.undone(c),)* }
+            }
+
+            fn all_lost(&mut self, c: &mut ControlBlock) {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.all_lost(c),)* }
+            }
+
+            fn sacked(&self, c: &ControlBlock) -> u64 {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.sacked(c),)* }
             }
 
             fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
@@ -141,6 +178,7 @@ recoveries! {
     NewReno(newreno::NewRenoRecovery) = ("newreno", "");
     Sack(sack::SackRecovery) = ("sack", "rfc6675");
     Pipe(pipe::PipeRecovery) = ("sack", "pipe");
+    Rack(rack::RackRecovery) = ("sack", "rack");
     #[cfg(test)]
     Patient(tests::Patient) = ("patient", "");
 }

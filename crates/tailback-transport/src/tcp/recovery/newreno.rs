@@ -96,6 +96,10 @@ impl LossRecovery for NewRenoRecovery {
         c.next_in_order()
     }
 
+    fn undone(&mut self, _c: &mut ControlBlock) {
+        *self = NewRenoRecovery::Open;
+    }
+
     #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self, NewRenoRecovery::Recovery { .. })

@@ -171,6 +171,11 @@ impl LossRecovery for PipeRecovery {
         Some(piece)
     }
 
+    fn undone(&mut self, _c: &mut ControlBlock) {
+        self.phase = Phase::Open;
+        self.board.clear();
+    }
+
     #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self.phase, Phase::Recovery { .. })

@@ -68,6 +68,10 @@ impl LossRecovery for RenoRecovery {
         c.next_in_order()
     }
 
+    fn undone(&mut self, _c: &mut ControlBlock) {
+        *self = RenoRecovery::Open;
+    }
+
     #[inline]
     fn in_recovery(&self) -> bool {
         *self == RenoRecovery::Recovery

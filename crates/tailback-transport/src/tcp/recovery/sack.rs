@@ -85,7 +85,6 @@ impl SackRecovery {
         }
         Judged {
             pipe: self.board.pipe(c.una(), c.max_sent(), edge),
-            sacked: self.board.total(),
             ..without_reports(c, in_recovery)
         }
     }
@@ -150,6 +149,15 @@ impl LossRecovery for SackRecovery {
             return c.next_in_order();
         };
         next_in_recovery(&mut self.board, rescue, c)
+    }
+
+    fn undone(&mut self, c: &mut ControlBlock) {
+        self.phase = Phase::Open;
+        self.board.reset_mark(c.una());
+    }
+
+    fn sacked(&self, _c: &ControlBlock) -> u64 {
+        self.board.total()
     }
 
     #[inline]

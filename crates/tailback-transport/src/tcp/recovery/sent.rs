@@ -1,26 +1,26 @@
 //! A record of each outstanding segment: when it was sent, whether it was reported, judged lost or sent again.
 //!
-//! Kept only where someone asks for it, such as a controller that [wants rates]. From the records come delivery-rate
+//! Kept only where someone asks for it: a controller that [wants rates], a recovery that judges by time (`rack.rs`), or
+//! one that looks for needless retransmissions (`undo.rs`). From the records come delivery-rate
 //! samples (draft-cheng-iccrg-delivery-rate-estimation-00): each segment remembers, when it is sent, how much had been
 //! delivered by then and when. The ACK or SACK that covers it gives a sample: what was delivered since, over the longer
 //! of the time it took to send and the time it took to acknowledge. A sample taken while the application, not the
 //! network, held the sender back says so.
 //!
-//! State: 72 bytes for each outstanding segment, in order of their ends. An ACK costs a step for each segment it covers
-//! and for each in its SACK blocks.
+//! State: 72 bytes for each outstanding segment, in order of their ends and without overlap, and 16 more where they are
+//! judged by time. An ACK costs a step for each segment it covers and for each in its SACK blocks.
 //!
 //! [wants rates]: crate::tcp::CongestionControl::wants_rate
 
 use crate::tcp::congestion::RateSample;
-use std::collections::VecDeque;
-use tailback_base::Time;
+use std::collections::{BTreeSet, VecDeque};
+use tailback_base::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
 struct SentSegment {
-    /// One past the segment's last byte.
+    /// First unit, and one past the last.
+    seq: u64,
     end: u64,
-    /// Payload, bytes.
-    len: u32,
     /// When it was sent last.
     sent: Time,
     /// More than once.
@@ -37,7 +37,39 @@ struct SentSegment {
     application_limited: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+impl SentSegment {
+    fn len(&self) -> u64 {
+        self.end - self.seq
+    }
+
+    fn is_in_flight(&self) -> bool {
+        !self.sacked && !self.lost
+    }
+}
+
+/// A segment that an ACK has just shown to have arrived.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    pub sent: Time,
+    pub end: u64,
+    pub bytes: u64,
+    /// Sent more than once.
+    pub again: bool,
+    /// By SACK, not by the ACK number.
+    pub reported: bool,
+}
+
+/// What is kept beside the records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    Records,
+    /// What each ACK shows to have arrived.
+    Arrivals,
+    /// That, and the order of sending.
+    Order,
+}
+
+#[derive(Clone, Debug)]
 pub struct SentList {
     /// In order of `end`.
     outstanding: VecDeque<SentSegment>,
@@ -49,17 +81,50 @@ pub struct SentList {
     first_sent: Time,
     /// Samples of segments sent before more than this was delivered are application limited.
     limited_until: u64,
+    keep: Keep,
+    /// Of the last ACK.
+    arrivals: Vec<Arrival>,
+    /// When and which, in order of sending; what has arrived or was sent again stays until it is looked at.
+    order: VecDeque<(Time, u64)>,
+    /// The ends of those lost and not sent again.
+    waiting: BTreeSet<u64>,
+    sacked_segments: u32,
+    sacked_bytes: u64,
+}
+
+impl Default for SentList {
+    fn default() -> SentList {
+        SentList::keeping(Keep::Records)
+    }
 }
 
 impl SentList {
-    /// A segment of `len` bytes that ends at `end` leaves.
-    pub fn sent(&mut self, end: u64, len: u32, again: bool, now: Time) {
+    pub fn keeping(keep: Keep) -> SentList {
+        SentList {
+            outstanding: VecDeque::new(),
+            delivered: 0,
+            delivered_at: Time::ZERO,
+            lost: 0,
+            in_flight: 0,
+            first_sent: Time::ZERO,
+            limited_until: 0,
+            keep,
+            arrivals: Vec::new(),
+            order: VecDeque::new(),
+            waiting: BTreeSet::new(),
+            sacked_segments: 0,
+            sacked_bytes: 0,
+        }
+    }
+
+    /// The units `[seq, end)` leave.
+    pub fn sent(&mut self, seq: u64, end: u64, again: bool, now: Time) {
         if self.outstanding.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
         }
         let record = SentSegment {
+            seq,
             end,
-            len,
             sent: now,
             again,
             sacked: false,
@@ -70,16 +135,80 @@ impl SentList {
             first_sent: self.first_sent,
             application_limited: self.limited_until > self.delivered,
         };
-        let i = self.outstanding.partition_point(|r| r.end < end);
-        self.in_flight += u64::from(len);
-        match self.outstanding.get_mut(i) {
-            Some(r) if r.end == end => {
-                if !r.sacked && !r.lost {
-                    self.in_flight -= u64::from(r.len);
+        self.in_flight += record.len();
+        if self.keep == Keep::Order {
+            self.order.push_back((now, end));
+        }
+        if self.outstanding.back().is_none_or(|r| r.end <= seq) {
+            self.outstanding.push_back(record);
+            return;
+        }
+        let i = self.outstanding.partition_point(|r| r.end <= seq);
+        if let Some(r) = self
+            .outstanding
+            .get(i)
+            .filter(|r| (r.seq, r.end) == (seq, end))
+            .copied()
+        {
+            self.forget(&r);
+            self.outstanding[i] = record;
+        } else {
+            let i = self.make_room(i, seq, end);
+            self.outstanding.insert(i, record);
+        }
+    }
+
+    /// A record of these units is no more.
+    fn forget(&mut self, r: &SentSegment) {
+        if r.is_in_flight() {
+            self.in_flight -= r.len();
+        }
+        if r.sacked {
+            self.sacked_segments -= 1;
+            self.sacked_bytes -= r.len();
+        }
+        if r.lost {
+            self.waiting.remove(&r.end);
+        }
+    }
+
+    /// Segments that are cut anew when they are sent again: from the i-th record on, nothing is kept of `[seq, end)`.
+    /// Where its record belongs.
+    fn make_room(&mut self, i: usize, seq: u64, end: u64) -> usize {
+        let mut at = i;
+        while let Some(r) = self.outstanding.get(at).copied().filter(|r| r.seq < end) {
+            self.forget(&r);
+            self.outstanding.remove(at);
+            for (from, to) in [(r.seq, seq.min(r.end)), (end.max(r.seq), r.end)] {
+                if from < to {
+                    let rest = SentSegment {
+                        seq: from,
+                        end: to,
+                        ..r
+                    };
+                    self.remember(&rest);
+                    self.outstanding.insert(at, rest);
+                    at += 1;
                 }
-                *r = record;
             }
-            _ => self.outstanding.insert(i, record),
+        }
+        self.outstanding.partition_point(|r| r.end <= seq)
+    }
+
+    /// A part of a record counts as all of it did.
+    fn remember(&mut self, r: &SentSegment) {
+        if r.is_in_flight() {
+            self.in_flight += r.len();
+        }
+        if r.sacked {
+            self.sacked_segments += 1;
+            self.sacked_bytes += r.len();
+        }
+        if r.lost {
+            self.waiting.insert(r.end);
+        }
+        if self.keep == Keep::Order {
+            self.order.push_front((r.sent, r.end));
         }
     }
 
@@ -93,42 +222,73 @@ impl SentList {
         self.in_flight
     }
 
+    /// Reported above the ACK number.
+    pub fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    pub fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
     /// All that ends at or below `edge` and was not reported is lost.
     pub fn lose_below(&mut self, edge: u64) {
-        for r in self.outstanding.iter_mut().take_while(|r| r.end <= edge) {
-            if !r.sacked && !r.lost {
-                r.lost = true;
-                self.lost += u64::from(r.len);
-                self.in_flight -= u64::from(r.len);
-            }
+        let n = self.outstanding.partition_point(|r| r.end <= edge);
+        for i in 0..n {
+            self.lose(i);
         }
+    }
+
+    fn lose(&mut self, i: usize) -> u64 {
+        let r = &mut self.outstanding[i];
+        if !r.is_in_flight() {
+            return 0;
+        }
+        r.lost = true;
+        self.lost += r.len();
+        self.in_flight -= r.len();
+        if self.keep == Keep::Order {
+            self.waiting.insert(r.end);
+        }
+        r.len()
     }
 
     /// An ACK up to `una` with these SACK blocks: the sample of the segment sent last among those it delivers.
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
+        self.arrivals.clear();
         let mut newest: Option<SentSegment> = None;
         let before = self.delivered;
-        let mut deliver = |r: &SentSegment, delivered: &mut u64, in_flight: &mut u64| {
-            *delivered += u64::from(r.len);
-            if !r.lost {
-                *in_flight -= u64::from(r.len);
+        while let Some(r) = self.outstanding.front().copied().filter(|r| r.seq < una) {
+            let covered = SentSegment {
+                end: r.end.min(una),
+                ..r
+            };
+            self.forget(&r);
+            if r.end <= una {
+                self.outstanding.pop_front();
+            } else {
+                let rest = SentSegment { seq: una, ..r };
+                self.outstanding[0] = rest;
+                self.remember(&rest);
             }
-            if newest.is_none_or(|n| (r.delivered_before, r.sent) >= (n.delivered_before, n.sent)) {
-                newest = Some(*r);
-            }
-        };
-        while let Some(r) = self.outstanding.front().copied().filter(|r| r.end <= una) {
-            self.outstanding.pop_front();
             if !r.sacked {
-                deliver(&r, &mut self.delivered, &mut self.in_flight);
+                self.deliver(&covered, false, &mut newest);
             }
         }
         for &(from, to) in blocks {
             let first = self.outstanding.partition_point(|r| r.end <= from);
-            for r in self.outstanding.range_mut(first..).take_while(|r| r.end <= to) {
-                if !r.sacked {
-                    r.sacked = true;
-                    deliver(r, &mut self.delivered, &mut self.in_flight);
+            for i in first..self.outstanding.len() {
+                let r = self.outstanding[i];
+                if r.end > to {
+                    break;
+                }
+                if !r.sacked && r.seq >= from {
+                    self.forget(&r);
+                    self.outstanding[i].sacked = true;
+                    self.outstanding[i].lost = false;
+                    self.sacked_segments += 1;
+                    self.sacked_bytes += r.len();
+                    self.deliver(&r, true, &mut newest);
                 }
             }
         }
@@ -147,6 +307,104 @@ impl SentList {
             application_limited: r.application_limited,
         })
     }
+
+    fn deliver(&mut self, r: &SentSegment, reported: bool, newest: &mut Option<SentSegment>) {
+        self.delivered += r.len();
+        if newest.is_none_or(|n| (r.delivered_before, r.sent) >= (n.delivered_before, n.sent)) {
+            *newest = Some(*r);
+        }
+        if self.keep != Keep::Records {
+            self.arrivals.push(Arrival {
+                sent: r.sent,
+                end: r.end,
+                bytes: r.len(),
+                again: r.again,
+                reported,
+            });
+        }
+    }
+
+    /// What the last ACK showed to have arrived.
+    pub fn arrivals(&mut self) -> &mut Vec<Arrival> {
+        &mut self.arrivals
+    }
+
+    // ---- for a recovery that judges by time
+
+    /// Judge what was sent before the segment `newest`, in order of sending: `left` says how long one sent then may still
+    /// be on its way; none that long is lost. The bytes lost, and how long the last of the others may still take.
+    pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
+        let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
+        while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
+            self.order.pop_front();
+            let i = self.outstanding.partition_point(|r| r.end < end);
+            let known = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent, end));
+            if !known.is_some_and(SentSegment::is_in_flight) {
+                continue;
+            }
+            match left(sent) {
+                None => bytes += self.lose(i),
+                Some(wait) => {
+                    longest = longest.max(Some(wait));
+                    kept.push((sent, end));
+                }
+            }
+        }
+        kept.into_iter().rev().for_each(|o| self.order.push_front(o));
+        (bytes, longest)
+    }
+
+    /// The first unreported segment is lost, and each sent so early that `late` says so; the bytes.
+    pub fn lose_late(&mut self, late: impl Fn(Time) -> bool) -> u64 {
+        let n = self.outstanding.len();
+        (0..n)
+            .filter(|i| *i == 0 || late(self.outstanding[*i].sent))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|i| self.lose(i))
+            .sum()
+    }
+
+    /// What was lost below `edge` and not sent again is in the network after all; the rest of what is unreported there is
+    /// lost instead, if `so`.
+    pub fn set_lost_below(&mut self, edge: u64, so: bool) -> u64 {
+        let mut bytes = 0;
+        for i in 0..self.outstanding.partition_point(|r| r.end <= edge) {
+            if so && !self.outstanding[i].again {
+                bytes += self.lose(i);
+            } else if !so && self.outstanding[i].lost {
+                let r = self.outstanding[i];
+                self.waiting.remove(&r.end);
+                self.outstanding[i].lost = false;
+                self.in_flight += r.len();
+                if self.keep == Keep::Order {
+                    self.order.push_front((r.sent, r.end));
+                }
+            }
+        }
+        bytes
+    }
+
+    /// The lowest segment that is lost and was not sent again: its first unit, and one past its last.
+    pub fn first_lost(&self) -> Option<(u64, u64)> {
+        let end = *self.waiting.first()?;
+        let i = self.outstanding.partition_point(|r| r.end < end);
+        self.outstanding.get(i).map(|r| (r.seq, r.end))
+    }
+
+    /// The lowest and the highest segment outstanding.
+    pub fn first(&self) -> Option<(u64, u64)> {
+        self.outstanding.front().map(|r| (r.seq, r.end))
+    }
+
+    pub fn last(&self) -> Option<(u64, u64)> {
+        self.outstanding.back().map(|r| (r.seq, r.end))
+    }
+
+    /// How many were sent again and have not arrived.
+    pub fn repeats_in_flight(&self) -> u32 {
+        self.outstanding.iter().filter(|r| r.again && r.is_in_flight()).count() as u32
+    }
 }
 
 #[cfg(test)]
@@ -160,7 +418,7 @@ mod tests {
         let mut s = SentList::default();
         let at = |ms: u64| Time(ms * 1_000_000);
         for n in 1..=20 {
-            s.sent(n * 1000, 1000, false, at(n));
+            s.sent((n - 1) * 1000, n * 1000, false, at(n));
         }
         for n in 1..=40 {
             let sample = s.acked(n * 1000, &[], at(n + 20)).unwrap();
@@ -169,17 +427,17 @@ mod tests {
                 assert_eq!(sample.rtt, Some(Duration::from_millis(20)));
                 assert!(!sample.application_limited);
             }
-            s.sent((n + 20) * 1000, 1000, false, at(n + 20));
+            s.sent((n + 19) * 1000, (n + 20) * 1000, false, at(n + 20));
         }
     }
 
     #[test]
     fn repeats_give_no_round_trip_and_a_silent_application_is_noted() {
         let mut s = SentList::default();
-        s.sent(1000, 1000, false, Time(0));
-        s.sent(1000, 1000, true, Time(5));
+        s.sent(0, 1000, false, Time(0));
+        s.sent(0, 1000, true, Time(5));
         s.application_limited();
-        s.sent(2000, 1000, false, Time(6));
+        s.sent(1000, 2000, false, Time(6));
         let sample = s.acked(1000, &[], Time(10)).unwrap();
         assert!(sample.rtt.is_none() && !sample.application_limited);
         assert!(s.acked(2000, &[], Time(16)).unwrap().application_limited);
@@ -194,7 +452,7 @@ mod tests {
         let at = |ms: u64| Time(ms * 1_000_000);
         let mut fastest: f64 = 0.0;
         for n in 1..=400 {
-            s.sent(n * 1000, 1000, false, at(n));
+            s.sent((n - 1) * 1000, n * 1000, false, at(n));
             if n > 40 && n % 20 == 0 {
                 let held = (n - 59).max(1)..=n - 40;
                 for una in held {
@@ -211,15 +469,15 @@ mod tests {
     fn what_is_in_flight_is_counted() {
         let mut s = SentList::default();
         for n in 1..=4 {
-            s.sent(n * 1000, 1000, false, Time(n));
+            s.sent((n - 1) * 1000, n * 1000, false, Time(n));
         }
         assert_eq!(s.in_flight(), 4000);
         let sample = s.acked(0, &[(1000, 3000)], Time(10)).unwrap();
         assert_eq!((sample.in_flight, sample.newly, sample.total), (2000, 2000, 2000));
         s.lose_below(1000);
         assert_eq!(s.in_flight(), 1000);
-        s.sent(1000, 1000, true, Time(12));
-        s.sent(1000, 1000, true, Time(13));
+        s.sent(0, 1000, true, Time(12));
+        s.sent(0, 1000, true, Time(13));
         assert_eq!(s.in_flight(), 2000);
         let sample = s.acked(4000, &[], Time(20)).unwrap();
         assert_eq!((sample.in_flight, sample.newly, sample.total), (0, 2000, 4000));
@@ -229,7 +487,7 @@ mod tests {
     fn a_reported_segment_is_delivered_once_and_a_lost_one_counted_once() {
         let mut s = SentList::default();
         for n in 1..=4 {
-            s.sent(n * 1000, 1000, false, Time(n));
+            s.sent((n - 1) * 1000, n * 1000, false, Time(n));
         }
         assert_eq!(s.acked(0, &[(1000, 3000)], Time(10)).unwrap().delivered, 2000);
         assert!(s.acked(0, &[(1000, 3000)], Time(11)).is_none(), "nothing new");
@@ -237,7 +495,29 @@ mod tests {
         s.lose_below(2000);
         let sample = s.acked(0, &[(1000, 4000)], Time(12)).unwrap();
         assert_eq!((sample.delivered, sample.lost), (3000, 1000));
-        s.sent(1000, 1000, true, Time(13));
+        s.sent(0, 1000, true, Time(13));
         assert_eq!(s.acked(4000, &[], Time(20)).unwrap().delivered, 1000);
+    }
+
+    /// What is sent again in other pieces than before: nothing is counted twice, and every unit has one record.
+    #[test]
+    fn pieces_that_are_cut_anew_do_not_overlap() {
+        for keep in [Keep::Records, Keep::Order] {
+            let mut s = SentList::keeping(keep);
+            for (from, to) in [(0, 100), (100, 1100), (1100, 2100), (2100, 2500)] {
+                s.sent(from, to, false, Time(1));
+            }
+            s.lose_below(2500);
+            assert_eq!(s.in_flight(), 0);
+            s.sent(0, 1000, true, Time(2));
+            s.sent(1000, 2000, true, Time(3));
+            assert_eq!(s.in_flight(), 2000);
+            s.sent(2000, 2500, true, Time(4));
+            assert_eq!((s.in_flight(), s.outstanding.len()), (2500, 3));
+            let sample = s.acked(500, &[(1000, 2000)], Time(9)).unwrap();
+            assert_eq!((sample.newly, s.in_flight(), s.sacked_bytes()), (1500, 1000, 1000));
+            let sample = s.acked(2500, &[], Time(10)).unwrap();
+            assert_eq!((sample.total, s.in_flight(), s.sacked_segments()), (2500, 0, 0));
+        }
     }
 }

@@ -50,6 +50,8 @@ impl LossRecovery for TahoeRecovery {
         c.next_in_order()
     }
 
+    fn undone(&mut self, _c: &mut ControlBlock) {}
+
     fn in_recovery(&self) -> bool {
         false
     }

@@ -29,7 +29,7 @@ impl LossRecovery for Patient {
         c.timed_out(c.outstanding(), now);
         c.forget_duplicates();
     }
-    fn deadline(&self) -> Time {
+    fn deadline(&self, _c: &ControlBlock) -> Time {
         self.due.unwrap_or(Time::NEVER)
     }
     fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
@@ -40,6 +40,9 @@ impl LossRecovery for Patient {
     }
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         c.next_in_order()
+    }
+    fn undone(&mut self, _c: &mut ControlBlock) {
+        self.due = None;
     }
     fn in_recovery(&self) -> bool {
         false

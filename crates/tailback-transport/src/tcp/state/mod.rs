@@ -24,7 +24,7 @@ pub use sequence::{FIRST, Piece, real};
 use super::config::{Config, EcnMode};
 use super::congestion::{AckEvent, CongestionControl, EchoRule, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
-use super::recovery::sent::SentList;
+use super::recovery::sent::{Keep, SentList};
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
 use ecn::{Cut, EcnState};
@@ -47,6 +47,8 @@ pub struct Ack {
     /// The round trip it measured.
     pub rtt: Option<Duration>,
     pub ecn_echo: bool,
+    /// RFC 7323: when what it answers was sent.
+    pub echoed: Option<Time>,
 }
 
 /// What recovery made of an ACK.
@@ -56,8 +58,6 @@ pub struct Judged {
     pub phase: Phase,
     /// In the network now, as far as recovery knows, bytes.
     pub pipe: u64,
-    /// Reported by SACK above the ACK number, bytes.
-    pub sacked: u64,
 }
 
 pub struct ControlBlock {
@@ -79,6 +79,12 @@ pub struct ControlBlock {
     report: SenderReport,
 }
 
+/// The records that recovery or the controller ask for.
+fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Box<SentList>> {
+    let keep = cfg.keeps.or(control.wants_rate().then_some(Keep::Records))?;
+    Some(Box::new(SentList::keeping(keep)))
+}
+
 impl ControlBlock {
     /// A new connection under this controller.
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> ControlBlock {
@@ -94,7 +100,7 @@ impl ControlBlock {
             ),
             newly_sacked: 0,
             newly_lost: 0,
-            sent: control.wants_rate().then(Box::default),
+            sent: records_for(&cfg, &*control),
             prr: None,
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
@@ -346,6 +352,7 @@ impl ControlBlock {
             window_limited,
             rtt,
             ecn_echo,
+            echoed,
         }
     }
 
@@ -360,6 +367,7 @@ impl ControlBlock {
             window_limited: self.is_window_limited(flight),
             rtt: None,
             ecn_echo,
+            echoed: None,
         }
     }
 
@@ -438,6 +446,32 @@ impl ControlBlock {
     fn begin_sending(&mut self, now: Time) {
         self.control.sending_begins(now, self.timers.rto.srtt());
         self.window.refresh(&*self.control);
+    }
+
+    // ---- records of what was sent, for those who keep them
+
+    pub fn records(&mut self) -> Option<&mut SentList> {
+        self.sent.as_deref_mut()
+    }
+
+    /// Reported above the ACK number, as the records know it, bytes.
+    pub fn sacked_bytes(&self) -> u64 {
+        self.sent.as_ref().map_or(0, |list| list.sacked_bytes())
+    }
+
+    /// So many bytes more are judged lost, which the records know.
+    pub fn count_lost(&mut self, bytes: u64) {
+        self.newly_lost += bytes;
+    }
+
+    /// When a segment left last.
+    pub fn last_sent(&self) -> Time {
+        self.timers.last_sent
+    }
+
+    /// New data of so many bytes go out for a report, before anything is judged lost.
+    pub fn count_beyond(&mut self, bytes: u32) {
+        self.window.beyond += u64::from(bytes);
     }
 
     // ---- steps of recovery

@@ -165,8 +165,35 @@ impl ControlBlock {
         }
     }
 
+    /// A probe has repaired a loss of a window of `flight`: one reduction, and no recovery.
+    pub fn reduce_without_recovery(&mut self, flight: u64, now: Time) {
+        if self.seq.una >= self.ecn.reduced {
+            self.congested(Congestion::Loss, flight, now);
+            self.reduced(false);
+            self.end_recovery(false);
+        }
+    }
+
     /// The retransmission timer expired: what recovery does not decide. `pipe` is what it knows to be in the network.
     pub fn timed_out(&mut self, pipe: u64, now: Time) {
+        self.expired(pipe, now);
+        match self.cfg.window.after_timeout {
+            AfterTimeout::Halve => self.resend_first(),
+            AfterTimeout::SlowStart => {
+                if let Some(list) = &mut self.sent {
+                    list.lose_below(self.seq.max_sent);
+                }
+                self.go_back();
+            }
+        }
+    }
+
+    /// The same where the records say what is lost and goes out again.
+    pub fn timed_out_with_records(&mut self, pipe: u64, now: Time) {
+        self.expired(pipe, now);
+    }
+
+    fn expired(&mut self, pipe: u64, now: Time) {
         self.report.timeouts += 1;
         self.end_spreading();
         let again = self.keeps_threshold();
@@ -182,14 +209,5 @@ impl ControlBlock {
         self.timers.stop_timing();
         self.timers.rto.back_off(&self.cfg);
         self.restart_timer(now);
-        match self.cfg.window.after_timeout {
-            AfterTimeout::Halve => self.resend_first(),
-            AfterTimeout::SlowStart => {
-                if let Some(list) = &mut self.sent {
-                    list.lose_below(self.seq.max_sent);
-                }
-                self.go_back();
-            }
-        }
     }
 }

@@ -53,9 +53,9 @@ impl ControlBlock {
         }
     }
 
-    /// An ACK, judged: a reduction in progress takes its share. While it lasts the window does not grow.
+    /// An ACK, judged, with `sacked` bytes reported above it: a reduction in progress takes its share. While it lasts the window does not grow.
     #[cold]
-    pub fn spread(&mut self, a: &Ack, judged: Judged) -> Judged {
+    pub fn spread(&mut self, a: &Ack, judged: Judged, sacked: u64) -> Judged {
         let outstanding = self.outstanding();
         let resend = if self.resend_is_due() {
             u64::from(self.cfg.payload)
@@ -66,7 +66,7 @@ impl ControlBlock {
         let loses = self.newly_lost > 0;
         let Some(p) = &mut self.prr else { return judged };
         let (reported, pipe) = if self.cfg.sack {
-            (judged.sacked, judged.pipe)
+            (sacked, judged.pipe)
         } else {
             let claimed = p.claim(a.bytes, duplicates, outstanding);
             (claimed, outstanding - claimed)

@@ -249,7 +249,7 @@ impl ControlBlock {
             self.timers.time(end, now);
         }
         if let Some(list) = &mut self.sent {
-            list.sent(end, p.len, again, now);
+            list.sent(p.seq, end, again, now);
         }
         if p.seq == self.seq.nxt {
             self.seq.nxt = end;

@@ -1,0 +1,373 @@
+//! RACK: a segment is lost when one sent later has arrived and the reordering window has passed (RFC 8985).
+//!
+//! ```text
+//!            a segment sent before one that arrived is late by more than the window: reduce, recover = max_sent
+//!    Open ------------------------------------------------------------------------------------> Recovery
+//!         <------------------------------------------------------------------------------------
+//!            ACK of `recover`                 timeout: what is late is lost, the rest is judged later
+//! ```
+//!
+//! Time decides, not the number of duplicates: a repair that is lost again is found a round trip later, and a segment
+//! that is only late is not repaired. While no reordering has been seen, three reported segments make the window zero, so
+//! that one loss is found as soon as by the duplicate threshold; afterwards it is a quarter of the least round trip, more
+//! of it with each D-SACK. Whatever the phase, as much leaves as what is in the network leaves room for: lost segments first,
+//! then new data. A probe repairs the end of a flight (`tlp.rs`).
+//!
+//! State: 150 bytes beside the records of `sent.rs`. An ACK costs a search in them for each segment it shows to have
+//! arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order of sending, so that
+//! not all have to be looked at. `rack_form = "linux"` differs as the parameter says.
+
+use super::sent::SentList;
+use super::tlp::Tlp;
+use super::{Duplicate, LossRecovery, duplicate_report};
+use crate::tcp::config::RackForm;
+use crate::tcp::congestion::Phase;
+use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
+use tailback_base::{Duration, Time};
+
+/// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait while no reordering was seen.
+const SACKED_ENOUGH: u32 = 3;
+/// Section 6.2 step 4: a window that D-SACKs opened lasts so many recoveries.
+const PERSISTENCE: u32 = 16;
+/// How long a least round trip is remembered.
+const RTT_MEMORY: Duration = Duration::from_millis(300_000);
+/// What Linux waits longer before it believes in a loss: two ticks of its clock.
+pub const LINUX_SLACK: Duration = Duration::from_millis(2);
+
+/// The reordering window, as far as D-SACKs move it: steps of a quarter of the least round trip.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    reordered: bool,
+    steps: u32,
+    persist: u32,
+    /// No D-SACK counts before this is acknowledged: one a round trip.
+    round: Option<u64>,
+}
+
+impl Window {
+    /// Section 6.2 step 4: "min(RACK.min_RTT / 4 * RACK.reo_wnd_mult, SRTT)".
+    fn length(&self, least: Duration, srtt: Duration) -> Duration {
+        Duration(u64::from(self.steps) * least.0 / 4).min(srtt)
+    }
+
+    /// An ACK up to `una` while `nxt` is next: with a D-SACK that counts, or as the end of a repair.
+    fn adapt(&mut self, una: u64, nxt: u64, duplicate: bool, ended: bool) {
+        if self.round.is_some_and(|end| una >= end) {
+            self.round = None;
+        }
+        if duplicate && self.round.is_none() {
+            self.round = Some(nxt);
+            self.steps += 1;
+            self.persist = PERSISTENCE;
+        } else if ended {
+            self.persist = self.persist.saturating_sub(1);
+            if self.persist == 0 {
+                self.steps = 1;
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct RackRecovery {
+    /// Recovery goes on; the first repair is due whatever the window says.
+    recovering: bool,
+    first_due: bool,
+    /// When the last-sent of those that arrived was sent, and its end.
+    newest: (Time, u64),
+    /// The round trip of that.
+    rtt: Duration,
+    /// The least round trip, and when it was measured.
+    least: Option<(Duration, Time)>,
+    /// The highest end that has arrived.
+    forward: u64,
+    window: Window,
+    /// Then what is still on its way is late.
+    reorder_at: Time,
+    tlp: Tlp,
+}
+
+impl Default for RackRecovery {
+    fn default() -> RackRecovery {
+        RackRecovery {
+            recovering: false,
+            first_due: false,
+            newest: (Time::ZERO, 0),
+            rtt: Duration::ZERO,
+            least: None,
+            forward: 0,
+            window: Window {
+                reordered: false,
+                steps: 1,
+                persist: 0,
+                round: None,
+            },
+            reorder_at: Time::NEVER,
+            tlp: Tlp::default(),
+        }
+    }
+}
+
+/// The records, which a sender with this recovery always keeps.
+fn records(c: &mut ControlBlock) -> &mut SentList {
+    c.records().expect("a recovery that judges by time keeps records")
+}
+
+impl RackRecovery {
+    /// Section 6.2 steps 1 to 3: what an ACK shows to have arrived.
+    fn hear(&mut self, c: &mut ControlBlock, echoed: Option<Time>, now: Time) {
+        let mut arrivals = std::mem::take(records(c).arrivals());
+        arrivals.sort_unstable_by_key(|a| (a.sent, a.end));
+        let mut reported = 0;
+        for a in &arrivals {
+            reported += if a.reported { a.bytes } else { 0 };
+            let trip = now.since(a.sent);
+            let least = self.least.map_or(Duration::ZERO, |l| l.0);
+            // An answer to an earlier copy says nothing of this one.
+            let earlier = a.again && (echoed.is_some_and(|t| t < a.sent) || trip < least);
+            if !earlier {
+                if self.least.is_none_or(|(l, at)| trip <= l || now.since(at) > RTT_MEMORY) {
+                    self.least = Some((trip, now));
+                }
+                self.rtt = trip;
+                self.newest = self.newest.max((a.sent, a.end));
+            }
+            if a.end > self.forward {
+                self.forward = a.end;
+            } else if !a.again {
+                self.window.reordered = true;
+            }
+        }
+        arrivals.clear();
+        *records(c).arrivals() = arrivals;
+        c.note_sacked(reported);
+    }
+
+    /// Section 6.2 step 4: how much later than the newest a segment may be. `open`: no repair goes on.
+    fn reordering_window(&self, c: &mut ControlBlock, open: bool) -> Duration {
+        let reported = records(c).sacked_segments();
+        if !self.window.reordered && (!open || reported >= SACKED_ENOUGH) {
+            return Duration::ZERO;
+        }
+        let least = self.least.map_or(Duration::ZERO, |l| l.0);
+        self.window.length(least, c.rto().srtt().unwrap_or(Duration::ZERO))
+    }
+
+    fn is_open(&self, c: &ControlBlock) -> bool {
+        !self.recovering && (c.phase() == Phase::Open || c.una() >= c.recover())
+    }
+
+    /// Section 6.2 step 5: what is late is lost.
+    fn detect(&mut self, c: &mut ControlBlock, now: Time) {
+        let open = self.is_open(c);
+        let limit = self.rtt + self.reordering_window(c, open);
+        let due = |sent: Time| sent + limit;
+        let (lost, wait) = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
+        let slack = match c.cfg().rack_form {
+            RackForm::Rfc8985 => Duration::ZERO,
+            RackForm::Linux => LINUX_SLACK,
+        };
+        self.reorder_at = wait.map_or(Time::NEVER, |w| now + w + slack);
+        c.count_lost(lost);
+        if lost > 0 && open {
+            self.enter(c, now);
+        }
+    }
+
+    fn enter(&mut self, c: &mut ControlBlock, now: Time) {
+        if c.reduce(now) {
+            c.remember_recover();
+        }
+        c.restart_timer(now);
+        (self.recovering, self.first_due) = (true, true);
+        self.tlp.forget();
+    }
+
+    fn judge(&self, c: &mut ControlBlock, in_recovery: bool) -> Judged {
+        let phase = if in_recovery { Phase::Recovery } else { c.phase() };
+        let list = records(c);
+        Judged {
+            phase,
+            pipe: list.in_flight(),
+        }
+    }
+
+    /// D-SACKs and the answers to a probe; `acked` bytes of `flight` are newly acknowledged.
+    fn hear_of_repeats(
+        &mut self,
+        c: &mut ControlBlock,
+        sack: &[(u64, u64)],
+        (acked, flight): (u64, u64),
+        now: Time,
+    ) -> bool {
+        let duplicate = duplicate_report(c.una(), sack);
+        let of_probe = duplicate.is_some_and(|d| self.tlp.was_sent_again(d));
+        if self
+            .tlp
+            .answered(c.una(), acked > 0, of_probe || (acked == 0 && sack.is_empty()))
+        {
+            c.reduce_without_recovery(flight, now);
+        }
+        let counts = c.cfg().rack_form == RackForm::Rfc8985 || self.window.reordered;
+        duplicate.is_some() && !of_probe && counts
+    }
+}
+
+impl LossRecovery for RackRecovery {
+    fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
+        let was_recovering = self.recovering;
+        self.hear(c, a.echoed, a.now);
+        let duplicate = self.hear_of_repeats(c, sack, (a.bytes, a.flight), a.now);
+        let repairing = self.recovering || c.phase() == Phase::Loss;
+        let ended = repairing && c.una() >= c.recover();
+        self.window.adapt(c.una(), c.nxt(), duplicate, ended);
+        if self.recovering && ended {
+            (self.recovering, self.first_due) = (false, false);
+            c.end_recovery(false);
+        }
+        if records(c).sacked_segments() == 0 {
+            c.forget_duplicates();
+        }
+        self.tlp.heard(a.rtt.is_some(), a.now);
+        c.timer_after_ack(a.now);
+        self.detect(c, a.now);
+        self.judge(c, was_recovering || self.recovering)
+    }
+
+    fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
+        self.hear(c, d.echoed, d.now);
+        let flight = c.flight();
+        let duplicate = self.hear_of_repeats(c, d.sack, (0, flight), d.now);
+        self.window.adapt(c.una(), c.nxt(), duplicate, false);
+        if !d.sack.is_empty() && !duplicate {
+            c.count_duplicate();
+        }
+        self.detect(c, d.now);
+        self.judge(c, self.recovering)
+    }
+
+    /// Nothing is outstanding, and a duplicate may be reported yet.
+    fn on_repeat(&mut self, c: &mut ControlBlock, sack: &[(u64, u64)], now: Time) {
+        let duplicate = self.hear_of_repeats(c, sack, (0, 0), now);
+        self.window.adapt(c.una(), c.nxt(), duplicate, false);
+    }
+
+    /// Section 6.3: the first segment is lost, and what is late by now.
+    fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
+        let window = match c.cfg().rack_form {
+            RackForm::Rfc8985 => {
+                let open = self.is_open(c);
+                self.reordering_window(c, open)
+            }
+            RackForm::Linux => Duration::ZERO,
+        };
+        (self.recovering, self.first_due) = (false, false);
+        self.reorder_at = Time::NEVER;
+        self.tlp.forget();
+        let limit = self.rtt + window;
+        let pipe = records(c).in_flight();
+        let lost = records(c).lose_late(|sent| sent + limit <= now);
+        c.count_lost(lost);
+        c.timed_out_with_records(pipe, now);
+        c.forget_duplicates();
+    }
+
+    fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
+        if now >= self.reorder_at {
+            self.reorder_at = Time::NEVER;
+            self.detect(c, now);
+        } else {
+            self.tlp.fire(c);
+        }
+        c.restart_timer(now);
+    }
+
+    fn deadline(&self, c: &ControlBlock) -> Time {
+        if self.reorder_at != Time::NEVER || !self.is_open(c) {
+            return self.reorder_at;
+        }
+        self.tlp.deadline(c)
+    }
+
+    fn undone(&mut self, c: &mut ControlBlock) {
+        (self.recovering, self.first_due) = (false, false);
+        let edge = c.max_sent();
+        records(c).set_lost_below(edge, false);
+    }
+
+    /// All that was out at the timeout is lost.
+    fn all_lost(&mut self, c: &mut ControlBlock) {
+        let edge = c.recover();
+        let lost = records(c).set_lost_below(edge, true);
+        c.count_lost(lost);
+    }
+
+    fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
+        if let Some(probe) = self.tlp.next(c) {
+            return Some(probe);
+        }
+        let pipe = records(c).in_flight();
+        let due = std::mem::take(&mut self.first_due);
+        if !due && (c.burst_is_spent() || !c.has_room(pipe)) {
+            return None;
+        }
+        let piece = match records(c).first_lost() {
+            Some((seq, end)) => c.between(seq, end),
+            None => {
+                let piece = c.next_within_limit()?;
+                if !self.recovering && records(c).sacked_segments() > 0 {
+                    // As limited transmit, it does not count as outstanding at the loss.
+                    c.count_beyond(piece.len);
+                }
+                piece
+            }
+        };
+        if !due {
+            c.spend_burst();
+        }
+        Some(piece)
+    }
+
+    fn sacked(&self, c: &ControlBlock) -> u64 {
+        c.sacked_bytes()
+    }
+
+    fn in_recovery(&self) -> bool {
+        self.recovering
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A least round trip of 40 ms and a smoothed one of 45 ms, a D-SACK a round: 10, 20, 30, 40 ms, then no more than 45;
+    /// back to 10 ms after the 16th recovery without one. A second D-SACK of a round does not count.
+    #[test]
+    fn duplicates_widen_the_window_and_sixteen_recoveries_close_it() {
+        let ms = Duration::from_millis;
+        let mut w = RackRecovery::default().window;
+        let length = |w: &Window| w.length(ms(40), ms(45));
+        let mut lengths = vec![length(&w)];
+        for round in 1..=5 {
+            w.adapt(round * 100, round * 100 + 100, true, false);
+            w.adapt(round * 100 + 50, round * 100 + 150, true, false);
+            lengths.push(length(&w));
+        }
+        assert_eq!(lengths, [10, 20, 30, 40, 45, 45].map(ms));
+        for _ in 0..15 {
+            w.adapt(1000, 1100, false, true);
+            assert_eq!(length(&w), ms(45));
+        }
+        w.adapt(1000, 1100, false, true);
+        assert_eq!(length(&w), ms(10));
+    }
+
+    #[test]
+    fn a_duplicate_is_reported_first_and_below_or_inside_the_second_block() {
+        assert_eq!(duplicate_report(100, &[(50, 60), (200, 300)]), Some((50, 60)));
+        assert_eq!(duplicate_report(100, &[(210, 220), (200, 300)]), Some((210, 220)));
+        assert_eq!(duplicate_report(100, &[(200, 300), (400, 500)]), None);
+        assert_eq!(duplicate_report(100, &[]), None);
+    }
+}

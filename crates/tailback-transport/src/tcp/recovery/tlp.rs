@@ -1,0 +1,119 @@
+//! The tail loss probe (RFC 8985 section 7): the end of a flight is not left to the retransmission timer.
+//!
+//! ```text
+//!           new data sent, or an ACK of new data              two round trips of silence: the next segment, or the last again
+//!    Idle ---------------------------------------> Armed ------------------------------------------------------> Probe out
+//!      ^                                                                                                            |
+//!      '------------------------- its answer; a repeat that repaired a loss costs a reduction ----------------------'
+//! ```
+//!
+//! What is lost at the end has nothing behind it that would show it: the probe is what comes behind. Its answer starts
+//! recovery by the clock of `rack.rs`, or shows that only the last segment was lost, which the probe has repaired. One
+//! probe is out at a time, and it needs a sample of the round trip since the last one.
+//!
+//! State: 40 bytes. Departure: a probe that may not be sent is not waited for either, so that the retransmission timer
+//! keeps its time.
+
+use super::rack::LINUX_SLACK;
+use crate::tcp::config::RackForm;
+use crate::tcp::state::{ControlBlock, Piece};
+use tailback_base::{Duration, Time};
+
+/// Section 7.2: "PTO = 2 * SRTT".
+const ROUND_TRIPS: u64 = 2;
+
+#[derive(Clone, Debug, Default)]
+pub struct Tlp {
+    /// A probe is out: what had been sent then ends here (`TLP.end_seq`).
+    end: Option<u64>,
+    /// It was a repeat of this segment (`TLP.is_retrans`).
+    again: Option<(u64, u64)>,
+    /// The round trip was not measured since the last probe.
+    unmeasured: bool,
+    /// When new data were acknowledged last.
+    heard_at: Time,
+    /// A probe leaves next.
+    due: bool,
+    /// Silence up to here has been answered with a probe.
+    probed: u64,
+}
+
+impl Tlp {
+    /// When to probe, while nothing is missing; never when no probe may be sent.
+    pub fn deadline(&self, c: &ControlBlock) -> Time {
+        let idle = c.outstanding() == 0 || c.sacked_bytes() > 0 || c.max_sent() <= self.probed;
+        let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().tlp) else {
+            return Time::NEVER;
+        };
+        if self.due || self.end.is_some() || self.unmeasured {
+            return Time::NEVER;
+        }
+        let cfg = c.cfg();
+        let alone = c.outstanding() <= u64::from(cfg.payload);
+        let slack = match cfg.rack_form {
+            // Section 7.2: "If FlightSize is one segment, allow for a delayed ACK".
+            _ if alone => cfg.tlp_ack_delay,
+            RackForm::Rfc8985 => Duration::ZERO,
+            RackForm::Linux => LINUX_SLACK,
+        };
+        let silence = Duration(ROUND_TRIPS * srtt.0 + slack.0);
+        // Section 7.2: never later than the retransmission timer.
+        (self.heard_at.max(c.last_sent()) + silence).min(c.deadline())
+    }
+
+    pub fn fire(&mut self, c: &ControlBlock) {
+        self.due = true;
+        self.probed = c.max_sent();
+    }
+
+    /// The probe, if one is due: new data beyond the congestion window, else the highest segment again.
+    pub fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
+        if !std::mem::take(&mut self.due) {
+            return None;
+        }
+        let fresh = c.next_within_limit();
+        let last = c.records().and_then(|r| r.last());
+        let probe = fresh.or_else(|| last.map(|(seq, end)| c.between(seq, end)))?;
+        self.again = fresh.is_none().then_some((probe.seq, probe.end()));
+        self.end = Some(c.max_sent().max(probe.end()));
+        self.probed = c.max_sent().max(probe.end());
+        self.unmeasured = true;
+        Some(probe)
+    }
+
+    /// An ACK of new data, and whether it measured the round trip.
+    pub fn heard(&mut self, measured: bool, now: Time) {
+        self.heard_at = now;
+        self.unmeasured &= !measured;
+        self.probed = 0;
+        self.due = false;
+    }
+
+    /// Whether a duplicate that is reported is that of the probe.
+    pub fn was_sent_again(&self, duplicate: (u64, u64)) -> bool {
+        self.end.is_some() && self.again.is_some_and(|p| p.0 < duplicate.1 && duplicate.0 < p.1)
+    }
+
+    /// An ACK up to `una`. True if a probe has repaired a loss, which is a sign of congestion (section 7.4). `twice`: it
+    /// arrived twice, so that nothing was lost.
+    pub fn answered(&mut self, una: u64, moved: bool, twice: bool) -> bool {
+        let Some(end) = self.end.filter(|end| una >= *end) else {
+            return false;
+        };
+        if self.again.is_none() || twice {
+            self.end = None;
+            return false;
+        }
+        let repaired = moved && una > end;
+        if repaired {
+            self.end = None;
+        }
+        repaired
+    }
+
+    /// Recovery or the timer decides now.
+    pub fn forget(&mut self) {
+        self.end = None;
+        self.due = false;
+    }
+}
