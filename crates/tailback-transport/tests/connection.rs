@@ -450,3 +450,39 @@ fn the_sender_knows_what_limits_it() {
         (200, 200_000, 0)
     );
 }
+
+/// RFC 3168 section 6.1.1.1: a SYN whose ECN-setup ones got lost goes without, if the parameters say so; the connection then
+/// has no ECN, and one that goes on asking has.
+#[test]
+fn a_syn_may_give_up_asking_for_ecn() {
+    for (syns, asks, capable) in [
+        ("0", [true, true, true], true),
+        ("2", [true, true, false], false),
+        ("3", [true; 3], true),
+    ] {
+        let cfg = config(&[("ecn", "on"), ("ecn_syns", syns)]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(3 * PAYLOAD), Time::ZERO);
+        let mut lost = 0;
+        p.run(30.0, &mut |s, _| {
+            if s.flags.has(Flags::SYN) && lost < 2 {
+                lost += 1;
+                return Fate::Drop;
+            }
+            Fate::Pass
+        });
+        let syns: Vec<bool> = p
+            .sent
+            .iter()
+            .filter(|(_, s)| s.flags.has(Flags::SYN))
+            .map(|(_, s)| s.flags.has(Flags::ECE))
+            .collect();
+        assert_eq!(syns, asks);
+        let data = p.sent.iter().filter(|(_, s)| s.payload > 0);
+        assert!(
+            data.clone().count() == 3 && data.clone().all(|(_, s)| (s.ecn == Ecn::Ect0) == capable),
+            "{syns:?}"
+        );
+        assert_eq!(p.receiver.received_bytes(), 3 * PAYLOAD);
+    }
+}

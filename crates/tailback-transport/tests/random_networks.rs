@@ -58,7 +58,20 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
     } else {
         spread
     };
-    let all: Vec<(&str, &str)> = values.iter().copied().chain([("prr", prr)]).collect();
+    // Only a connection that takes reductions back tests its timeouts.
+    let undo = pick(&["off", "full", "rfc4015"]);
+    let frto = if undo == "off" {
+        "false"
+    } else {
+        pick(&["true", "false"])
+    };
+    let drawn = [
+        ("prr", prr),
+        ("undo", undo),
+        ("frto", frto),
+        ("ecn_syns", pick(&["0", "1"])),
+    ];
+    let all: Vec<(&str, &str)> = values.iter().copied().chain(drawn).collect();
     config(&all)
 }
 

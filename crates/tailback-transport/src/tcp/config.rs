@@ -40,6 +40,14 @@ pub enum RackForm {
     Linux,
 }
 
+/// What a repair that proves needless gives back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UndoForm {
+    Off,
+    Full,
+    Rfc4015,
+}
+
 /// Which reductions of the window are spread over a round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PrrUse {
@@ -101,6 +109,10 @@ pub struct Config {
     /// Tail loss probes.
     pub tlp: bool,
     pub tlp_ack_delay: Duration,
+    /// What a needless repair gives back.
+    pub undo: UndoForm,
+    /// Timeouts are tested.
+    pub frto: bool,
     pub prr: PrrUse,
     pub prr_bound: PrrBound,
     pub dsack: bool,
@@ -121,6 +133,8 @@ pub struct Config {
     /// As ns-2's sink delays, not as RFC 5681.
     pub ack_as_sink: bool,
     pub ecn: EcnMode,
+    /// So many SYNs ask for it; 0: all.
+    pub ecn_syns: u32,
     /// Signs of congestion belong together by the last cut, not by the window.
     pub echo_by_last_cut: bool,
     pub ect_on_retransmissions: bool,

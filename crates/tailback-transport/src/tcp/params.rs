@@ -128,6 +128,11 @@ static PARAMS: &[Param] = &[
     Param::new("dsack", Kind::Bool, "false",
         "The receiver reports duplicate segments in the first SACK block.", "RFC 2883"),
 
+    Param::new("undo", Kind::Choice(&["off", "full", "rfc4015"]), "off",
+        "What a repair that proves needless gives back: nothing; window and threshold; or the threshold and a window of what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are the proofs.", "RFC 3522, RFC 3708; full: RFC 9438 section 4.9; rfc4015: RFC 4015"),
+    Param::new("frto", Kind::Bool, "false",
+        "A timeout first sends one segment again and two new ones, to see whether it was needless.", "RFC 5682"),
+
     // Timer.
     Param::new("min_rto", TIME, "1s",
         "Retransmission timeout at least.", "RFC 6298 rule 2.4"),
@@ -161,6 +166,8 @@ static PARAMS: &[Param] = &[
     // ECN.
     Param::new("ecn", Kind::Choice(&["off", "on", "ignore", "no_echo"]), "on",
         "Explicit congestion notification; `ignore` never reduces, `no_echo` is a receiver that hides marks.", "RFC 3168 section 6.1"),
+    Param::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
+        "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes on asking.", "RFC 3168 section 6.1.1.1"),
     Param::new("echo_rule", Kind::Choice(&["rfc3168", "last_cut"]), "rfc3168",
         "Which signs of congestion are of one event: those of a window, and none is answered twice; or those of what was outstanding at the last cut, unless that was a timeout, with echoes answered in recovery too.", "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35"),
     Param::new("ect_on_retransmissions", Kind::Bool, "false",

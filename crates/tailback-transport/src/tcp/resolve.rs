@@ -1,7 +1,7 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm};
+use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
@@ -126,6 +126,7 @@ impl Config {
                 "leave one of the two out",
             ));
         }
+        let (undo, frto) = undo(&v)?;
         let header = header(&v)?;
         Ok(Config {
             variant: variant.to_string(),
@@ -158,7 +159,13 @@ impl Config {
             recovery_burst: v.limit("recovery_burst"),
             sack: variant == "sack",
             sack_blocks: v.count("sack_blocks"),
-            keeps: by_time.then_some(Keep::Order),
+            keeps: match undo {
+                _ if by_time => Some(Keep::Order),
+                UndoForm::Off => None,
+                UndoForm::Full | UndoForm::Rfc4015 => Some(Keep::Arrivals),
+            },
+            undo,
+            frto,
             rack_form: v.choose(
                 "rack_form",
                 &[("rfc8985", RackForm::Rfc8985), ("linux", RackForm::Linux)],
@@ -196,6 +203,7 @@ impl Config {
                     ("no_echo", EcnMode::NoEcho),
                 ],
             )?,
+            ecn_syns: v.count("ecn_syns"),
             echo_by_last_cut: v.choose("echo_rule", &[("rfc3168", false), ("last_cut", true)])?,
             ect_on_retransmissions: v.flag("ect_on_retransmissions"),
             cwr_on_retransmissions: v.flag("cwr_on_retransmissions"),
@@ -241,6 +249,32 @@ fn prr(v: &Values, form: &str) -> Result<PrrUse, Refusal> {
         ));
     }
     Ok(prr)
+}
+
+/// What a needless repair gives back, and whether timeouts are tested for being one.
+fn undo(v: &Values) -> Result<(UndoForm, bool), Refusal> {
+    let undo = v.choose(
+        "undo",
+        &[
+            ("off", UndoForm::Off),
+            ("full", UndoForm::Full),
+            ("rfc4015", UndoForm::Rfc4015),
+        ],
+    )?;
+    let frto = v.flag("frto");
+    if frto && undo == UndoForm::Off {
+        return Err(Refusal::new(
+            "frto finds needless timeouts, and undo = \"off\" gives nothing back for them",
+            "give undo = \"full\" too, or leave out frto",
+        ));
+    }
+    if frto && v.word("timeout_reaction") == "halve" {
+        return Err(Refusal::new(
+            "frto tests whether to go back after a timeout, and timeout_reaction = \"halve\" never goes back",
+            "leave out frto, or give timeout_reaction = \"slow-start\"",
+        ));
+    }
+    Ok((undo, frto))
 }
 
 /// Whether both ends send; they then need the handshake.

@@ -12,8 +12,9 @@ use super::config::Config;
 use super::congestion::{CongestionControl, EchoRule, Phase};
 use super::handshake::{self, State};
 use super::params::PROBES;
+use super::recovery::undo::Proof;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
-use super::state::{ControlBlock, FIRST};
+use super::state::{ControlBlock, Evidence, FIRST};
 use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
 use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Segment};
@@ -143,7 +144,8 @@ impl Sender {
             self.ignored += 1;
             return;
         }
-        self.syn_acknowledged(s, handshake::grants_ecn(s.flags), tries, now);
+        let ecn = handshake::grants_ecn(s.flags) && self.block.asked_for_ecn();
+        self.syn_acknowledged(s, ecn, tries, now);
     }
 
     fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
@@ -158,37 +160,65 @@ impl Sender {
         let una = c.una();
         if s.ack > c.max_sent() || s.ack < una || (s.ack == una && s.ack == c.max_sent()) {
             self.ignored += u64::from(s.ack != una);
-            if s.ack == una && !s.sack.is_empty() {
+            if s.ack == una && c.keeps_more() && !s.sack.is_empty() {
                 self.on_repeat(s, now);
             }
             return;
         }
+        // A connection without records, spread or undone reductions asks for none of them at each ACK.
+        if c.keeps_more() {
+            self.judge_with_records(s, now);
+        } else {
+            self.judge::<false>(s, now);
+        }
+    }
+
+    #[inline(never)]
+    fn judge_with_records(&mut self, s: &Segment, now: Time) {
+        self.block.note_echo(s);
+        self.judge::<true>(s, now);
+    }
+
+    /// An ACK that may say something new. `MORE`: of a connection that keeps more than the plain one.
+    #[inline(always)]
+    fn judge<const MORE: bool>(&mut self, s: &Segment, now: Time) {
+        let c = &mut self.block;
         let echo = c.echoes(s);
         if echo {
             c.on_echo(s.ack, self.recovery.in_recovery(), now);
         }
-        let rate = c.delivered(s.ack, &s.sack, now);
-        let (a, judged) = if s.ack > una {
+        let rate = if MORE { c.delivered(s.ack, &s.sack, now) } else { None };
+        let (a, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);
             let a = c.advance(s.ack, echoed, sampled, echo, now);
-            let judged = self.recovery.on_ack(c, &a, &s.sack);
+            if MORE {
+                self.weigh(s, a.bytes, a.rtt);
+            }
+            let judged = self.recovery.on_ack(&mut self.block, &a, &s.sack);
             (a, judged)
         } else {
             let duplicate = Duplicate {
                 now,
                 sack: &s.sack,
                 classic: !s.occupies(),
-                echoed: s.timestamps.map(|t| t.1),
             };
+            if MORE {
+                self.weigh(s, 0, None);
+            }
+            let c = &mut self.block;
             (c.repeated(echo, now), self.recovery.on_duplicate(c, &duplicate))
         };
-        let judged = if c.has_spread() {
+        let c = &mut self.block;
+        let judged = if MORE {
             c.spread(&a, judged, self.recovery.sacked(c))
         } else {
             judged
         };
         c.tell_controller(&a, judged, self.limit.limit(), rate.as_ref());
+        if MORE {
+            c.note_own_limit();
+        }
         self.allow_burst();
     }
 
@@ -196,11 +226,48 @@ impl Sender {
     #[cold]
     fn on_repeat(&mut self, s: &Segment, now: Time) {
         self.recovery.on_repeat(&mut self.block, &s.sack, now);
+        self.weigh(s, 0, None);
         self.allow_burst();
     }
 
+    /// What this ACK proves of the last reduction.
+    #[cold]
+    fn weigh(&mut self, s: &Segment, acked: u64, rtt: Option<Duration>) {
+        let c = &mut self.block;
+        let evidence = Evidence {
+            sack: &s.sack,
+            echoed: s.timestamps.map(|t| t.1),
+            ecn_echo: c.echoes(s),
+            acked,
+            repairing: self.recovery.in_recovery() || c.phase() == Phase::Loss,
+            rtt,
+        };
+        match c.weigh(&evidence) {
+            Proof::Nothing => {}
+            Proof::Needless => {
+                c.take_back(&evidence);
+                self.recovery.undone(c);
+            }
+            Proof::Lost { slow } => {
+                if slow {
+                    c.slow_down();
+                }
+                self.recovery.all_lost(c);
+            }
+        }
+    }
+
+    /// What leaves while recovery is not asked: the segments that test a timeout.
+    #[cold]
+    fn poll_held(&mut self, now: Time) -> Transmit {
+        match self.block.next_of_test() {
+            Some(piece) => Transmit::Segment(self.block.emit(piece, now)),
+            None => Transmit::Idle,
+        }
+    }
+
     /// A new event: so many segments may answer it.
-    #[inline]
+    #[inline(always)]
     fn allow_burst(&mut self) {
         let burst = self.recovery.burst(&self.block);
         self.block.allow(burst);
@@ -220,7 +287,11 @@ impl Sender {
             State::Open => {
                 self.block.release();
                 if self.block.outstanding() > 0 {
+                    let test = self.block.timeout_is_worth_a_test();
                     self.recovery.on_timeout(&mut self.block, now);
+                    if test {
+                        self.block.begin_test();
+                    }
                 } else {
                     self.block.expired_at_rest(now);
                 }
@@ -378,13 +449,13 @@ impl Endpoint for Sender {
                     due: false,
                 };
                 self.note_limit(now);
-                return Transmit::Segment(self.block.syn(now));
+                return Transmit::Segment(self.block.syn(tries, now));
             }
             _ => return Transmit::Idle,
         }
         let c = &mut self.block;
         if c.is_held() {
-            return Transmit::Idle;
+            return self.poll_held(now);
         }
         c.before_sending(now);
         if now < self.pace_at {
@@ -405,11 +476,11 @@ impl Endpoint for Sender {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        let t = self
-            .block
-            .deadline()
-            .min(self.recovery.deadline(&self.block))
-            .min(self.wake);
+        let mut t = self.block.deadline().min(self.wake);
+        // A recovery with a timer of its own keeps records.
+        if self.block.keeps_more() {
+            t = t.min(self.recovery.deadline(&self.block));
+        }
         (t != Time::NEVER).then_some(t)
     }
 

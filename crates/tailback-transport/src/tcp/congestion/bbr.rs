@@ -531,6 +531,7 @@ impl CongestionControl for Bbr {
             Reset::OneSegment => self.cwnd = self.rules.segment,
             Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
+            Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes),
             Reset::RecoveryEnd { .. } => self.leave_repair(),
             // A model does not age while the application rests.
             Reset::Idle | Reset::Restart => {}

@@ -218,11 +218,14 @@ impl Cubic {
     /// Sections 4.6 to 4.8: what a reduction leaves behind for the next epoch.
     fn remember(&mut self, what: Congestion) {
         let window = self.segments();
+        if what == (Congestion::Timeout { again: true }) {
+            // The same loss again.
+            self.curve.epoch = None;
+            return;
+        }
         self.before = self.curve;
         self.curve.epoch = None;
         match what {
-            // The same loss again.
-            Congestion::Timeout { again: true } => return,
             // Section 4.8: the next epoch begins with K = 0 and its own window as the maximum.
             Congestion::Timeout { .. } | Congestion::LostSyn => self.curve.w_max = 0.0,
             Congestion::Loss | Congestion::Ecn | Congestion::Request { .. } => {

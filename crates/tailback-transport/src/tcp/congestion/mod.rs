@@ -100,6 +100,8 @@ pub enum Reset {
     /// So many bytes more: less for what a partial ACK took beyond the inflation, the inflation itself before an echo
     /// halves both.
     Shift { bytes: f64 },
+    /// No more than so many bytes: what a needless or a doubtful timeout leaves.
+    AtMost { bytes: f64 },
     /// Fast recovery ended. With `at_most` the window is no more than the threshold and so many bytes (RFC 6582 section
     /// 3.2 step 3, option 1); without, it stays where the reduction put it.
     RecoveryEnd { at_most: Option<f64> },

@@ -154,7 +154,10 @@ impl CongestionWindow {
     /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed` unless the parameters
     /// say what.
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
-        self.before = (self.cwnd, self.ssthresh);
+        // The same loss again takes nothing more.
+        if e.what != (Congestion::Timeout { again: true }) {
+            self.before = (self.cwnd, self.ssthresh);
+        }
         match e.what {
             Congestion::Loss => self.lose(e.flight, left),
             Congestion::Ecn => {
@@ -209,6 +212,7 @@ impl CongestionWindow {
             Reset::OneSegment => self.rules.segment,
             Reset::LostSyn => self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd + bytes,
+            Reset::AtMost { bytes } => self.cwnd.min(bytes),
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
             // The window has been where it belongs since the loss.
             Reset::RecoveryEnd { at_most: None } => return,

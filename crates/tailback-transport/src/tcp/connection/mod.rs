@@ -160,7 +160,7 @@ impl ConnectionEnd {
                 self.enter(State::Closed, up);
             }
         } else if s.flags.has(Flags::SYN) && acknowledges {
-            let ecn = handshake::grants_ecn(s.flags);
+            let ecn = handshake::grants_ecn(s.flags) && self.sender.seen().asked_for_ecn();
             self.receiver.synchronize(s, ecn);
             self.ack_first = true;
             self.establish(s, ecn, now, up);

@@ -22,6 +22,7 @@ pub mod scoreboard;
 pub mod sent;
 pub mod tahoe;
 pub mod tlp;
+pub mod undo;
 
 use super::congestion::Phase;
 use super::state::{Ack, ControlBlock, Judged, Piece};
@@ -34,8 +35,6 @@ pub struct Duplicate<'a> {
     pub sack: &'a [(u64, u64)],
     /// RFC 5681's definition: no data, no SYN, data outstanding. With SACK, new information counts instead.
     pub classic: bool,
-    /// RFC 7323: when what it answers was sent.
-    pub echoed: Option<Time>,
 }
 
 /// The range of a D-SACK: the first block reports a duplicate if it is acknowledged already, or lies in the second (RFC 2883
@@ -96,6 +95,7 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
 /// boxes, since each segment asks it several times.
 macro_rules! recoveries {
     ($($(#[$cfg:meta])* $name:ident($type:ty) = ($variant:literal, $form:literal);)*) => {
+        #[repr(u8)]
         pub enum Recovery {
             $($(#[$cfg])* $name($type),)*
         }
@@ -111,7 +111,7 @@ macro_rules! recoveries {
         }
 
         impl LossRecovery for Recovery {
-            #[inline]
+            #[inline(always)]
             fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.on_ack(c, a, sack),)* }
             }

@@ -115,16 +115,17 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 
 impl RackRecovery {
     /// Section 6.2 steps 1 to 3: what an ACK shows to have arrived.
-    fn hear(&mut self, c: &mut ControlBlock, echoed: Option<Time>, now: Time) {
+    fn hear(&mut self, c: &mut ControlBlock, now: Time) {
+        let echoed = c.echo();
         let mut arrivals = std::mem::take(records(c).arrivals());
         arrivals.sort_unstable_by_key(|a| (a.sent, a.end));
         let mut reported = 0;
         for a in &arrivals {
             reported += if a.reported { a.bytes } else { 0 };
             let trip = now.since(a.sent);
-            let least = self.least.map_or(Duration::ZERO, |l| l.0);
-            // An answer to an earlier copy says nothing of this one.
-            let earlier = a.again && (echoed.is_some_and(|t| t < a.sent) || trip < least);
+            // An answer to an earlier copy says nothing of this one; without a round trip to compare it might be one.
+            let too_soon = || self.least.is_none_or(|l| trip < l.0);
+            let earlier = a.again && (echoed.is_some_and(|t| t < a.sent) || too_soon());
             if !earlier {
                 if self.least.is_none_or(|(l, at)| trip <= l || now.since(at) > RTT_MEMORY) {
                     self.least = Some((trip, now));
@@ -214,9 +215,10 @@ impl RackRecovery {
 }
 
 impl LossRecovery for RackRecovery {
+    #[inline(never)]
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, sack: &[(u64, u64)]) -> Judged {
         let was_recovering = self.recovering;
-        self.hear(c, a.echoed, a.now);
+        self.hear(c, a.now);
         let duplicate = self.hear_of_repeats(c, sack, (a.bytes, a.flight), a.now);
         let repairing = self.recovering || c.phase() == Phase::Loss;
         let ended = repairing && c.una() >= c.recover();
@@ -234,8 +236,9 @@ impl LossRecovery for RackRecovery {
         self.judge(c, was_recovering || self.recovering)
     }
 
+    #[inline(never)]
     fn on_duplicate(&mut self, c: &mut ControlBlock, d: &Duplicate<'_>) -> Judged {
-        self.hear(c, d.echoed, d.now);
+        self.hear(c, d.now);
         let flight = c.flight();
         let duplicate = self.hear_of_repeats(c, d.sack, (0, flight), d.now);
         self.window.adapt(c.una(), c.nxt(), duplicate, false);
@@ -253,6 +256,7 @@ impl LossRecovery for RackRecovery {
     }
 
     /// Section 6.3: the first segment is lost, and what is late by now.
+    #[inline(never)]
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
         let window = match c.cfg().rack_form {
             RackForm::Rfc8985 => {
@@ -272,6 +276,7 @@ impl LossRecovery for RackRecovery {
         c.forget_duplicates();
     }
 
+    #[inline(never)]
     fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {
         if now >= self.reorder_at {
             self.reorder_at = Time::NEVER;
@@ -282,6 +287,7 @@ impl LossRecovery for RackRecovery {
         c.restart_timer(now);
     }
 
+    #[inline(never)]
     fn deadline(&self, c: &ControlBlock) -> Time {
         if self.reorder_at != Time::NEVER || !self.is_open(c) {
             return self.reorder_at;
@@ -291,6 +297,9 @@ impl LossRecovery for RackRecovery {
 
     fn undone(&mut self, c: &mut ControlBlock) {
         (self.recovering, self.first_due) = (false, false);
+        // A repeat seemed to have arrived, and what was sent before it to be late; it was the original.
+        self.newest = (Time::ZERO, 0);
+        self.reorder_at = Time::NEVER;
         let edge = c.max_sent();
         records(c).set_lost_below(edge, false);
     }
@@ -302,6 +311,7 @@ impl LossRecovery for RackRecovery {
         c.count_lost(lost);
     }
 
+    #[inline(never)]
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
         if let Some(probe) = self.tlp.next(c) {
             return Some(probe);

@@ -118,6 +118,7 @@ impl SentList {
     }
 
     /// The units `[seq, end)` leave.
+    #[inline(never)]
     pub fn sent(&mut self, seq: u64, end: u64, again: bool, now: Time) {
         if self.outstanding.is_empty() {
             (self.first_sent, self.delivered_at) = (now, now);
@@ -254,6 +255,7 @@ impl SentList {
     }
 
     /// An ACK up to `una` with these SACK blocks: the sample of the segment sent last among those it delivers.
+    #[inline(never)]
     pub fn acked(&mut self, una: u64, blocks: &[(u64, u64)], now: Time) -> Option<RateSample> {
         self.arrivals.clear();
         let mut newest: Option<SentSegment> = None;

@@ -17,6 +17,8 @@ pub(super) enum Cut {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EcnState {
+    /// The last SYN asked for ECN.
+    pub asked: bool,
     /// ECN was agreed on.
     pub agreed: bool,
     /// What a capable segment carries.
@@ -39,6 +41,7 @@ pub(super) struct EcnState {
 impl EcnState {
     pub fn new(agreed: bool, codepoint: Ecn, capable_again: bool) -> EcnState {
         EcnState {
+            asked: false,
             agreed,
             codepoint,
             // RFC 9331 section 4.1: a scalable control marks repairs as well.

@@ -8,7 +8,7 @@
 //! * `window`: what may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
-//! * `spread`: reductions spread over a round trip.
+//! * `spread`: reductions spread over a round trip; `undo`: those that are taken back.
 
 mod ecn;
 mod reduce;
@@ -16,17 +16,21 @@ pub mod rto;
 mod sequence;
 mod spread;
 mod timers;
+mod undo;
 mod window;
 mod write;
 
 pub use sequence::{FIRST, Piece, real};
+pub use undo::Evidence;
 
 use super::config::{Config, EcnMode};
 use super::congestion::{AckEvent, CongestionControl, EchoRule, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
+use super::recovery::undo::Undo;
 use crate::endpoint::SenderReport;
 use crate::limit::Limit;
+use crate::segment::Segment;
 use ecn::{Cut, EcnState};
 use sequence::{NONE, Sequence};
 use std::sync::Arc;
@@ -47,8 +51,6 @@ pub struct Ack {
     /// The round trip it measured.
     pub rtt: Option<Duration>,
     pub ecn_echo: bool,
-    /// RFC 7323: when what it answers was sent.
-    pub echoed: Option<Time>,
 }
 
 /// What recovery made of an ACK.
@@ -67,13 +69,21 @@ pub struct ControlBlock {
     window: SendWindow,
     timers: Timers,
     ecn: EcnState,
+    /// Recovery is not asked what to send.
+    held: bool,
     /// Newly reported by SACK and newly judged lost while the present ACK is handled, bytes.
     newly_sacked: u64,
     newly_lost: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
+    /// When what the present ACK answers was sent, as its time stamp says; for those who keep records.
+    echo: Option<Time>,
+    /// Any of the next three: what a plain connection has not.
+    more: bool,
     /// Where reductions are spread over a round trip.
     prr: Option<Box<Prr>>,
+    /// Where a reduction may be taken back.
+    undo: Option<Box<Undo>>,
     /// RFC 7323: the value to echo back.
     ts_echo: Time,
     report: SenderReport,
@@ -98,16 +108,22 @@ impl ControlBlock {
                 control.codepoint(),
                 cfg.ect_on_retransmissions,
             ),
+            held: false,
             newly_sacked: 0,
             newly_lost: 0,
             sent: records_for(&cfg, &*control),
+            echo: None,
+            more: false,
             prr: None,
+            undo: None,
             ts_echo: Time::ZERO,
             report: SenderReport::default(),
             control,
             cfg,
         };
         block.spread_reductions();
+        block.keep_doubts();
+        block.more = block.sent.is_some() || block.prr.is_some() || block.undo.is_some();
         block
     }
 
@@ -208,13 +224,20 @@ impl ControlBlock {
         }
     }
 
+    /// The last SYN asked for ECN, so that its answer may grant it.
+    pub fn asked_for_ecn(&self) -> bool {
+        self.ecn.asked
+    }
+
     // ---- the window
 
     /// A new event: take over what the controller says, and let at most `burst` segments answer.
     #[inline]
     pub fn allow(&mut self, burst: u32) {
         self.window.refresh(&*self.control);
-        self.allow_spread();
+        if self.more {
+            self.allow_spread();
+        }
         self.window.burst = burst;
     }
 
@@ -352,7 +375,6 @@ impl ControlBlock {
             window_limited,
             rtt,
             ecn_echo,
-            echoed,
         }
     }
 
@@ -367,7 +389,6 @@ impl ControlBlock {
             window_limited: self.is_window_limited(flight),
             rtt: None,
             ecn_echo,
-            echoed: None,
         }
     }
 
@@ -417,13 +438,17 @@ impl ControlBlock {
             nxt: self.seq.nxt,
             rate,
         });
+        if self.seq.una >= self.seq.recover {
+            self.seq.after_timeout = false;
+        }
+    }
+
+    /// Rates say nothing of the path while the controller sends less on purpose.
+    pub fn note_own_limit(&mut self) {
         if let Some(list) = &mut self.sent
             && self.control.limits_itself()
         {
             list.application_limited();
-        }
-        if self.seq.una >= self.seq.recover {
-            self.seq.after_timeout = false;
         }
     }
 
@@ -449,6 +474,21 @@ impl ControlBlock {
     }
 
     // ---- records of what was sent, for those who keep them
+
+    /// Whether the connection keeps more than the plain one: records, what a reduction is spread by, what may be undone.
+    #[inline]
+    pub fn keeps_more(&self) -> bool {
+        self.more
+    }
+
+    /// The time stamp that an ACK echoes, for those who judge by it.
+    pub fn note_echo(&mut self, s: &Segment) {
+        self.echo = s.timestamps.map(|t| t.1);
+    }
+
+    pub fn echo(&self) -> Option<Time> {
+        self.echo
+    }
 
     pub fn records(&mut self) -> Option<&mut SentList> {
         self.sent.as_deref_mut()
@@ -609,14 +649,20 @@ impl ControlBlock {
         self.timers.deadline
     }
 
-    /// Nothing is sent before the timer expires, see [`ControlBlock::on_echo`].
+    /// Recovery sends nothing: an echo came at a window of one segment, see [`ControlBlock::on_echo`], or a timeout is
+    /// tested.
     #[inline]
     pub fn is_held(&self) -> bool {
-        self.ecn.held
+        self.held
     }
 
     pub fn release(&mut self) {
         self.ecn.held = false;
+        self.look_whether_held();
+    }
+
+    pub(super) fn look_whether_held(&mut self) {
+        self.held = self.ecn.held || self.is_testing();
     }
 
     /// Where the ticks of this sender's clock lie.

@@ -59,6 +59,7 @@ impl ControlBlock {
             self.congested(Congestion::Loss, self.flight_at_loss(), now);
             self.reduced(false);
             self.begin_spreading(window);
+            self.doubt(false);
         } else if self.is_spreading() {
             // That of the echo goes on until all that is outstanding now is acknowledged.
             self.begin_spreading(self.window.cwnd);
@@ -85,6 +86,7 @@ impl ControlBlock {
             // when the congestion window is one [and] will then be able to send a new packet only when the retransmit
             // timer expires".
             self.ecn.held = true;
+            self.look_whether_held();
             self.restart_timer(now);
         }
         let window = self.window.cwnd;
@@ -199,6 +201,11 @@ impl ControlBlock {
         let again = self.keeps_threshold();
         self.seq.timed_out = self.seq.una;
         let flight = self.flight_at_loss().min(pipe);
+        if again {
+            self.doubt_goes_on();
+        } else {
+            self.doubt(true);
+        }
         self.congested(Congestion::Timeout { again }, flight, now);
         self.reduced(false);
         self.ecn.last_cut = Cut::Timeout;

@@ -167,6 +167,17 @@ impl Rto {
         }
     }
 
+    /// RFC 4015 section 3.2, steps 7 and 8: after a needless timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <- max
+    /// (RTTVAR_prev, RTT-SAMPLE/2)".
+    pub fn at_least(&mut self, r: Duration) {
+        if let Estimate::Real { srtt, rttvar } = &mut self.estimate {
+            *srtt = srtt.max(r.seconds());
+            *rttvar = rttvar.max(r.seconds() / 2.0);
+            self.current = Duration::from_seconds(*srtt + K * *rttvar);
+            self.srtt = Some(Duration::from_seconds(*srtt));
+        }
+    }
+
     pub fn backoff(&self) -> u32 {
         self.backoff
     }

@@ -30,12 +30,6 @@ impl ControlBlock {
         }
     }
 
-    /// Whether reductions are spread at all.
-    #[inline]
-    pub fn has_spread(&self) -> bool {
-        self.prr.is_some()
-    }
-
     /// Whether a reduction is being spread.
     #[inline]
     pub fn is_spreading(&self) -> bool {
@@ -43,7 +37,6 @@ impl ControlBlock {
     }
 
     /// While a reduction is spread, what the window lets go is what each ACK says.
-    #[inline]
     pub(super) fn allow_spread(&mut self) {
         if let Some(p) = &self.prr
             && p.is_active()
@@ -54,7 +47,6 @@ impl ControlBlock {
     }
 
     /// An ACK, judged, with `sacked` bytes reported above it: a reduction in progress takes its share. While it lasts the window does not grow.
-    #[cold]
     pub fn spread(&mut self, a: &Ack, judged: Judged, sacked: u64) -> Judged {
         let outstanding = self.outstanding();
         let resend = if self.resend_is_due() {
@@ -95,7 +87,6 @@ impl ControlBlock {
     }
 
     /// A segment of so many bytes leaves, again or for the first time.
-    #[cold]
     pub(super) fn count_in_spread(&mut self, bytes: u32, again: bool) {
         if let Some(p) = &mut self.prr
             && p.is_active()

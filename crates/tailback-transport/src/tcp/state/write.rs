@@ -136,10 +136,14 @@ impl ControlBlock {
 
     // ---- the handshake
 
-    /// The SYN, first or again.
-    pub fn syn(&mut self, now: Time) -> Segment {
+    /// The SYN, after `lost` of them.
+    pub fn syn(&mut self, lost: u32, now: Time) -> Segment {
         let first = self.seq.max_sent == 0;
-        let mut flags = handshake::syn_flags(self.cfg.ecn != EcnMode::Off);
+        // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and ECE
+        // cleared".
+        let gives_up = self.cfg.ecn_syns > 0 && lost >= self.cfg.ecn_syns;
+        self.ecn.asked = self.cfg.ecn != EcnMode::Off && !gives_up;
+        let mut flags = handshake::syn_flags(self.ecn.asked);
         if !first {
             flags = flags.with(Flags::RETRANSMISSION);
         }
@@ -216,6 +220,18 @@ impl ControlBlock {
         }
     }
 
+    /// A segment leaves: what a plain connection does not keep.
+    #[inline(never)]
+    fn note_emitted(&mut self, p: &Piece, again: bool, now: Time) {
+        if let Some(list) = &mut self.sent {
+            list.sent(p.seq, p.end(), again, now);
+        }
+        self.count_in_spread(p.len, again);
+        if again {
+            self.note_repeat(now);
+        }
+    }
+
     /// Write the segment `p`.
     #[inline(always)]
     pub fn emit(&mut self, p: Piece, now: Time) -> Segment {
@@ -248,8 +264,8 @@ impl ControlBlock {
         if !again && self.timers.timed_end == NONE && !self.cfg.timestamps {
             self.timers.time(end, now);
         }
-        if let Some(list) = &mut self.sent {
-            list.sent(p.seq, end, again, now);
+        if self.more {
+            self.note_emitted(&p, again, now);
         }
         if p.seq == self.seq.nxt {
             self.seq.nxt = end;
@@ -262,9 +278,6 @@ impl ControlBlock {
             self.count_fin(p.len, again);
         }
         self.report.sent_payload_bytes += u64::from(p.len);
-        if self.prr.is_some() {
-            self.count_in_spread(p.len, again);
-        }
         Segment {
             seq: p.seq,
             payload: p.len,
