@@ -56,6 +56,23 @@ pub enum PrrUse {
     LossesAndEchoes,
 }
 
+/// What tells of losses beside duplicates, and what a repair sends and gives back.
+#[derive(Clone, Copy, Debug)]
+pub struct RepairRules {
+    /// The records of what was sent that this needs.
+    pub keeps: Option<Keep>,
+    pub rack_form: RackForm,
+    /// Tail loss probes.
+    pub tlp: bool,
+    pub tlp_ack_delay: Duration,
+    /// What a needless repair gives back.
+    pub undo: UndoForm,
+    /// Timeouts are tested.
+    pub frto: bool,
+    pub prr: PrrUse,
+    pub prr_bound: PrrBound,
+}
+
 /// See [`MODEL`](super::MODEL) for what each field means.
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -103,18 +120,7 @@ pub struct Config {
     /// The receiver reports what it holds out of order.
     pub sack: bool,
     pub sack_blocks: u32,
-    /// With records: judged by time.
-    pub keeps: Option<Keep>,
-    pub rack_form: RackForm,
-    /// Tail loss probes.
-    pub tlp: bool,
-    pub tlp_ack_delay: Duration,
-    /// What a needless repair gives back.
-    pub undo: UndoForm,
-    /// Timeouts are tested.
-    pub frto: bool,
-    pub prr: PrrUse,
-    pub prr_bound: PrrBound,
+    pub repair: RepairRules,
     pub dsack: bool,
     pub min_rto: Duration,
     pub initial_rto: Duration,

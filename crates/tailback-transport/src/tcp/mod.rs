@@ -7,12 +7,12 @@
 //! * [`sender`], [`receiver`], `reassembly`: the two ends, and what the second holds out of order;
 //! * [`connection`]: one end of a two-way connection, opened and closed;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
-//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK twice), and the
-//!   scoreboard of what SACK has reported;
+//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by time),
+//!   and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
-//! Not modelled: urgent data, PSH, checksums, F-RTO, PRR. One way also: FIN (an application's `close` ends the connection
+//! Not modelled: urgent data, PSH, checksums. One way also: FIN (an application's `close` ends the connection
 //! when all is acknowledged), data from receiver to sender, a receive buffer that fills, Nagle's rule.
 
 pub mod config;

@@ -1,7 +1,7 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
+use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RepairRules, RtoForm, UndoForm};
 use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
 use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
@@ -112,21 +112,7 @@ impl Config {
             return Err(unknown("variant", variant));
         }
         let (controller, controller_settings) = congestion(v.0.get("congestion"), controllers)?;
-        let (min_rto, max_rto) = (v.time("min_rto"), v.time("max_rto"));
-        if min_rto > max_rto {
-            return Err(Refusal::new(
-                format!("min_rto {min_rto} exceeds max_rto {max_rto}"),
-                "lower min_rto or raise max_rto",
-            ));
-        }
-        let idle_after = v.time_or_none("idle_after");
-        if idle_after.is_some() && !v.flag("idle_restart") {
-            return Err(Refusal::new(
-                "idle_after says when the window restarts, and idle_restart = false that it never does",
-                "leave one of the two out",
-            ));
-        }
-        let (undo, frto) = undo(&v)?;
+        let (min_rto, max_rto, idle_after) = times(&v)?;
         let header = header(&v)?;
         Ok(Config {
             variant: variant.to_string(),
@@ -159,28 +145,7 @@ impl Config {
             recovery_burst: v.limit("recovery_burst"),
             sack: variant == "sack",
             sack_blocks: v.count("sack_blocks"),
-            keeps: match undo {
-                _ if by_time => Some(Keep::Order),
-                UndoForm::Off => None,
-                UndoForm::Full | UndoForm::Rfc4015 => Some(Keep::Arrivals),
-            },
-            undo,
-            frto,
-            rack_form: v.choose(
-                "rack_form",
-                &[("rfc8985", RackForm::Rfc8985), ("linux", RackForm::Linux)],
-            )?,
-            tlp: v.flag("tlp"),
-            tlp_ack_delay: v.time("tlp_ack_delay"),
-            prr: prr(&v, sack_form)?,
-            prr_bound: v.choose(
-                "prr_bound",
-                &[
-                    ("auto", PrrBound::Auto),
-                    ("crb", PrrBound::Conservative),
-                    ("ssrb", PrrBound::SlowStart),
-                ],
-            )?,
+            repair: repair(&v, by_time, sack_form)?,
             dsack: v.flag("dsack"),
             min_rto,
             initial_rto: v.time("initial_rto"),
@@ -225,6 +190,54 @@ const OPTION_BYTES: &[(&str, OptionBytes)] = &[
     ("sack8", OptionBytes::Sack8),
     ("sack_unpadded", OptionBytes::SackUnpadded),
 ];
+
+/// Times that bound each other: the least and the greatest timeout, and the rest after which the window restarts.
+fn times(v: &Values) -> Result<(Duration, Duration, Option<Duration>), Refusal> {
+    let (min_rto, max_rto) = (v.time("min_rto"), v.time("max_rto"));
+    if min_rto > max_rto {
+        return Err(Refusal::new(
+            format!("min_rto {min_rto} exceeds max_rto {max_rto}"),
+            "lower min_rto or raise max_rto",
+        ));
+    }
+    let idle_after = v.time_or_none("idle_after");
+    if idle_after.is_some() && !v.flag("idle_restart") {
+        return Err(Refusal::new(
+            "idle_after says when the window restarts, and idle_restart = false that it never does",
+            "leave one of the two out",
+        ));
+    }
+    Ok((min_rto, max_rto, idle_after))
+}
+
+/// What a repair goes by and sends. `by_time`: RACK judges.
+fn repair(v: &Values, by_time: bool, sack_form: &str) -> Result<RepairRules, Refusal> {
+    let (undo, frto) = undo(v)?;
+    Ok(RepairRules {
+        keeps: match undo {
+            _ if by_time => Some(Keep::Order),
+            UndoForm::Off => None,
+            UndoForm::Full | UndoForm::Rfc4015 => Some(Keep::Arrivals),
+        },
+        undo,
+        frto,
+        rack_form: v.choose(
+            "rack_form",
+            &[("rfc8985", RackForm::Rfc8985), ("linux", RackForm::Linux)],
+        )?,
+        tlp: v.flag("tlp"),
+        tlp_ack_delay: v.time("tlp_ack_delay"),
+        prr: prr(v, sack_form)?,
+        prr_bound: v.choose(
+            "prr_bound",
+            &[
+                ("auto", PrrBound::Auto),
+                ("crb", PrrBound::Conservative),
+                ("ssrb", PrrBound::SlowStart),
+            ],
+        )?,
+    })
+}
 
 /// Which reductions are spread: of a recovery whose window can be.
 fn prr(v: &Values, form: &str) -> Result<PrrUse, Refusal> {

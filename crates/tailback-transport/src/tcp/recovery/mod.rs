@@ -11,6 +11,9 @@
 //! | partial ACK | ordinary | ends recovery | repair the next, deflate | stay |
 //! | full ACK | - | window = ssthresh | same | same |
 //! | timeout | window 1, go back | same | same | same, forget SACKs |
+//!
+//! What more than one of them may use: `scoreboard` of reports, `sent`: records of segments, `prr`: a reduction spread over a
+//! round trip, `tlp`: a probe of the tail, `undo`: what proves a repair needless. `rack` judges by time.
 
 pub mod newreno;
 pub mod pipe;

@@ -164,7 +164,7 @@ impl RackRecovery {
         let limit = self.rtt + self.reordering_window(c, open);
         let due = |sent: Time| sent + limit;
         let (lost, wait) = records(c).judge(self.newest, |sent| (due(sent) > now).then(|| due(sent).since(now)));
-        let slack = match c.cfg().rack_form {
+        let slack = match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => Duration::ZERO,
             RackForm::Linux => LINUX_SLACK,
         };
@@ -209,7 +209,7 @@ impl RackRecovery {
         {
             c.reduce_without_recovery(flight, now);
         }
-        let counts = c.cfg().rack_form == RackForm::Rfc8985 || self.window.reordered;
+        let counts = c.cfg().repair.rack_form == RackForm::Rfc8985 || self.window.reordered;
         duplicate.is_some() && !of_probe && counts
     }
 }
@@ -258,7 +258,7 @@ impl LossRecovery for RackRecovery {
     /// Section 6.3: the first segment is lost, and what is late by now.
     #[inline(never)]
     fn on_timeout(&mut self, c: &mut ControlBlock, now: Time) {
-        let window = match c.cfg().rack_form {
+        let window = match c.cfg().repair.rack_form {
             RackForm::Rfc8985 => {
                 let open = self.is_open(c);
                 self.reordering_window(c, open)

@@ -58,7 +58,7 @@ fn a_recovery_may_have_a_timer_of_its_own() {
         ("initial_window", "4 packets"),
     ]);
     cfg.variant = "patient".into();
-    cfg.keeps = Some(sent::Keep::Records);
+    cfg.repair.keeps = Some(sent::Keep::Records);
     let cfg = Arc::new(cfg);
     let mut s = Sender::new(cfg.clone(), cfg.build_controller());
     let at = |ms: u64| Time(ms * 1_000_000);

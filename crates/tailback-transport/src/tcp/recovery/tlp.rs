@@ -42,7 +42,7 @@ impl Tlp {
     /// When to probe, while nothing is missing; never when no probe may be sent.
     pub fn deadline(&self, c: &ControlBlock) -> Time {
         let idle = c.outstanding() == 0 || c.sacked_bytes() > 0 || c.max_sent() <= self.probed;
-        let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().tlp) else {
+        let Some(srtt) = c.rto().srtt().filter(|_| !idle && c.cfg().repair.tlp) else {
             return Time::NEVER;
         };
         if self.due || self.end.is_some() || self.unmeasured {
@@ -50,9 +50,9 @@ impl Tlp {
         }
         let cfg = c.cfg();
         let alone = c.outstanding() <= u64::from(cfg.payload);
-        let slack = match cfg.rack_form {
+        let slack = match cfg.repair.rack_form {
             // Section 7.2: "If FlightSize is one segment, allow for a delayed ACK".
-            _ if alone => cfg.tlp_ack_delay,
+            _ if alone => cfg.repair.tlp_ack_delay,
             RackForm::Rfc8985 => Duration::ZERO,
             RackForm::Linux => LINUX_SLACK,
         };

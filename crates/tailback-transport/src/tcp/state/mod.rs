@@ -91,7 +91,7 @@ pub struct ControlBlock {
 
 /// The records that recovery or the controller ask for.
 fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Box<SentList>> {
-    let keep = cfg.keeps.or(control.wants_rate().then_some(Keep::Records))?;
+    let keep = cfg.repair.keeps.or(control.wants_rate().then_some(Keep::Records))?;
     Some(Box::new(SentList::keeping(keep)))
 }
 

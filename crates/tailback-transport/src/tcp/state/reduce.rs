@@ -92,7 +92,7 @@ impl ControlBlock {
         let window = self.window.cwnd;
         self.congested(Congestion::Ecn, self.flight(), now);
         self.reduced(true);
-        if self.cfg.prr == PrrUse::LossesAndEchoes && !self.ecn.held {
+        if self.cfg.repair.prr == PrrUse::LossesAndEchoes && !self.ecn.held {
             self.begin_spreading(window);
         }
         self.ecn.reduced = self.seq.max_sent;

@@ -8,8 +8,8 @@ use crate::tcp::recovery::prr::{Prr, PrrAck};
 impl ControlBlock {
     /// For a controller that answers to losses, where the parameters ask for it.
     pub(super) fn spread_reductions(&mut self) {
-        if self.cfg.prr != PrrUse::Off && self.control.spreads_reductions() {
-            self.prr = Some(Box::new(Prr::new(self.cfg.prr_bound, self.cfg.payload)));
+        if self.cfg.repair.prr != PrrUse::Off && self.control.spreads_reductions() {
+            self.prr = Some(Box::new(Prr::new(self.cfg.repair.prr_bound, self.cfg.payload)));
         }
     }
 

@@ -22,7 +22,7 @@ pub struct Evidence<'a> {
 
 impl ControlBlock {
     pub(super) fn keep_doubts(&mut self) {
-        if self.cfg.undo != UndoForm::Off {
+        if self.cfg.repair.undo != UndoForm::Off {
             self.undo = Some(Box::new(Undo::default()));
         }
     }
@@ -56,7 +56,7 @@ impl ControlBlock {
     /// RFC 5682 section 2.1: a timeout is tested when it begins a repair, or comes again for the same segment. Asked before
     /// the timeout is handled.
     pub fn timeout_is_worth_a_test(&self) -> bool {
-        self.cfg.frto && (!self.seq.after_timeout || self.seq.timed_out == self.seq.una)
+        self.cfg.repair.frto && (!self.seq.after_timeout || self.seq.timed_out == self.seq.una)
     }
 
     pub fn begin_test(&mut self) {
@@ -141,7 +141,7 @@ impl ControlBlock {
         self.end_inflation();
         self.forget_duplicates();
         self.control.undo();
-        if self.cfg.undo == UndoForm::Rfc4015 {
+        if self.cfg.repair.undo == UndoForm::Rfc4015 {
             // Section 3.2, step 5: "CWND <- FlightSize + min (bytes_acked, IW)".
             let more = (e.acked as f64).min(self.cfg.window.initial_window);
             let bytes = self.flight() as f64 + more;
