@@ -33,7 +33,7 @@ use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
 pub static MODEL: Model = Model {
     name: "pi",
@@ -153,10 +153,7 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Pi, Refusal> {
     let frequency = s.real("frequency");
     let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
     // What a packet counts in the unit of the buffer.
-    let packet = match buffer {
-        Size::Bytes(_) => mean_packet as f64,
-        Size::Packets(_) | Size::Unlimited => 1.0,
-    };
+    let packet = capacity::packet(buffer, mean_packet);
     Ok(Pi {
         a,
         b,

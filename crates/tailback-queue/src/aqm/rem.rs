@@ -35,7 +35,7 @@ use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
 pub static MODEL: Model = Model {
     name: "rem",
@@ -151,10 +151,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
 /// A reference in another unit than the buffer's.
 pub fn admission(s: &Settings, context: BuildContext) -> Result<Rem, Refusal> {
     let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let packet = match buffer {
-        Size::Bytes(_) => mean_packet as f64,
-        Size::Packets(_) | Size::Unlimited => 1.0,
-    };
+    let packet = capacity::packet(buffer, mean_packet);
     Ok(Rem {
         gamma: s.real("gamma"),
         phi: s.real("phi"),
@@ -245,7 +242,7 @@ impl<P: Packet> Admission<P> for Rem {
 mod tests {
     use super::*;
     use crate::testing::{Bench, Queue, TestPacket};
-    use tailback_base::{BitRate, Ecn};
+    use tailback_base::{BitRate, Ecn, Size};
 
     fn settings(with: &[(&str, &str)]) -> Settings {
         with.iter()
