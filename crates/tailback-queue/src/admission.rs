@@ -142,6 +142,10 @@ impl<'a, P: Packet> Waiting<'a, P> {
         self.queue.oldest()
     }
 
+    pub fn newest(&self) -> Option<Handle> {
+        self.queue.newest()
+    }
+
     pub fn get(&self, at: Handle) -> Option<&P> {
         self.queue.get(at)
     }

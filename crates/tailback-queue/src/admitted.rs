@@ -175,6 +175,9 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueView
     fn oldest(&self) -> Option<Handle> {
         self.queue.oldest()
     }
+    fn newest(&self) -> Option<Handle> {
+        self.queue.newest()
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.queue.get(at)
     }
@@ -247,6 +250,9 @@ impl<P: Packet> QueueView<P> for Viewed<P> {
     }
     fn oldest(&self) -> Option<Handle> {
         self.0.view()?.oldest()
+    }
+    fn newest(&self) -> Option<Handle> {
+        self.0.view()?.newest()
     }
     fn get(&self, at: Handle) -> Option<&P> {
         self.0.view()?.get(at)

@@ -5,7 +5,8 @@
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{
-    aaqm, ared, avq, blue, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, rem, rio, sfb, sred, wred,
+    aaqm, ared, avq, blue, choke, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, rem, rio, sfb, sred,
+    wred,
 };
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
@@ -46,6 +47,7 @@ impl<P: Packet + 'static> List<P> {
         dred::entry(),
         sred::entry(),
         fred::entry(),
+        choke::entry(),
         blue::entry(),
         pi::entry(),
         sfb::entry(),

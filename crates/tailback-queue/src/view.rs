@@ -56,6 +56,10 @@ pub trait QueueView<P> {
     fn oldest(&self) -> Option<Handle> {
         None
     }
+    /// The stored packet that came last, if the queue knows it.
+    fn newest(&self) -> Option<Handle> {
+        None
+    }
     fn get(&self, at: Handle) -> Option<&P>;
     /// Take the packet out, unsent, keeping the queue's own books (lengths, rings, credits). The caller reports the
     /// drop; the queue must not.

@@ -42,6 +42,7 @@ LOOKS = {
     "dred": Look(_RED, "h", _DASH_DOT_DOT),
     "sred": Look(_RED, "<", "-"),
     "fred": Look(_RED, ">", _DASH_DOT),
+    "choke": Look(_RED, "H", _LONG),
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),
     "aaqm": Look(_BROWN, "o", "-"),

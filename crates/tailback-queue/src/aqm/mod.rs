@@ -5,6 +5,7 @@ pub mod ared;
 pub mod average;
 pub mod avq;
 pub mod blue;
+pub mod choke;
 pub mod codel;
 pub mod dred;
 pub mod feng_red;

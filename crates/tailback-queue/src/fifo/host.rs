@@ -130,6 +130,9 @@ impl<P: Packet, A: Admission<P>> QueueView<P> for Fifo<P, A> {
     fn oldest(&self) -> Option<Handle> {
         self.ring.oldest()
     }
+    fn newest(&self) -> Option<Handle> {
+        self.ring.newest()
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.ring.get(at.0 as usize)
     }

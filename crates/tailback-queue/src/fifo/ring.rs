@@ -112,6 +112,9 @@ impl<P: Packet> QueueView<P> for Ring<P> {
     fn oldest(&self) -> Option<Handle> {
         (!self.packets.is_empty()).then_some(Handle(0))
     }
+    fn newest(&self) -> Option<Handle> {
+        self.packets.len().checked_sub(1).map(|last| Handle(last as u64))
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.packets.get(at.0 as usize)
     }

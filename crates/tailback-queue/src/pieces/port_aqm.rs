@@ -118,6 +118,10 @@ where
         self.port.store.head(self.q).map(|slot| Handle(u64::from(slot)))
     }
 
+    fn newest(&self) -> Option<Handle> {
+        self.port.store.tail(self.q).map(|slot| Handle(u64::from(slot)))
+    }
+
     fn get(&self, at: Handle) -> Option<&P> {
         self.port.store.packet(u32::try_from(at.0).ok()?)
     }
