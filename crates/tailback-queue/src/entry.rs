@@ -49,6 +49,8 @@ pub struct Facts {
     pub unlimited: Option<Unlimited>,
     /// The parameters that hold waits from which on it acts, if it acts on waits alone.
     pub waits: &'static [&'static str],
+    /// The parameters with which packets of one flow may overtake each other.
+    pub overtakes: &'static [&'static str],
     /// How many packets may wait beside what the buffer bounds, if there is a second store.
     pub beside: Option<fn(&Settings) -> u64>,
     /// The buffer, exactly when these settings describe a plain drop-tail FIFO, which a simulator may replace by
@@ -102,6 +104,7 @@ impl Facts {
         marks: Marks::Never,
         unlimited: None,
         waits: &[],
+        overtakes: &[],
         beside: None,
         fused: None,
     };

@@ -12,7 +12,7 @@ use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
-use crate::fair::{drr, fq, fqbit, scfq, wdrr, wf2q, wf2q_plus};
+use crate::fair::{drr, fq, fqbit, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
@@ -62,6 +62,8 @@ impl<P: Packet + 'static> List<P> {
         qsdrr::entry(),
         wdrr::entry(),
         scfq::entry(),
+        sfq::entry(),
+        srr::entry(),
         wf2q_plus::entry(),
         wf2q::entry(),
         fq::entry(),

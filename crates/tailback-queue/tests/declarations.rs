@@ -217,6 +217,9 @@ fn facts_agree_with_declarations() {
         let facts = registry::facts(model.name).unwrap();
         let declares_ecn = model.param("ecn").is_some();
         assert_eq!(declares_ecn, facts.marks == Marks::WithEcn, "{}", model.name);
+        for p in facts.overtakes.iter().chain(facts.waits) {
+            assert!(model.param(p).is_some(), "{}: {p}", model.name);
+        }
         if let Some(unlimited) = facts.unlimited {
             assert!(registry::find(unlimited.leaves).is_some(), "{}", model.name);
             assert!(

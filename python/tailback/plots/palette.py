@@ -61,6 +61,8 @@ LOOKS = {
     "fq": Look(_BLUE, "o", "-"),
     "fqbit": Look(_SKY, "s", _DASH),
     "decsel": Look(_PURPLE, "D", _DASH_DOT),
+    "sfq": Look(_ORANGE, "d", (0, DOTS)),
+    "srr": Look(_ORANGE, "H", _DASH),
     "scfq": Look(_BROWN, ">", _SHORT),
     "wf2q": Look(_RED, "*", (0, DOTS)),
     "wf2q-plus": Look(_GREEN, "*", _LONG),

@@ -4,6 +4,8 @@ pub mod drr;
 pub mod fq;
 pub mod fqbit;
 pub mod scfq;
+pub mod sfq;
+pub mod srr;
 pub mod wdrr;
 pub mod wf2q;
 pub mod wf2q_plus;

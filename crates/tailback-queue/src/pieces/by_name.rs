@@ -9,9 +9,9 @@ use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
-use crate::pieces::drop::{DropPolicy, discard, longest, sticky, threshold, throughput};
+use crate::pieces::drop::{DropPolicy, discard, fair_share, longest, queue_limit, sticky, threshold, throughput};
 use crate::pieces::schedule::drr::{self, QUANTUM};
-use crate::pieces::schedule::{Scheduler, priority, scfq, wf2q, wf2q_plus};
+use crate::pieces::schedule::{Scheduler, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
 use crate::row::{PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
@@ -48,14 +48,18 @@ impl<P: Packet + 'static> List<P> {
         wf2q_plus::entry(),
         wf2q::entry(),
         priority::entry(),
+        round_robin::entry(),
+        srr::entry(),
     ];
 
-    const POLICIES: [PolicyEntry<P>; 5] = [
+    const POLICIES: &'static [PolicyEntry<P>] = &[
         longest::entry(),
         throughput::entry(),
         sticky::entry(),
         threshold::entry(),
         discard::entry(),
+        fair_share::entry(),
+        queue_limit::entry(),
     ];
 
     const MAPPERS: [MapperRow<P>; 4] = [

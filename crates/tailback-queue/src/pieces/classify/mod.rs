@@ -1,6 +1,7 @@
 //! Which packets share a queue: the classifiers of a port, a file each.
 
 pub mod bloom;
+pub mod buckets;
 pub mod conversations;
 pub mod hash;
 pub mod keys;

@@ -1,8 +1,10 @@
 //! Who loses when the buffer is full: the drop policies of a port, a file each.
 
 pub mod discard;
+pub mod fair_share;
 pub mod longest;
 pub mod most_held;
+pub mod queue_limit;
 pub mod share_mark;
 pub mod sticky;
 pub mod threshold;

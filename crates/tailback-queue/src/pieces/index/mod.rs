@@ -1,7 +1,8 @@
-//! The longest, the shortest or the fastest of many queues, found without a search; rates to order them by.
+//! The longest, the shortest or the fastest of many queues, found without a search; rates to order them by; lists of queues.
 
 pub mod bit_tree;
 pub mod length_index;
+pub mod queue_list;
 pub mod rate_estimate;
 pub mod rate_heap;
 pub mod tag_heap;

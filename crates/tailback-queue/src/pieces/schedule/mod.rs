@@ -3,7 +3,9 @@
 pub mod drr;
 pub mod fair_queueing;
 pub mod priority;
+pub mod round_robin;
 pub mod scfq;
+pub mod srr;
 pub mod virtual_time;
 pub mod wf2q;
 pub mod wf2q_plus;

@@ -1,0 +1,243 @@
+//! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which take turns, a packet a turn.
+//!
+//! The cheap form of fair queueing: no state for flows, at the price of those that meet in a bucket. The scheduler is in
+//! [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in [`classify::buckets`](crate::pieces::classify::buckets),
+//! the rules for a buffer that runs short in [`drop::fair_share`](crate::pieces::drop::fair_share) and
+//! [`drop::most_held`](crate::pieces::drop::most_held). A turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
+
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use crate::entry::{Build, Entry, Facts};
+use crate::params::{AQM, BEFORE, FLOW_KEY};
+use crate::pieces::classify::buckets::Buckets;
+use crate::pieces::classify::keys;
+use crate::pieces::drop::DropPolicy;
+use crate::pieces::drop::fair_share::FairShare;
+use crate::pieces::drop::most_held::MostHeld;
+use crate::pieces::index::length_index::Tie;
+use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, Port, QUEUE_BYTES, QUEUE_PACKETS};
+use crate::pieces::schedule::round_robin::RoundRobin;
+use crate::pieces::store::Unit;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings};
+
+/// The words of `hash` and of `overflow`.
+const SALTED: &str = "salted";
+const BY_HOSTS: &str = "ns2";
+const SHARE: &str = "share";
+const LONGEST: &str = "longest";
+
+pub static MODEL: Model = Model {
+    name: "sfq",
+    family: "queue",
+    title: "Stochastic fairness queueing",
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: its \
+              share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last packet of \
+              the longest bucket (overflow); it never marks.",
+    source: "McKenney, INFOCOM 1990; ns-2 SFQ",
+    params: &[
+        Param::new(
+            "buffer",
+            Kind::Size,
+            "40 packets",
+            "How much may wait in all buckets together.",
+            "ns-2 maxqueue_",
+        ),
+        Param::new(
+            "buckets",
+            Kind::Count { min: 1, max: 1_000_000 },
+            "16",
+            "How many buckets there are.",
+            "ns-2 buckets_",
+        ),
+        Param::new(
+            "hash",
+            Kind::Choice(&[SALTED, BY_HOSTS]),
+            SALTED,
+            "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
+            "McKenney 1990; ns-2",
+        ),
+        FLOW_KEY,
+        Param::new(
+            "perturb",
+            Kind::Time { min: 0.0, max: 1e6 },
+            "0s",
+            "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
+            "McKenney 1990; never in ns-2",
+        ),
+        Param::new(
+            "overflow",
+            Kind::Choice(&[SHARE, LONGEST]),
+            SHARE,
+            "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest bucket \
+             when the buffer is full.",
+            "share: ns-2; longest: McKenney 1990",
+        ),
+        AQM,
+        BEFORE,
+    ],
+    probes: &PROBES,
+};
+
+const PROBES: [ProbeDef; 5] = [BACKLOGGED, QUEUE_PACKETS, QUEUE_BYTES, EVICTED_BYTES, EVICTED_SHARE];
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: None,
+        facts: Facts {
+            overtakes: &["perturb"],
+            ..Facts::SEVERAL_QUEUES
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let (buffer, buckets) = (s.size("buffer"), buckets(s, context)?);
+    Ok(match s.text("overflow") {
+        LONGEST => port(s, buckets, MostHeld::new(Unit::of(buffer), Tie::Fifo), true),
+        _ => port(s, buckets, FairShare::new(buffer).map_err(or_longest)?, false),
+    })
+}
+
+fn or_longest(e: Refusal) -> Refusal {
+    Refusal::new(e.problem, "give the buffer in packets, or overflow = \"longest\"")
+}
+
+fn port<P: Packet + 'static>(
+    s: &Settings,
+    buckets: Buckets,
+    policy: impl DropPolicy<P> + 'static,
+    count_newcomer: bool,
+) -> Box<dyn QueueDiscipline<P>> {
+    let port = Port::new(s.size("buffer"), buckets, RoundRobin::default(), policy);
+    Box::new(port.counting_newcomer(count_newcomer).declaring(&PROBES))
+}
+
+fn buckets(s: &Settings, context: BuildContext) -> Result<Buckets, Refusal> {
+    let (count, perturb) = (s.count("buckets") as u32, s.time("perturb"));
+    if s.text("hash") == SALTED {
+        let key = keys::named(s.text(FLOW_KEY.name))?;
+        return Ok(Buckets::salted(key, count, perturb, context.stream));
+    }
+    let unused = match (s.is_given(FLOW_KEY.name), perturb > Duration::ZERO) {
+        (true, _) => Some(FLOW_KEY.name),
+        (_, true) => Some("perturb"),
+        _ => None,
+    };
+    match unused {
+        Some(unused) => Err(Refusal::new(
+            format!("hash = \"{BY_HOSTS}\" adds the numbers of the hosts and has no use for {unused}"),
+            format!("leave {unused} out, or give hash = \"{SALTED}\""),
+        )),
+        None => Ok(Buckets::by_sum_of_hosts(count, context.stream)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discipline::{DropReason, Place};
+    use crate::testing::{Bench, Queue, TestPacket};
+    use tailback_base::{BitRate, Stream};
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        with.iter()
+            .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text))
+    }
+
+    fn try_build(with: &[(&str, &str)]) -> Result<Queue, Refusal> {
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        build(&settings(with), context)
+    }
+
+    fn bench(with: &[(&str, &str)]) -> Bench<Queue> {
+        Bench::new(try_build(with).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    /// Sixteen flows in as many buckets by ns-2's hash: their hosts have the same number n, and 2n - 1 for sums below 16.
+    #[test]
+    fn buckets_take_turns_and_have_their_shares() {
+        let mut b = bench(&[("hash", "ns2"), ("buckets", "8")]);
+        for id in 0..200 {
+            b.arrive(TestPacket::new(
+                id,
+                1 + id as u32 % 3,
+                if id % 3 == 0 { 1500 } else { 100 },
+            ));
+        }
+        // Sums 2, 4, 6: buckets 1, 3, 5. Eight each, in turn, whatever the sizes.
+        assert_eq!(b.backlog().packets, 24);
+        let flows: Vec<u32> = std::iter::from_fn(|| b.take()).map(|p| p.flow).collect();
+        assert_eq!(flows, [1, 2, 3].repeat(8));
+        assert!(
+            b.log
+                .dropped
+                .iter()
+                .all(|d| d.1 == Place::Arriving && d.2 == DropReason::Percap)
+        );
+    }
+
+    /// The last packet of the longest bucket goes; the newcomer's own, if that is the longest.
+    #[test]
+    fn with_longest_the_last_of_the_longest_goes() {
+        for buffer in ["10 packets", "5000B"] {
+            let mut b = bench(&[
+                ("hash", "ns2"),
+                ("buckets", "8"),
+                ("overflow", "longest"),
+                ("buffer", buffer),
+            ]);
+            for id in 0..10 {
+                b.arrive(TestPacket::new(id, if id < 7 { 1 } else { 2 }, 500));
+            }
+            b.arrive(TestPacket::new(10, 2, 500));
+            b.arrive(TestPacket::new(11, 1, 500));
+            assert_eq!(b.log.drops(DropReason::Overflow), [6, 11], "{buffer}");
+            assert_eq!(b.drain(), [0, 7, 1, 8, 2, 9, 3, 10, 4, 5]);
+        }
+    }
+
+    /// A new salt may send a flow to another bucket, where its packets overtake those that still wait in the old one.
+    #[test]
+    fn a_perturbed_flow_may_overtake_itself_once() {
+        let overtakes = |perturb: &str| {
+            let mut b = bench(&[("perturb", perturb), ("buffer", "1000 packets")]);
+            let (mut id, mut last, mut overtaken) = (0, [0; 4], 0);
+            for _ in 0..200 {
+                for _ in 0..40 {
+                    b.arrive(TestPacket::new(id, id as u32 % 4, 500));
+                    id += 1;
+                }
+                b.pass(Duration::from_millis(100));
+                while b.backlog().packets > 20 {
+                    let Some(p) = b.take() else { break };
+                    overtaken += u32::from(p.id < last[p.flow as usize]);
+                    last[p.flow as usize] = p.id;
+                }
+            }
+            overtaken
+        };
+        assert_eq!(overtakes("0s"), 0);
+        assert!(overtakes("1s") > 0);
+    }
+
+    #[test]
+    fn what_contradicts_itself_is_refused() {
+        for (with, says) in [
+            (&[("hash", "ns2"), ("flow_key", "pair")][..], "no use for flow_key"),
+            (&[("hash", "ns2"), ("perturb", "10s")], "no use for perturb"),
+            (&[("buffer", "40kB")], "count packets"),
+        ] {
+            let e = try_build(with).err().unwrap();
+            assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
+        }
+        assert!(try_build(&[("buffer", "40kB"), ("overflow", "longest")]).is_ok());
+    }
+}

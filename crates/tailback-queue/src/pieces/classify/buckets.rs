@@ -1,0 +1,138 @@
+//! Buckets: queues by a hash that may change while the port runs, or by that of ns-2.
+//!
+//! A hash of a fixed number of buckets lets some flows meet for good. With a new salt now and then they meet others, and
+//! nobody is unlucky for long. Packets that wait stay where they are, so a flow whose bucket changes may be overtaken by itself.
+//! The other hash adds the numbers of the two hosts: all flows of a pair of hosts share a bucket, and so do pairs of equal sum.
+//!
+//! ```text
+//! ns-2:   k = source + destination;   ((k + k / 256 - k / 16 - 1) mod (2^20 - 1)) mod buckets, in whole numbers
+//! ```
+//!
+//! State: the salt, how often it changed. A packet costs four multiplications, or three divisions.
+//!
+//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash that is perturbed); the public ns-2 class.
+
+use crate::pieces::classify::Classifier;
+use crate::pieces::classify::hash::Hashed;
+use crate::pieces::store::QueueId;
+use tailback_base::{Duration, KeyField, Packet, Stream, Time};
+
+/// Which hash.
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    Salted(Hashed, KeyField),
+    SumOfHosts,
+}
+
+/// Flows in a fixed number of buckets.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    rule: Rule,
+    buckets: u32,
+    /// Time between two salts; zero keeps one for good.
+    perturb: Duration,
+    changes: u64,
+    stream: Stream,
+}
+
+impl Buckets {
+    /// By a salted hash of a key, with a new salt every `perturb`, unless that is zero.
+    pub fn salted(key: KeyField, buckets: u32, perturb: Duration, mut stream: Stream) -> Buckets {
+        let hash = Hashed::new(key, buckets, stream.bits());
+        Buckets {
+            rule: Rule::Salted(hash, key),
+            buckets,
+            perturb,
+            changes: 0,
+            stream,
+        }
+    }
+
+    /// By the sum of the two hosts' numbers.
+    pub fn by_sum_of_hosts(buckets: u32, stream: Stream) -> Buckets {
+        Buckets {
+            rule: Rule::SumOfHosts,
+            buckets: buckets.max(1),
+            perturb: Duration::ZERO,
+            changes: 0,
+            stream,
+        }
+    }
+}
+
+/// ns-2's bucket of a sum of two host numbers.
+fn bucket_of_sum(k: u64, buckets: u32) -> QueueId {
+    let k = k as i64;
+    let mixed = (k + k / 256 - k / 16 - 1).rem_euclid((1 << 20) - 1);
+    (mixed as u64 % u64::from(buckets)) as QueueId
+}
+
+impl<P: Packet> Classifier<P> for Buckets {
+    fn queue_of(&mut self, p: &P, _now: Time) -> QueueId {
+        match self.rule {
+            Rule::Salted(hash, key) => hash.queue(p.key(key)),
+            Rule::SumOfHosts => {
+                let sum = p.key(KeyField::Source) + p.key(KeyField::Destination);
+                bucket_of_sum(sum, self.buckets)
+            }
+        }
+    }
+
+    fn queues(&self) -> Option<u32> {
+        Some(self.buckets)
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        (self.perturb > Duration::ZERO).then(|| Time(self.perturb.0.saturating_mul(self.changes + 1)))
+    }
+
+    fn on_timer(&mut self, _now: Time) {
+        self.changes += 1;
+        if let Rule::Salted(_, key) = self.rule {
+            self.rule = Rule::Salted(Hashed::new(key, self.buckets, self.stream.bits()), key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestPacket;
+
+    fn bucket(c: &mut Buckets, flow: u32) -> QueueId {
+        c.queue_of(&TestPacket::new(0, flow, 500), Time::ZERO)
+    }
+
+    /// By hand: 2 + 0 - 0 - 1; 256 + 1 - 16 - 1 = 240; 4096 + 16 - 256 - 1 = 3855; (2^21 + 2^13 - 2^17 - 1) mod (2^20 - 1) = 925696.
+    #[test]
+    fn the_bucket_of_a_sum() {
+        let sums = [
+            (2, 1),
+            (256, 240 % 16),
+            (4096, 3855 % 16),
+            (1 << 21, 925_696 % 16),
+            (0, 1_048_574 % 16),
+        ];
+        for (k, expected) in sums {
+            assert_eq!(bucket_of_sum(k, 16), expected, "{k}");
+        }
+        // Each flow of a test packet has two hosts of its number.
+        let mut c = Buckets::by_sum_of_hosts(16, Stream::new(1, "test"));
+        assert_eq!(bucket(&mut c, 128), 0);
+        assert_eq!(Classifier::<TestPacket>::next_timer(&c), None);
+    }
+
+    #[test]
+    fn a_new_salt_deals_the_flows_out_anew() {
+        let mut c = Buckets::salted(KeyField::Tuple, 16, Duration::from_millis(500), Stream::new(1, "test"));
+        let all = |c: &mut Buckets| (0..1000).map(|f| bucket(c, f)).collect::<Vec<_>>();
+        let before = all(&mut c);
+        assert_eq!((all(&mut c), before.iter().max()), (before.clone(), Some(&15)));
+        let due = Classifier::<TestPacket>::next_timer(&c);
+        assert_eq!(due, Some(Time(500_000_000)));
+        Classifier::<TestPacket>::on_timer(&mut c, Time(500_000_000));
+        let same = all(&mut c).iter().zip(&before).filter(|(a, b)| a == b).count();
+        assert!((30..100).contains(&same), "one in sixteen stays: {same}");
+        assert_eq!(Classifier::<TestPacket>::next_timer(&c), Some(Time(1_000_000_000)));
+    }
+}

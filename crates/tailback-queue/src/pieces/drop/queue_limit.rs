@@ -1,0 +1,106 @@
+//! A limit for each queue: none may hold more, however empty the others are.
+//!
+//! The plainest way to divide a buffer: nobody can take another's place, and what nobody uses is lost to all. What arrives at a
+//! full queue is dropped (percap); a full buffer drops what arrives (overflow).
+//!
+//! State: none. A packet costs one comparison; nothing is ever evicted.
+//!
+//! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer network node
+//! environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
+
+use crate::capacity;
+use crate::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, Eviction, Scene};
+use crate::pieces::store::QueueId;
+use crate::row::PolicyEntry;
+use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
+
+pub const LIMIT: Param = Param::new(
+    "queue_limit",
+    Kind::Size,
+    "50 packets",
+    "How much may wait in each queue, in packets or bytes.",
+    "ns-2",
+);
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "queue-limit",
+    family: "policy",
+    title: "A limit for each queue",
+    summary: "What arrives at a queue that is full is dropped, whatever the others hold.",
+    source: "Kamoun and Kleinrock 1980",
+    params: &[LIMIT],
+    probes: &[],
+};
+
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, _, _| Ok(Box::new(QueueLimit::from_settings(s))),
+    }
+}
+
+/// Refuse what arrives at a full queue.
+#[derive(Clone, Copy, Debug)]
+pub struct QueueLimit {
+    limit: Size,
+}
+
+impl QueueLimit {
+    /// Of the settings of a model that declares its parameter.
+    pub fn from_settings(s: &Settings) -> QueueLimit {
+        QueueLimit {
+            limit: s.size(LIMIT.name),
+        }
+    }
+}
+
+impl<P: Packet> DropPolicy<P> for QueueLimit {
+    fn refuse(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<DropReason> {
+        if !scene.store.fits(scene.store.cost(p)) {
+            return Some(DropReason::Overflow);
+        }
+        let fits = capacity::fits(self.limit, scene.store.backlog_of(q), p.bytes());
+        (!fits).then_some(DropReason::Percap)
+    }
+    fn evict(&mut self, _newcomer: QueueId, _scene: &mut Scene<P>) -> Option<Eviction> {
+        None
+    }
+    fn evicts(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pieces::classify::per_flow::PerFlow;
+    use crate::pieces::port::Port;
+    use crate::pieces::schedule::round_robin::RoundRobin;
+    use crate::testing::{Bench, TestPacket};
+
+    #[test]
+    fn each_queue_has_its_limit_and_the_buffer_its_own() {
+        for (limit, holds) in [("3 packets", 3), ("2000B", 4), ("2499B", 4)] {
+            let policy = QueueLimit::from_settings(&Settings::defaults(&MODEL).with("queue_limit", limit));
+            let mut b = Bench::new(Port::new(
+                Size::Packets(10),
+                PerFlow::new(),
+                RoundRobin::default(),
+                policy,
+            ));
+            for id in 0..30 {
+                b.arrive(TestPacket::new(id, (id / 6) as u32, 500));
+            }
+            assert_eq!(b.log.drops(DropReason::Percap).first(), Some(&holds), "{limit}");
+            assert_eq!(b.backlog().packets, 10, "{limit}: the buffer");
+            assert_eq!(
+                b.log.drops(DropReason::Percap).len() + b.log.drops(DropReason::Overflow).len(),
+                20
+            );
+            assert!(!b.log.drops(DropReason::Overflow).is_empty());
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Round robin: the queues take turns, a packet a turn.
+//!
+//! The oldest way to share a line, and fair where all packets are of one size; where they are not, bytes are shared as the sizes
+//! are. A queue that was empty joins at the end of the round, just before the queue whose turn it is.
+//!
+//! From: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985; P. E. McKenney, "Stochastic fairness queueing",
+//! INFOCOM 1990, which serves its hashed queues so.
+//!
+//! State: a list of the queues that hold packets, the one that has the turn first. A packet costs O(1).
+
+use crate::discipline::Line;
+use crate::pieces::index::queue_list::QueueList;
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::store::{QueueId, Store};
+use crate::row::SchedulerEntry;
+use tailback_base::{Model, Packet};
+
+pub static MODEL: Model = Model {
+    name: "round-robin",
+    family: "scheduler",
+    title: "Round robin",
+    summary: "The queues take turns, a packet a turn.",
+    source: "RFC 970; McKenney 1990",
+    params: &[],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |_, _| Ok(Box::new(RoundRobin::default())),
+    }
+}
+
+/// The queues that hold packets, in the order of their turns.
+#[derive(Clone, Debug, Default)]
+pub struct RoundRobin {
+    waiting: QueueList,
+}
+
+impl ServiceOrder for RoundRobin {
+    fn turn(&self) -> Option<QueueId> {
+        self.waiting.first()
+    }
+
+    fn after(&self, q: QueueId) -> Option<QueueId> {
+        match self.waiting.holds(q) {
+            true => self.waiting.after(q).or(self.waiting.first()),
+            false => None,
+        }
+    }
+}
+
+impl<P: Packet> Scheduler<P> for RoundRobin {
+    fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.waiting.push(q);
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        Turn::of(self.waiting.first())
+    }
+
+    fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
+        self.waiting.remove(q);
+        if store.packets(q) > 0 {
+            self.waiting.push(q);
+        }
+    }
+
+    fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        self.waiting.remove(q);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build_context::BuildContext;
+    use crate::registry;
+    use crate::testing::{Bench, Queue, TestPacket};
+    use tailback_base::{BitRate, Duration, Settings, Stream};
+
+    /// Under longest-queue drop, a queue for each flow.
+    fn bench(buffer: &str) -> Bench<Queue> {
+        let settings = Settings::defaults(&crate::fair::drr::MODEL)
+            .with("buffer", buffer)
+            .with("scheduler", "round-robin");
+        let context = BuildContext {
+            stream: Stream::new(1, "test"),
+            rate: BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e:?}")))
+    }
+
+    fn arrive(b: &mut Bench<Queue>, flows: &[u32]) {
+        let from = b.log.dropped.len() as u64 + b.backlog().packets;
+        for (id, flow) in (from..).zip(flows) {
+            // Sizes do not matter.
+            b.arrive(TestPacket::new(id, *flow, 100 + 700 * flow));
+        }
+    }
+
+    fn flows(b: &mut Bench<Queue>, n: usize) -> Vec<u32> {
+        (0..n).filter_map(|_| b.take()).map(|p| p.flow).collect()
+    }
+
+    #[test]
+    fn a_packet_a_turn_whatever_its_size() {
+        let mut b = bench("100 packets");
+        arrive(&mut b, &[1, 1, 1, 1, 2, 2, 3]);
+        assert_eq!(flows(&mut b, 7), [1, 2, 3, 1, 2, 1, 1]);
+    }
+
+    /// A queue that wakes is the last of the round: before the one whose turn it is, after all others.
+    #[test]
+    fn who_wakes_is_last_in_the_round() {
+        let mut b = bench("100 packets");
+        arrive(&mut b, &[1, 1, 1, 2, 2, 3, 3]);
+        assert_eq!(flows(&mut b, 1), [1]);
+        arrive(&mut b, &[4]);
+        assert_eq!(flows(&mut b, 7), [2, 3, 1, 4, 2, 3, 1]);
+    }
+
+    /// A queue that loses its last packet to another has no turn left, the one that has the turn included.
+    #[test]
+    fn an_emptied_queue_has_no_turn() {
+        let mut b = bench("2 packets");
+        arrive(&mut b, &[1, 2, 3, 4]);
+        assert_eq!(b.drain().len(), 2);
+        assert!(b.take().is_none());
+    }
+}

@@ -1,0 +1,186 @@
+//! SRR: the order of visits, its smoothness, and what happens to the round as queues come and go.
+
+use super::*;
+use crate::build_context::BuildContext;
+use crate::fair::srr::MODEL as DISCIPLINE;
+use crate::registry;
+use crate::testing::{Bench, Queue, TestPacket};
+use tailback_base::{BitRate, Duration, Settings, Stream};
+
+fn bench(with: &[(&str, &str)]) -> Bench<Queue> {
+    let base = Settings::defaults(&DISCIPLINE)
+        .with("buffer", "100000 packets")
+        .with("queue_limit", "10000 packets")
+        .with("quantum", "1000B");
+    let settings = with.iter().fold(base, |s, (name, text)| s.with(name, text));
+    let context = BuildContext {
+        stream: Stream::new(1, "test"),
+        rate: BitRate(1_000_000),
+        delay: Duration::ZERO,
+    };
+    Bench::new(registry::build(&settings, context).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// So many packets of a flow of this weight.
+fn fill(b: &mut Bench<Queue>, flow: u32, weight: f64, bytes: u32, packets: u64) {
+    for id in 0..packets {
+        b.arrive(TestPacket {
+            weight,
+            ..TestPacket::new(id, flow, bytes)
+        });
+    }
+}
+
+fn order(b: &mut Bench<Queue>, packets: usize) -> Vec<u32> {
+    (0..packets).filter_map(|_| b.take()).map(|p| p.flow).collect()
+}
+
+/// 1 2 1 3 1 2 1, and each order is the one before it, its number, and the one before it again.
+#[test]
+fn the_sequence_is_the_spread_of_weights() {
+    let mut srr = Srr::from_settings(&Settings::defaults(&MODEL));
+    let terms = |srr: &mut Srr, k: usize, n: usize| {
+        (srr.highest, srr.place) = (k, 1);
+        (0..n).map(|_| k - srr.read_term()).collect::<Vec<usize>>()
+    };
+    assert_eq!(terms(&mut srr, 3, 9), [1, 2, 1, 3, 1, 2, 1, 1, 2]);
+    for k in 2..=12 {
+        let before = terms(&mut srr, k - 1, (1 << (k - 1)) - 1);
+        let expected = [&before[..], &[k], &before[..]].concat();
+        assert_eq!(terms(&mut srr, k, (1 << k) - 1), expected);
+    }
+}
+
+/// Weights 1, 2 and 5, packets of a quantum: C B C (A and C) C B C in each round of eight, C never more than twice running.
+#[test]
+fn weights_of_one_two_and_five() {
+    let mut b = bench(&[]);
+    for (flow, weight) in [(1, 1.0), (2, 2.0), (5, 5.0)] {
+        fill(&mut b, flow, weight, 1000, 1000);
+    }
+    // The first to come is visited first, then the round goes on where it was moved to as the others came.
+    assert_eq!(order(&mut b, 6), [1, 5, 1, 5, 2, 5]);
+    let rounds = order(&mut b, 800);
+    for round in rounds.chunks(8) {
+        assert_eq!(round, [5, 2, 5, 5, 1, 5, 2, 5]);
+    }
+    assert!(rounds.chunk_by(|a, b| a == b).all(|run| run[0] != 5 || run.len() <= 2));
+}
+
+/// One order for all turns where the weight has one place. Where it has several, each walk of a column serves every queue once,
+/// but the columns may have different orders: who wakes joins the one that is being walked before its current queue.
+#[test]
+fn equal_weights_are_round_robin() {
+    for (weight, one_order) in [(1.0, true), (3.0, false), (8.0, true), (40.0, false)] {
+        let mut b = bench(&[]);
+        for flow in 0..5 {
+            fill(&mut b, flow, weight, 1000, 500);
+        }
+        // The rest of the walk that began with the first packet of all.
+        order(&mut b, 1);
+        let sent = order(&mut b, 2000);
+        let step = if one_order { 1 } else { 5 };
+        for (i, walk) in sent.windows(5).enumerate().step_by(step) {
+            let mut seen = walk.to_vec();
+            seen.sort_unstable();
+            assert_eq!(seen, [0, 1, 2, 3, 4], "weight {weight}, packet {i}");
+        }
+    }
+}
+
+/// Shares follow the weights for any weights, and granularity says what one visit a round is.
+#[test]
+fn shares_follow_the_integer_parts_of_weights() {
+    for (granularity, weights) in [
+        ("1", [1.0, 7.9, 12.0, 100.0]),
+        ("1000", [1e3, 7.9e3, 12e3, 100e3]),
+        ("0.5", [0.5, 3.5, 6.4, 50.0]),
+    ] {
+        let mut b = bench(&[("granularity", granularity)]);
+        for (flow, weight) in weights.into_iter().enumerate() {
+            fill(&mut b, flow as u32, weight, 1000, 9_000);
+        }
+        order(&mut b, 1000);
+        let sent = order(&mut b, 6000);
+        let share = |flow: u32| sent.iter().filter(|f| **f == flow).count();
+        assert_eq!([0, 1, 2, 3].map(share), [50, 350, 600, 5000], "{granularity}");
+    }
+}
+
+/// A packet larger than the quantum is sent after at most ceil(size / quantum) visits of its queue.
+#[test]
+fn a_large_packet_waits_for_its_visits() {
+    for (bytes, visits) in [(1000, 1), (1001, 2), (2500, 3), (3000, 3)] {
+        let mut b = bench(&[]);
+        fill(&mut b, 1, 1.0, 1000, 500);
+        fill(&mut b, 2, 1.0, bytes, 100);
+        let sent = order(&mut b, 100);
+        let gaps: Vec<usize> = sent.split(|f| *f == 2).map(<[u32]>::len).collect();
+        // Between two of its packets the other, with packets of one quantum, has one for each visit.
+        assert!(gaps.iter().all(|gap| *gap <= visits), "{bytes}: {gaps:?}");
+        assert!(gaps.contains(&visits), "{bytes}: {gaps:?}");
+    }
+}
+
+/// The round keeps its place when the highest weight comes and goes: times 2^d, or divided and rounded up.
+#[test]
+fn the_place_follows_the_order_of_the_sequence() {
+    let mut srr = Srr::from_settings(&Settings::defaults(&MODEL));
+    let mut place = |from: (usize, u64), column: usize| {
+        (srr.highest, srr.place) = from;
+        srr.columns = vec![QueueList::default(); COLUMNS];
+        srr.columns[column].push(0);
+        srr.reorder();
+        (srr.highest, srr.place)
+    };
+    assert_eq!(place((1, 1), 2), (3, 4));
+    assert_eq!(place((3, 5), 4), (5, 20));
+    assert_eq!(place((5, 21), 2), (3, 6));
+    assert_eq!(place((5, 20), 2), (3, 5));
+    assert_eq!(place((5, 31), 2), (3, 1), "8 is beyond the seven terms");
+    assert_eq!(place((3, 7), 2), (3, 7));
+}
+
+/// Whatever comes and goes, nobody is forgotten and the shares of those that stay hold.
+#[test]
+fn queues_come_and_go() {
+    let mut b = bench(&[]);
+    let mut draws = Stream::new(5, "arrivals");
+    fill(&mut b, 0, 4.0, 1000, 9_000);
+    fill(&mut b, 1, 2.0, 1000, 9_000);
+    let mut sent = [0.0_f64; 2];
+    for _ in 0..4_000 {
+        let flow = 2 + draws.below(30) as u32;
+        let packets = draws.below(4);
+        fill(
+            &mut b,
+            flow,
+            f64::from(1 << (flow % 9)),
+            200 + 100 * (flow % 20),
+            packets,
+        );
+        for _ in 0..3 {
+            let p = b.take();
+            let flow = p.map_or(9, |p| p.flow) as usize;
+            if let Some(n) = sent.get_mut(flow) {
+                *n += 1.0;
+            }
+        }
+    }
+    assert!(sent[1] > 500.0 && (sent[0] / sent[1] - 2.0).abs() < 0.1, "{sent:?}");
+    let left = b.backlog().packets as usize;
+    assert_eq!(b.drain().len(), left);
+}
+
+/// A flow without the least weight counts as the least.
+#[test]
+fn weights_are_held_within_their_places() {
+    let mut b = bench(&[("granularity", "10")]);
+    fill(&mut b, 1, 0.001, 1000, 100);
+    fill(&mut b, 2, 10.0, 1000, 100);
+    let sent = order(&mut b, 100);
+    assert_eq!(sent.iter().filter(|f| **f == 1).count(), 50);
+    let mut b = bench(&[]);
+    fill(&mut b, 1, 1e9, 1000, 100);
+    assert_eq!(order(&mut b, 100).len(), 100);
+}
