@@ -221,3 +221,70 @@ fn sack_blocks_take_two_bytes_and_eight_each() {
     // After 1 nothing is missing; 3, 5 and 7 are a block each, 8 belongs to the last.
     assert_eq!(of_acks, [40, 50, 58, 66, 66]);
 }
+
+/// Data segments that A has sent by 0.29 s: ten at 0.1 s, the first of which is lost, and what its recovery lets go from
+/// 0.2 s on. B sends so many segments that arrive at 0.22 s.
+fn sent_in_recovery(values: &[(&str, &str)], other_way: u64) -> usize {
+    let all: Vec<_> = [("initial_window", "10 packets"), ("window_cap", "64 packets")]
+        .iter()
+        .chain(values)
+        .copied()
+        .collect();
+    let mut net = client(&all, 100_000);
+    let mut lost = false;
+    let mut hand = |from, s: &Segment, _| {
+        let this = from == A && s.payload > 0 && !lost;
+        lost |= this;
+        if this { Fate::Drop } else { Fate::Pass }
+    };
+    net.run_with(0.17, &mut hand);
+    let now = net.now;
+    net.ends[B].write(Amount::Bytes(1000 * other_way), now);
+    net.run_with(0.29, &mut hand);
+    assert!(net.ends[A].sender().in_recovery());
+    data_between(&net, A, 0.0, 0.29)
+}
+
+#[test]
+fn data_of_the_other_side_say_nothing_of_what_has_left_the_network() {
+    let in_order = [("acks_ride", "in_order")];
+    let quiet = sent_in_recovery(&in_order, 0);
+    assert!(quiet > 11, "{quiet}");
+    assert_eq!(sent_in_recovery(&in_order, 3), quiet);
+}
+
+#[test]
+fn an_ack_that_is_due_takes_a_segment_along_while_a_loss_is_repaired() {
+    assert_eq!(sent_in_recovery(&[], 3), sent_in_recovery(&[], 0) + 3);
+}
+
+#[test]
+fn an_ack_of_a_segment_out_of_order_rides_on_data() {
+    let answers = |acks_ride: &str| {
+        let mut net = client(&[("acks_ride", acks_ride)], 0);
+        net.run(1.0);
+        let before = net.sent.len();
+        // The first of two segments is lost, the second arrives at 1.05 s. Nagle's rule holds the second write of B.
+        let now = net.now;
+        net.ends[A].write(Amount::Bytes(2000), now);
+        net.ends[B].write(Amount::Bytes(100), now);
+        net.run_with(1.01, &mut |_, s, _| {
+            if s.payload == 1000 && s.seq == 1 {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        let now = net.now;
+        net.ends[B].write(Amount::Bytes(50), now);
+        net.run(1.06);
+        let of_b = net.dialogue()[before..]
+            .iter()
+            .filter(|w| w.starts_with('B'))
+            .cloned()
+            .collect::<Vec<_>>();
+        of_b
+    };
+    assert_eq!(answers("always"), ["B ACK 100", "B ACK 50"]);
+    assert_eq!(answers("in_order"), ["B ACK 100", "B ACK"]);
+}

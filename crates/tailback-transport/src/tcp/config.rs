@@ -153,6 +153,8 @@ pub struct Config {
     pub nagle: bool,
     /// It leaves with an ACK that is due.
     pub nagle_rides: bool,
+    /// Every ACK rides on data if it can.
+    pub acks_always_ride: bool,
     /// A FIN is a segment of its own, behind data that are acknowledged.
     pub fin_apart: bool,
     /// Maximum segment lifetime: half of TIME-WAIT.

@@ -186,6 +186,8 @@ static PARAMS: &[Param] = &[
         "Two-way: a segment that is not full waits while anything is outstanding.", "RFC 1122 section 4.2.3.4"),
     Param::new("nagle_rides", Kind::Bool, "false",
         "What Nagle's rule holds back leaves with an acknowledgement that is due.", "4.4BSD, two-way agents of ns-2.35"),
+    Param::new("acks_ride", Kind::Choice(&["in_order", "always"]), "in_order",
+        "Two-way: which acknowledgements ride on data: those of segments in order, while the window lets data leave, so that others count as duplicates; or all of them, and while `sack_form = \"pipe\"` repairs a loss each takes a segment along whatever the window says.", "in_order: RFC 5681 section 2; always: ns-2.35"),
     Param::new("fin", Kind::Choice(&["with_data", "apart"]), "with_data",
         "Two-way: whether a FIN rides on the last data and on the ACK of the other side's FIN, or is a segment of its own, sent when all data are acknowledged (on data only if nothing else is outstanding) and behind that ACK.", "RFC 9293 section 3.6; apart: ns-2.35"),
     Param::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",

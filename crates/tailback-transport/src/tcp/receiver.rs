@@ -157,7 +157,7 @@ impl Receiver {
 
     /// The ACK that is due is not to ride on data.
     pub(super) fn is_due_alone(&self) -> bool {
-        self.earlier.is_some() || (self.alone && self.due == Due::Now)
+        self.earlier.is_some() || (self.alone && self.due == Due::Now && !self.cfg.acks_always_ride)
     }
 
     /// An ACK is due, whatever has arrived.

@@ -176,6 +176,7 @@ impl Config {
             two_way: two_way(&v)?,
             nagle: v.flag("nagle"),
             nagle_rides: v.flag("nagle_rides"),
+            acks_always_ride: v.choose("acks_ride", &[("in_order", false), ("always", true)])?,
             fin_apart: v.choose("fin", &[("with_data", false), ("apart", true)])?,
             msl: v.time("msl"),
             syn: v.flag("syn"),

@@ -288,13 +288,18 @@ impl ConnectionEnd {
             s.seq = self.sender.seen().max_sent();
             return Transmit::Segment(s);
         }
-        let rides = self.cfg.nagle_rides && self.receiver.is_due();
+        let due = self.receiver.is_due();
+        let rides = self.cfg.nagle_rides && due;
+        if due && self.cfg.acks_always_ride {
+            self.sender.block().force_next();
+        }
         let held = self.cfg.nagle && !rides && self.sender.nagle_holds();
         let mut next = match self.persist.probe(&mut self.sender, now) {
             Some(s) => Transmit::Segment(s),
             None if held => Transmit::Idle,
             None => self.sender.poll_transmit(now),
         };
+        self.sender.block().take_forced();
         match &mut next {
             Transmit::Segment(s) => self.receiver.acknowledge_on(s, now),
             _ if self.receiver.is_due() => next = Transmit::Segment(self.pure_ack(now)),

@@ -109,6 +109,10 @@ impl LossRecovery for PipeRecovery {
         match &mut self.phase {
             // Repairing after an echo was answered, `recover` is the echo's and may have been reached before.
             Phase::Recovery { .. } if c.una() >= c.recover() => self.leave(c, d.now),
+            // A segment with data is not sent because another has arrived here: it says nothing of what left the network.
+            _ if !d.classic => {
+                self.report(c, d.sack);
+            }
             Phase::Recovery { pipe, entered } => {
                 *pipe -= 1;
                 *entered = false;
@@ -152,7 +156,8 @@ impl LossRecovery for PipeRecovery {
             return first;
         }
         let segment = c.cfg().segment();
-        if *entered || *pipe as f64 >= libm::floor(c.cwnd() / segment) || c.burst_is_spent() {
+        let full = *entered || *pipe as f64 >= libm::floor(c.cwnd() / segment);
+        if (full && !c.take_forced()) || c.burst_is_spent() {
             return None;
         }
         let repair = self

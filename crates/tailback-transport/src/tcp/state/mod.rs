@@ -262,6 +262,16 @@ impl ControlBlock {
         }
     }
 
+    /// An ACK is due that takes a segment along, if recovery has one.
+    pub fn force_next(&mut self) {
+        self.window.forced = true;
+    }
+
+    #[inline]
+    pub fn take_forced(&mut self) -> bool {
+        std::mem::take(&mut self.window.forced)
+    }
+
     /// One more segment may answer this event: it is taken.
     #[inline]
     pub fn spend_burst(&mut self) {

@@ -23,6 +23,8 @@ pub(super) struct SendWindow {
     pub beyond: u64,
     /// Segments that may still leave in answer to this event.
     pub burst: u32,
+    /// The next segment leaves with an ACK that is due.
+    pub forced: bool,
 }
 
 impl SendWindow {
@@ -38,6 +40,7 @@ impl SendWindow {
             credit: false,
             beyond: 0,
             burst: u32::MAX,
+            forced: false,
         };
         w.refresh(control);
         w
