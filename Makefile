@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_FILES := python tests benches tools
 
-.PHONY: all demo check test test-rust test-python bench docs lint types build wheel wheel-test clean
+.PHONY: all demo check test test-rust test-python bench references docs lint types build wheel wheel-test clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -80,6 +80,10 @@ ifdef BASE
 else
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python benches/run.py
 endif
+
+# Connections that open and close beside ns-2.35, about a minute. ARRIVALS: a folder with more recorded arrivals.
+references: build
+	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
 
 # Pages that are made from the program's own declarations.
 docs: build

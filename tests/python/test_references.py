@@ -1,0 +1,38 @@
+"""A few cases beside ns-2.35, and what the command that compares them does with what it does not have."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(__file__).resolve().parents[2] / "benches/references.py"
+
+
+def compare(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(COMMAND), *words], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["pois_fixed50_50_dt", "mice_red_ecn", "onoff_pareto_red", "ft_both_ack", "pl_red"])
+def test_the_means_over_five_seeds_are_inside_their_tolerances(case: str) -> None:
+    done = compare(case)
+    assert done.returncode == 0, done.stdout + done.stderr
+    inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
+    assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 8
+
+
+def test_one_seed_of_one_case() -> None:
+    done = compare("pois_fixed50_50_dt", "--seeds", "1")
+    assert "8 of 8 inside" in done.stdout, done.stdout + done.stderr
+
+
+def test_what_cannot_be_run_is_said_with_its_reason() -> None:
+    done = compare("n3", "pareto20")
+    assert done.returncode == 0, done.stderr
+    assert "n3_mice_fqcodel " in done.stdout and "fq-codel" in done.stdout
+    assert "pareto20_50_s1.txt.gz: give their folder with --arrivals" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("0 of 0 inside")
