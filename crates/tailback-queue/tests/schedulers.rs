@@ -502,3 +502,29 @@ fn policies_and_schedulers_go_together() {
         assert_eq!(sent.count() + log.dropped.len(), 9, "{model} with {key} {value}");
     }
 }
+
+/// What is dropped was never served: a flow that sends three times its share, whose packets are dropped for others, still gets
+/// its share, from the front of its queue or from the end.
+#[test]
+fn a_flow_that_loses_packets_keeps_its_share() {
+    for model in schedulers() {
+        for policy in ["longest", "tdrr", "qsdrr", "dtdrr"] {
+            let set = [("buffer", "40 packets"), ("policy", policy)];
+            let mut l = ClosedLoop::new(build(model.name, &set), RATE);
+            // A packet of 1000 B takes 80 us: five flows have one each 400 us.
+            for _ in 0..4 {
+                l.window(30, 1000, Duration::from_micros(500));
+            }
+            let heavy = l.constant(1000, Duration::from_micros(133), Duration::ZERO);
+            l.run(Duration::from_millis(400));
+            let sent = l.delays[heavy as usize].len() as f64;
+            assert!(!l.log.dropped.is_empty());
+            // Windows that lose a packet for good shrink, and their share falls to the others.
+            assert!(
+                sent > 0.98 * 1000.0,
+                "{} with {policy}: {sent} of 1000 packets",
+                model.name
+            );
+        }
+    }
+}

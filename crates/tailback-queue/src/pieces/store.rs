@@ -163,6 +163,11 @@ impl<P: Packet> Store<P> {
         self.head(q).and_then(|s| self.arena.packet(s)).map_or(0, P::bytes)
     }
 
+    /// The slot of the packet behind this one in its queue.
+    pub fn after(&self, slot: u32) -> Option<u32> {
+        self.arena.next(slot)
+    }
+
     /// The slot of the `k`-th packet of a queue, 0 being the front. Walks the queue.
     pub fn nth_of(&self, q: QueueId, k: u32) -> Option<u32> {
         (0..k).try_fold(self.head(q)?, |slot, _| self.arena.next(slot))

@@ -4,21 +4,26 @@
 //! is the finish tag of the packet in service.
 //!
 //! ```text
-//! a packet of p bytes, weight w, arrives:   F = max(v, F of the flow's packet before) + p / w
+//! a packet of p bytes, weight w, arrives:   S = max(v, F of the flow's packet before)     F = S + p / w
 //! next:                                     the smallest F of all first packets; v = that F
 //! ```
+//!
+//! While a flow has packets waiting, v is below the F of its first, so that the S of each other is the F before it: only the
+//! tags of first packets need be known.
 //!
 //! Cheap and fair in the long run, but a flow that was idle starts from the tag in service, not from where the fluid server
 //! is, and may wait for a packet of every other flow. When the line has fallen idle with nothing queued all tags start from
 //! zero again.
 //!
-//! State: v; for each flow its last F and the busy period it belongs to; for each stored packet its F; a heap of the flows
-//! by the F of their first packet. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first
+//! State: v; for each flow S and F of its first packet, or of its last when nothing waits, and the busy period they belong to;
+//! a heap of the flows by F. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first
 //! that came to this port first. A packet costs O(log n).
 //!
 //! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994.
 //! Tags are in bytes per unit of weight, where the paper has seconds: the order is the
-//! same. An evicted packet keeps its place in the flow's tags.
+//! same. The paper loses no packets. Here what is evicted was never served: a new first packet keeps the S of the one before it,
+//! and the F of an emptied queue goes back to its S. If it did not, a flow that sends too much would be charged for what it
+//! loses, and starve.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
@@ -53,14 +58,13 @@ pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 pub struct Scfq {
     v: Tag,
     flows: PerQueue<Flow>,
-    /// Finish tags by slot.
-    packets: Vec<Tag>,
     heads: TagHeap<i128>,
     busy_period: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
+    start: Tag,
     finish: Tag,
     busy_period: u64,
 }
@@ -74,56 +78,51 @@ impl Scfq {
     fn rebase(&mut self) {
         if let Some(reading) = self.v.far() {
             self.v = self.v.minus(reading);
-            self.flows.each(|f| f.finish = f.finish.minus(reading));
-            self.packets.iter_mut().for_each(|t| *t = t.minus(reading));
+            self.flows.each(|f| {
+                f.start = f.start.minus(reading);
+                f.finish = f.finish.minus(reading);
+            });
             self.heads.map(|key| key - reading.grid());
         }
     }
 
-    fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
-        if let Some(finish) = store.head(q).and_then(|slot| self.packets.get(slot as usize)) {
-            self.heads.set(q, finish.grid());
-        }
+    /// The first packet of `q` starts there.
+    fn line_up<P: Packet>(&mut self, q: QueueId, start: Tag, store: &Store<P>) {
+        let Some(p) = store.head(q).and_then(|slot| store.packet(slot)) else {
+            return;
+        };
+        let finish = start.plus(Tag::of(p.bytes(), Weight::of(p.weight())));
+        *self.flows.at(q) = Flow {
+            start,
+            finish,
+            busy_period: self.busy_period,
+        };
+        self.heads.set(q, finish.grid());
     }
 }
 
 impl ServiceOrder for Scfq {}
 
 impl<P: Packet> Scheduler<P> for Scfq {
-    fn appended(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
-        let Some(p) = store.packet(slot) else { return };
+    fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
         if line.busy.is_none() && store.backlog().packets == 1 {
             self.v = Tag::ZERO;
             self.busy_period += 1;
         }
-        let flow = self.flows.at(q);
+        let flow = self.flows.get(q);
         let last = match flow.busy_period == self.busy_period {
             true => flow.finish,
             false => Tag::ZERO,
         };
-        let finish = last.max(self.v).plus(Tag::of(p.bytes(), Weight::of(p.weight())));
-        *flow = Flow {
-            finish,
-            busy_period: self.busy_period,
-        };
-        if self.packets.len() <= slot as usize {
-            self.packets.resize(slot as usize + 1, Tag::ZERO);
-        }
-        self.packets[slot as usize] = finish;
+        self.line_up(q, last.max(self.v), store);
     }
 
-    fn activate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
-        self.line_up(q, store);
-    }
-
-    fn next(&mut self, store: &Store<P>, _line: &Line) -> Turn {
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
         let Some((_, q)) = self.heads.min() else {
             return Turn::Empty;
         };
-        if let Some(finish) = store.head(q).and_then(|slot| self.packets.get(slot as usize)) {
-            self.v = *finish;
-            self.rebase();
-        }
+        self.v = self.flows.get(q).finish;
+        self.rebase();
         Turn::Queue(q)
     }
 
@@ -132,15 +131,17 @@ impl<P: Packet> Scheduler<P> for Scfq {
             0 => {
                 self.heads.remove(q);
             }
-            _ => self.line_up(q, store),
+            _ => self.line_up(q, self.flows.get(q).finish, store),
         }
     }
 
     fn deactivate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        let flow = self.flows.at(q);
+        flow.finish = flow.start;
         self.heads.remove(q);
     }
 
     fn head_changed(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
-        self.line_up(q, store);
+        self.line_up(q, self.flows.get(q).start, store);
     }
 }

@@ -14,7 +14,8 @@
 //! tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
 //!
 //! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996.
-//! An evicted packet stays in the account of the fluid server.
+//! The paper loses no packets. Here the fluid server forgets what is evicted, and the packets behind it move up: if it did not, a
+//! flow that sends too much would be charged for what it loses, and starve. An eviction costs the packets behind it.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 
@@ -75,6 +76,26 @@ impl Wf2q {
         self.packets.get(store.head(q)? as usize).copied()
     }
 
+    /// The packet in this slot is not to be served: those that follow it without a gap start earlier by its length.
+    fn forget<P: Packet>(&mut self, q: QueueId, slot: u32, store: &Store<P>) {
+        let Some(&(start, mut end)) = self.packets.get(slot as usize) else {
+            return;
+        };
+        let gap = end.minus(start);
+        let mut next = store.after(slot);
+        while let Some(tags) = next.and_then(|slot| self.packets.get_mut(slot as usize)) {
+            if tags.0 != end {
+                return;
+            }
+            end = tags.1;
+            *tags = (tags.0.minus(gap), tags.1.minus(gap));
+            next = next.and_then(|slot| store.after(slot));
+        }
+        if self.clock.finish(q) == end {
+            self.clock.set_finish(q, end.minus(gap));
+        }
+    }
+
     /// Whether a flow is due is asked when the next packet is chosen.
     fn line_up<P: Packet>(&mut self, q: QueueId, store: &Store<P>) {
         self.due.remove(q);
@@ -124,6 +145,11 @@ impl<P: Packet> Scheduler<P> for Wf2q {
 
     fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, _line: &Line) {
         self.line_up(q, store);
+    }
+
+    fn evicting(&mut self, q: QueueId, slot: u32, store: &Store<P>, line: &Line) {
+        self.advance(line);
+        self.forget(q, slot, store);
     }
 
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, _line: &Line) {
