@@ -137,3 +137,12 @@ def test_of_two_stores_the_managed_one_is_measured() -> None:
     assert MEASURES["first_peak_height"].on(aaqm, "all") == 4.0
     assert MEASURES["first_peak_height"].on(red, "all") == 9.0
     assert np.isnan(MEASURES["longest"].on(run(), "all"))
+
+
+def test_harm_is_what_is_taken_and_what_it_costs() -> None:
+    flows = {"id": np.array(["a.0", "b.0", "b.1"], object), "group": np.array(["a", "b", "b"], object)}
+    flows["goodput_wire_bps"] = np.array([6e6, 2e6, 1e6])
+    r = RunView(None, fair_share_bps=3e6, tables={"flows": flows})
+    assert MEASURES["excess"].on(r, "a") == pytest.approx(100.0)
+    assert MEASURES["cost"].on(r, "a") == pytest.approx(50.0)
+    assert np.isnan(MEASURES["cost"].on(r, "all"))

@@ -188,3 +188,12 @@ def test_a_recorded_quantity_has_the_unit_its_model_declares(buffer, labels):
     # Without the scenario several models may be meant.
     assert plots.plot(result.results, "srtt").axes[0].get_ylabel() == "srtt (s)"
     assert plots.plot(result.results, "outstanding").axes[0].get_ylabel() == "outstanding"
+
+
+def test_shares_have_a_row_a_discipline_and_say_what_is_missing():
+    rows = [("Drop-tail", [[2.9, 3.0, 2.95], [0.9, 0.9, 0.91]]), ("DRR", [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]])]
+    ax = plots.shares(rows, ["unresponsive", "TCP"]).axes[0]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["Drop-tail", "DRR"]
+    assert ax.get_yticks()[0] > ax.get_yticks()[1], "the first row is on top"
+    assert "fair shares" in ax.get_xlabel()
+    assert "no discipline" in plots.shares([], ["a"]).axes[0].texts[0].get_text()

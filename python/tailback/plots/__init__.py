@@ -13,6 +13,7 @@ from tailback.plots.curves import Curve, as_curve, curves
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
 from tailback.plots.result import plot
+from tailback.plots.shares import shares
 from tailback.plots.style import STYLE, grid, save, styled
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "queue_against_time",
     "save",
     "series",
+    "shares",
     "styled",
 ]

@@ -76,7 +76,7 @@ OTHERS = [
     Look(_ORANGE, "p", "-"),
     Look(_SKY, "*", _DASH),
     Look(_BLACK, "H", _SHORT),
-    Look(_BROWN, "d", _LONG),
+    Look(_BROWN, "*", _LONG),
     Look(_ORANGE, "H", (0, DOTS)),
     Look(_SKY, "8", _DASH_DOT),
 ]

@@ -1,0 +1,50 @@
+"""Shares of several classes of flows, a row each: who takes what, under which discipline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tailback.plots.palette import GREY, INK, OTHERS
+from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
+from tailback.stats import ci95
+
+
+@styled
+def shares(rows: Sequence[tuple[str, Sequence[Numbers]]], classes: Sequence[str]) -> Drawing:
+    """A row for each (title, values of each class over seeds, in fair shares), from the top; a line at one fair share.
+
+    Marks are means, bars behind them 95 % intervals.
+    """
+    fig, axes = grid(6.8, 0.9 + 0.19 * max(len(rows), 8))
+    ax = axes[0][0]
+    if not rows:
+        nothing(ax, "nothing to draw: no discipline")
+        return fig
+    y = np.arange(len(rows))[::-1]
+    for i, title in enumerate(classes):
+        values = [np.asarray(v[i], float) for _, v in rows]
+        mean = np.array([v.mean() for v in values])
+        half = np.array([ci95(v) if len(v) > 1 else 0.0 for v in values])
+        look = OTHERS[i]
+        ax.errorbar(
+            mean,
+            y,
+            xerr=half,
+            fmt=look.marker,
+            color=look.colour,
+            elinewidth=1.0,
+            markersize=4.5,
+            label=title,
+            zorder=3,
+        )
+    ax.axvline(1.0, color=INK, linewidth=0.9, linestyle=(0, (4, 2)), label="fair share")
+    ax.set_yticks(y, [title for title, _ in rows])
+    ax.tick_params(axis="y", length=0, labelcolor=INK)
+    ax.grid(axis="y", color=GREY, alpha=0.25)
+    ax.set_xlim(left=0)
+    ax.set_ylim(-0.7, len(rows) - 0.3)
+    ax.set_xlabel("goodput (fair shares)")
+    fig.legend(loc="outside upper right", ncols=len(classes) + 1)
+    return fig

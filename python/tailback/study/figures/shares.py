@@ -1,0 +1,32 @@
+"""`shares`: what classes of flows get of their fair share, means over seeds; disciplines sorted by the first class.
+
+kind = "shares"
+classes = ["cbr", "tcp"]                       # groups of flows; the first sorts the rows
+titles = ["unresponsive", "TCP, mean"]         # in the legend
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
+
+@figure("shares")
+def shares(d: Drawing) -> Drawn:
+    classes = d.output["classes"]
+    titles = d.output.get("titles", classes)
+    rows = []
+    for runs, p in d.points():
+        found = [d.get(runs, p, c, "share") for c in classes]
+        values = [np.asarray(x, float) / 100 for x in found if x is not None]
+        if len(values) == len(classes):
+            rows.append((d.title(p.labels["queue"]), values))
+    rows.sort(key=lambda row: float(np.mean(row[1][0])))
+    return plots.shares(rows, titles) if rows else None
