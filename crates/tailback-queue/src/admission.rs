@@ -9,7 +9,7 @@
 //! Who does what, so that no packet is lost or told of twice:
 //!
 //! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
-//!   [`signal`](crate::report::signal)), and asks for the eviction of waiting packets through [`Waiting::evict`].
+//!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
 //! * The host drops: first the evicted packets ([`Place::Queued`](crate::report::Place::Queued)), in the order asked, then the arriving one
 //!   ([`Place::Arriving`](crate::report::Place::Arriving)). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
 //! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or dropped

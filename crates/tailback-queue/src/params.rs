@@ -1,5 +1,6 @@
 //! Parameters that disciplines of several rooms offer.
 
+use tailback_base::model::Profile;
 use tailback_base::{Kind, Param};
 
 /// For disciplines that can count the packet on the wire.
@@ -10,6 +11,17 @@ pub const COUNT_IN_SERVICE: Param = Param::new(
     "Count the packet on the wire as part of the backlog and of the buffer.",
     "ns-2 counts waiting packets only",
 );
+
+/// For disciplines with named sets of values; the first is "default" and empty.
+pub const fn profile(profiles: &'static [Profile]) -> Param {
+    Param::new(
+        "profile",
+        Kind::Profile(profiles),
+        "default",
+        "A named set of values, which lie under those given here.",
+        "",
+    )
+}
 
 /// For AQMs that tell flows apart.
 pub const FLOW_KEY: Param = Param::new(

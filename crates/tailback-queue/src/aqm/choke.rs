@@ -37,7 +37,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
 use crate::pieces::classify::keys;
 use crate::view::Congestion;
 use tailback_base::model::Profile;
@@ -76,13 +76,7 @@ pub static MODEL: Model = Model {
               drop both (match), never marked; then as RED: drop (early, forced), or with ecn mark.",
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
     params: &[
-        Param::new(
-            "profile",
-            Kind::Profile(PROFILES),
-            "default",
-            "A named set of values, which lie under those given here.",
-            "",
-        ),
+        profile(PROFILES),
         BUFFER,
         Param::new(
             "draw",

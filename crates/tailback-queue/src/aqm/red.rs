@@ -33,8 +33,7 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
-use crate::params::BEFORE;
-use crate::params::COUNT_IN_SERVICE;
+use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
 use params::{
     BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
     MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
@@ -42,7 +41,7 @@ use params::{
 use signals::{Class, Found, Ramp, Rules};
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
+use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 
 pub use config::Config;
 pub use signals::{base, spread};
@@ -93,13 +92,7 @@ pub static MODEL: Model = Model {
               ramp forced), or with ecn mark capable packets instead of early drops.",
     source: "Floyd and Jacobson 1993; Floyd 2000 (gentle); ns-2 red",
     params: &[
-        Param::new(
-            "profile",
-            Kind::Profile(PROFILES),
-            "default",
-            "A named set of values, which lie under those given here.",
-            "",
-        ),
+        profile(PROFILES),
         BUFFER,
         MIN_THRESHOLD,
         MAX_THRESHOLD,

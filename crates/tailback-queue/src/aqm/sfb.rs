@@ -15,7 +15,7 @@
 //!
 //! From: Feng, Kandlur, Saha, Shin, "Stochastic fair Blue: a queue management algorithm for enforcing fairness", INFOCOM 2001.
 //! Levels, bins, steps at each packet, the penalty bucket and drops above one half are those of the public implementation in
-//! Linux; with `drop_above_half = false` and a `freeze` time it is the paper's.
+//! Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks above one half.
 //!
 //! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every `rehash`, and for
 //! `warmup` before that a second set of bins is made ready: it counts the packets of all, and learns from flows that the
@@ -37,13 +37,43 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
-use crate::params::{BEFORE, FLOW_KEY};
+use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
 use crate::pieces::classify::keys;
 use crate::view::Exit;
 use tailback_base::bucket::Bucket;
+use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the declared defaults",
+        values: &[],
+    },
+    Profile {
+        name: "linux",
+        doc: "Linux's steps, which are whole parts of 65535, and its buffer",
+        values: &[
+            ("buffer", "1000 packets"),
+            ("up", "0.00100709544518196"),
+            ("down", "0.000167849240863661"),
+        ],
+    },
+    Profile {
+        name: "paper",
+        doc: "Feng et al. 2001: two levels of 23 bins, bins that move once in a freeze time, marks at any probability",
+        values: &[
+            ("levels", "2"),
+            ("bins", "23"),
+            ("freeze", "100ms"),
+            ("up", "0.02"),
+            ("down", "0.002"),
+            ("drop_above_half", "false"),
+        ],
+    },
+];
 
 pub static MODEL: Model = Model {
     name: "sfb",
@@ -54,6 +84,7 @@ pub static MODEL: Model = Model {
               rate (penalty), and none fills its bins beyond a cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: &[
+        profile(PROFILES),
         Param::new(
             "buffer",
             Kind::Size,

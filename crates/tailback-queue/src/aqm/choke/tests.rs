@@ -34,7 +34,8 @@ fn refill(b: &mut Chokes, of_0: u64, of_1: u64, average: f64) {
     for id in 0..of_0 + of_1 {
         b.arrive(TestPacket::new(id, u32::from(id >= of_0), 500));
     }
-    (b.log.dropped.clear(), b.log.marked.clear());
+    b.log.dropped.clear();
+    b.log.marked.clear();
     b.queue.admission.average = Average::new(average, 0.0, 500);
 }
 

@@ -7,6 +7,8 @@ type Sfbs = Bench<Fifo<TestPacket, Sfb>>;
 fn settings(with: &[(&str, &str)]) -> Settings {
     with.iter()
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text))
+        .with_profile(&[])
+        .unwrap()
 }
 
 fn context() -> BuildContext {
@@ -60,8 +62,8 @@ fn flow_that_differs(b: &mut Sfbs, other: u32, levels: usize) -> u32 {
 /// 65535 of an implementation in whole numbers.
 #[test]
 fn an_unresponsive_flow_becomes_certain_after_a_thousand_arrivals() {
-    for (up, expected) in [("0.001", 1000), ("0.00100709544518196", 993)] {
-        let mut b = bench(&[("up", up)]);
+    for (profile, expected) in [("default", 1000), ("linux", 993)] {
+        let mut b = bench(&[("profile", profile)]);
         let arrivals = press(&mut b, 5, 20);
         assert!(arrivals.abs_diff(expected) <= 1, "{arrivals} for {expected}");
         assert_eq!(b.probe("certain_bins", 0), 8.0);
@@ -175,7 +177,7 @@ fn misclassified_flows_are_as_many_as_the_bloom_filter_says() {
 }
 
 /// A flow that shares all its bins with an unresponsive one is punished with it, until the hash changes; the unresponsive one
-/// was learnt again in the meantime and stays certain.
+/// was learnt before the change and stays certain, 50 of its packets after it.
 #[test]
 fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
     let mut b = bench(&[
@@ -188,7 +190,7 @@ fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
     let (guilty, twin) = (5, flow_that_differs(&mut b, 5, 0));
     let mut before = f64::NAN;
     // The unresponsive flow sends a packet a millisecond, the twin one in a hundred.
-    for ms in 0..11_000 {
+    for ms in 0..10_050 {
         b.pass(Duration::from_millis(1));
         b.arrive(packet(ms, guilty));
         if ms % 100 == 50 {
@@ -242,7 +244,8 @@ fn above_one_half_drops_mix_in() {
         }
         assert_eq!(b.probe("probability", 0), 0.8);
         b.drain();
-        (b.log.dropped.clear(), b.log.marked.clear());
+        b.log.dropped.clear();
+        b.log.marked.clear();
         let n = 100_000;
         for id in 0..n {
             b.arrive(packet(id, 5));
@@ -263,7 +266,7 @@ fn above_one_half_drops_mix_in() {
 /// With a freeze time a bin moves at most once in it, as Blue does.
 #[test]
 fn a_frozen_bin_moves_once() {
-    let mut b = bench(&[("freeze", "100ms"), ("up", "0.02")]);
+    let mut b = bench(&[("profile", "paper")]);
     for id in 0..20 + 500 {
         b.arrive(packet(id, 5));
         if b.backlog().packets > 20 {
@@ -283,7 +286,7 @@ fn what_is_not_capable_is_dropped_and_a_full_buffer_drops_all() {
     for id in 0..23 {
         b.arrive(packet(id, 5));
     }
-    assert!(b.log.drops(DropReason::Overflow).len() >= 1);
+    assert!(!b.log.drops(DropReason::Overflow).is_empty());
     b.drain();
     for id in 0..1000 {
         b.arrive(TestPacket::new(id, 5, 500));
