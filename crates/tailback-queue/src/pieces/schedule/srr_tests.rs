@@ -184,3 +184,14 @@ fn weights_are_held_within_their_places() {
     fill(&mut b, 1, 1e9, 1000, 100);
     assert_eq!(order(&mut b, 100).len(), 100);
 }
+
+/// A queue that leaves in the middle of a walk hands its visit to the next of its column, and the walk goes on.
+#[test]
+fn a_walk_goes_on_when_its_queue_leaves() {
+    let mut b = bench(&[]);
+    fill(&mut b, 1, 2.0, 1000, 10);
+    fill(&mut b, 2, 2.0, 1000, 1);
+    fill(&mut b, 3, 1.0, 1000, 10);
+    // The first visit ends the walk; in the next one the second queue stands before the first, and sends its only packet.
+    assert_eq!(order(&mut b, 4), [1, 2, 1, 3]);
+}
