@@ -15,7 +15,10 @@ pub mod green_tcp;
 pub mod nlred;
 pub mod pi;
 pub mod precedence;
+#[cfg(test)]
+pub(crate) mod race;
 pub mod red;
+pub mod red_pd;
 pub mod rem;
 pub mod rio;
 pub mod sfb;

@@ -1,0 +1,331 @@
+//! RED with preferential dropping: flows that lose often are the fast ones, and are held back before RED sees them.
+//!
+//! RED signals flows in proportion to what they send, so its own drops tell who sends much, without a table of all flows.
+//! RED-PD keeps the drops of the last few moments. A flow that is in most of them takes more than a TCP with a given round trip
+//! would at this loss rate; it is monitored, and its packets are dropped with a probability of its own before they reach
+//! RED. Measure: RED's average, and the drop history. Function: a drop probability for each monitored flow, then RED's.
+//! Action: a drop (penalty), then RED's.
+//!
+//! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4; its ns-2
+//! scripts for what the paper leaves open. The history and the rules are in [`monitor`].
+//!
+//! State: RED's; the [`Monitor`].
+//!
+//! Departures. A mark of RED's counts in the history as a drop does, or ECN would blind it. Drop probabilities that are halved
+//! fall by at most `largest_step` (ns-2 has thresholds of its own for that). With `profile` = ns2-2006 the drops of a monitored
+//! flow are spread as RED's are without wait, which nearly doubles them, and flows that do not respond are held back even when the
+//! queue is short, as ns-2 does.
+//!
+//! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a list:
+//! the flows in the lists.
+
+pub mod monitor;
+
+use crate::admission::{Admission, Congestion, Decision, Waiting};
+use crate::aqm::red::params::{
+    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+};
+use crate::aqm::red::{AVERAGE, BASE, Config, Red};
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use crate::discipline::{DropReason, Line, Out, ProbeId};
+use crate::entry::{Build, Entry, Facts, Marks};
+use crate::fifo::Fifo;
+use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use crate::pieces::classify::keys;
+use monitor::{Monitor, Rules};
+use tailback_base::model::Profile;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Ecn, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+
+const SOURCE: &str = "Mahajan and Floyd 2001";
+const NS2: &str = "ns-2 red-pd";
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the defaults below",
+        values: &[],
+    },
+    Profile {
+        name: "ns2-2006",
+        doc: "the filter as in ns-2: drops of monitored flows spread, flows that do not respond held back always",
+        values: &[("filter_spread", "true"), ("hold_back", "always")],
+    },
+];
+
+pub static MODEL: Model = Model {
+    name: "red-pd",
+    family: "queue",
+    title: "RED with preferential dropping",
+    summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop history. \
+              Function: a drop probability for each flow that is in most of the last lists of drops, then RED's ramp. Action: \
+              drop (penalty), then as RED.",
+    source: "Mahajan and Floyd 2001; ns-2 red-pd",
+    params: &[
+        Param::new(
+            "profile",
+            Kind::Profile(PROFILES),
+            "default",
+            "A named set of values, which lie under those given here.",
+            "",
+        ),
+        BUFFER,
+        Param::new(
+            "target_rtt",
+            Kind::Time { min: 1e-4, max: 100.0 },
+            "40ms",
+            "A flow that takes more than a TCP of this round trip would is held back (R).",
+            SOURCE,
+        ),
+        Param::new(
+            "lists",
+            Kind::Count { min: 1, max: 100 },
+            "5",
+            "Lists of drops that are kept (M).",
+            SOURCE,
+        ),
+        Param::new(
+            "appearances",
+            Kind::Count { min: 1, max: 100 },
+            "3",
+            "In how many of them a flow must be to be monitored (K).",
+            SOURCE,
+        ),
+        Param::new(
+            "shortest_list",
+            Kind::Time { min: 1e-4, max: 100.0 },
+            "none",
+            "No list is shorter; without it twice target_rtt.",
+            NS2,
+        ),
+        Param::new(
+            "longest_list",
+            Kind::Time { min: 1e-4, max: 100.0 },
+            "none",
+            "No list is longer; without it ten times target_rtt.",
+            NS2,
+        ),
+        Param::new(
+            "least_loss",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0.001",
+            "Nobody is monitored for a list whose loss rate is not above this.",
+            NS2,
+        ),
+        Param::new(
+            "largest_step",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0.05",
+            "The drop probability of a flow that no longer loses falls by at most this a time.",
+            NS2,
+        ),
+        Param::new(
+            "test_response",
+            Kind::Bool,
+            "true",
+            "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
+            "Mahajan and Floyd 2001 section 4",
+        ),
+        Param::new(
+            "filter_spread",
+            Kind::Bool,
+            "false",
+            "Spread the drops of a monitored flow evenly, which nearly doubles them.",
+            NS2,
+        ),
+        Param::new(
+            "hold_back",
+            Kind::Choice(&["congested", ALWAYS]),
+            "congested",
+            "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or always \
+             those that do not respond.",
+            "always: ns-2 red-pd",
+        ),
+        FLOW_KEY,
+        MIN_THRESHOLD,
+        MAX_THRESHOLD,
+        DELAY_TARGET,
+        WEIGHT,
+        WEIGHT_RULE,
+        MAX_PROBABILITY,
+        GENTLE,
+        ECN,
+        MARK_CAP,
+        MARK_ABOVE_MAX,
+        BYTES,
+        MEAN_PACKET,
+        SPREAD,
+        WAIT,
+        FIRST_COUNT,
+        NS2_GUARDS,
+        INITIAL_AVERAGE,
+        COUNT_IN_SERVICE,
+        BEFORE,
+    ],
+    probes: &[
+        AVERAGE,
+        BASE,
+        ProbeDef {
+            name: "monitored",
+            unit: "flows",
+            doc: "Flows that are held back",
+            per: "",
+        },
+        ProbeDef {
+            name: "unresponsive",
+            unit: "flows",
+            doc: "Those of them that do not send less when they lose more",
+            per: "",
+        },
+        ProbeDef {
+            name: "strictest",
+            unit: "",
+            doc: "The largest drop probability of a monitored flow",
+            per: "",
+        },
+    ],
+};
+
+const ALWAYS: &str = "always";
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
+        facts: Facts {
+            marks: Marks::WithEcn,
+            ..Facts::ONE_QUEUE
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
+}
+
+/// The decision alone: the filter, then RED.
+///
+/// # Errors
+/// RED's, and numbers of lists that contradict each other.
+pub fn admission(s: &Settings, context: BuildContext) -> Result<RedPd, Refusal> {
+    let (lists, appearances) = (s.count("lists"), s.count("appearances"));
+    if appearances > lists {
+        return Err(Refusal::new(
+            format!("no flow can be in {appearances} of {lists} lists"),
+            "give appearances of at most lists",
+        )
+        .within("appearances"));
+    }
+    let rtt = s.time("target_rtt").seconds();
+    let times = |name, factor: f64| match s.is_none(name) {
+        true => factor * rtt,
+        false => s.time(name).seconds(),
+    };
+    let (shortest, longest) = (times("shortest_list", 2.0), times("longest_list", 10.0));
+    if shortest > longest {
+        return Err(Refusal::new(
+            format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
+            "give a longest_list of at least shortest_list",
+        ));
+    }
+    let rules = Rules {
+        rtt,
+        lists: lists as usize,
+        appearances: appearances as usize,
+        shortest,
+        longest,
+        least_loss: s.real("least_loss"),
+        largest_step: s.real("largest_step"),
+        test_response: s.flag("test_response"),
+        spread: s.flag("filter_spread"),
+    };
+    let config = Config::from_settings(s, &context)?;
+    let mut stream = context.stream;
+    let of_red = Stream::new(stream.bits(), "red");
+    Ok(RedPd {
+        red: Red::new(config, of_red),
+        monitor: Monitor::new(rules),
+        always: s.text("hold_back") == ALWAYS,
+        key: keys::named(s.text(FLOW_KEY.name))?,
+        stream,
+    })
+}
+
+/// The filter, then RED.
+#[derive(Clone, Debug)]
+pub struct RedPd {
+    red: Red,
+    monitor: Monitor,
+    /// Hold back flows that do not respond whatever the queue.
+    always: bool,
+    key: KeyField,
+    /// Of the filter; RED has its own, so that its decisions do not depend on who is held back.
+    stream: Stream,
+}
+
+impl<P: Packet> Admission<P> for RedPd {
+    fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
+        let (flow, bytes, spreads) = (p.key(self.key), p.bytes(), self.monitor.rules.spread);
+        let congested = self.red.average() >= self.red.ramp().min_threshold && queue.backlog().packets > 1;
+        if let Some(f) = self.monitor.arrival(flow, bytes)
+            && (congested || (self.always && f.unresponsive))
+            && f.picks(spreads, &mut self.stream)
+        {
+            f.lost(bytes);
+            return Decision::Drop(DropReason::Penalty);
+        }
+        let was = p.ecn();
+        let decision = {
+            let found = self.red.find(p, queue, line);
+            self.red.decide(p, found, out)
+        };
+        let signalled = match decision {
+            Decision::Drop(why) => why != DropReason::Overflow,
+            Decision::Store => was != Ecn::Ce && p.ecn() == Ecn::Ce,
+        };
+        self.monitor.passed(bytes);
+        if signalled {
+            self.monitor.signalled(flow, bytes);
+        }
+        decision
+    }
+
+    fn idle(&mut self, line: &Line) {
+        Admission::<P>::idle(&mut self.red, line);
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.monitor.ends())
+    }
+
+    fn on_timer(&mut self, _queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        if line.now >= self.monitor.ends() {
+            self.monitor.end_list(line.now);
+        }
+    }
+
+    fn congestion(&self) -> Option<Congestion> {
+        Admission::<P>::congestion(&self.red)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        match probe.0 {
+            0 | 1 => Admission::<P>::read(&self.red, probe, index),
+            2 => self.monitor.flows().count() as f64,
+            3 => self.monitor.flows().filter(|(_, f)| f.unresponsive).count() as f64,
+            4 => self.monitor.flows().map(|(_, f)| f.probability).fold(0.0, f64::max),
+            _ => f64::NAN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
