@@ -5,8 +5,8 @@
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{
-    aaqm, ared, avq, blue, choke, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, red_pd, rem, rio, sfb,
-    sred, wred,
+    aaqm, ared, avq, blue, choke, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, red_pb, red_pd, rem,
+    rio, sfb, sred, wred,
 };
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
@@ -48,6 +48,7 @@ impl<P: Packet + 'static> List<P> {
         sred::entry(),
         fred::entry(),
         choke::entry(),
+        red_pb::entry(),
         red_pd::entry(),
         blue::entry(),
         pi::entry(),

@@ -43,6 +43,7 @@ LOOKS = {
     "sred": Look(_RED, "<", "-"),
     "fred": Look(_RED, ">", _DASH_DOT),
     "choke": Look(_RED, "H", _LONG),
+    "red-pb": Look(_RED, "o", _SHORT),
     "red-pd": Look(_RED, "p", _LONG),
     "blue": Look(_BLUE, "^", (0, DOTS)),
     "pi": Look(_PURPLE, "p", _DASH),

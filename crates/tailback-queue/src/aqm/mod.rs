@@ -18,6 +18,7 @@ pub mod precedence;
 #[cfg(test)]
 pub(crate) mod race;
 pub mod red;
+pub mod red_pb;
 pub mod red_pd;
 pub mod rem;
 pub mod rio;
