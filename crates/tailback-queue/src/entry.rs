@@ -115,6 +115,12 @@ impl Facts {
         ..Facts::ONE_QUEUE
     };
 
+    /// Several queues with a mapper: where a set of queues is full, a flow that shares may find a queue of its own.
+    pub const MAPPED: Facts = Facts {
+        overtakes: &["ways"],
+        ..Facts::SEVERAL_QUEUES
+    };
+
     /// Whether packets are marked under these settings.
     pub fn marks(&self, settings: &Settings) -> bool {
         match self.marks {

@@ -5,14 +5,14 @@
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{
-    aaqm, ared, avq, blue, choke, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, red, red_pb, red_pd, rem,
-    rio, sfb, sred, wred,
+    aaqm, ared, avq, blue, choke, cobalt, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, pie, red,
+    red_pb, red_pd, rem, rio, sfb, sred, wred,
 };
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
-use crate::fair::{drr, fq, fqbit, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
+use crate::fair::{drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
@@ -59,6 +59,8 @@ impl<P: Packet + 'static> List<P> {
         green_tcp::entry(),
         codel::entry(),
         aaqm::entry(),
+        pie::entry(),
+        cobalt::entry(),
         drr::entry(),
         tdrr::entry(),
         qsdrr::entry(),
@@ -70,9 +72,13 @@ impl<P: Packet + 'static> List<P> {
         wf2q::entry(),
         fq::entry(),
         fqbit::entry(),
+        fq_codel::entry(),
+        fq_pie::entry(),
+        fq_cobalt::entry(),
         decsel::entry(),
         dtdrr::entry(),
         dsdrr::entry(),
+        port::entry(),
     ];
 }
 

@@ -43,6 +43,8 @@ pub struct TestPacket {
     pub label: u64,
     /// Its flow's share ([`Packet::weight`]).
     pub weight: f64,
+    /// Source and destination host, where flows share hosts.
+    pub hosts: Option<(u64, u64)>,
 }
 
 impl TestPacket {
@@ -60,6 +62,7 @@ impl TestPacket {
             sequence: 0,
             label: 0,
             weight: 1.0,
+            hosts: None,
         }
     }
 
@@ -76,10 +79,12 @@ impl Packet for TestPacket {
     fn flow(&self) -> FlowId {
         FlowId(self.flow)
     }
-    /// Every flow has its own hosts, so each key but the label is the flow.
+    /// Unless it has hosts, every flow has its own, and each key but the label is the flow.
     fn key(&self, field: KeyField) -> u64 {
-        match field {
-            KeyField::Label => self.label,
+        match (field, self.hosts) {
+            (KeyField::Label, _) => self.label,
+            (KeyField::Source, Some((source, _))) => source,
+            (KeyField::Destination, Some((_, destination))) => destination,
             _ => u64::from(self.flow),
         }
     }

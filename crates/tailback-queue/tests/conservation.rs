@@ -386,8 +386,13 @@ impl Books {
             } => {
                 let id = self.next;
                 self.next += 1;
-                // A flow stays in its class; only the drop precedence within it varies from packet to packet.
-                let dscp = ((flow as u8 % 3) << 3) | colour;
+                // A flow stays in its class; only the drop precedence of assured forwarding varies from packet to packet.
+                let dscp = match flow {
+                    0..=2 => ((flow as u8 + 1) << 3) | [2, 4, 6][usize::from(colour) % 3],
+                    3 => 8,  // CS1
+                    4 => 46, // EF
+                    _ => 0,
+                };
                 let ecn = Ecn::from_bits(ecn);
                 let more = TestPacket {
                     ecn,

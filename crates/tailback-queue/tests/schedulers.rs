@@ -10,7 +10,7 @@ use tailback_queue::{DropReason, Line, OnWire, Service};
 
 /// The disciplines named after their schedulers.
 fn schedulers() -> impl Iterator<Item = &'static Model> {
-    registry::models().filter(|m| m.param("policy").is_some())
+    registry::models().filter(|m| m.param("policy").is_some() && m.param("scheduler").is_none())
 }
 
 /// A byte takes 80 ns.

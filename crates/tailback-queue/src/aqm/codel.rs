@@ -18,14 +18,59 @@
 //!
 //! Cost of a packet: a stamp at enqueue; a subtraction and two comparisons at dequeue.
 
-use crate::admission::{Admission, Decision, PacketSource, Waiting};
+use crate::admission::{Admission, Decision, Exit, PacketSource, Waiting};
 use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+
+/// The standing delay.
+pub const TARGET: Param = Param::new(
+    "target",
+    Kind::Time { min: 0.0, max: 100.0 },
+    "5ms",
+    "Standing delay that is acceptable.",
+    "RFC 8289 section 4.4",
+);
+
+/// The round trip.
+pub const INTERVAL: Param = Param::new(
+    "interval",
+    Kind::Time { min: 1e-6, max: 1000.0 },
+    "100ms",
+    "How long the delay must stay above target: the order of the longest usual round trip.",
+    "RFC 8289 section 4.3",
+);
+
+/// What may stay.
+pub const MTU: Param = Param::new(
+    "mtu",
+    Kind::Bytes { min: 0, max: 1_000_000 },
+    "1500B",
+    "With no more than this left in the queue, nothing is dropped.",
+    "RFC 8289 section 5.4",
+);
+
+/// A mark for each packet that waited long, beside the control law.
+pub const CE_THRESHOLD: Param = Param::new(
+    "ce_threshold",
+    Kind::Time { min: 0.0, max: 100.0 },
+    "none",
+    "Mark every capable packet that has waited longer than this, whatever ecn says.",
+    "RFC 8290 section 5.2.7",
+);
+
+/// What a buffer takes from the queue, as work of the control law.
+pub const COUNT_SHED: Param = Param::new(
+    "count_shed",
+    Kind::Bool,
+    "false",
+    "Add the packets that an overloaded buffer sheds of this queue to the count of actions.",
+    "true in Linux fq_codel; RFC 8290 says nothing",
+);
 
 pub static MODEL: Model = Model {
     name: "codel",
@@ -43,27 +88,9 @@ pub static MODEL: Model = Model {
             "How much may wait, in packets or bytes.",
             "Linux codel, ns-3",
         ),
-        Param::new(
-            "target",
-            Kind::Time { min: 0.0, max: 100.0 },
-            "5ms",
-            "Standing delay that is acceptable.",
-            "RFC 8289 section 4.4",
-        ),
-        Param::new(
-            "interval",
-            Kind::Time { min: 1e-6, max: 1000.0 },
-            "100ms",
-            "How long the delay must stay above target: the order of the longest usual round trip.",
-            "RFC 8289 section 4.3",
-        ),
-        Param::new(
-            "mtu",
-            Kind::Bytes { min: 0, max: 1_000_000 },
-            "1500B",
-            "With no more than this left in the queue, nothing is dropped.",
-            "RFC 8289 section 5.4",
-        ),
+        TARGET,
+        INTERVAL,
+        MTU,
         Param::new(
             "ecn",
             Kind::Bool,
@@ -71,36 +98,34 @@ pub static MODEL: Model = Model {
             "Mark capable packets instead of dropping them.",
             "RFC 3168; RFC 8289",
         ),
-        Param::new(
-            "ce_threshold",
-            Kind::Time { min: 0.0, max: 100.0 },
-            "none",
-            "Mark every capable packet that has waited longer than this, whatever ecn says.",
-            "RFC 8290 section 5.2.7",
-        ),
+        CE_THRESHOLD,
+        COUNT_SHED,
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "count",
-            unit: "",
-            doc: "Actions since the dropping state was entered",
-            per: "",
-        },
-        ProbeDef {
-            name: "dropping",
-            unit: "",
-            doc: "1 in the dropping state, else 0",
-            per: "",
-        },
-        ProbeDef {
-            name: "sojourn",
-            unit: "s",
-            doc: "What the last packet that left had waited",
-            per: "",
-        },
-    ],
+    probes: &PROBES,
 };
+
+/// What there is to see of a CoDel.
+pub const PROBES: [ProbeDef; 3] = [
+    ProbeDef {
+        name: "count",
+        unit: "",
+        doc: "Actions since the dropping state was entered",
+        per: "",
+    },
+    ProbeDef {
+        name: "dropping",
+        unit: "",
+        doc: "1 in the dropping state, else 0",
+        per: "",
+    },
+    ProbeDef {
+        name: "sojourn",
+        unit: "s",
+        doc: "What the last packet that left had waited",
+        per: "",
+    },
+];
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -137,6 +162,8 @@ pub struct Config {
     pub mtu: u64,
     pub ecn: bool,
     pub ce_threshold: Option<Duration>,
+    /// Packets shed by an overloaded buffer count as actions.
+    pub count_shed: bool,
 }
 
 impl Config {
@@ -155,8 +182,15 @@ impl Config {
             mtu: settings.count("mtu"),
             ecn: settings.flag("ecn"),
             ce_threshold: (!settings.is_none("ce_threshold")).then(|| settings.time("ce_threshold")),
+            count_shed: settings.flag("count_shed"),
         })
     }
+}
+
+/// The control law: how long after the `count`-th action the next comes.
+#[inline]
+pub fn control_step(interval: Duration, count: u64) -> Duration {
+    Duration::from_seconds(interval.seconds() / libm::sqrt(count.max(1) as f64))
 }
 
 /// The state machine, apart from any queue.
@@ -195,9 +229,9 @@ impl Control {
         now >= *self.first_above.get_or_insert(now + c.interval)
     }
 
-    /// The control law: the action after the one at `t`.
+    /// The action after the one at `t`.
     fn after(&self, c: &Config, t: Time) -> Time {
-        t + Duration::from_seconds(c.interval.seconds() / libm::sqrt(self.count.max(1) as f64))
+        t + control_step(c.interval, self.count)
     }
 
     /// Take the next packet that is to be sent, dropping and marking on the way.
@@ -287,8 +321,14 @@ impl<P: Packet> Admission<P> for Codel {
         self.control.take(&self.config, from, line.now, out)
     }
 
+    fn left(&mut self, _p: &P, how: Exit, _rest: Backlog, _line: &Line) {
+        if self.config.count_shed && how == Exit::Evicted(DropReason::Overload) {
+            self.control.count += 1;
+        }
+    }
+
     fn probes(&self) -> &[ProbeDef] {
-        MODEL.probes
+        &PROBES
     }
 
     fn read(&self, probe: ProbeId, _index: u32) -> f64 {

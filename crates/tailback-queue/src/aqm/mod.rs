@@ -6,6 +6,7 @@ pub mod average;
 pub mod avq;
 pub mod blue;
 pub mod choke;
+pub mod cobalt;
 pub mod codel;
 pub mod dred;
 pub mod feng_red;
@@ -14,6 +15,7 @@ pub mod green;
 pub mod green_tcp;
 pub mod nlred;
 pub mod pi;
+pub mod pie;
 pub mod precedence;
 #[cfg(test)]
 pub(crate) mod race;

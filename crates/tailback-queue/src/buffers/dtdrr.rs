@@ -35,7 +35,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         admission: None,
         facts: Facts {
             unlimited: Some(Unlimited::leaves("drr")),
-            ..Facts::SEVERAL_QUEUES
+            ..Facts::MAPPED
         },
     }
 }

@@ -33,7 +33,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         model: &MODEL,
         build: Build::OfPieces(build),
         admission: None,
-        facts: Facts::SEVERAL_QUEUES,
+        facts: Facts::MAPPED,
     }
 }
 

@@ -2,7 +2,11 @@
 
 pub mod drr;
 pub mod fq;
+pub mod fq_cobalt;
+pub mod fq_codel;
+pub mod fq_pie;
 pub mod fqbit;
+pub mod port;
 pub mod scfq;
 pub mod sfq;
 pub mod srr;

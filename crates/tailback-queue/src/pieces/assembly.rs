@@ -3,15 +3,20 @@
 //! Any policy runs above any scheduler. Plain DRR below any policy, and each scheduler of a discipline of its own, are
 //! compiled into their ports; what is chosen by name is boxed. The mapper is boxed everywhere.
 
+use crate::admission::Admission;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::pieces::by_name::{POLICY, Pieces, QueueCount, SCHEDULER, mappers, scheduler_settings};
-use crate::pieces::classify::Classifier;
+use crate::pieces::classify::hash::{ByHash, Hashed};
+use crate::pieces::classify::hash_sets::HashSets;
 use crate::pieces::classify::per_flow::PerFlow;
-use crate::pieces::drop::DropPolicy;
+use crate::pieces::classify::{Classifier, keys};
+use crate::pieces::drop::{DropPolicy, batch};
 use crate::pieces::port::Port;
+use crate::pieces::queue_aqms;
 use crate::pieces::schedule::Scheduler;
 use crate::pieces::schedule::drr::{self, Drr};
+use crate::pieces::schedule::drr_plus_plus::DrrPlusPlus;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Packet, ProbeDef, Settings, Stream};
 
@@ -78,6 +83,49 @@ where
     Ok(Box::new(port.declaring(&probes(settings))))
 }
 
+/// The port of a discipline that names all its pieces.
+///
+/// # Errors
+/// Those of the pieces.
+pub fn of_pieces<P: Packet + 'static>(
+    settings: &Settings,
+    context: BuildContext,
+    pieces: &Pieces<P>,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let scheduler = pieces.scheduler(settings, &context)?;
+    let mut context = context;
+    let classifier = classifier(settings, &mut context.stream)?;
+    let policy = pieces.policy(settings, context)?;
+    Ok(port(settings, classifier, scheduler, policy))
+}
+
+/// Hashed queues with an AQM on each, new queues first, and batches shed from the fattest: the discipline of RFC 8290 with
+/// the AQM that `make` makes. Its probes are declared last.
+///
+/// # Errors
+/// Queues that do not make whole sets.
+pub fn flow_queueing<P: Packet + 'static>(
+    settings: &Settings,
+    context: BuildContext,
+    make: impl Fn(Stream) -> Box<dyn Admission<P>> + 'static,
+) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let mut stream = context.stream;
+    let aqms = queue_aqms::seeded(stream.bits(), make);
+    let (key, queues) = (keys::named(settings.text("hash_key"))?, settings.count("queues") as u32);
+    let classifier: Box<dyn Classifier<P>> = match settings.is_none("ways") {
+        true => Box::new(ByHash::new(Hashed::new(key, queues, stream.bits()))),
+        false => Box::new(HashSets::from_settings(settings, key, queues, &mut stream)?),
+    };
+    let scheduler = DrrPlusPlus::new(drr::quantum(settings));
+    let declared = settings.model.probes;
+    let own = &declared[..declared.len() - aqms.probes().len()];
+    let port = Port::new(settings.size("buffer"), classifier, scheduler, batch::build(settings));
+    let mut port = port.counting_newcomer(true).declaring(own);
+    // A port takes the AQMs of its queues.
+    let _ = port.give_aqms(aqms);
+    Ok(Box::new(port))
+}
+
 /// What the discipline declares, then what the pieces it names have beside.
 fn probes(settings: &Settings) -> Vec<ProbeDef> {
     let mut probes = settings.model.probes.to_vec();
@@ -121,7 +169,7 @@ fn classifier<P: Packet + 'static>(
     if row.queues != QueueCount::Hashed && settings.is_given("hash_key") {
         return Err(Refusal::new(
             format!("mapper \"{name}\" hashes nothing, so hash_key cannot be given"),
-            "leave hash_key out, or set mapper = \"hash\" or \"bloom\"",
+            "leave hash_key out, or set mapper = \"hash\", \"hash_sets\" or \"bloom\"",
         ));
     }
     match (row.queues, settings.is_none("queues")) {

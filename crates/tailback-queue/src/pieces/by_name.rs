@@ -7,11 +7,14 @@ use crate::build_context::BuildContext;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::hash::{ByHash, Hashed};
+use crate::pieces::classify::hash_sets::{HashSets, WAYS};
 use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
-use crate::pieces::drop::{DropPolicy, discard, fair_share, longest, queue_limit, sticky, threshold, throughput};
+use crate::pieces::drop::{
+    DropPolicy, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
+};
 use crate::pieces::schedule::drr::{self, QUANTUM};
-use crate::pieces::schedule::{Scheduler, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
+use crate::pieces::schedule::{Scheduler, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
 use crate::row::{PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
@@ -44,6 +47,7 @@ impl<P: Packet + 'static> List<P> {
     const SCHEDULERS: &'static [SchedulerEntry<P>] = &[
         drr::entry(),
         drr::weighted_entry(),
+        drr_plus_plus::entry(),
         scfq::entry(),
         wf2q_plus::entry(),
         wf2q::entry(),
@@ -60,9 +64,10 @@ impl<P: Packet + 'static> List<P> {
         discard::entry(),
         fair_share::entry(),
         queue_limit::entry(),
+        batch::entry(),
     ];
 
-    const MAPPERS: [MapperRow<P>; 4] = [
+    const MAPPERS: [MapperRow<P>; 5] = [
         MapperRow {
             name: "per_flow",
             queues: QueueCount::ByFlow,
@@ -85,6 +90,15 @@ impl<P: Packet + 'static> List<P> {
                     queues,
                     stream.bits(),
                 ))))
+            },
+        },
+        MapperRow {
+            name: "hash_sets",
+            queues: QueueCount::Hashed,
+            own: &[WAYS.name],
+            build: |s, queues, stream| {
+                let key = keys::named(s.text("hash_key"))?;
+                Ok(Box::new(HashSets::from_settings(s, key, queues, stream)?))
             },
         },
         MapperRow {
@@ -195,7 +209,7 @@ fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, R
 }
 
 /// All mappers.
-pub fn mappers<P: Packet + 'static>() -> [MapperRow<P>; 4] {
+pub fn mappers<P: Packet + 'static>() -> [MapperRow<P>; 5] {
     List::<P>::MAPPERS
 }
 

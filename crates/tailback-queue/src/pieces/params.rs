@@ -10,6 +10,7 @@ macro_rules! port_params {
         use $crate::pieces::classify::bloom::params as bloom;
         use $crate::pieces::by_name::{MAPPER, SCHEDULER};
         use $crate::params::{AQM, BEFORE};
+        use $crate::pieces::classify::hash_sets::WAYS;
         use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
         &[
             BUFFER,
@@ -18,6 +19,7 @@ macro_rules! port_params {
             MAPPER,
             QUEUES,
             HASH_KEY,
+            WAYS,
             bloom::GROUPS,
             bloom::GROUP_FLOWS,
             bloom::FILTER_BITS,
@@ -80,7 +82,7 @@ pub const HASH_KEY: Param = Param::new(
     "hash_key",
     Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
     "destination",
-    "What mappers \"hash\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or the destination label.",
+    "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or the destination label.",
     "thesis chapter 5: the destination alone",
 );
 
@@ -101,3 +103,35 @@ pub const PORT_PROBES: [ProbeDef; 6] = [
     EVICTED_SHARE,
     QUEUE_FLOW,
 ];
+
+/// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
+pub const FLOW_BUFFER: Param = Param::new(
+    "buffer",
+    Kind::Size,
+    "10240 packets",
+    "How much may wait in all queues together.",
+    "RFC 8290 section 5.2.3",
+);
+
+/// Their queues.
+pub const FLOW_QUEUES: Param = Param::new(
+    "queues",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "1024",
+    "How many queues flows are hashed to.",
+    "RFC 8290 section 5.2.5",
+);
+
+/// What tells their flows apart.
+pub const FLOW_HASH_KEY: Param = Param::new(
+    "hash_key",
+    HASH_KEY.kind,
+    "tuple",
+    "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
+    "RFC 8290 section 4.1",
+);
+
+/// The probe of an AQM as one of each queue.
+pub const fn of_each_queue(probe: ProbeDef) -> ProbeDef {
+    ProbeDef { per: "queue", ..probe }
+}

@@ -165,8 +165,11 @@ where
         self
     }
 
-    /// Whether a packet of this cost fits beside what is stored and what counts.
-    fn fits_now(&self, cost: u64, line: &Line) -> bool {
+    /// Whether a packet of this cost, and of so many bytes, fits beside what is stored and what counts.
+    fn fits_now(&self, cost: u64, bytes: u64, line: &Line) -> bool {
+        if self.policy.is_over(self.store.backlog().bytes + bytes) {
+            return false;
+        }
         match line.busy.filter(|_| self.count_in_service) {
             None => self.store.fits(cost),
             Some(wire) => self.store.fits(cost + capacity::cost(self.store.size(), wire.bytes)),
@@ -348,7 +351,7 @@ where
             let Some(slot) = self.append(q, p, line, out) else {
                 return;
             };
-            while !self.fits_now(0, line) {
+            while !self.fits_now(0, 0, line) {
                 match self.evict(q, Some(slot), line, out) {
                     Some(emptied) if emptied == slot => return,
                     Some(_) => {}
@@ -363,7 +366,7 @@ where
             self.accepted += bytes;
             self.mark(q, slot, line, out);
         } else {
-            while !self.fits_now(cost, line) {
+            while !self.fits_now(cost, bytes, line) {
                 if self.evict(q, None, line, out).is_none() {
                     self.refuse(p, q, DropReason::Overflow, line, out);
                     return;
@@ -397,11 +400,12 @@ where
                 Some(_) => self.taken(q, line, out),
             };
             let Some(p) = taken else {
-                // An AQM that drops all it takes empties the queue, and another has its turn.
-                match self.store.backlog().packets {
-                    0 => return Service::Empty,
-                    _ => continue,
+                // The queue was empty, or its AQM has dropped all it took: another has its turn.
+                self.scheduler.found_empty(q, &self.store, line);
+                if !self.scheduler.revisits() && self.store.backlog().packets == 0 {
+                    return Service::Empty;
                 }
+                continue;
             };
             self.scheduler.served(q, p.bytes(), &self.store, line);
             self.policy.after_service(q, &p, scene!(self, line, out));
@@ -437,7 +441,8 @@ where
     }
 
     /// Their probes come after those of the port, one for each queue.
-    fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+    fn give_aqms(&mut self, mut aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
+        aqms.idle_at_once = !self.scheduler.revisits();
         for (i, d) in aqms.probes().iter().enumerate() {
             self.readings.push(Reading::Aqm(ProbeId(i as u16)));
             self.probes.push(ProbeDef { per: "queue", ..*d });

@@ -173,6 +173,12 @@ impl<P: Packet> Store<P> {
         (0..k).try_fold(self.head(q)?, |slot, _| self.arena.next(slot))
     }
 
+    /// The packets of a queue, from the front.
+    pub fn packets_of(&self, q: QueueId) -> impl Iterator<Item = &P> {
+        let slots = std::iter::successors(self.head(q), |slot| self.arena.next(*slot));
+        slots.filter_map(|slot| self.arena.packet(slot))
+    }
+
     /// What a queue holds.
     pub fn backlog_of(&self, q: QueueId) -> Backlog {
         Backlog {
@@ -197,13 +203,13 @@ impl<P: Packet> Store<P> {
     }
 
     /// The slot of the `k`-th stored packet, in no particular but a reproducible order.
-    pub(super) fn nth(&self, k: u32) -> Option<u32> {
+    pub(crate) fn nth(&self, k: u32) -> Option<u32> {
         self.arena.nth(k)
     }
 
     /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Gives its slot, or the packet
     /// back when not even an index is left for it.
-    pub(super) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
+    pub(crate) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {
         p.set_stamp(now);
         self.append_stamped(q, p)
     }
@@ -223,7 +229,7 @@ impl<P: Packet> Store<P> {
     }
 
     /// Take the packet out of a slot, wherever in its queue it stands.
-    pub(super) fn remove(&mut self, slot: u32) -> Option<(QueueId, P)> {
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<(QueueId, P)> {
         let q = self.arena.queue(slot)?;
         let queue = &mut self.queues[q as usize];
         let p = queue.list.remove(&mut self.arena, slot)?;

@@ -4,6 +4,7 @@ pub mod bloom;
 pub mod buckets;
 pub mod conversations;
 pub mod hash;
+pub mod hash_sets;
 pub mod keys;
 pub mod occupancy;
 pub mod per_flow;

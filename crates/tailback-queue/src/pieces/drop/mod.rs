@@ -1,5 +1,6 @@
 //! Who loses when the buffer is full: the drop policies of a port, a file each.
 
+pub mod batch;
 pub mod discard;
 pub mod fair_share;
 pub mod longest;
@@ -28,6 +29,10 @@ pub trait DropPolicy<P: Packet> {
     /// ECN-capable.
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
+    }
+    /// Whether so many bytes are more than the policy wants stored, whatever the buffer says.
+    fn is_over(&self, _bytes: u64) -> bool {
+        false
     }
     /// Whether the policy makes room by evicting. One that only ever refuses says no, and its `evict` is `None`.
     fn evicts(&self) -> bool {
@@ -110,6 +115,9 @@ impl<P: Packet> DropPolicy<P> for Box<dyn DropPolicy<P>> {
     }
     fn mark(&mut self, q: QueueId, p: &P, scene: &mut Scene<P>) -> Option<MarkReason> {
         (**self).mark(q, p, scene)
+    }
+    fn is_over(&self, bytes: u64) -> bool {
+        (**self).is_over(bytes)
     }
     fn evicts(&self) -> bool {
         (**self).evicts()

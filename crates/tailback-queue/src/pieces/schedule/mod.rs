@@ -1,6 +1,7 @@
 //! Whose turn it is on the line: the schedulers of a port, a file each, and the arithmetic they share.
 
 pub mod drr;
+pub mod drr_plus_plus;
 pub mod fair_queueing;
 pub mod priority;
 pub mod round_robin;
@@ -78,6 +79,13 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// The front packet of `q` was evicted, or dropped when it was taken out, and another is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
+    /// Whether it keeps emptied queues until it has visited them once more: it may then name a queue that is empty, and is
+    /// told so with [`Scheduler::found_empty`].
+    fn revisits(&self) -> bool {
+        false
+    }
+    /// Nothing came of the queue that [`Scheduler::next`] has named.
+    fn found_empty(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
     fn probes(&self) -> &'static [ProbeDef] {
         &[]
     }
@@ -120,6 +128,12 @@ impl<P: Packet> Scheduler<P> for Box<dyn Scheduler<P>> {
     }
     fn head_changed(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
         (**self).head_changed(q, store, line)
+    }
+    fn revisits(&self) -> bool {
+        (**self).revisits()
+    }
+    fn found_empty(&mut self, q: QueueId, store: &Store<P>, line: &Line) {
+        (**self).found_empty(q, store, line)
     }
     fn probes(&self) -> &'static [ProbeDef] {
         (**self).probes()

@@ -1,0 +1,113 @@
+//! FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
+//!
+//! As [`fq_codel`](crate::fair::fq_codel), with [`cobalt`](crate::aqm::cobalt): no rule about the last packets of a queue, the
+//! delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above `blue_threshold` teaches BLUE. What
+//! a full buffer sheds touches no COBALT.
+//!
+//! From: Palmei et al., LANMAN 2019 (ns-3's FqCobalt), with the queues of RFC 8290.
+//!
+//! Departures: the hash is ours; within a set (`ways`) the search begins at the hashed queue, not at the first.
+
+use crate::aqm::cobalt::{BLUE_THRESHOLD, BesideControl, Cobalt, Config, P_DOWN, P_UP, PROBES, TARGET};
+use crate::aqm::codel::{CE_THRESHOLD, INTERVAL};
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use crate::entry::{Build, Entry, Facts, Marks};
+use crate::params::BEFORE;
+use crate::pieces::assembly::flow_queueing;
+use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
+use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
+use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, of_each_queue};
+use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
+use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param, Settings};
+
+pub static MODEL: Model = Model {
+    name: "fq-cobalt",
+    family: "queue",
+    title: "FQ-COBALT",
+    summary: "Flows hashed to queues that take turns, those that have just woken first, with a COBALT on each. Measure: the \
+              sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: mark \
+              capable packets, drop others (sojourn); BLUE drops any, and a full buffer a batch of the fattest queue (overload).",
+    source: "Palmei et al., LANMAN 2019; RFC 8290",
+    params: &[
+        FLOW_BUFFER,
+        FLOW_QUEUES,
+        FLOW_HASH_KEY,
+        WAYS_OR_NONE,
+        Param::new(
+            "quantum",
+            ETHERNET_QUANTUM.kind,
+            "1500B",
+            ETHERNET_QUANTUM.doc,
+            "ns-3: the MTU of the link",
+        ),
+        DROP_BATCH,
+        MEMORY,
+        TARGET,
+        INTERVAL,
+        Param::new(
+            "mtu",
+            Kind::Bytes { min: 0, max: 1_000_000 },
+            "0B",
+            "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+            "ns-3 has none",
+        ),
+        P_UP,
+        P_DOWN,
+        Param::new(
+            BLUE_THRESHOLD.name,
+            BLUE_THRESHOLD.kind,
+            "400ms",
+            BLUE_THRESHOLD.doc,
+            "ns-3",
+        ),
+        Param::new(
+            "ecn",
+            Kind::Bool,
+            "true",
+            "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
+            "ns-3",
+        ),
+        CE_THRESHOLD,
+        BEFORE,
+    ],
+    probes: &[
+        BACKLOGGED,
+        QUEUE_PACKETS,
+        QUEUE_BYTES,
+        EVICTED_BYTES,
+        EVICTED_SHARE,
+        COUNTS[0],
+        COUNTS[1],
+        COUNTS[2],
+        COUNTS[3],
+        of_each_queue(PROBES[0]),
+        of_each_queue(PROBES[1]),
+        of_each_queue(PROBES[2]),
+        of_each_queue(PROBES[3]),
+    ],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: None,
+        facts: Facts {
+            marks: Marks::WithEcn,
+            waits: &["target", "blue_threshold", "ce_threshold"],
+            ..Facts::MAPPED
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let (config, mtu) = (Config::from_settings(s)?, s.count("mtu"));
+    let beside = BesideControl::from_settings(s);
+    flow_queueing(s, context, move |stream| {
+        Box::new(Cobalt::new(config, mtu, beside, stream))
+    })
+}

@@ -1,0 +1,94 @@
+//! FQ-CoDel: each flow its own queue, new flows first, and a CoDel on each queue.
+//!
+//! Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus)) serves
+//! queues that have just woken before those that stand, so that a flow that sends little waits for nobody; CoDel
+//! ([`codel`](crate::aqm::codel)) keeps each queue short; when the whole buffer is full, the fattest queue loses a batch
+//! ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function: CoDel's control law.
+//! Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue (overload).
+//!
+//! From: RFC 8290. It is a [`port`](crate::fair::port) of these pieces; a test holds it equal to the same pieces named.
+//!
+//! Departures: the hash is ours. Marks need `ecn`, which is on. Cost of a packet: what the pieces cost, O(1).
+
+use crate::aqm::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL, MTU, PROBES, TARGET};
+use crate::build_context::BuildContext;
+use crate::discipline::QueueDiscipline;
+use crate::entry::{Build, Entry, Facts, Marks};
+use crate::params::BEFORE;
+use crate::pieces::assembly::flow_queueing;
+use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
+use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
+use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, of_each_queue};
+use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
+use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Model, Packet, Param, Settings};
+
+pub static MODEL: Model = Model {
+    name: "fq-codel",
+    family: "queue",
+    title: "FQ-CoDel",
+    summary: "Flows hashed to queues that take turns, those that have just woken first, with a CoDel on each. Measure: the \
+              sojourn time in a flow's own queue. Function: CoDel's control law. Action: mark capable packets, drop others \
+              (sojourn); a full buffer drops a batch of the fattest queue (overload).",
+    source: "RFC 8290",
+    params: &[
+        FLOW_BUFFER,
+        FLOW_QUEUES,
+        FLOW_HASH_KEY,
+        WAYS_OR_NONE,
+        ETHERNET_QUANTUM,
+        DROP_BATCH,
+        MEMORY,
+        TARGET,
+        INTERVAL,
+        MTU,
+        Param::new(
+            "ecn",
+            Kind::Bool,
+            "true",
+            "Mark capable packets instead of dropping them, where CoDel acts.",
+            "RFC 8290 section 5.2.6",
+        ),
+        CE_THRESHOLD,
+        COUNT_SHED,
+        BEFORE,
+    ],
+    probes: &[
+        BACKLOGGED,
+        QUEUE_PACKETS,
+        QUEUE_BYTES,
+        EVICTED_BYTES,
+        EVICTED_SHARE,
+        COUNTS[0],
+        COUNTS[1],
+        COUNTS[2],
+        COUNTS[3],
+        of_each_queue(PROBES[0]),
+        of_each_queue(PROBES[1]),
+        of_each_queue(PROBES[2]),
+    ],
+};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: None,
+        facts: Facts {
+            marks: Marks::WithEcn,
+            waits: &["target", "ce_threshold"],
+            ..Facts::MAPPED
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let config = codel::Config::from_settings(s)?;
+    flow_queueing(s, context, move |_| Box::new(Codel::new(config)))
+}
+
+#[cfg(test)]
+#[path = "flow_queueing_tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+//! Batch drop: when too much waits, the queue with most bytes loses packets from its front, up to a whole batch at once.
+//!
+//! Under an overload that goes on, every arrival finds the buffer full. To look for the fattest queue each time would make an
+//! overloaded router slower still, so it loses half of its bytes at once, or `batch` packets, whichever is less. The
+//! newcomer is stored before the choice is made. `memory` bounds the bytes beside the buffer, which mostly counts packets.
+//!
+//! From: RFC 8290, section 4.1 (a batch from the queue with the largest byte count).
+//!
+//! State: none. A packet costs nothing; a shedding looks at every queue, and takes up to `batch` packets. Of equal queues
+//! the one with the lowest number loses, which among hashed queues favours nobody.
+
+use crate::discipline::DropReason;
+use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::pieces::store::QueueId;
+use crate::row::PolicyEntry;
+use tailback_base::{Kind, Model, Packet, Param, Settings};
+
+/// How many packets at once.
+pub const DROP_BATCH: Param = Param::new(
+    "drop_batch",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "64",
+    "The most packets that are dropped at once; fewer where half of the queue's bytes are gone before.",
+    "RFC 8290 section 4.1",
+);
+
+/// How many bytes in all.
+pub const MEMORY: Param = Param::new(
+    "memory",
+    Kind::Bytes {
+        min: 1,
+        max: 1_000_000_000_000,
+    },
+    "32MiB",
+    "The most bytes that may wait in all queues together, beside what the buffer says.",
+    "Linux fq_codel",
+);
+
+/// The policy alone, under a scheduler of another name.
+pub static MODEL: Model = Model {
+    name: "batch-drop",
+    family: "policy",
+    title: "Batch drop from the fattest queue",
+    summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of packets \
+              (overload).",
+    source: "RFC 8290 section 4.1",
+    params: &[DROP_BATCH, MEMORY],
+    probes: &[],
+};
+
+/// The row of the list of drop policies.
+pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
+    PolicyEntry {
+        model: &MODEL,
+        build: |s, _, _| Ok(Box::new(build(s))),
+    }
+}
+
+/// The policy these settings describe; those of a discipline that declares its parameters will do.
+pub fn build(s: &Settings) -> BatchDrop {
+    BatchDrop {
+        batch: s.count(DROP_BATCH.name),
+        memory: s.count(MEMORY.name),
+    }
+}
+
+/// Shed from the fattest queue.
+#[derive(Clone, Copy, Debug)]
+pub struct BatchDrop {
+    pub batch: u64,
+    /// Bytes.
+    pub memory: u64,
+}
+
+impl<P: Packet> DropPolicy<P> for BatchDrop {
+    fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
+        let store = scene.store;
+        let fatter = |a: QueueId, b: QueueId| if store.bytes(b) > store.bytes(a) { b } else { a };
+        let queue = (0..store.queues()).filter(|q| store.packets(*q) > 0).reduce(fatter)?;
+        let enough = store.bytes(queue) / 2;
+        let (mut gone, mut packets) = (0, 0);
+        for p in store.packets_of(queue) {
+            gone += u64::from(p.bytes());
+            packets += 1;
+            if gone >= enough || u64::from(packets) >= self.batch {
+                break;
+            }
+        }
+        Some(Eviction {
+            queue,
+            end: End::Front,
+            packets,
+            why: DropReason::Overload,
+        })
+    }
+
+    fn is_over(&self, bytes: u64) -> bool {
+        bytes > self.memory
+    }
+}
+
+#[cfg(test)]
+#[path = "batch_tests.rs"]
+mod tests;

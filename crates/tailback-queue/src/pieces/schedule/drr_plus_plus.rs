@@ -1,0 +1,156 @@
+//! DRR++: deficit round robin that serves queues which have just woken before those that stand.
+//!
+//! Plain DRR lets a queue that wakes wait for the turns of all others, however little it sends. DRR++ keeps two lists: a
+//! queue that wakes enters the end of the new list with a whole quantum, and the new list is served before the old one; a
+//! queue that has used its quantum goes to the end of the old list and shares the line with the others there. So a flow
+//! that sends less than a quantum a round is served almost at once. A new queue that has run empty goes to the end of the
+//! old list before it may leave, else it could come back as new for every packet and starve the others.
+//!
+//! ```text
+//! next:   the first queue of the new list, or of the old one
+//!         deficit <= 0: it gets a quantum, goes to the end of the old list, and the next is looked at
+//!         empty: to the end of the old list, if it was new and the old list is not empty; else out of both
+//! a packet that is sent is taken from the deficit, whatever its size
+//! ```
+//!
+//! From: M. MacGregor and W. Shi, "Deficits for bursty latency-critical flows: DRR++", ICON 2000; RFC 8290, sections 4.1 and
+//! 4.2 (the two lists).
+//!
+//! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1), with a
+//! quantum of at least the largest packet.
+
+use crate::discipline::Line;
+use crate::pieces::schedule::drr::{QUANTUM, quantum};
+use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
+use crate::pieces::store::{PerQueue, QueueId, Store};
+use crate::row::SchedulerEntry;
+use std::collections::VecDeque;
+use tailback_base::{Model, Packet, Param};
+
+/// The quantum of the disciplines made of it.
+pub const ETHERNET_QUANTUM: Param = Param::new(
+    "quantum",
+    QUANTUM.kind,
+    "1514B",
+    "The credit a queue gets when it wakes, and with each turn.",
+    "RFC 8290 section 5.2.4: a largest Ethernet frame",
+);
+
+/// The scheduler alone, below a drop policy of another name.
+pub static MODEL: Model = Model {
+    name: "drr-plus-plus",
+    family: "scheduler",
+    title: "DRR++ (deficit round robin with new and old queues)",
+    summary: "Queues that have just woken go first, for a quantum; the others take turns, a quantum of bytes a turn.",
+    source: "MacGregor and Shi 2000; RFC 8290 section 4",
+    params: &[ETHERNET_QUANTUM],
+    probes: &[],
+};
+
+/// The row of the list of schedulers.
+pub const fn entry<P: Packet + 'static>() -> SchedulerEntry<P> {
+    SchedulerEntry {
+        model: &MODEL,
+        build: |s, _| Ok(Box::new(DrrPlusPlus::new(quantum(s)))),
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Member {
+    /// Bytes; below 0 after a packet that was larger than it.
+    deficit: i64,
+    /// Whether it stands in one of the lists.
+    listed: bool,
+}
+
+/// The lists.
+#[derive(Clone, Debug)]
+pub struct DrrPlusPlus {
+    quantum: i64,
+    new: VecDeque<QueueId>,
+    old: VecDeque<QueueId>,
+    member: PerQueue<Member>,
+}
+
+impl DrrPlusPlus {
+    /// A quantum in bytes; 0 counts as 1.
+    pub fn new(quantum: u32) -> DrrPlusPlus {
+        DrrPlusPlus {
+            quantum: i64::from(quantum.max(1)),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            member: PerQueue::default(),
+        }
+    }
+
+    /// What a queue may still send before it waits for the others, bytes.
+    pub fn deficit(&self, q: QueueId) -> i64 {
+        self.member.get(q).deficit
+    }
+}
+
+impl ServiceOrder for DrrPlusPlus {
+    fn turn(&self) -> Option<QueueId> {
+        self.new.front().or(self.old.front()).copied()
+    }
+}
+
+impl<P: Packet> Scheduler<P> for DrrPlusPlus {
+    /// A queue that still stands in a list stays where it is.
+    fn activate(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        let member = self.member.at(q);
+        if !member.listed {
+            *member = Member {
+                deficit: self.quantum,
+                listed: true,
+            };
+            self.new.push_back(q);
+        }
+    }
+
+    fn next(&mut self, _store: &Store<P>, _line: &Line) -> Turn {
+        loop {
+            let list = if self.new.is_empty() {
+                &mut self.old
+            } else {
+                &mut self.new
+            };
+            let Some(q) = list.front().copied() else {
+                return Turn::Empty;
+            };
+            let member = self.member.at(q);
+            if member.deficit > 0 {
+                return Turn::Queue(q);
+            }
+            member.deficit += self.quantum;
+            list.pop_front();
+            self.old.push_back(q);
+        }
+    }
+
+    fn served(&mut self, q: QueueId, bytes: u32, _store: &Store<P>, _line: &Line) {
+        self.member.at(q).deficit -= i64::from(bytes);
+    }
+
+    /// It stays in its list until its turn has come.
+    fn deactivate(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
+
+    fn revisits(&self) -> bool {
+        true
+    }
+
+    /// `q` is the first of its list.
+    fn found_empty(&mut self, q: QueueId, _store: &Store<P>, _line: &Line) {
+        let was_new = self.new.front() == Some(&q);
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        list.pop_front();
+        match was_new && !self.old.is_empty() {
+            true => self.old.push_back(q),
+            false => self.member.at(q).listed = false,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "drr_plus_plus_tests.rs"]
+mod tests;
