@@ -5,7 +5,7 @@
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{
-    aaqm, ared, avq, blue, choke, cobalt, codel, dred, feng_red, fred, green, green_tcp, nlred, pi, pie, red,
+    aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, nlred, pi, pie, red,
     red_pb, red_pd, rem, rio, sfb, sred, wred,
 };
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
@@ -61,6 +61,7 @@ impl<P: Packet + 'static> List<P> {
         aaqm::entry(),
         pie::entry(),
         cobalt::entry(),
+        dualpi2::entry(),
         drr::entry(),
         tdrr::entry(),
         qsdrr::entry(),

@@ -9,6 +9,7 @@ pub mod choke;
 pub mod cobalt;
 pub mod codel;
 pub mod dred;
+pub mod dualpi2;
 pub mod feng_red;
 pub mod fred;
 pub mod green;
