@@ -12,7 +12,7 @@ use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
-use crate::fair::{drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
+use crate::fair::{cake, drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
@@ -76,6 +76,7 @@ impl<P: Packet + 'static> List<P> {
         fq_codel::entry(),
         fq_pie::entry(),
         fq_cobalt::entry(),
+        cake::entry(),
         decsel::entry(),
         dtdrr::entry(),
         dsdrr::entry(),

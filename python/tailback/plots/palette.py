@@ -60,6 +60,7 @@ LOOKS = {
     "fq-pie": Look(_PURPLE, "h", _LONG),
     "fq-cobalt": Look(_GREEN, "X", _SHORT),
     "dualpi2": Look(_RED, "D", "-"),
+    "cake": Look(_BROWN, "D", "-"),
     "port": Look(_BLACK, "D", "-"),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

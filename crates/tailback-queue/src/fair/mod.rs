@@ -1,5 +1,6 @@
 //! Fair shares of the line: scheduler and drop policy put together. One file a discipline.
 
+pub mod cake;
 pub mod drr;
 pub mod fq;
 pub mod fq_cobalt;

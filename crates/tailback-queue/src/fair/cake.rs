@@ -1,0 +1,363 @@
+//! CAKE: everything a home gateway needs at its slow link, in one discipline.
+//!
+//! A shaper that keeps the queue here and not in the modem; three classes, so that calls go before uploads and backups after
+//! them, each within a share of the rate; in each class a queue for each flow, fair between hosts as well as between flows;
+//! and on each queue a COBALT. Measure: the sojourn time in a flow's own queue. Function: COBALT's. Action: a mark of capable
+//! packets, a drop of others (sojourn), BLUE's drops and drops of the longest queue when memory is short (overload).
+//!
+//! ```text
+//! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped
+//! dequeue:  not before the shaper's clock;  a class: of those due voice, bulk, best effort, else the earliest;
+//!           unshaped: turns by weight 16 : 1 : 4 (best effort, bulk, voice)
+//!           a queue: new before old, a quantum over the bulk flows of its hosts;  COBALT, which spares the last packet
+//! a packet of L bytes on the link puts the shaper's clock on by 8 L / rate, that of its class by 8 L / its rate
+//! ```
+//!
+//! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
+//! gateways", LANMAN 2018; defaults of Linux cake.
+//!
+//! State: the store of all queues; of each class its clock, lists and hosts ([`tin`]); the shaper's clock. Once memory has
+//! been short, and until nothing waits, an index of the longest queue.
+//!
+//! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass it
+//! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, other
+//! class schemes, NAT lookup, washing, splitting of large segments, automatic rates.
+//!
+//! Cost of a packet: O(`ways`); while memory is short O(log queues) more.
+
+mod hosts;
+mod length;
+pub mod params;
+mod tin;
+
+use crate::build_context::BuildContext;
+use crate::capacity;
+use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::entry::{Build, Entry, Facts, Marks};
+use crate::pieces::index::length_index::{LengthIndex, Tie};
+use crate::pieces::schedule::ServiceOrder;
+use crate::pieces::store::{QueueId, Store, Unit};
+use crate::server::LineClock;
+use crate::view::{Handle, QueueView};
+use params::{Classes, Config, MODEL};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
+use tin::{Class, Tin};
+
+/// The row of the list.
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: Build::Whole(build),
+        admission: None,
+        facts: Facts {
+            marks: Marks::Always,
+            waits: &["target"],
+            ..Facts::MAPPED
+        },
+    }
+}
+
+fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+    let config = Config::from_settings(s, context.rate)?;
+    Ok(Box::new(Cake::new(config, s.size("buffer"), context.stream)))
+}
+
+const BEST_EFFORT: usize = 0;
+const BULK: usize = 1;
+const VOICE: usize = 2;
+
+/// Best effort, bulk and voice.
+const CLASSES: [Class; 3] = [
+    Class { divisor: 1, weight: 16 },
+    Class { divisor: 16, weight: 1 },
+    Class { divisor: 4, weight: 4 },
+];
+
+/// A turn of a class of weight one, bytes: that of best effort takes a largest packet.
+const TURN: i64 = 96;
+
+/// The code points of the bulk class (LE, CS1) and of voice (the legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7).
+const BULK_CODES: [u8; 2] = [1, 8];
+const VOICE_CODES: [u8; 5] = [4, 44, 46, 48, 56];
+
+/// The discipline.
+pub struct Cake<P> {
+    config: Config,
+    store: Store<P>,
+    tins: Vec<Tin>,
+    /// The clock of a shaped CAKE, and when the next packet may leave.
+    shaper: Option<(LineClock, Time)>,
+    /// Whose turn it is, unshaped.
+    turn: usize,
+    /// Which queue is the longest, while it matters.
+    longest: Option<LengthIndex>,
+    stream: Stream,
+}
+
+/// No order among equals is needed.
+struct NoOrder;
+
+impl ServiceOrder for NoOrder {}
+
+impl<P: Packet> Cake<P> {
+    pub fn new(config: Config, buffer: Size, mut stream: Stream) -> Cake<P> {
+        let classes = match config.classes {
+            Classes::Diffserv3 => &CLASSES[..],
+            Classes::BestEffort => &CLASSES[..1],
+        };
+        let tin = |(i, class): (usize, &Class)| Tin::new(&config, *class, i as u32 * config.queues, stream.bits());
+        Cake {
+            tins: classes.iter().enumerate().map(tin).collect(),
+            store: Store::new(buffer),
+            shaper: config.rate.map(|rate| (LineClock::new(rate), Time::ZERO)),
+            turn: 0,
+            longest: None,
+            config,
+            stream,
+        }
+    }
+
+    fn tin_of(&self, p: &P) -> usize {
+        let code = p.dscp().0;
+        match self.tins.len() {
+            1 => BEST_EFFORT,
+            _ if BULK_CODES.contains(&code) => BULK,
+            _ if VOICE_CODES.contains(&code) => VOICE,
+            _ => BEST_EFFORT,
+        }
+    }
+
+    /// The class of a queue, and its number there.
+    fn place_of(&self, q: QueueId) -> (usize, u32) {
+        ((q / self.config.queues) as usize, q % self.config.queues)
+    }
+
+    fn is_over(&self) -> bool {
+        !self.store.fits(0) || self.store.backlog().bytes > self.config.memory
+    }
+
+    /// Take a packet out of the store, whoever asks for it.
+    fn take(&mut self, slot: u32) -> Option<(QueueId, P)> {
+        let (q, p) = self.store.remove(slot)?;
+        let (tin, _) = self.place_of(q);
+        self.tins[tin].packets -= 1;
+        self.note_length(q);
+        if self.store.backlog().packets == 0 {
+            self.longest = None;
+        }
+        Some((q, p))
+    }
+
+    fn note_length(&mut self, q: QueueId) {
+        let bytes = Some(self.store.bytes(q)).filter(|_| self.store.packets(q) > 0);
+        if let Some(index) = &mut self.longest {
+            index.set(q, bytes);
+        }
+    }
+
+    /// The queue with most bytes.
+    fn longest(&mut self) -> Option<QueueId> {
+        if self.longest.is_none() {
+            let mut index = LengthIndex::new(Unit::Bytes, Tie::Lowest, Stream::new(0, ""));
+            for q in (0..self.store.queues()).filter(|q| self.store.packets(*q) > 0) {
+                index.set(q, Some(self.store.bytes(q)));
+            }
+            self.longest = Some(index);
+        }
+        self.longest.as_mut()?.longest(&NoOrder)
+    }
+
+    /// Drop heads of the longest queue until memory is kept; `newcomer` is the slot of the packet that came.
+    fn shed(&mut self, newcomer: u32, line: &Line, out: &mut dyn Out<P>) {
+        let mut newcomer = Some(newcomer);
+        while self.is_over() {
+            let head = self.longest().and_then(|q| self.store.head(q));
+            let Some((slot, (q, p))) = head.and_then(|slot| Some((slot, self.take(slot)?))) else {
+                return;
+            };
+            let (tin, flow) = self.place_of(q);
+            self.tins[tin].overflow(flow, line.now);
+            if self.config.ingress {
+                self.advance(tin, p.bytes(), line.now);
+            }
+            let place = match newcomer.take_if(|n| *n == slot) {
+                Some(_) => Place::Arriving,
+                None => Place::Queued,
+            };
+            out.dropped(p, place, DropReason::Overload);
+        }
+    }
+
+    /// The clocks after a packet of this class.
+    fn advance(&mut self, tin: usize, bytes: u32, now: Time) {
+        let length = self.config.length.of(bytes);
+        let tin = &mut self.tins[tin];
+        tin.credit -= length as i64;
+        let Some((clock, next)) = &mut self.shaper else { return };
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        *next += clock.service(length, false);
+        let took = tin.clock.as_mut().map_or(Duration::ZERO, |c| c.service(length, false));
+        tin.due = match tin.due < now {
+            true => tin.due + took,
+            false => tin.due.max(now + took),
+        };
+    }
+
+    /// The class that is served; some class has packets.
+    fn class(&mut self, now: Time) -> usize {
+        if self.shaper.is_none() {
+            loop {
+                let tin = &mut self.tins[self.turn];
+                if tin.packets > 0 && tin.credit > 0 {
+                    return self.turn;
+                }
+                tin.credit = match tin.packets {
+                    0 => 0,
+                    _ => tin.credit + TURN * tin.class.weight,
+                };
+                self.turn = (self.turn + 1) % self.tins.len();
+            }
+        }
+        let order = || [VOICE, BULK, BEST_EFFORT].into_iter().filter(|t| *t < self.tins.len());
+        let waiting = || order().filter(|t| self.tins[*t].packets > 0);
+        let due = waiting().find(|t| self.tins[*t].due <= now);
+        due.or_else(|| waiting().min_by_key(|t| self.tins[*t].due))
+            .unwrap_or(BEST_EFFORT)
+    }
+
+    /// The next packet of this class, which has one.
+    fn next_of(&mut self, i: usize, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
+        self.tins[i].decay(line.now);
+        loop {
+            let q = self.tins[i].turn(&self.store, line.now)?;
+            let id = self.tins[i].first + q;
+            let (_, mut p) = self.store.head(id).and_then(|slot| self.take(slot))?;
+            let last = self.store.packets(id) == 0;
+            let (mtu, bulk) = (self.tins[i].mtu_time, u64::from(self.tins[i].bulk_flows));
+            let sharing = if self.config.ingress { 2 * bulk } else { 0 };
+            let cobalt = self.tins[i].cobalt;
+            let threshold = cobalt.target.max(Duration(mtu.0.saturating_mul(sharing.max(4))));
+            let chance = (line.now, &mut self.stream);
+            let kill = self.tins[i].control(q).judge(&cobalt, &mut p, threshold, chance, out);
+            let length = self.config.length.of(p.bytes());
+            match kill {
+                Some(why) if !last => {
+                    if self.config.ingress {
+                        self.tins[i].charge(q, length);
+                        self.advance(i, p.bytes(), line.now);
+                    }
+                    out.dropped(p, Place::Dequeued, why);
+                }
+                _ => {
+                    self.tins[i].charge(q, length);
+                    self.advance(i, p.bytes(), line.now);
+                    return Some(p);
+                }
+            }
+        }
+    }
+}
+
+impl<P: Packet> QueueDiscipline<P> for Cake<P> {
+    fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>) {
+        if !capacity::fits_alone(self.store.size(), p.bytes()) {
+            return out.dropped(p, Place::Arriving, DropReason::Overflow);
+        }
+        if self.store.backlog().packets == 0
+            && let Some((_, next)) = &mut self.shaper
+        {
+            *next = (*next).max(line.now);
+        }
+        let i = self.tin_of(&p);
+        let tin = &mut self.tins[i];
+        if tin.packets == 0 {
+            tin.due = tin.due.max(line.now);
+        }
+        let q = tin.classify(&p);
+        let slot = match self.store.append(tin.first + q, p, line.now) {
+            Ok(slot) => slot,
+            Err(p) => return out.dropped(p, Place::Arriving, DropReason::Overflow),
+        };
+        tin.packets += 1;
+        tin.wake(q);
+        let id = tin.first + q;
+        self.note_length(id);
+        self.shed(slot, line, out);
+    }
+
+    fn dequeue(&mut self, line: &Line, out: &mut dyn Out<P>) -> Service<P> {
+        while self.store.backlog().packets > 0 {
+            // What `ingress` drops on the way puts the clock on.
+            if let Some((_, next)) = self.shaper.as_ref().filter(|s| s.1 > line.now) {
+                return Service::Wait(*next);
+            }
+            let class = self.class(line.now);
+            if let Some(p) = self.next_of(class, line, out) {
+                return Service::Send(p);
+            }
+        }
+        Service::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.store.backlog()
+    }
+
+    fn view(&self) -> Option<&dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
+        Some(self)
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        MODEL.probes
+    }
+
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        let tin = |value: fn(&Tin) -> f64| self.tins.get(index as usize).map_or(f64::NAN, value);
+        let queue = |value: f64| if index < self.store.queues() { value } else { f64::NAN };
+        match probe.0 {
+            0 => f64::from(self.store.backlogged()),
+            1 => queue(f64::from(self.store.packets(index))),
+            2 => queue(self.store.bytes(index) as f64),
+            3 => tin(|t| t.packets as f64),
+            4 => tin(|t| f64::from(t.bulk_flows)),
+            n => match self.tins.iter().map(|t| t.found(usize::from(n) - 5)).sum::<f64>() {
+                x if n < 9 => x,
+                _ => f64::NAN,
+            },
+        }
+    }
+}
+
+/// So that an admission can stand before it, and draw from all queues alike.
+impl<P: Packet> QueueView<P> for Cake<P> {
+    fn stored(&self) -> Backlog {
+        self.store.backlog()
+    }
+    fn limit(&self) -> Size {
+        self.store.size()
+    }
+    /// It sheds for whatever fits into the empty buffer.
+    fn fits(&self, bytes: u32) -> bool {
+        capacity::fits_alone(self.store.size(), bytes)
+    }
+    fn draw(&self, stream: &mut Stream) -> Option<Handle> {
+        let n = Some(self.store.backlog().packets).filter(|n| *n > 0)?;
+        let slot = self.store.nth(stream.below(n) as u32)?;
+        Some(Handle(u64::from(slot)))
+    }
+    fn get(&self, at: Handle) -> Option<&P> {
+        self.store.packet(u32::try_from(at.0).ok()?)
+    }
+    fn remove(&mut self, at: Handle, _why: DropReason, _line: &Line) -> Option<P> {
+        self.take(u32::try_from(at.0).ok()?).map(|x| x.1)
+    }
+}
+
+#[cfg(test)]
+#[path = "cake/tests.rs"]
+mod tests;

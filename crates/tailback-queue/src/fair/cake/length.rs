@@ -1,0 +1,52 @@
+//! What a packet takes of the link: its size, what the link adds, and how it frames.
+
+/// How a link frames packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Framing {
+    Plain,
+    /// Cells of 53 B that carry 48.
+    Atm,
+    /// 64 B of a packet take 65.
+    Ptm,
+}
+
+/// The rule of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Length {
+    /// Bytes.
+    pub overhead: u64,
+    pub mpu: u64,
+    pub framing: Framing,
+}
+
+impl Length {
+    /// Bytes of the link for a packet of so many.
+    pub fn of(&self, bytes: u32) -> u64 {
+        let length = (u64::from(bytes) + self.overhead).max(self.mpu);
+        match self.framing {
+            Framing::Plain => length,
+            Framing::Atm => 53 * length.div_ceil(48),
+            Framing::Ptm => length + length.div_ceil(64),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_and_frames_take_more() {
+        let length = |framing, overhead, mpu, bytes| Length { overhead, mpu, framing }.of(bytes);
+        assert_eq!(length(Framing::Atm, 40, 0, 1500), 1749);
+        assert_eq!(length(Framing::Ptm, 30, 0, 1500), 1554);
+        assert_eq!(length(Framing::Atm, 40, 0, 40), 106);
+        assert_eq!(length(Framing::Plain, 18, 64, 40), 64);
+        assert_eq!(length(Framing::Plain, 18, 64, 100), 118);
+        assert_eq!(
+            length(Framing::Atm, 0, 64, 10),
+            106,
+            "the least counts before the cells"
+        );
+    }
+}
