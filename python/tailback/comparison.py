@@ -21,6 +21,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     "groups": ("group",),
     "links": ("name",),
     "losses": ("link", "event", "place", "reason", "colour"),
+    "completions": ("group", "what", "sizes"),
+    "datagrams": ("id",),
+    "frames": ("id",),
 }
 
 
@@ -128,7 +131,8 @@ def _paired_runs(runs_a: list[dict[str, Any]], runs_b: list[dict[str, Any]], lab
 def _table(a: Any, b: Any, keys: tuple[str, ...], points: Points, wanted: list[str]) -> list[Difference]:
     rows_a, rows_b = _by_run(a, keys), _by_run(b, keys)
     units = a.units
-    numbers = [c for c in a.columns if c in b.columns and c not in (*PLAN, *keys, *labels_of(a))]
+    words = {"group", *keys}
+    numbers = [c for c in a.columns if c in b.columns and c not in (*PLAN, *words, *labels_of(a))]
     names = list(dict.fromkeys([key for _, key in [*rows_a, *rows_b]]))
     absent = 0.0 if a.name in ABSENT_IS_ZERO else math.nan
     found = []

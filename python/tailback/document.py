@@ -28,6 +28,7 @@ def document(result: Any) -> dict[str, Any]:
         "flows": averages(r.flows, ("id", "group"), ci=False),
         "groups": averages(r.groups, ("group",), ci=several),
         "links": _links(r, runs, several),
+        **_seldom(r, several),
         "engine": {
             "packet_hops": sum(row["packet_hops"] for row in runs),
             "events": sum(row["events"] for row in runs),
@@ -48,6 +49,19 @@ def document(result: Any) -> dict[str, Any]:
         ]
     cleaned: dict[str, Any] = clean(d)
     return cleaned
+
+
+#: Tables that most scenarios do not fill, and what names a row of each.
+SELDOM: dict[str, tuple[str, ...]] = {
+    "completions": ("group", "what", "sizes"),
+    "datagrams": ("id", "group"),
+    "frames": ("id", "group"),
+}
+
+
+def _seldom(r: Any, ci: bool) -> dict[str, Any]:
+    """Those of them that have rows."""
+    return {name: averages(getattr(r, name), keys, ci) for name, keys in SELDOM.items() if len(getattr(r, name))}
 
 
 def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, Any]]:

@@ -30,7 +30,8 @@ class RunError(RuntimeError):
 
 class Result:
     """Tables of a scenario's replications: `flows`, `groups`, `links`, `losses`, `intervals`,
-    `link_intervals`, `series`, `log`, `transfers`, `runs`.
+    `link_intervals`, `series`, `log`, `transfers`, `pages`, `completions` (times by size), `datagrams`, `frames`,
+    `runs`.
 
     Each is a `tailback.Table`: `result.links["utilisation"]` is a numpy array, `result.flows.to_polars()` a data frame.
     """
@@ -45,6 +46,11 @@ class Result:
         link_intervals: _core.Table
         series: _core.Table
         log: _core.Table
+        transfers: _core.Table
+        pages: _core.Table
+        completions: _core.Table
+        datagrams: _core.Table
+        frames: _core.Table
         failure: dict[str, Any] | None
         interrupted: bool
         store_error: OSError | None

@@ -1,4 +1,4 @@
-"""A result as text for people: groups and links in the width of the terminal, units in the header."""
+"""A result as text for people: groups, links and completion times in the width of the terminal, units in the header."""
 
 from __future__ import annotations
 
@@ -36,6 +36,31 @@ _LINKS = (
     ("dropped_packets", "drops", "n"),
     ("marked_packets", "marks", "n"),
 )
+_COMPLETIONS = (
+    ("count", "count", "n"),
+    ("unfinished", "unfinished", "n"),
+    ("completion_mean_s", "mean", "s"),
+    ("completion_p50_s", "median", "s"),
+    ("completion_p95_s", "p95", "s"),
+    ("completion_p99_s", "p99", "s"),
+)
+_DATAGRAMS = (
+    ("sent_packets", "datagrams", "n"),
+    ("loss_rate", "loss", "%"),
+    ("loss_run_mean_packets", "run", "n"),
+    ("late_rate", "late", "%"),
+    ("delay_mean_s", "delay", "s"),
+    ("delay_p99_s", "p99", "s"),
+    ("jitter_mean_s", "jitter", "s"),
+)
+_FRAMES = (
+    ("frames", "frames", "n"),
+    ("failed_rate", "failed", "%"),
+    ("freezes", "freezes", "n"),
+    ("freeze_longest_frames", "longest", "n"),
+    ("delay_mean_s", "delay", "s"),
+    ("delay_p99_s", "p99", "s"),
+)
 
 
 def text(result: Any, width: int | None = None) -> str:
@@ -65,20 +90,35 @@ def text(result: Any, width: int | None = None) -> str:
         why = "the replications are all alike: nothing in this scenario is drawn at random"
         lines[told:] = textwrap.wrap(why, max(width, 20))
         lines.append('--set \'flows.NAME.start={ kind = "uniform", to = "1s" }\' starts flows at random')
-    lines += ["", *_table("group", "group", groups, _GROUPS, several, width), ""]
-    lines += _table("link", "name", links, _LINKS, several, width)
+    lines += ["", *_table({"group": "group"}, groups, _GROUPS, several, width), ""]
+    lines += _table({"name": "link"}, links, _LINKS, several, width)
+    for table, heads, shown in (
+        (r.completions, {"group": "group", "what": "times of", "sizes": "sizes"}, _COMPLETIONS),
+        (r.datagrams, {"id": "flow"}, _DATAGRAMS),
+        (r.frames, {"id": "flow"}, _FRAMES),
+    ):
+        if len(table):
+            lines += ["", *_table(heads, averages(table, tuple(heads), several), shown, several, width)]
     return "\n".join(lines)
 
 
 def _table(
-    head: str, key: str, rows: list[dict[str, Any]], shown: Sequence[tuple[str, str, str]], several: bool, width: int
+    heads: dict[str, str],
+    rows: list[dict[str, Any]],
+    shown: Sequence[tuple[str, str, str]],
+    several: bool,
+    width: int,
 ) -> list[str]:
+    """Columns that name a row, with their heads, and those that are shown."""
     more = len(rows) - MOST_ROWS
     rows = rows[:MOST_ROWS]
-    names = [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
+    names = [
+        [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
+        for key, head in heads.items()
+    ]
     # Columns side by side; what does not fit any more stands below, beside the same names.
-    blocks = [[names]]
-    used = lead = max(map(len, names))
+    blocks = [[*names]]
+    used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
     for column, title, unit in shown:
         values = [row[column] for row in rows]
         shown_unit, show = scale(unit, values)
@@ -87,14 +127,14 @@ def _table(
             half = row.get(f"{column}_ci95", math.nan) if several else math.nan
             cells.append(show(row[column], half))
         wide = GAP + max(map(len, cells))
-        if used + wide > width and len(blocks[-1]) > 1:
-            blocks.append([names])
+        if used + wide > width and len(blocks[-1]) > len(names):
+            blocks.append([*names])
             used = lead
         blocks[-1].append(cells)
         used += wide
     lines: list[str] = []
     for i, block in enumerate(blocks):
-        made = columns(list(zip(*block, strict=True)), right=range(1, len(block)))
+        made = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
         lines += made if i == 0 else ["", *(line for line in made if line.strip())]
     if more > 0:
         lines.append(f"and {more} more; --out DIR or --json has all")

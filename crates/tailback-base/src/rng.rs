@@ -59,6 +59,13 @@ impl Stream {
         }
     }
 
+    /// Normal with mean 0 and standard deviation 1 (Box and Muller 1958; the second number of the pair is not kept, so
+    /// that a draw takes two uniforms always).
+    pub fn normal(&mut self) -> f64 {
+        let radius = libm::sqrt(-2.0 * libm::log(1.0 - self.uniform()));
+        radius * libm::cos(2.0 * std::f64::consts::PI * self.uniform())
+    }
+
     /// Exponential with this mean, in the mean's unit.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())

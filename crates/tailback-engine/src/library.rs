@@ -6,8 +6,8 @@
 use crate::measure::convergence;
 use crate::packet::SimPacket;
 use crate::scenario::declarations::{impairments, instants, tables};
-use crate::traffic::session::{self, SESSIONS};
-use crate::traffic::{entry as source, laws, registry, sizes};
+use crate::traffic::session::{self, SESSIONS, objects};
+use crate::traffic::{entry as source, laws, registry, sizes, video};
 use std::sync::LazyLock;
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family};
@@ -101,6 +101,8 @@ impl Library {
                 laws::LAWS.iter().map(|l| &l.size).collect(),
             ),
             Family::new("pause", "Pauses", laws::LAWS.iter().map(|l| &l.pause).collect()),
+            Family::new("frame-size", "Sizes of frames", video::sizes::models()),
+            Family::new("object-count", "Numbers of objects", objects::models()),
             Family::new("instants", "Instants", instants::models()),
             Family::new("impairment", "Impairments", impairments::models()),
             Family::new("rate-change", "Rate changes", vec![&tables::RATE_CHANGE]),

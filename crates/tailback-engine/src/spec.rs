@@ -112,6 +112,8 @@ pub struct GroupSpec {
     pub sizes: Settings,
     /// A model of family `meter`, if wanted.
     pub meter: Option<Settings>,
+    /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
+    pub deadline: Option<Duration>,
     pub start: Instants,
     /// When the flow stops producing data; without it, at the end of the run.
     pub stop: Option<Instants>,

@@ -7,7 +7,7 @@ use tailback_base::{KeyField, Packet, Settings, Size, Time};
 use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::Application;
-use tailback_engine::traffic::entry::{Context, Entry};
+use tailback_engine::traffic::entry::{Context, Entry, Streams};
 use tailback_engine::traffic::sizes::Fixed;
 use tailback_engine::traffic::{cbr, churn};
 use tailback_queue::fifo::{DropTail, Fifo};
@@ -69,6 +69,11 @@ fn source(entry: &Entry, settings: &[(&str, &str)], bytes: u32) -> Box<dyn Appli
         header: 0,
         connection: false,
         segment: 1,
+        deadline: tailback_engine::measure::quality::DEADLINE,
+        streams: Streams {
+            seed: 1,
+            name: "churn".into(),
+        },
     };
     (entry.build)(&settings, context)
 }

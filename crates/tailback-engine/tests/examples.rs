@@ -264,3 +264,56 @@ fn sessions() {
     near(group(&o, "people")("goodput_bps_sum"), 0.85e6, 0.03e6);
     near(bottleneck(&o)("utilisation"), 1.0, 0.001);
 }
+
+/// The row of completions of this group, kind and class of sizes.
+fn completion(o: &Outcome, what: &str, sizes: &str, column: &str) -> f64 {
+    let t = &o["completions"];
+    let row = (0..t.rows()).find(|i| text(t, "what", *i) == what && text(t, "sizes", *i) == sizes);
+    number(t, column, row.unwrap_or_else(|| panic!("no {what} {sizes}")))
+}
+
+#[test]
+fn web() {
+    let six = "sessions.people.parallel=6";
+    let drr = "link.bottleneck.queue={ kind = \"drr\", buffer = \"50 packets\" }";
+    let runs = [&[][..], &[six], &[drr]].map(|set| example("web", set));
+    let median = runs
+        .each_ref()
+        .map(|o| completion(o, "pages", "all", "completion_p50_s"));
+    near(median[0], 2.6, 0.2);
+    near(median[1], 2.0, 0.2);
+    near(median[2], 1.0, 0.2);
+    let p95 = runs
+        .each_ref()
+        .map(|o| completion(o, "transfers", "all", "completion_p95_s"));
+    near(p95[0], 2.6, 0.3);
+    near(p95[1], 3.4, 0.4);
+    near(bottleneck(&runs[0])("sojourn_mean_s"), 0.4, 0.04);
+    // The same pages in the same order, as far as the slower client got.
+    let pages = |o: &Outcome| {
+        let t = &o["pages"];
+        let of_first = (0..t.rows()).filter(|i| number(t, "member", *i) == 0.0);
+        of_first.map(|i| number(t, "bytes", i)).take(5).collect::<Vec<_>>()
+    };
+    assert_eq!(pages(&runs[0]), pages(&runs[2]));
+}
+
+#[test]
+fn calls() {
+    let drr = "link.bottleneck.queue={ kind = \"drr\", buffer = \"200 packets\" }";
+    let [tail, codel, fair] = [&[][..], &["link.bottleneck.queue=codel"], &[drr]].map(|set| example("calls", set));
+    let call = |o: &Outcome, c: &str| of(&o["datagrams"], "call.0", c);
+    let film = |o: &Outcome, c: &str| of(&o["frames"], "video.0", c);
+    assert!(call(&tail, "late_rate") > 0.98 && film(&tail, "failed_rate") > 0.99);
+    near(call(&tail, "delay_mean_s"), 0.3, 0.03);
+    assert_eq!(call(&codel, "late_rate"), 0.0);
+    near(call(&codel, "delay_mean_s"), 0.027, 0.004);
+    near(of(&codel["datagrams"], "video.0", "loss_rate"), 0.01, 0.003);
+    near(film(&codel, "failed_rate"), 0.41, 0.08);
+    assert_eq!(call(&fair, "lost_packets") + call(&fair, "late_packets"), 0.0);
+    assert_eq!(of(&fair["datagrams"], "video.0", "lost_packets"), 0.0);
+    assert_eq!(
+        (film(&fair, "freezes"), film(&fair, "freeze_longest_frames")),
+        (1.0, 30.0)
+    );
+}

@@ -137,3 +137,62 @@ fn an_unfinished_transfer_has_no_later_instants() {
     }
     near(column(&o, "least_s")[0], 0.150, 1e-4);
 }
+
+/// Completion times by class of sizes: counts, exact quantiles, and what was not finished beside them.
+#[test]
+fn completions_are_told_by_size() {
+    // Ten of a segment (0.15 s), ten of two windows (0.25 s), one that never ends.
+    let session = format!(
+        "[sessions.x]\nkind = \"schedule\"\nat = [{}]\nsizes = [{}]\n{TCP}",
+        (0..21)
+            .map(|i| format!("\"{}ms\"", 100 * i))
+            .collect::<Vec<_>>()
+            .join(", "),
+        (0..21)
+            .map(|i| ["\"1000B\"", "\"29200B\""][i / 10 % 2])
+            .chain(["\"1GB\""])
+            .enumerate()
+            .filter(|(i, _)| *i != 20)
+            .map(|(_, s)| s)
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
+    let o = run_text(&scenario("100Mbps", &session));
+    let t = &o["completions"];
+    let rows: Vec<[String; 3]> = (0..t.rows())
+        .map(|i| ["group", "what", "sizes"].map(|c| text(t, c, i)))
+        .collect();
+    let sizes: Vec<&str> = rows.iter().map(|r| &*r[2]).collect();
+    assert_eq!(sizes, ["all", "to 1 kB", "to 100 kB", "over 10 MB"]);
+    assert!(rows.iter().all(|r| r[0] == "x" && r[1] == "transfers"));
+    let cell = |c: &str| (0..4).map(|i| number(t, c, i)).collect::<Vec<f64>>();
+    assert_eq!(cell("count"), [21.0, 10.0, 10.0, 1.0]);
+    assert_eq!(cell("unfinished"), [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(cell("bytes_mean")[1..], [1000.0, 29_200.0, 1e9]);
+    // The times themselves, from the table of transfers.
+    let of_size = |bytes: f64| {
+        let all = column(&o, "bytes").into_iter().zip(column(&o, "completion_s"));
+        let mut times: Vec<f64> = all.filter(|x| x.0 == bytes).map(|x| x.1).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    for (class, bytes) in [(1, 1000.0), (2, 29_200.0)] {
+        let times = of_size(bytes);
+        near(
+            cell("completion_mean_s")[class],
+            times.iter().sum::<f64>() / 10.0,
+            1e-12,
+        );
+        near(cell("completion_p50_s")[class], (times[4] + times[5]) / 2.0, 1e-12);
+        near(
+            cell("completion_p95_s")[class],
+            times[8] + 0.55 * (times[9] - times[8]),
+            1e-12,
+        );
+        near(cell("completion_max_s")[class], times[9], 1e-12);
+    }
+    near(cell("completion_p50_s")[1], 0.150, 1e-3);
+    near(cell("acked_completion_mean_s")[1], 0.200, 1e-3);
+    near(cell("slowdown_p50")[1], 1.0, 0.01);
+    assert!(cell("completion_p50_s")[3].is_nan());
+}

@@ -19,8 +19,8 @@ import click
 def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...]) -> None:
     """Draw results that are stored in DIR.
 
-    WHAT is a recorded quantity against time (queue, cwnd, ...) or goodput, each flow a bar; without it, the queue if it
-    was recorded. Of several replications the first is drawn.
+    WHAT is a recorded quantity against time (queue, cwnd, ...), goodput, each flow a bar, or completions, times of
+    transfers by their sizes; without it, the queue if it was recorded. Of several replications the first is drawn.
     """
     from tailback import _core, plots
     from tailback.cli.source import results_folder

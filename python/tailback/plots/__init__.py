@@ -9,6 +9,7 @@ or above the axes, never on the data. A frame without data says why.
 from __future__ import annotations
 
 from tailback.plots.against_time import queue_against_time, series
+from tailback.plots.completions import Completions, completions
 from tailback.plots.curves import Curve, as_curve, curves
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
@@ -23,9 +24,11 @@ __all__ = [
     "LOOKS",
     "OTHERS",
     "STYLE",
+    "Completions",
     "Curve",
     "Look",
     "as_curve",
+    "completions",
     "curves",
     "discipline",
     "goodput_bars",

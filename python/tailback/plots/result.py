@@ -1,4 +1,4 @@
-"""A figure of any result: a recorded quantity against time, or the goodputs of its flows."""
+"""A figure of any result: a recorded quantity against time, the goodputs of its flows, or completion times."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 from tailback import _core
 from tailback.means import labels_of
 from tailback.plots.against_time import series
+from tailback.plots.completions import Completions, completions
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import discipline
 from tailback.plots.style import Drawing
 
 
 def plot(result: Any, what: str = "queue", **where: str) -> Drawing:
-    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...), or `goodput`, each flow a bar.
+    """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar; or
+    `completions`, times of transfers and pages against their sizes and as distributions.
 
     Goodput counts payload, as `goodput_bps` does.
 
@@ -24,6 +26,8 @@ def plot(result: Any, what: str = "queue", **where: str) -> Drawing:
     """
     if what == "goodput":
         return _goodputs(result, where)
+    if what == "completions":
+        return _completions(result, where)
     table = result.series
     if len(table) == 0:
         raise ValueError(
@@ -35,7 +39,9 @@ def plot(result: Any, what: str = "queue", **where: str) -> Drawing:
     rows = (probe == what) | ((thing + " " + probe) == what)
     if not rows.any():
         known = ", ".join(sorted(set(probe.tolist())))
-        raise ValueError(f'"{what}" was not recorded; recorded: {known}, and "goodput" is always there')
+        raise ValueError(
+            f'"{what}" was not recorded; recorded: {known}, and "goodput" is always there, "completions" with transfers'
+        )
     index = np.flatnonzero(rows & _chosen(table, where))
     columns = [table[c] for c in [*labels, "what", "index"]]
     keys = [tuple(str(c[i]) for c in columns) for i in index]
@@ -127,3 +133,25 @@ def _goodputs(result: Any, where: Mapping[str, str]) -> Drawing:
     for legend in fig.legends:
         legend.get_texts()[0].set_text(f"mean, {fair:.3g} Mbit/s")
     return fig
+
+
+def _completions(result: Any, where: Mapping[str, str]) -> Drawing:
+    """A row of panels for each group, and for its transfers and its pages; six at most."""
+    classes: dict[tuple[str, str], list[tuple[str, float, float]]] = {}
+    for row in result.completions.rows():
+        edges = row["bytes_over"], row["bytes_to"]
+        if row["sizes"] != "all":
+            known = classes.setdefault((row["group"], row["what"]), [])
+            known.append((row["sizes"], edges[0], np.inf if np.isnan(edges[1]) else edges[1]))
+    panels = []
+    for (group, what), found in classes.items():
+        table = getattr(result, what)
+        mine = np.asarray([g == group for g in table.to_list("group")], bool) & _chosen(table, where)
+        sizes, times = np.asarray(table["bytes"], float)[mine], np.asarray(table["completion_s"])[mine]
+        unfinished = int(np.isnan(times).sum())
+        said = f", {unfinished} of {len(times)} not finished" if unfinished else ""
+        several = sorted(dict.fromkeys(found), key=lambda c: c[1])
+        panels.append(Completions(f"{group}: {what}{said}", sizes, times, several))
+    if not panels:
+        return completions([], 'nothing to draw: no session and no traffic = "transfer" asked for anything')
+    return completions(panels[:6], _no_rows(where))

@@ -43,6 +43,34 @@ _LINKS: list[Column] = [
     ("sojourn_p99_s", "Sojourn, 99 %", 1e3, "ms"),
 ]
 _LOSSES: list[Column] = [("packets", "Packets", 1, "")]
+_COMPLETIONS: list[Column] = [
+    ("count", "Asked for", 1, ""),
+    ("unfinished", "Unfinished", 1, ""),
+    ("completion_mean_s", "Completion, mean", 1, "s"),
+    ("completion_p50_s", "Median", 1, "s"),
+    ("completion_p95_s", "95 %", 1, "s"),
+    ("completion_p99_s", "99 %", 1, "s"),
+    ("slowdown_p50", "Slowdown, median", 1, ""),
+]
+_DATAGRAMS: list[Column] = [
+    ("sent_packets", "Sent", 1, "packets"),
+    ("loss_rate", "Loss", 100, "%"),
+    ("loss_run_mean_packets", "Run of losses, mean", 1, "packets"),
+    ("loss_run_longest_packets", "Longest", 1, "packets"),
+    ("late_rate", "Late", 100, "%"),
+    ("delay_mean_s", "Delay, mean", 1e3, "ms"),
+    ("delay_p99_s", "99 %", 1e3, "ms"),
+    ("jitter_mean_s", "Jitter, mean", 1e3, "ms"),
+]
+_FRAMES: list[Column] = [
+    ("frames", "Frames", 1, ""),
+    ("failed_rate", "Not shown", 100, "%"),
+    ("freezes", "Freezes", 1, ""),
+    ("freeze_mean_frames", "Their length, mean", 1, "frames"),
+    ("freeze_longest_frames", "Longest", 1, "frames"),
+    ("delay_mean_s", "Delay, mean", 1e3, "ms"),
+    ("delay_p99_s", "99 %", 1e3, "ms"),
+]
 
 
 def run_page(folder: Path) -> str:
@@ -64,6 +92,11 @@ def run_page(folder: Path) -> str:
         _means(results.groups, labels, ["group"], _GROUPS, "Groups of flows", done),
         _means(results.links, labels, ["name"], _LINKS, "Links", done),
         _means(results.losses, labels, causes, _LOSSES, "Drops and marks, by place and reason", done),
+        _means(
+            results.completions, labels, ["group", "what", "sizes"], _COMPLETIONS, "Completion times, by size", done
+        ),
+        _means(results.datagrams, labels, ["id"], _DATAGRAMS, "Datagrams", done),
+        _means(results.frames, labels, ["id"], _FRAMES, "Frames of video", done),
     ]
     command = made.get("command", "")
     shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
@@ -166,6 +199,9 @@ def _figures(folder: Path, results: Any, labels: list[str]) -> list[tuple[list[s
             "goodput",
             "Goodput of each flow (payload, without headers), sorted; the line is the mean. First replication.",
         )
+    if len(results.completions) and not labels:
+        said = "Completion times by size; bars are medians of the classes. First replication."
+        keep(plots.plot(results, "completions"), "completions", said)
     if len(results.series):
         # With its scenario, if there is one of all runs, the units of what was recorded are known.
         if not labels and (folder / "scenario.toml").is_file():

@@ -40,7 +40,7 @@ impl NamedValues {
 
 impl Model {
     /// The parameter that names a profile.
-    fn profile_param(&self) -> Option<&'static str> {
+    pub fn profile_param(&self) -> Option<&'static str> {
         let is = |k: &Kind| matches!(k, Kind::Profile(_));
         self.params.iter().find(|p| is(&p.kind)).map(|p| p.name)
     }
@@ -74,13 +74,13 @@ impl Settings {
                 let quoted: Vec<String> = names.iter().map(|n| format!("\"{n}\"")).collect();
                 let known = format!("one of {}", quoted.join(", "));
                 return Err(Refusal::new(
-                    format!("there is no {model} profile \"{name}\""),
+                    format!("there is no {model} {key} \"{name}\""),
                     with_nearest(&name, names.into_iter(), &known),
                 ));
             };
             if chain.iter().any(|p| p.name == name) {
                 return Err(Refusal::new(
-                    format!("the {model} profile \"{name}\" builds on itself"),
+                    format!("the {model} {key} \"{name}\" builds on itself"),
                     format!("let one of the chain build on a built-in profile, or leave its `{key}` out"),
                 ));
             }

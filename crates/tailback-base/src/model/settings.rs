@@ -300,9 +300,9 @@ impl Settings {
 /// Turn names into models.
 fn resolve(value: &mut Value, family: &str, catalogue: &Catalogue) -> Result<(), Refusal> {
     match value {
-        Value::Text(name) => {
-            let model = catalogue.expect(family, name)?;
-            *value = Value::Model(Box::new(Settings::defaults(model).with_models(catalogue)?));
+        Value::Text(text) => {
+            let settings = described(text, family, catalogue)?;
+            *value = Value::Model(Box::new(settings.with_models(catalogue)?));
         }
         Value::List(list) => {
             for v in list {
@@ -314,6 +314,35 @@ fn resolve(value: &mut Value, family: &str, catalogue: &Catalogue) -> Result<(),
         other => unreachable!("a parameter of models holds {other:?}"),
     }
     Ok(())
+}
+
+/// A model from its name, or, as profiles write it, from `{ kind = NAME, PARAMETER = VALUE, ... }`.
+fn described(text: &str, family: &str, catalogue: &Catalogue) -> Result<Settings, Refusal> {
+    let Some(inner) = text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) else {
+        return Ok(Settings::defaults(catalogue.expect(family, text)?));
+    };
+    let malformed = || {
+        let problem = format!("{text} does not say its kind and its values");
+        Refusal::new(problem, "write { kind = NAME, PARAMETER = VALUE, ... }")
+    };
+    let pairs: Option<Vec<(&str, &str)>> = inner.split(',').map(|pair| pair.split_once('=')).collect();
+    let pairs = pairs.ok_or_else(malformed)?;
+    let trimmed = pairs.into_iter().map(|(k, v)| (k.trim(), v.trim()));
+    let (kinds, values): (Vec<_>, Vec<_>) = trimmed.partition(|(k, _)| *k == "kind");
+    let [(_, kind)] = kinds[..] else {
+        return Err(malformed());
+    };
+    let mut settings = Settings::defaults(catalogue.expect(family, kind)?);
+    for (name, value) in values {
+        settings.set(name, &Raw::from_word(value))?;
+    }
+    match settings.missing() {
+        None => Ok(settings),
+        Some(p) => Err(Refusal::new(
+            format!("{kind} needs \"{}\"", p.name),
+            format!("give {}", p.kind.allowed()),
+        )),
+    }
 }
 
 #[cfg(test)]

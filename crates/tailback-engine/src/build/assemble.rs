@@ -210,6 +210,7 @@ impl Network {
             opened: Time::ZERO,
             stats: FlowStats {
                 meter: def.meter,
+                media: def.media,
                 ..FlowStats::default()
             },
         };

@@ -5,9 +5,12 @@ use super::instants::instants;
 use super::network::{ASK_EVERY, Direction, GoOn, LinkId, Network, Transport};
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
+use crate::measure::frames::FrameStats;
+use crate::measure::quality::{DEADLINE, Quality};
+use crate::sim::flow::Media;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::NodeId;
-use crate::traffic::entry::Context;
+use crate::traffic::entry::{Context, Entry, Output, Streams};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
 use tailback_transport::Connection;
@@ -32,6 +35,16 @@ fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
         .as_ref()
         .map(|s| instants(s, g.count, &starts, &mut drawn("stop")));
     (starts, stops)
+}
+
+/// What is measured of each flow of a group against a deadline, if it has one.
+fn media(g: &GroupSpec, source: &Entry, connection: bool) -> Option<Media> {
+    let output = source.facts.output;
+    let deadline = g.deadline.or(output.is_media().then_some(DEADLINE))?;
+    Some(Media {
+        quality: (!connection).then(|| Quality::new(deadline)),
+        frames: (output == Output::Media).then(FrameStats::default),
+    })
 }
 
 /// Put the flows of one group into the network, each with its own hosts where the scenario gives access links. Where
@@ -112,6 +125,8 @@ pub(super) fn add_group<'s>(
             header,
             connection: connection.is_some(),
             segment: connection.as_ref().map_or(1, Connection::segment_bytes),
+            deadline: g.deadline.unwrap_or(DEADLINE),
+            streams: Streams { seed, name },
         };
         net.feed(
             flow,
@@ -120,6 +135,9 @@ pub(super) fn add_group<'s>(
             stop,
             source.facts.listens,
         );
+        if let Some(media) = media(g, source, connection.is_some()) {
+            net.measure_media(flow, media);
+        }
         if let Some(m) = &g.meter {
             net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }

@@ -5,6 +5,7 @@
 pub use super::assemble::{Built, natural};
 use crate::measure::convergence::ConvergenceMeter;
 use crate::packet::SimPacket;
+use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
@@ -99,6 +100,7 @@ pub(super) struct FlowDef {
     pub aggregate: [u16; 2],
     pub weight: f64,
     pub meter: Option<Box<ConvergenceMeter>>,
+    pub media: Option<Box<Media>>,
     pub label: Option<u32>,
 }
 
@@ -184,6 +186,7 @@ impl Network {
             aggregate: [0; 2],
             weight: 1.0,
             meter: None,
+            media: None,
             label: None,
         });
         FlowHandle((self.flows.len() - 1) as u32)
@@ -209,6 +212,11 @@ impl Network {
     /// Measure how soon the flow gets a reserved rate in each interval.
     pub fn measure(&mut self, flow: FlowHandle, meter: ConvergenceMeter) {
         self.flows[flow.0 as usize].meter = Some(Box::new(meter));
+    }
+
+    /// Measure how a listener or a viewer is served.
+    pub fn measure_media(&mut self, flow: FlowHandle, media: Media) {
+        self.flows[flow.0 as usize].media = Some(Box::new(media));
     }
 
     /// The numbers of the edges at which the flow enters and leaves: what queues and conditioners that go by

@@ -3,5 +3,7 @@
 pub mod capture;
 pub mod conservation;
 pub mod convergence;
+pub mod frames;
 pub mod histogram;
+pub mod quality;
 pub mod recorder;

@@ -2,10 +2,13 @@
 //! reads its rows.
 
 pub mod column;
+mod completions;
+mod datagrams;
 pub mod file;
 mod flows;
 #[cfg(feature = "parquet")]
 pub mod footer;
+mod frames;
 mod groups;
 mod intervals;
 mod link_intervals;
@@ -13,6 +16,7 @@ mod links;
 mod log;
 mod losses;
 pub mod outcome;
+mod pages;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 mod series;

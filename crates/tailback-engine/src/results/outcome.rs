@@ -1,13 +1,16 @@
 //! The tables of one run.
 
-use super::{Table, flows, groups, intervals, link_intervals, links, log, losses, series, transfers};
+use super::{
+    Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
+    transfers,
+};
 use crate::build::network::GoOn;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
 use crate::sim::transfers::TransferRow;
 use crate::sim::{EngineCounters, Sim};
-use crate::traffic::application::Transfer;
+use crate::traffic::application::{Page, Transfer};
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
@@ -24,6 +27,10 @@ static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
     (series::read, Filled::Usually),
     (log::read, Filled::Usually),
     (transfers::read, Filled::Seldom),
+    (pages::read, Filled::Seldom),
+    (completions::read, Filled::Seldom),
+    (datagrams::read, Filled::Seldom),
+    (frames::read, Filled::Seldom),
 ];
 
 /// Whether most scenarios have rows for a table.
@@ -114,6 +121,12 @@ impl Reading<'_> {
         let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from;
         let rows = self.sim.transfers.iter().filter(measured);
         rows.map(|r| (&self.sim.flows[r.member as usize], r.transfer))
+    }
+
+    /// The pages asked for in the measured time, with the row of the member each belongs to.
+    pub fn pages(&self) -> impl Iterator<Item = (&Flow, Page)> {
+        let measured = self.sim.pages.iter().filter(|r| r.page.asked >= self.frame.from);
+        measured.map(|r| (&self.sim.flows[r.member as usize], r.page))
     }
 
     /// The ports that are reported, with their names.

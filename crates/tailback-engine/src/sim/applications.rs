@@ -2,10 +2,11 @@
 
 use super::Sim;
 use crate::event::EventKind;
+use crate::measure::frames::Fate;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::Queue;
 use crate::sim::flow::Carrier;
-use crate::traffic::application::{AppInput, Net, NodeId, Part, Side, Transfer, TransferId, TransportId};
+use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -214,6 +215,14 @@ impl Net for View<'_> {
         self.sim.arrived(transfer, bytes)
     }
 
+    fn begin_page(&mut self, objects: u64, bytes: u64) -> PageId {
+        self.sim.begin_page(self.app, objects, bytes)
+    }
+
+    fn end_page(&mut self, page: PageId) {
+        self.sim.end_page(page);
+    }
+
     fn finished(&mut self) {
         self.sim.member_finished(self.app);
     }
@@ -230,6 +239,39 @@ impl Net for View<'_> {
         f.in_flight += 1;
         let first = self.sim.routes[self.sim.ways[flow.0 as usize][0].start as usize];
         self.sim.offer(first, p);
+    }
+
+    fn next_datagram(&self, flow: FlowId) -> u64 {
+        match &self.sim.flows[flow.0 as usize].carrier {
+            Carrier::Datagrams { next_seq, .. } => *next_seq,
+            _ => 0,
+        }
+    }
+
+    fn unsent(&self, flow: FlowId, side: Side) -> u64 {
+        match &self.sim.flows[flow.0 as usize].carrier {
+            Carrier::Connection(ends) => ends[side as usize].progress().map_or(0, |p| p.written - p.sent),
+            _ => 0,
+        }
+    }
+
+    fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64) {
+        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+            ends[side as usize].withdraw(bytes);
+        }
+    }
+
+    fn frame_whole(&mut self, flow: FlowId, made: Time) {
+        let now = self.sim.now;
+        if let Some(frames) = self.sim.flows[flow.0 as usize].stats.frames() {
+            frames.whole(made, now - made);
+        }
+    }
+
+    fn frame_judged(&mut self, flow: FlowId, made: Time, bytes: u64, fate: Fate) {
+        if let Some(frames) = self.sim.flows[flow.0 as usize].stats.frames() {
+            frames.judge(made, bytes, fate);
+        }
     }
 
     fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration) {

@@ -99,12 +99,16 @@ impl Sim {
             }
             Carrier::Datagrams { .. } => {
                 self.extras.release(&p);
+                if let Some(quality) = flow.stats.quality() {
+                    quality.deliver(p.seq(), now - p.born());
+                }
                 if flow.listens {
                     self.news.push((
                         flow.app,
                         AppInput::Datagram {
                             flow: id,
                             bytes: p.size(),
+                            number: p.seq(),
                         },
                     ));
                     self.tell();

@@ -1,7 +1,9 @@
 //! A flow: its ends, its way through the network, and what is counted of it.
 
 use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes, UNMEASURED};
+use crate::measure::frames::FrameStats;
 use crate::measure::histogram::Histogram;
+use crate::measure::quality::Quality;
 use crate::packet::{Keys, WirePacket};
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
@@ -94,8 +96,19 @@ pub struct FlowStats {
     pub datagrams: u64,
     /// Bursts that ended, of a source that sends such.
     pub bursts: Option<Box<BurstStats>>,
+    /// How a listener or a viewer is served, of a flow that has a deadline.
+    pub media: Option<Box<Media>>,
     /// How soon the flow gets the rate reserved for it, if the scenario asks.
     pub meter: Option<Box<ConvergenceMeter>>,
+}
+
+/// What is measured against a deadline.
+#[derive(Debug, Clone, Default)]
+pub struct Media {
+    /// Of datagrams.
+    pub quality: Option<Quality>,
+    /// Of a source of video.
+    pub frames: Option<FrameStats>,
 }
 
 /// What became of the data that go one way.
@@ -126,6 +139,17 @@ impl FlowStats {
         }
     }
 
+    /// What is counted of video frames.
+    pub fn frames(&mut self) -> Option<&mut FrameStats> {
+        self.media.as_mut()?.frames.as_mut()
+    }
+
+    /// What is counted of datagrams that have a deadline.
+    #[inline]
+    pub fn quality(&mut self) -> Option<&mut Quality> {
+        self.media.as_mut()?.quality.as_mut()
+    }
+
     /// Forget what is not a difference of totals, at the start of statistics.
     pub fn restart(&mut self, now: Time) {
         self.forward.delay.clear();
@@ -135,6 +159,13 @@ impl FlowStats {
         self.bursts = None;
         if let Some(meter) = &mut self.meter {
             meter.restart(now);
+        }
+        let next = self.datagrams;
+        if let Some(quality) = self.quality() {
+            quality.restart(next);
+        }
+        if let Some(frames) = self.frames() {
+            frames.restart(now);
         }
     }
 }

@@ -46,6 +46,9 @@ impl Outlet<'_> {
         f.in_flight -= 1;
         if p.is_counted() {
             f.stats.of(p).dropped += 1;
+            if let Some(quality) = f.stats.quality() {
+                quality.lose(p.seq());
+            }
         }
         if f.is_reusable() {
             self.free_flows.push(p.flow_id().0);

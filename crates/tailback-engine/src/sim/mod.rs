@@ -122,6 +122,7 @@ pub struct Sim {
     pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
     pub(crate) transfers: Vec<transfers::TransferRow>,
+    pub(crate) pages: Vec<transfers::PageRow>,
     pub(crate) awaited: transfers::Awaited,
     /// Members that have not said that they ask for nothing more.
     pub(crate) unfinished: u32,
@@ -168,6 +169,7 @@ impl Sim {
             router,
             free_flows: Vec::new(),
             transfers: Vec::new(),
+            pages: Vec::new(),
             awaited: transfers::Awaited::new(),
             unfinished: 0,
             end_tick: None,

@@ -8,7 +8,7 @@
 
 use super::Sim;
 use crate::sim::flow::Carrier;
-use crate::traffic::application::{AppInput, Part, Repairs, Side, Transfer, TransferId};
+use crate::traffic::application::{AppInput, Page, PageId, Part, Repairs, Side, Transfer, TransferId};
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::{Duration, FlowId, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
@@ -21,6 +21,14 @@ pub struct TransferRow {
     pub transfer: Transfer,
     /// Bytes that have arrived.
     pub arrived: u64,
+}
+
+/// A page, as it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct PageRow {
+    /// Slot of the member.
+    pub member: u32,
+    pub page: Page,
 }
 
 /// A transfer that is written and not acknowledged to its end.
@@ -120,6 +128,24 @@ impl Sim {
         }
         row.transfer.done = Some(self.now);
         Some(row.transfer)
+    }
+
+    pub(super) fn begin_page(&mut self, app: u32, objects: u64, bytes: u64) -> PageId {
+        let id = PageId(self.pages.len() as u32);
+        self.pages.push(PageRow {
+            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
+            page: Page {
+                objects,
+                bytes,
+                asked: self.now,
+                done: None,
+            },
+        });
+        id
+    }
+
+    pub(super) fn end_page(&mut self, id: PageId) {
+        self.pages[id.0 as usize].page.done.get_or_insert(self.now);
     }
 
     /// A segment has reached an end that waits for the acknowledgement of transfers.

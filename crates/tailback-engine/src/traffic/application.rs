@@ -4,6 +4,7 @@
 //! [`Net`]. It has one pending wake at most. The traffic sources of a scenario ([`crate::traffic`]) are applications;
 //! so is anything a user writes, such as a server farm with a million short connections.
 
+use crate::measure::frames::Fate;
 use tailback_base::{Duration, FlowId, Request, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 
@@ -34,8 +35,8 @@ pub enum AppInput {
     Wake,
     /// An endpoint of one of its flows has news.
     Transport { flow: FlowId, side: Side, event: AppEvent },
-    /// A datagram of one of its flows arrived.
-    Datagram { flow: FlowId, bytes: u32 },
+    /// A datagram of one of its flows arrived: the n-th that was sent, counted from 0.
+    Datagram { flow: FlowId, bytes: u32, number: u64 },
     /// A control packet reached the source of one of its datagram flows.
     Request { flow: FlowId, request: Request },
 }
@@ -91,6 +92,21 @@ pub enum Part {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TransferId(pub(crate) u32);
 
+/// Transfers that a client wants together: a page with its objects.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Page {
+    pub objects: u64,
+    /// Payload of all of them.
+    pub bytes: u64,
+    /// When the first was asked for, and when the last was delivered.
+    pub asked: Time,
+    pub done: Option<Time>,
+}
+
+/// A page that was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PageId(pub(crate) u32);
+
 /// What an application may do.
 pub trait Net {
     fn now(&self) -> Time;
@@ -121,10 +137,25 @@ pub trait Net {
     fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part);
     /// So many bytes of a transfer have arrived. Answers the transfer when that ends it.
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
+    /// A page of so many objects with so much payload is asked for now: it gets a row in the table of pages. The transfers
+    /// of its objects have theirs as well.
+    fn begin_page(&mut self, objects: u64, bytes: u64) -> PageId;
+    /// All of a page has been delivered.
+    fn end_page(&mut self, page: PageId);
     /// This application asks for nothing more: a run may end when all that open connections have said so.
     fn finished(&mut self);
     /// Send a datagram of this size on the wire, of which `header` bytes are no payload.
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32);
+    /// The number that the next datagram of this flow will have.
+    fn next_datagram(&self, flow: FlowId) -> u64;
+    /// How many of the bytes that were written to this side have not been sent, if its end counts them.
+    fn unsent(&self, flow: FlowId, side: Side) -> u64;
+    /// Take back so many of the bytes that were written last to this side, as far as they have not been sent.
+    fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64);
+    /// A video frame of this flow, made then, has arrived to its last byte.
+    fn frame_whole(&mut self, flow: FlowId, made: Time);
+    /// What became of a video frame at its deadline; in the order in which they were made.
+    fn frame_judged(&mut self, flow: FlowId, made: Time, bytes: u64, fate: Fate);
     /// A burst of a flow, of so much payload in bytes, is acknowledged to its last byte: count it and the time it took.
     fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration);
     /// Change the destination label of a flow: packets that reach a queue from now on carry it.

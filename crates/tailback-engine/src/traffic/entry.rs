@@ -3,7 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::sizes::Sizes;
-use tailback_base::{Model, Settings, Value};
+use tailback_base::{Duration, Model, Settings, Stream, Value};
 
 /// A source: what a scenario may say about it, and how it is made.
 pub struct Entry {
@@ -32,6 +32,17 @@ pub enum Output {
     Stream,
     /// Packets at a rate of its own (parameter `rate`, usually), with sizes of their own: datagrams, or writes to a connection.
     Packets,
+    /// Packets whose sizes are its own too, and which only datagrams carry. Their delays are held against a deadline.
+    Datagrams,
+    /// The same, over datagrams or written to a connection.
+    Media,
+}
+
+impl Output {
+    /// Somebody listens or watches, so that delays are held against a deadline; sizes are the source's own.
+    pub fn is_media(self) -> bool {
+        matches!(self, Output::Datagrams | Output::Media)
+    }
 }
 
 /// What a source is built with, beside its own settings.
@@ -46,6 +57,22 @@ pub struct Context {
     pub connection: bool,
     /// Payload of a full segment of that connection, bytes; 1 for datagrams.
     pub segment: u32,
+    /// What arrives later is late.
+    pub deadline: Duration,
+    pub streams: Streams,
+}
+
+/// The random streams of one source, one a quantity.
+pub struct Streams {
+    pub seed: u64,
+    /// Name of the flow.
+    pub name: String,
+}
+
+impl Streams {
+    pub fn of(&self, quantity: &str) -> Stream {
+        Stream::new(self.seed, &format!("{}.{quantity}", self.name))
+    }
 }
 
 impl Context {

@@ -4,7 +4,8 @@
 //! A law has a mean and, where its form is not fixed by that, a shape. Sizes are counted in bytes, pauses in nanoseconds;
 //! results are rounded to whole ones.
 
-use crate::kinds::SOME_TIME;
+use super::conflict::Conflict;
+use crate::kinds::{PROBABILITY, SOME_TIME};
 use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
 
 const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };
@@ -26,11 +27,13 @@ pub struct Law {
     /// Of the family `pause`.
     pub pause: Model,
     pub build: fn(&Settings) -> Box<dyn Draw>,
+    /// Values that contradict each other.
+    pub check: fn(&Settings) -> Result<(), Conflict>,
 }
 
 /// The same declaration for bytes and for times.
 macro_rules! row {
-    ($name:literal, $title:literal, $summary:literal, $source:literal, $build:expr,
+    ($name:literal, $title:literal, $summary:literal, $source:literal, $build:expr, $check:expr,
      [$(($p:literal, $size:expr, $pause:expr, $default:literal, $doc:literal)),*]) => {
         Law {
             size: Model {
@@ -44,46 +47,88 @@ macro_rules! row {
                 probes: &[],
             },
             build: $build,
+            check: $check,
         }
     };
 }
 
 /// Every law that tailback ships, in the order the reference shows them.
 #[rustfmt::skip]
-pub static LAWS: [Law; 4] = [
+pub static LAWS: [Law; 6] = [
     row!("constant", "Always the same", "Every draw is the mean.", "",
-        |s| Box::new(Constant(number(s, "mean"))),
+        |s| Box::new(Constant(number(s, "mean"))), anything,
         [("mean", BYTES, SOME_TIME, "", "The value.")]),
     row!("exponential", "Exponential", "The exponential distribution.", "",
-        |s| Box::new(Exponential(number(s, "mean"))),
+        |s| Box::new(Exponential(number(s, "mean"))), anything,
         [("mean", BYTES, SOME_TIME, "", "The mean.")]),
     row!("pareto", "Pareto, bounded",
         "The Pareto distribution, whose tail falls as a power; draws beyond `max` become `max`.", "",
-        |s| Box::new(Pareto::new(number(s, "mean"), s.real("shape"), number(s, "max"))),
+        |s| Box::new(Pareto::new(number(s, "mean"), s.real("shape"), number(s, "max"))), pareto_fits,
         [("mean", BYTES, SOME_TIME, "", "The mean before draws are bounded."),
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.5", "The power by which the tail falls; the smaller, the heavier."),
          ("max", BYTES, SOME_TIME, "", "The largest value.")]),
-    row!("log-normal", "Log-normal", "The logarithm of a draw has a normal distribution.", "",
-        |s| Box::new(LogNormal::new(number(s, "mean"), s.real("shape"))),
-        [("mean", BYTES, SOME_TIME, "", "The mean."),
-         ("shape", SHAPE, SHAPE, "1", "The standard deviation of the logarithm.")]),
+    row!("log-normal", "Log-normal",
+        "The logarithm of a draw has a normal distribution. Draws outside `min` to `max` are made again.", "",
+        |s| Box::new(LogNormal::of(s)), log_normal_fits,
+        [("mean", BYTES, SOME_TIME, "", "The mean, were no draw made again."),
+         ("shape", SHAPE, SHAPE, "1", "The standard deviation of the logarithm."),
+         ("min", BYTES, SOME_TIME, "none", "No draw is smaller; without it, there is no least value."),
+         ("max", BYTES, SOME_TIME, "none", "Every draw is smaller; without it, there is no largest value.")]),
+    row!("body-and-tail", "Log-normal body, Pareto tail",
+        "A draw comes from a log-normal distribution, or with probability `share` from the Pareto distribution that \
+         begins at `tail_min`.",
+        "Barford and Crovella 1998, section 3",
+        |s| Box::new(BodyAndTail::of(s)), body_and_tail_fits,
+        [("mean", BYTES, SOME_TIME, "", "The mean of the body."),
+         ("shape", SHAPE, SHAPE, "1", "The standard deviation of the body's logarithm."),
+         ("share", PROBABILITY, PROBABILITY, "", "The share of draws from the tail."),
+         ("tail_min", BYTES, SOME_TIME, "", "The least value of the tail."),
+         ("tail_shape", SHAPE_OVER_1, SHAPE_OVER_1, "", "The power by which the tail falls."),
+         ("max", BYTES, SOME_TIME, "", "The largest value: draws beyond it become it.")]),
+    row!("listed", "Listed values", "One of the values, each with its weight.", "",
+        |s| Box::new(Listed::of(s)), weights_fit,
+        [("values", Kind::List(&BYTES), Kind::List(&SOME_TIME), "", "The values."),
+         ("weights", Kind::List(&WEIGHT), Kind::List(&WEIGHT), "none",
+          "How often each is drawn, beside the others; without it, all alike.")]),
 ];
 
+const WEIGHT: Kind = Kind::Real { min: 0.0, max: 1e9 };
 const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
 const SHAPE_OVER_1: Kind = Kind::Real { min: 1.001, max: 100.0 };
 
 /// The law, of these, that a parameter of these settings holds; none where it says `none`.
 pub fn of(laws: &[&'static Law], s: &Settings, param: &str) -> Option<Box<dyn Draw>> {
     let own = s.nested(param)?;
+    Some((row_of(laws, own).build)(own))
+}
+
+/// The row of the law that these settings are of.
+fn row_of(laws: &[&'static Law], own: &Settings) -> &'static Law {
     let is = |m: &Model| std::ptr::eq(m, own.model);
     let law = laws.iter().find(|l| is(&l.size) || is(&l.pause));
-    let law = law.unwrap_or_else(|| unreachable!("{} is not in the list of laws", own.model.name));
-    Some((law.build)(own))
+    law.unwrap_or_else(|| unreachable!("{} is not in the list of laws", own.model.name))
+}
+
+/// For laws whose parameters cannot contradict each other.
+pub fn anything(_: &Settings) -> Result<(), Conflict> {
+    Ok(())
+}
+
+/// What contradicts itself in a law that a parameter of these settings holds: the parameter, and the conflict in it.
+pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static str, Conflict)> {
+    let holds = |p: &&Param| matches!(p.kind, Kind::Model("transfer-size" | "pause"));
+    let held = s.model.params.iter().filter(holds);
+    held.filter_map(|p| Some((p.name, s.nested(p.name)?)))
+        .find_map(|(name, own)| Some((name, (row_of(laws, own).check)(own).err()?)))
 }
 
 /// The value of a parameter of a law: bytes, or nanoseconds.
 pub fn number(s: &Settings, param: &str) -> f64 {
-    match s.get(param) {
+    plain(s.get(param), param)
+}
+
+fn plain(value: &Value, param: &str) -> f64 {
+    match value {
         Value::Count(bytes) => *bytes as f64,
         Value::Time(t) => t.0 as f64,
         v => unreachable!("{param} is declared as bytes or a time, not {v:?}"),
@@ -128,59 +173,187 @@ impl Draw for Pareto {
     }
 }
 
+fn pareto_fits(s: &Settings) -> Result<(), Conflict> {
+    let law = Pareto::new(number(s, "mean"), s.real("shape"), 0.0);
+    if number(s, "max") > law.least {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "max",
+        value: None,
+        problem: "the largest value is no more than the smallest one, mean * (shape - 1) / shape".into(),
+        remedy: "give a larger max, or a smaller mean",
+    })
+}
+
 struct LogNormal {
     /// Mean and standard deviation of the logarithm.
     mu: f64,
     sigma: f64,
+    /// Draws outside [least, most) are made again.
+    least: f64,
+    most: f64,
 }
 
 impl LogNormal {
     fn new(mean: f64, sigma: f64) -> LogNormal {
-        let mu = libm::log(mean) - sigma * sigma / 2.0;
-        LogNormal { mu, sigma }
+        LogNormal {
+            mu: libm::log(mean) - sigma * sigma / 2.0,
+            sigma,
+            least: 0.0,
+            most: f64::INFINITY,
+        }
+    }
+
+    fn of(s: &Settings) -> LogNormal {
+        let bound = |param: &str, without: f64| if s.is_none(param) { without } else { number(s, param) };
+        LogNormal {
+            least: bound("min", 0.0),
+            most: bound("max", f64::INFINITY),
+            ..LogNormal::new(number(s, "mean"), s.real("shape"))
+        }
+    }
+
+    /// The share of draws that are not made again.
+    fn kept(&self) -> f64 {
+        let below = |x: f64| {
+            if x <= 0.0 {
+                0.0
+            } else if self.sigma == 0.0 {
+                f64::from(u8::from(libm::log(x) > self.mu))
+            } else {
+                let z = (libm::log(x) - self.mu) / self.sigma;
+                0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
+            }
+        };
+        below(self.most) - below(self.least)
     }
 }
 
 impl Draw for LogNormal {
     fn draw(&self, rng: &mut Stream) -> f64 {
-        // Box and Muller 1958; the second number of the pair is not kept, so that a draw takes two uniforms always.
-        let radius = libm::sqrt(-2.0 * libm::log(1.0 - rng.uniform()));
-        let normal = radius * libm::cos(2.0 * std::f64::consts::PI * rng.uniform());
-        libm::exp(self.mu + self.sigma * normal)
+        loop {
+            let x = libm::exp(self.mu + self.sigma * rng.normal());
+            if x >= self.least && x < self.most {
+                return x;
+            }
+        }
     }
+}
+
+/// A law that makes a thousand draws for one is taken for a mistake.
+const LEAST_KEPT: f64 = 1e-3;
+
+fn log_normal_fits(s: &Settings) -> Result<(), Conflict> {
+    let kept = LogNormal::of(s).kept();
+    if kept >= LEAST_KEPT {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: if s.is_none("min") { "max" } else { "min" },
+        value: None,
+        problem: format!("of the draws of this law {:.2} % lie between min and max", 100.0 * kept),
+        remedy: "let min and max lie around the mean",
+    })
+}
+
+struct BodyAndTail {
+    body: LogNormal,
+    tail: Pareto,
+    share: f64,
+}
+
+impl BodyAndTail {
+    fn of(s: &Settings) -> BodyAndTail {
+        BodyAndTail {
+            body: LogNormal::new(number(s, "mean"), s.real("shape")),
+            tail: Pareto {
+                least: number(s, "tail_min"),
+                shape: s.real("tail_shape"),
+                most: number(s, "max"),
+            },
+            share: s.real("share"),
+        }
+    }
+}
+
+impl Draw for BodyAndTail {
+    fn draw(&self, rng: &mut Stream) -> f64 {
+        if rng.chance(self.share) {
+            self.tail.draw(rng)
+        } else {
+            self.body.draw(rng).min(self.tail.most)
+        }
+    }
+}
+
+fn body_and_tail_fits(s: &Settings) -> Result<(), Conflict> {
+    if number(s, "max") > number(s, "tail_min") {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "max",
+        value: None,
+        problem: "the largest value is no more than the least value of the tail".into(),
+        remedy: "give a larger max, or a smaller tail_min",
+    })
+}
+
+struct Listed {
+    values: Vec<f64>,
+    /// The weights of the values up to each, together.
+    up_to: Vec<f64>,
+}
+
+impl Listed {
+    fn of(s: &Settings) -> Listed {
+        let values: Vec<f64> = s.list("values").iter().map(|v| plain(v, "values")).collect();
+        let mut weights = s.reals("weights");
+        weights.resize(values.len(), 1.0);
+        let mut sum = 0.0;
+        let up_to = weights.iter().map(|w| {
+            sum += w;
+            sum
+        });
+        Listed {
+            up_to: up_to.collect(),
+            values,
+        }
+    }
+}
+
+impl Draw for Listed {
+    fn draw(&self, rng: &mut Stream) -> f64 {
+        let last = self.values.len() - 1;
+        let x = rng.uniform() * self.up_to[last];
+        self.values[self.up_to.partition_point(|up_to| *up_to <= x).min(last)]
+    }
+}
+
+fn weights_fit(s: &Settings) -> Result<(), Conflict> {
+    let (values, weights) = (s.list("values").len(), s.reals("weights"));
+    let wrong = |param: &'static str, problem: String, remedy: &'static str| {
+        Err(Conflict {
+            param,
+            value: None,
+            problem,
+            remedy,
+        })
+    };
+    if !s.is_none("weights") && weights.len() != values {
+        let problem = format!("{} weights stand beside {values} values", weights.len());
+        return wrong("weights", problem, "give a weight for each value, or leave weights out");
+    }
+    if !s.is_none("weights") && weights.iter().sum::<f64>() <= 0.0 {
+        return wrong(
+            "weights",
+            "all weights are zero".into(),
+            "give the values that are drawn a weight",
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn mean(law: &dyn Draw, n: u32) -> f64 {
-        let mut rng = Stream::new(7, "law");
-        (0..n).map(|_| law.draw(&mut rng)).sum::<f64>() / f64::from(n)
-    }
-
-    #[test]
-    fn laws_have_their_means() {
-        assert_eq!(mean(&Constant(10_000.0), 3), 10_000.0);
-        for (law, tolerance) in [
-            (&Exponential(10_000.0) as &dyn Draw, 0.01),
-            (&Pareto::new(10_000.0, 3.0, 1e12), 0.01),
-            (&LogNormal::new(10_000.0, 1.0), 0.01),
-        ] {
-            let m = mean(law, 400_000);
-            assert!((m / 10_000.0 - 1.0).abs() < tolerance, "{m}");
-        }
-    }
-
-    /// Cut at b, with the least value a and shape k, the mean is (k a - a^k b^(1-k)) / (k - 1).
-    #[test]
-    fn a_bounded_pareto_keeps_to_its_closed_form() {
-        let law = Pareto::new(10_000.0, 1.5, 200_000.0);
-        let (a, b, k) = (law.least, law.most, law.shape);
-        let expected = (k * a - libm::pow(a, k) * libm::pow(b, 1.0 - k)) / (k - 1.0);
-        let m = mean(&law, 400_000);
-        assert!((m / expected - 1.0).abs() < 0.01, "{m} {expected}");
-        let mut rng = Stream::new(1, "law");
-        assert!((0..100_000).all(|_| (a..=b).contains(&law.draw(&mut rng))));
-    }
-}
+#[path = "laws_tests.rs"]
+mod tests;

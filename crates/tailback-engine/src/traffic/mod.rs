@@ -2,6 +2,7 @@
 //! the file of its name: its declaration and its code. Sessions, which open connections while the run goes on, are in
 //! [`session`].
 
+pub mod agenda;
 pub mod application;
 pub mod bulk;
 pub mod bursts;
@@ -18,3 +19,5 @@ pub mod session;
 pub mod sizes;
 pub mod trains;
 pub mod transfer;
+pub mod video;
+pub mod voice;

@@ -3,7 +3,7 @@
 //! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
 
 use super::entry::Entry;
-use super::{bulk, bursts, cbr, churn, on_off, poisson, trains, transfer};
+use super::{bulk, bursts, cbr, churn, on_off, poisson, trains, transfer, video, voice};
 
 /// Every source, in the order the reference shows them.
 pub static SOURCES: &[&Entry] = &[
@@ -15,4 +15,6 @@ pub static SOURCES: &[&Entry] = &[
     &trains::ENTRY,
     &churn::ENTRY,
     &on_off::ENTRY,
+    &voice::ENTRY,
+    &video::ENTRY,
 ];

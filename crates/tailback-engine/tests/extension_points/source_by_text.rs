@@ -124,6 +124,7 @@ static TWICE: Law = Law {
         &[Param::new("of", Kind::Time { min: 0.0, max: 1e3 }, "", "What.", "")],
     ),
     build: |s: &Settings| Box::new(Twice(laws::number(s, "of"))),
+    check: laws::anything,
 };
 
 struct Twice(f64);

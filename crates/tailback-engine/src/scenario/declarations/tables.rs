@@ -205,6 +205,9 @@ pub static FLOWS: Model = Model {
             "Where the sizes of datagrams, or of writes to tcp, come from.", ""),
         Param::new("meter", Kind::Model("meter"), "none",
             "What else the table of intervals says about each flow.", ""),
+        Param::new("deadline", SOME_TIME, "none",
+            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than this. \
+             Voice and video have it without being asked, with 150ms.", ""),
         Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", ""),
         Param::new("stop", Kind::Model("instants"), "none",

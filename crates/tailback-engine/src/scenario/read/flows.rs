@@ -8,9 +8,9 @@ use super::conditioners::{Before, conditioner};
 use super::instants::{first_instant, in_order, instants};
 use super::links::impairments;
 use super::names::{among, place};
-use super::profiles::Profiles;
+use super::profiles::{Profiles, with_preset};
 use super::routes::Routes;
-use super::transport::{packets, sizes, transport};
+use super::transport::{deadline, packets, sizes, transport};
 use crate::packet::MAX_HOPS;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::declarations::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
@@ -124,7 +124,10 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let key = |name: &str| join(&path, name);
 
     let traffic = match part("traffic") {
-        Some(n) => r.model(n, &key("traffic"), "traffic").map(|f| f.settings),
+        Some(n) => {
+            let filled = r.model(n, &key("traffic"), "traffic").map(|f| f.settings);
+            filled.and_then(|s| with_preset(r, s, n, &key("traffic")))
+        }
         None => Some(Settings::defaults(&crate::traffic::bulk::MODEL)),
     };
     let transport = transport(r, node, &path, &names, traffic.as_ref(), around.profiles);
@@ -143,6 +146,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let exit_impair = part("exit_impair").map_or(vec![], |n| impairments(r, n, &key("exit_impair")));
 
     let filled = filled?;
+    let deadline = deadline(r, node, &path, &filled, [traffic.as_ref(), transport.as_ref()]);
     let (from, to) = ends(r, node, &filled, around)?;
     let delays = route(r, node, &filled, &from, &to, around, routes);
     let (mut access, exit) = private_links(r, node, &filled, delays, access_impair, exit_impair);
@@ -192,6 +196,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         traffic: traffic?,
         sizes: sizes?,
         meter: meter.flatten(),
+        deadline,
         start: start?,
         stop: stop.flatten(),
     })

@@ -7,7 +7,7 @@ use super::names::among;
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::Problem;
-use tailback_base::model::{NamedValues, Settings};
+use tailback_base::model::{NamedValues, Settings, nearest};
 use tailback_transport::tcp;
 
 /// The profiles of a scenario whose values are sound.
@@ -110,6 +110,23 @@ impl Profiles {
                 ));
                 false
             }
+        }
+    }
+}
+
+/// Settings with the values of the preset that their model may name laid under what was given.
+pub fn with_preset(r: &mut Reader, settings: Settings, node: &Node, path: &str) -> Option<Settings> {
+    let laid = settings.with_profile(&[]);
+    match laid.and_then(|s| s.with_models(&r.library.catalogue)) {
+        Ok(laid) => Some(laid),
+        Err(e) => {
+            let key = settings.model.profile_param().unwrap_or_default();
+            let at = node.get(key).map_or(node.at.clone(), |n| n.node.at.clone());
+            let name = settings.text(key);
+            let names = settings.model.profiles().iter().map(|p| p.name);
+            let problem = Problem::new("value", at, &join(path, key), e.problem, e.remedy);
+            r.complain(problem.value(name).nearest(nearest(name, names)));
+            None
         }
     }
 }

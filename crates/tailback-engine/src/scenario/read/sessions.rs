@@ -5,6 +5,7 @@
 
 use super::flows::{Around, ends, private_link, route};
 use super::instants::{in_order, instants};
+use super::profiles::with_preset;
 use super::routes::Routes;
 use super::transport::{inner_conflict, transport};
 use crate::scenario::check::{Filled, Reader, join};
@@ -12,6 +13,7 @@ use crate::scenario::declarations::tables::SESSIONS;
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{AccessSpec, GroupSpec, Instants, SessionSpec};
+use crate::traffic::laws;
 use tailback_base::model::Raw;
 use tailback_base::{Duration, Model, Settings, Time};
 
@@ -94,7 +96,8 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
     let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
-    let (filled, own) = (filled?, own?);
+    let (filled, mut own) = (filled?, own?);
+    own.settings = with_preset(r, own.settings, node, &path)?;
     let kind = r
         .library
         .sessions
@@ -103,6 +106,10 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         .find(|e| std::ptr::eq(e.model, model))?;
     if let Err(conflict) = (kind.check)(&own.settings) {
         inner_conflict(r, node.at.clone(), &path, conflict);
+    }
+    if let Some((param, conflict)) = laws::conflict(&r.library.laws, &own.settings) {
+        let at = part(param).map_or(node.at.clone(), |n| n.at.clone());
+        inner_conflict(r, at, &key(param), conflict);
     }
     let s = &filled.settings;
     let clients = s.count("clients");

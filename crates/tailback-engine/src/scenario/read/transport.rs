@@ -13,8 +13,8 @@ use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Facts, Output};
 use crate::traffic::paced::RATE;
 use crate::traffic::sizes::FIXED;
-use tailback_base::BitRate;
 use tailback_base::model::{Raw, Settings};
+use tailback_base::{BitRate, Duration};
 use tailback_transport::{datagram, tcp};
 
 /// What is known of a source.
@@ -25,6 +25,36 @@ fn facts(library: &Library, traffic: &Settings) -> Option<Facts> {
 /// Whether a source writes into a stream, whose transport decides when to send and how to cut it.
 fn is_stream(library: &Library, traffic: &Settings) -> bool {
     facts(library, traffic).is_some_and(|f| f.output == Output::Stream)
+}
+
+/// Whether somebody listens to a source or watches it: it has packets of its own, and a deadline.
+fn is_media(library: &Library, traffic: &Settings) -> bool {
+    facts(library, traffic).is_some_and(|f| f.output.is_media())
+}
+
+/// The deadline of a group: for what arrives as it was sent, packet by packet or frame by frame.
+pub fn deadline(
+    r: &mut Reader,
+    node: &Node,
+    path: &str,
+    filled: &Filled,
+    [traffic, transport]: [Option<&Settings>; 2],
+) -> Option<Duration> {
+    if filled.settings.is_none("deadline") {
+        return None;
+    }
+    let (traffic, transport) = (traffic?, transport?);
+    let has_frames = facts(r.library, traffic).is_some_and(|f| f.output == Output::Media);
+    if !has_frames && !r.library.transports.carries_datagrams(transport.model) {
+        let (source, name) = (traffic.model.name, transport.model.name);
+        let given = node.get("deadline").map(|e| &e.node);
+        let problem = format!("{source} over {name} has neither datagrams nor frames that could be late");
+        let remedy = "leave the deadline out; tables of flows and of transfers have delays and completion times";
+        let at = given.map_or(node.at.clone(), |n| n.at.clone());
+        let problem = Problem::new("conflict", at, &join(path, "deadline"), problem, remedy);
+        r.complain(problem.value(given.map_or(String::new(), Node::show)));
+    }
+    Some(filled.settings.time("deadline"))
 }
 
 /// A conflict inside the settings of one model.
@@ -142,6 +172,12 @@ fn misfit(library: &Library, traffic: &Settings, transport: &Settings) -> Option
              traffic = \"transfer\" with start = { kind = \"poisson\", ... }",
         ));
     }
+    if facts.output == Output::Datagrams {
+        return Some((
+            format!("packets of {source} leave when they are made, and {name} would decide when to send them"),
+            "leave the transport out, or give transport = \"udp\"; traffic = \"video\" can be written to a connection",
+        ));
+    }
     (facts.listens && !library.transports.repeats_losses(transport.model)).then(|| {
         (
             format!("{source} traffic waits until its data have arrived, and {name} does not repeat what is lost"),
@@ -193,6 +229,16 @@ pub fn sizes(
         );
         return None;
     }
+    if let (Some(g), Some(t)) = (given, traffic.filter(|t| is_media(r.library, t))) {
+        let problem = format!(
+            "\"{}\" does nothing here: {} has packets of its own",
+            g.key, t.model.name
+        );
+        let remedy = "leave it out, or give payload and headers in the table of the traffic";
+        let at = g.node.at.clone();
+        r.complain(Problem::new("conflict", at, &join(path, &g.key), problem, remedy).value(g.node.show()));
+        return None;
+    }
     if let Some(short) = short {
         let filled = filled?;
         let mut settings = Settings::defaults(FIXED.model);
@@ -225,6 +271,9 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
     let Ok(drawn) = r.library.sizes(sizes.model) else {
         return;
     };
+    if is_media(r.library, traffic) {
+        return packets_of_media(r, node, path, traffic, transport);
+    }
     let smallest = u64::from((drawn.build)(sizes).smallest());
     let header = if r.library.transports.carries_datagrams(transport.model) {
         transport.count("header")
@@ -269,5 +318,30 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
             BitRate(smallest * 8_000_000_000)
         );
         r.complain(Problem::new("limit", at, &join(path, "traffic.rate"), problem, remedy).value(fastest.to_string()));
+    }
+}
+
+/// A source with packets of its own has headers of its own too, and values that may not fit together.
+fn packets_of_media(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings) {
+    let at = |key: &str| node.get(key).map_or(node.at.clone(), |e| e.node.at.clone());
+    if let Ok(source) = r.library.source(traffic.model)
+        && let Err(conflict) = (source.check)(traffic)
+    {
+        inner_conflict(r, at("traffic"), &join(path, "traffic"), conflict);
+    }
+    let (name, header) = (transport.model.name, "header");
+    if transport.model.param(header).is_some() && transport.is_given(header) {
+        let problem = format!(
+            "the header of {name} does nothing here: {} has headers of its own",
+            traffic.model.name
+        );
+        let remedy = "leave it out, or give headers in the table of the traffic";
+        r.complain(Problem::new(
+            "conflict",
+            at(name),
+            &join(path, "udp.header"),
+            problem,
+            remedy,
+        ));
     }
 }

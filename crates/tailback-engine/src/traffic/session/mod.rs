@@ -6,8 +6,11 @@
 //!
 //! To add a kind: a file with its `MODEL` and its [`Entry`], and a row here.
 
+pub mod exchange;
+pub mod objects;
 pub mod requests;
 pub mod schedule;
+pub mod web;
 
 use super::application::{Application, NodeId, TransportId};
 use super::conflict::Conflict;
@@ -55,4 +58,4 @@ impl Context<'_> {
 }
 
 /// Every kind, in the order the reference shows them.
-pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &schedule::ENTRY];
+pub static SESSIONS: &[&Entry] = &[&requests::ENTRY, &web::ENTRY, &schedule::ENTRY];

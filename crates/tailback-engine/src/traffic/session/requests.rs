@@ -1,29 +1,28 @@
 //! Requests and responses: a client asks for something, waits for all of it, thinks, and asks again.
 //!
-//! A closed loop, as of people with a browser or of programs that call each other: the next request waits for the
-//! response before it. The time of a transfer runs from the request to the last byte of the response, on one clock; the
-//! opening of connections counts where there is one.
+//! Closed, as of people with a browser or of programs that call each other: the next request waits for the response before
+//! it, so that a slow network is asked less often. Open, as of a crowd too large to notice its own waits: requests are a
+//! Poisson process, and one that finds all connections taken opens another. The time of a transfer runs from the request
+//! to the last byte of the response, on one clock; the opening of connections counts where there is one.
 //!
-//! Over a two-way transport the client opens one connection and the response comes back on it. With
-//! `connection = "keep"` it is opened at the first request and stays; with `"new"` each request has its own, which the
-//! server closes behind the response. Over a one-way transport a member has two connections, one for requests and one for
-//! responses, and with `"new"` two for each request, which costs a handshake each.
-//!
-//! State: where the present request stands. Sizes and pauses are drawn from streams of their own. A connection that
-//! gives up (its SYN was lost too often) ends the request it served; the client goes on with the next.
+//! What goes over which connection is in [`super::exchange`]. Sizes, pauses, the server's times and the times between
+//! requests are drawn from streams of their own.
 
+use super::exchange::{Answer, Exchanges, Step};
 use super::{Context, Entry};
-use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
+use crate::kinds::SOME_TIME;
+use crate::traffic::agenda::Agenda;
+use crate::traffic::application::{AppInput, Application, Net};
+use crate::traffic::conflict::Conflict;
 use crate::traffic::laws::Draw;
-use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Stream};
-use tailback_transport::AppEvent;
+use tailback_base::{Duration, Kind, Model, Param, Settings, Stream};
 
 pub static MODEL: Model = Model {
     name: "requests",
     family: "session",
     title: "Requests and responses",
-    summary: "Each client sends a request, waits for the whole response, pauses, and does so again. A transfer is a \
-              response; its time begins with the request.",
+    summary: "Each client sends a request, waits for the whole response, pauses, and does so again; or its requests come \
+              at random times and wait for nothing. A transfer is a response; its time begins with the request.",
     source: "",
     params: &[
         Param::new(
@@ -48,6 +47,27 @@ pub static MODEL: Model = Model {
             "",
         ),
         Param::new(
+            "server_time",
+            Kind::Model("pause"),
+            "none",
+            "How long the server needs, from the last byte of a request to its answer; without it, no time.",
+            "",
+        ),
+        Param::new(
+            "mode",
+            Kind::Choice(&["closed", "open"]),
+            "closed",
+            "Whether the next request waits for the response before it, or comes at its time whatever became of those before.",
+            "",
+        ),
+        Param::new(
+            "mean_gap",
+            SOME_TIME,
+            "none",
+            "The mean time from one request of a client to the next in mode open: they are a Poisson process.",
+            "",
+        ),
+        Param::new(
             "requests",
             Kind::Count { min: 1, max: 1 << 32 },
             "none",
@@ -68,57 +88,82 @@ pub static MODEL: Model = Model {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Requests::new(s, &context)),
-    check: |_| Ok(()),
+    check: paced_once,
 };
+
+/// Something says when the next request comes, and nothing else does.
+fn paced_once(s: &Settings) -> Result<(), Conflict> {
+    let open = s.text("mode") == "open";
+    let wrong = |param: &'static str, problem: &str, remedy: &'static str| {
+        Err(Conflict {
+            param,
+            value: None,
+            problem: problem.into(),
+            remedy,
+        })
+    };
+    match (open, s.is_none("mean_gap"), s.is_none("think")) {
+        (true, true, _) => wrong(
+            "mode",
+            "requests in mode open come at a rate of their own, and none is given",
+            "add mean_gap = \"1s\" or so, the mean time from one request to the next",
+        ),
+        (true, _, false) => wrong(
+            "think",
+            "think is a pause after a response, and requests in mode open wait for none",
+            "leave think out, or mode = \"open\" and mean_gap",
+        ),
+        (false, false, _) => wrong(
+            "mean_gap",
+            "mean_gap does nothing in mode closed, where the next request follows the response before it",
+            "add mode = \"open\", or give the pause after a response as think",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// When the next request comes.
+enum Next {
+    /// After the response before it, and this pause.
+    AfterResponse(Option<Box<dyn Draw>>, Stream),
+    /// This long after the request before it, on average.
+    AtRandom(Duration, Stream),
+}
+
+/// What is due at an instant.
+enum Due {
+    Request,
+    Answer(Answer),
+}
 
 /// One client, and the server that answers it.
 struct Requests {
-    server: NodeId,
-    client: NodeId,
-    transport: TransportId,
-    request: u64,
+    exchanges: Exchanges,
     response: Box<dyn Draw>,
-    think: Option<Box<dyn Draw>>,
-    keep: bool,
+    sizes: Stream,
+    next: Next,
+    agenda: Agenda<Due>,
     /// How many requests are left to make; none for no limit.
     left: Option<u64>,
-    sizes: Stream,
-    pauses: Stream,
-    two_way: bool,
-    /// Where the client and the server write, while the connections are open.
-    up: Option<(FlowId, Side)>,
-    down: Option<(FlowId, Side)>,
-    waiting: Option<Waiting>,
     stopped: bool,
-}
-
-/// A request that is not answered yet.
-struct Waiting {
-    transfer: TransferId,
-    response: u64,
-    /// Bytes of the request that the server has not got.
-    missing: u64,
 }
 
 impl Requests {
     fn new(s: &Settings, context: &Context) -> Requests {
+        let next = match s.text("mode") {
+            "closed" => Next::AfterResponse(context.law(s, "think"), (context.stream)("think")),
+            "open" => Next::AtRandom(s.time("mean_gap"), (context.stream)("gap")),
+            other => unreachable!("`mode` is declared as closed or open: {other}"),
+        };
         Requests {
-            server: context.server,
-            client: context.client,
-            transport: context.transport,
-            request: s.count("request"),
+            exchanges: Exchanges::new(s, context),
             response: context
                 .law(s, "response")
                 .unwrap_or_else(|| unreachable!("`response` has no default")),
-            think: context.law(s, "think"),
-            keep: s.text("connection") == "keep",
-            left: (!s.is_none("requests")).then(|| s.count("requests")),
             sizes: (context.stream)("response"),
-            pauses: (context.stream)("think"),
-            two_way: context.two_way,
-            up: None,
-            down: None,
-            waiting: None,
+            next,
+            agenda: Agenda::default(),
+            left: (!s.is_none("requests")).then(|| s.count("requests")),
             stopped: false,
         }
     }
@@ -126,102 +171,54 @@ impl Requests {
     fn ask(&mut self, net: &mut dyn Net) {
         self.left = self.left.map(|n| n - 1);
         let response = self.response.whole(&mut self.sizes);
-        let transfer = net.ask(response);
-        self.waiting = Some(Waiting {
-            transfer,
-            response,
-            missing: self.request,
-        });
-        let (flow, side) = match self.up {
-            Some(up) => up,
-            None => self.open(net),
-        };
-        net.send(transfer, flow, side, self.request, Part::Request);
-        // A server that answers on the same connection closes it.
-        if !self.keep && !self.two_way {
-            net.close(flow, side);
+        self.exchanges.ask(response, net);
+        self.put_next_at_random(net);
+    }
+
+    /// In mode open the next request waits for nothing.
+    fn put_next_at_random(&mut self, net: &mut dyn Net) {
+        if self.is_over() {
+            return;
+        }
+        if let Next::AtRandom(mean, gaps) = &mut self.next {
+            let gap = Duration(gaps.exponential(mean.0 as f64) as u64);
+            let at = net.now() + gap;
+            self.agenda.put(at, Due::Request, net);
         }
     }
 
-    /// The connection for requests; it also carries the responses if it can. Either way responses go from source to
-    /// destination, so that the rows count them alike.
-    fn open(&mut self, net: &mut dyn Net) -> (FlowId, Side) {
-        let up = if self.two_way {
-            let flow = net.open_from_destination(self.server, self.client, self.transport);
-            net.stay_open(flow, Side::Source);
-            self.down = Some((flow, Side::Source));
-            (flow, Side::Destination)
-        } else {
-            (net.open(self.client, self.server, self.transport), Side::Source)
-        };
-        self.up = Some(up);
-        up
+    /// No request will follow.
+    fn is_over(&self) -> bool {
+        self.stopped || self.left == Some(0)
     }
 
-    fn answer(&mut self, transfer: TransferId, response: u64, net: &mut dyn Net) {
-        let down = self
-            .down
-            .unwrap_or_else(|| (net.open(self.server, self.client, self.transport), Side::Source));
-        self.down = Some(down);
-        let (flow, side) = down;
-        net.send(transfer, flow, side, response, Part::Data);
-        if !self.keep {
-            net.close(flow, side);
-        }
-    }
-
-    /// The present request is over.
+    /// A response is there, or given up.
     fn go_on(&mut self, net: &mut dyn Net) {
-        self.waiting = None;
-        if !self.keep {
-            (self.up, self.down) = (None, None);
+        if self.is_over() {
+            return self.end_if_idle(net);
         }
-        if self.stopped || self.left == Some(0) {
-            return self.end(net);
-        }
-        match &self.think {
-            Some(law) => {
-                let pause = Duration(law.whole(&mut self.pauses));
-                let now = net.now();
-                net.wake(now + pause);
+        match &mut self.next {
+            Next::AfterResponse(Some(law), pauses) => {
+                let at = net.now() + Duration(law.whole(pauses));
+                self.agenda.put(at, Due::Request, net);
             }
-            None => self.ask(net),
+            Next::AfterResponse(None, _) => self.ask(net),
+            Next::AtRandom(..) => {}
         }
     }
 
-    fn end(&mut self, net: &mut dyn Net) {
-        for (flow, side) in [self.up.take(), self.down.take()].into_iter().flatten() {
-            net.close(flow, side);
-        }
-        net.finished();
-    }
-
-    fn delivered(&mut self, flow: FlowId, side: Side, bytes: u64, net: &mut dyn Net) {
-        let Some(w) = &mut self.waiting else { return };
-        let from = Some((flow, side.other()));
-        if self.up == from && w.missing > 0 {
-            w.missing = w.missing.saturating_sub(bytes);
-            if w.missing == 0 {
-                let (transfer, response) = (w.transfer, w.response);
-                self.answer(transfer, response, net);
-            }
-        } else if self.down == from && net.arrived(w.transfer, bytes).is_some() {
-            self.go_on(net);
+    fn end_if_idle(&mut self, net: &mut dyn Net) {
+        if self.is_over() && self.exchanges.under_way() == 0 {
+            self.exchanges.close(net);
+            net.finished();
         }
     }
 
-    fn closed(&mut self, flow: FlowId, net: &mut dyn Net) {
-        let is = |end: Option<(FlowId, Side)>| end.is_some_and(|e| e.0 == flow);
-        let (up, down) = (is(self.up), is(self.down));
-        if up {
-            self.up = None;
-        }
-        if down {
-            self.down = None;
-        }
-        // A connection that is over before its data have arrived has given up.
-        if self.waiting.as_ref().is_some_and(|w| (up && w.missing > 0) || down) {
-            self.go_on(net);
+    fn take(&mut self, step: Step, net: &mut dyn Net) {
+        match step {
+            Step::Nothing => {}
+            Step::AnswerAt(at, answer) => self.agenda.put(at, Due::Answer(answer), net),
+            Step::Over { .. } => self.go_on(net),
         }
     }
 }
@@ -229,19 +226,28 @@ impl Requests {
 impl Application for Requests {
     fn on(&mut self, e: AppInput, net: &mut dyn Net) {
         match e {
-            AppInput::Start | AppInput::Wake if !self.stopped && self.waiting.is_none() => self.ask(net),
+            AppInput::Start if !self.stopped => match self.next {
+                Next::AfterResponse(..) => self.ask(net),
+                Next::AtRandom(..) => self.put_next_at_random(net),
+            },
+            AppInput::Wake => {
+                while let Some(due) = self.agenda.take(net) {
+                    match due {
+                        Due::Request if !self.is_over() => self.ask(net),
+                        Due::Request => {}
+                        Due::Answer(answer) => self.exchanges.answer(answer, net),
+                    }
+                }
+            }
             AppInput::Stop => {
                 self.stopped = true;
                 // A response that is under way is still delivered.
-                if self.waiting.is_none() {
-                    self.end(net);
-                }
+                self.end_if_idle(net);
             }
-            AppInput::Transport { flow, side, event } => match event {
-                AppEvent::Delivered(bytes) => self.delivered(flow, side, bytes, net),
-                AppEvent::Closed => self.closed(flow, net),
-                AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => {}
-            },
+            AppInput::Transport { flow, side, event } => {
+                let step = self.exchanges.on(flow, side, event, net);
+                self.take(step, net);
+            }
             _ => {}
         }
     }

@@ -1,0 +1,111 @@
+//! How video frames fare: how long they take until they are whole, which fail, and for how long the picture stands still.
+//!
+//! A frame fails if it is not whole by its deadline: a packet was lost, or late. Frames are judged in their order, each at
+//! its deadline; a run of failed ones is a freeze.
+
+use super::histogram::Histogram;
+use tailback_base::{Duration, Time};
+
+/// What became of a frame at its deadline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It was whole, and so was what it builds on.
+    Shown,
+    /// It was not whole.
+    Failed,
+    /// Not a byte of it had been sent, and it was given up.
+    Skipped,
+    /// It was whole, but a frame it builds on was not.
+    Chained,
+}
+
+/// The frames of one flow that were made in the measured time.
+#[derive(Clone, Debug, Default)]
+pub struct FrameStats {
+    from: Time,
+    pub bytes: u64,
+    /// Judged.
+    pub frames: u64,
+    pub failed: u64,
+    pub skipped: u64,
+    pub chained: u64,
+    /// From the time of a frame to the delivery of its last packet, late or not.
+    pub delay: Histogram,
+    /// Runs of frames that were not shown.
+    pub freezes: u64,
+    pub longest: u64,
+    run: u64,
+}
+
+impl FrameStats {
+    /// Statistics begin.
+    pub fn restart(&mut self, now: Time) {
+        *self = FrameStats {
+            from: now,
+            ..FrameStats::default()
+        };
+    }
+
+    /// A frame is whole.
+    pub fn whole(&mut self, made: Time, delay: Duration) {
+        if made >= self.from {
+            self.delay.add(delay);
+        }
+    }
+
+    /// A frame is judged, after all that were made before it.
+    pub fn judge(&mut self, made: Time, bytes: u64, fate: Fate) {
+        if made < self.from {
+            return;
+        }
+        self.frames += 1;
+        self.bytes += bytes;
+        match fate {
+            Fate::Shown => {
+                self.run = 0;
+                return;
+            }
+            Fate::Failed => self.failed += 1,
+            Fate::Skipped => self.skipped += 1,
+            Fate::Chained => self.chained += 1,
+        }
+        self.freezes += u64::from(self.run == 0);
+        self.run += 1;
+        self.longest = self.longest.max(self.run);
+    }
+
+    /// Frames that were not shown.
+    pub fn not_shown(&self) -> u64 {
+        self.failed + self.skipped + self.chained
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn freezes_are_runs_of_frames_that_were_not_shown() {
+        let mut s = FrameStats::default();
+        s.judge(Time::ZERO, 1000, Fate::Failed);
+        s.restart(Time(5));
+        s.judge(Time(4), 1000, Fate::Failed);
+        s.whole(Time(4), Duration(7));
+        let fates = [
+            Fate::Shown,
+            Fate::Failed,
+            Fate::Chained,
+            Fate::Skipped,
+            Fate::Shown,
+            Fate::Failed,
+            Fate::Shown,
+        ];
+        for fate in fates {
+            s.judge(Time(5), 1000, fate);
+        }
+        s.whole(Time(5), Duration(7));
+        assert_eq!((s.frames, s.bytes, s.not_shown()), (7, 7000, 4));
+        assert_eq!((s.failed, s.skipped, s.chained), (2, 1, 1));
+        assert_eq!((s.freezes, s.longest, s.delay.count()), (2, 3, 1));
+    }
+}

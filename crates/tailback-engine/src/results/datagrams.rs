@@ -1,0 +1,100 @@
+//! The table `datagrams`: how the datagrams of a flow that has a deadline fare, one row a flow.
+
+use super::column::{Column, table};
+use super::summary::{quantiles, ratio};
+use super::{Reading, Table};
+use crate::measure::quality::Losses;
+use std::sync::Arc;
+
+struct DatagramRow {
+    id: Arc<str>,
+    group: Arc<str>,
+    sent: u64,
+    received: u64,
+    losses: Losses,
+    late: u64,
+    copies: u64,
+    /// Mean, median, 95th and 99th percentile, maximum.
+    delay: [f64; 5],
+    /// At the end, mean, maximum.
+    jitter: [f64; 3],
+}
+
+static COLUMNS: &[Column<DatagramRow>] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::count("sent_packets", "packets", "datagrams sent in the measured time", |r| {
+        r.sent
+    }),
+    Column::count(
+        "received_packets",
+        "packets",
+        "of these, arrived; copies are not counted",
+        |r| r.received,
+    ),
+    Column::count(
+        "lost_packets",
+        "packets",
+        "of these, lost; what is under way at the end is neither",
+        |r| r.losses.lost,
+    ),
+    Column::real("loss_rate", "1", "lost over lost and arrived", |r| {
+        ratio(r.losses.lost as f64, r.resolved())
+    }),
+    Column::count(
+        "loss_runs",
+        "1",
+        "stretches of consecutive datagrams that are all lost",
+        |r| r.losses.runs,
+    ),
+    Column::real("loss_run_mean_packets", "packets", "their mean length", |r| {
+        ratio(r.losses.lost as f64, r.losses.runs as f64)
+    }),
+    Column::count("loss_run_longest_packets", "packets", "the longest", |r| {
+        r.losses.longest
+    }),
+    Column::count("late_packets", "packets", "arrived later than the deadline", |r| r.late),
+    Column::real("late_rate", "1", "late over lost and arrived", |r| {
+        ratio(r.late as f64, r.resolved())
+    }),
+    Column::count("copies", "packets", "arrivals of what had arrived before", |r| r.copies),
+    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay[0]),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+    Column::real(
+        "jitter_s",
+        "s",
+        "interarrival jitter of RFC 3550 at the last arrival",
+        |r| r.jitter[0],
+    ),
+    Column::real("jitter_mean_s", "s", "its mean over arrivals", |r| r.jitter[1]),
+    Column::real("jitter_max_s", "s", "its maximum", |r| r.jitter[2]),
+];
+
+impl DatagramRow {
+    /// Datagrams whose fate is known.
+    fn resolved(&self) -> f64 {
+        (self.losses.lost + self.received) as f64
+    }
+}
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows = reading.declared().filter_map(|(_, f)| {
+        let quality = f.stats.media.as_ref()?.quality.as_ref()?;
+        let next = f.stats.datagrams;
+        Some(DatagramRow {
+            id: reading.id_of(f),
+            group: reading.group(f.group),
+            sent: quality.sent(next),
+            received: quality.received,
+            losses: quality.losses(next),
+            late: quality.late,
+            copies: quality.copies,
+            delay: quantiles(Some(&quality.delay)),
+            jitter: quality.jitter(),
+        })
+    });
+    table("datagrams", COLUMNS, rows)
+}

@@ -1,0 +1,80 @@
+//! The table `frames`: how the frames of a source of video fare, one row a flow.
+
+use super::column::{Column, table};
+use super::summary::{quantiles, ratio};
+use super::{Reading, Table};
+use crate::measure::frames::FrameStats;
+use std::sync::Arc;
+
+struct FrameRow {
+    id: Arc<str>,
+    group: Arc<str>,
+    stats: FrameStats,
+    /// Mean, median, 95th and 99th percentile, maximum.
+    delay: [f64; 5],
+}
+
+static COLUMNS: &[Column<FrameRow>] = &[
+    Column::text("id", "the flow: its group and number", |r| r.id.clone()),
+    Column::text("group", "the group it belongs to", |r| r.group.clone()),
+    Column::count(
+        "frames",
+        "1",
+        "frames made in the measured time whose deadline came before the run ended",
+        |r| r.stats.frames,
+    ),
+    Column::real("bytes_mean", "bytes", "their mean payload", |r| {
+        ratio(r.stats.bytes as f64, r.stats.frames as f64)
+    }),
+    Column::count(
+        "failed",
+        "1",
+        "of these, not whole by the deadline: a packet was lost, or late",
+        |r| r.stats.failed,
+    ),
+    Column::count(
+        "skipped",
+        "1",
+        "of these, taken back by the sender at the deadline",
+        |r| r.stats.skipped,
+    ),
+    Column::count("chained", "1", "of these, whole, but built on one that was not", |r| {
+        r.stats.chained
+    }),
+    Column::real("failed_rate", "1", "failed, skipped and chained ones over all", |r| {
+        ratio(r.stats.not_shown() as f64, r.stats.frames as f64)
+    }),
+    Column::count(
+        "freezes",
+        "1",
+        "runs of frames that failed, were skipped or chained",
+        |r| r.stats.freezes,
+    ),
+    Column::real("freeze_mean_frames", "1", "their mean length in frames", |r| {
+        ratio(r.stats.not_shown() as f64, r.stats.freezes as f64)
+    }),
+    Column::count("freeze_longest_frames", "1", "the longest", |r| r.stats.longest),
+    Column::real(
+        "delay_mean_s",
+        "s",
+        "from the time of a frame to the delivery of its last packet, of all that became whole",
+        |r| r.delay[0],
+    ),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows = reading.declared().filter_map(|(_, f)| {
+        let stats = f.stats.media.as_ref()?.frames.as_ref()?;
+        Some(FrameRow {
+            id: reading.id_of(f),
+            group: reading.group(f.group),
+            stats: stats.clone(),
+            delay: quantiles(Some(&stats.delay)),
+        })
+    });
+    table("frames", COLUMNS, rows)
+}

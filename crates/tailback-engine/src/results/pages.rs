@@ -1,0 +1,41 @@
+//! The table `pages`: one row a page that a client of web pages asked for in the measured time.
+
+use super::column::{Column, table};
+use super::{Reading, Table};
+use crate::traffic::application::Page;
+use std::sync::Arc;
+use tailback_base::Time;
+
+struct PageLine {
+    group: Arc<str>,
+    member: u32,
+    page: Page,
+}
+
+static COLUMNS: &[Column<PageLine>] = &[
+    Column::text("group", "the sessions it belongs to", |r| r.group.clone()),
+    Column::count("member", "1", "which of them", |r| u64::from(r.member)),
+    Column::count("objects", "1", "its objects, the main one too", |r| r.page.objects),
+    Column::count("bytes", "bytes", "payload of all of them", |r| r.page.bytes),
+    Column::real("asked_s", "s", "when its main object was asked for", |r| {
+        r.page.asked.seconds()
+    }),
+    Column::real(
+        "done_s",
+        "s",
+        "when its last object was delivered; no value if the run ended before, or an object was given up",
+        |r| r.page.done.map_or(f64::NAN, Time::seconds),
+    ),
+    Column::real("completion_s", "s", "from asked to done", |r| {
+        r.page.done.map_or(f64::NAN, |t| (t - r.page.asked).seconds())
+    }),
+];
+
+pub(super) fn read(reading: &Reading) -> Table {
+    let rows = reading.pages().map(|(member, page)| PageLine {
+        group: reading.group(member.group),
+        member: member.index,
+        page,
+    });
+    table("pages", COLUMNS, rows)
+}

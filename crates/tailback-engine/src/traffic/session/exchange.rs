@@ -1,0 +1,227 @@
+//! Exchanges of a client with its server: a request, a time the server needs, and a response; and the connections they
+//! go over.
+//!
+//! What the kinds of sessions that ask and wait have in common. Over a two-way transport the client opens one connection
+//! and the response comes back on it. Kept connections are opened at the first request and serve one exchange after
+//! another; otherwise each exchange has its own, which the server closes behind the response. Over a one-way transport an
+//! exchange needs two connections, one for the request and one for the response.
+//!
+//! Exchanges that go on at one time have connections of their own: the first that is free is taken, and a new one is
+//! opened when none is. A connection that gives up (its SYN was lost too often) ends the exchange it served.
+
+use super::Context;
+use crate::traffic::application::{Net, NodeId, Part, Side, TransferId, TransportId};
+use crate::traffic::laws::Draw;
+use std::collections::BTreeMap;
+use tailback_base::{Duration, FlowId, Settings, Stream, Time};
+use tailback_transport::AppEvent;
+
+/// Where one side of a connection writes.
+type End = (FlowId, Side);
+
+/// The exchanges of one client.
+pub struct Exchanges {
+    server: NodeId,
+    client: NodeId,
+    transport: TransportId,
+    two_way: bool,
+    keep: bool,
+    /// Bytes of a request.
+    request: u64,
+    /// How long the server needs for an answer.
+    server_time: Option<Box<dyn Draw>>,
+    server_times: Stream,
+    lanes: Vec<Lane>,
+    /// The lane of each connection.
+    by_flow: BTreeMap<u32, usize>,
+}
+
+/// The connections that one exchange at a time goes over.
+#[derive(Default)]
+struct Lane {
+    /// Where the client and the server write, while the connections are open.
+    up: Option<End>,
+    down: Option<End>,
+    present: Option<Present>,
+}
+
+/// An exchange that is not over.
+struct Present {
+    transfer: TransferId,
+    response: u64,
+    /// Bytes of the request that the server has not got.
+    missing: u64,
+}
+
+/// An exchange whose server is at work.
+#[derive(Clone, Copy)]
+pub struct Answer {
+    lane: usize,
+    transfer: TransferId,
+}
+
+/// What news of a connection comes to.
+pub enum Step {
+    Nothing,
+    /// The server answers then: call [`Exchanges::answer`].
+    AnswerAt(Time, Answer),
+    /// An exchange is over, completed or given up.
+    Over {
+        transfer: TransferId,
+        complete: bool,
+    },
+}
+
+impl Exchanges {
+    /// Of a member, whose kind of session has the parameters `request`, `server_time` and `connection`.
+    pub fn new(s: &Settings, context: &Context) -> Exchanges {
+        Exchanges {
+            server: context.server,
+            client: context.client,
+            transport: context.transport,
+            two_way: context.two_way,
+            keep: match s.text("connection") {
+                "keep" => true,
+                "new" => false,
+                other => unreachable!("`connection` is declared as keep or new: {other}"),
+            },
+            request: s.count("request"),
+            server_time: context.law(s, "server_time"),
+            server_times: (context.stream)("server_time"),
+            lanes: vec![],
+            by_flow: BTreeMap::new(),
+        }
+    }
+
+    /// How many are not over.
+    pub fn under_way(&self) -> usize {
+        self.lanes.iter().filter(|l| l.present.is_some()).count()
+    }
+
+    /// Ask for so many bytes now.
+    pub fn ask(&mut self, response: u64, net: &mut dyn Net) -> TransferId {
+        let transfer = net.ask(response);
+        let free = self.lanes.iter().position(|l| l.present.is_none());
+        let lane = free.unwrap_or_else(|| {
+            self.lanes.push(Lane::default());
+            self.lanes.len() - 1
+        });
+        self.lanes[lane].present = Some(Present {
+            transfer,
+            response,
+            missing: self.request,
+        });
+        let (flow, side) = self.lanes[lane].up.unwrap_or_else(|| self.open(lane, net));
+        net.send(transfer, flow, side, self.request, Part::Request);
+        // A server that answers on the same connection closes it.
+        if !self.keep && !self.two_way {
+            net.close(flow, side);
+        }
+        transfer
+    }
+
+    /// The connection for requests; it also carries the responses if it can. Either way responses go from source to
+    /// destination, so that the rows count them alike.
+    fn open(&mut self, lane: usize, net: &mut dyn Net) -> End {
+        let up = if self.two_way {
+            let flow = net.open_from_destination(self.server, self.client, self.transport);
+            net.stay_open(flow, Side::Source);
+            self.lanes[lane].down = Some((flow, Side::Source));
+            (flow, Side::Destination)
+        } else {
+            (net.open(self.client, self.server, self.transport), Side::Source)
+        };
+        self.lanes[lane].up = Some(up);
+        self.by_flow.insert(up.0.0, lane);
+        up
+    }
+
+    /// The server sends its answer, unless the client has lost its connection in the meantime.
+    pub fn answer(&mut self, to: Answer, net: &mut dyn Net) {
+        let lane = &mut self.lanes[to.lane];
+        let Some(present) = lane.present.as_ref().filter(|p| p.transfer == to.transfer) else {
+            return;
+        };
+        let response = present.response;
+        let (flow, side) = lane
+            .down
+            .unwrap_or_else(|| (net.open(self.server, self.client, self.transport), Side::Source));
+        lane.down = Some((flow, side));
+        self.by_flow.insert(flow.0, to.lane);
+        net.send(to.transfer, flow, side, response, Part::Data);
+        if !self.keep {
+            net.close(flow, side);
+        }
+    }
+
+    /// News of a connection of this client.
+    pub fn on(&mut self, flow: FlowId, side: Side, event: AppEvent, net: &mut dyn Net) -> Step {
+        let Some(lane) = self.by_flow.get(&flow.0).copied() else {
+            return Step::Nothing;
+        };
+        match event {
+            AppEvent::Delivered(bytes) => self.delivered(lane, (flow, side.other()), bytes, net),
+            AppEvent::Closed => self.closed(lane, flow),
+            AppEvent::Connected | AppEvent::AllAcknowledged | AppEvent::PeerClosed => Step::Nothing,
+        }
+    }
+
+    fn delivered(&mut self, at: usize, from: End, bytes: u64, net: &mut dyn Net) -> Step {
+        let lane = &mut self.lanes[at];
+        let Some(present) = &mut lane.present else {
+            return Step::Nothing;
+        };
+        let transfer = present.transfer;
+        if lane.up == Some(from) && present.missing > 0 {
+            present.missing = present.missing.saturating_sub(bytes);
+            if present.missing > 0 {
+                return Step::Nothing;
+            }
+            let answer = Answer { lane: at, transfer };
+            if let Some(law) = &self.server_time {
+                let needed = Duration(law.whole(&mut self.server_times));
+                return Step::AnswerAt(net.now() + needed, answer);
+            }
+            self.answer(answer, net);
+        } else if lane.down == Some(from) && net.arrived(transfer, bytes).is_some() {
+            return self.over(at, transfer, true);
+        }
+        Step::Nothing
+    }
+
+    fn closed(&mut self, at: usize, flow: FlowId) -> Step {
+        self.by_flow.remove(&flow.0);
+        let lane = &mut self.lanes[at];
+        let up = lane.up.take_if(|e| e.0 == flow).is_some();
+        let down = lane.down.take_if(|e| e.0 == flow).is_some();
+        match &lane.present {
+            // A connection that is over before its data have arrived has given up.
+            Some(p) if (up && p.missing > 0) || down => {
+                let transfer = p.transfer;
+                self.over(at, transfer, false)
+            }
+            _ => Step::Nothing,
+        }
+    }
+
+    fn over(&mut self, at: usize, transfer: TransferId, complete: bool) -> Step {
+        let lane = &mut self.lanes[at];
+        lane.present = None;
+        if !self.keep {
+            for (flow, _) in [lane.up.take(), lane.down.take()].into_iter().flatten() {
+                self.by_flow.remove(&flow.0);
+            }
+        }
+        Step::Over { transfer, complete }
+    }
+
+    /// The client asks for nothing more.
+    pub fn close(&mut self, net: &mut dyn Net) {
+        for lane in &mut self.lanes {
+            for (flow, side) in [lane.up.take(), lane.down.take()].into_iter().flatten() {
+                net.close(flow, side);
+            }
+        }
+        self.by_flow.clear();
+    }
+}

@@ -1,0 +1,130 @@
+//! How many objects a page has beside its main one: the models of the family `object-count`, and what draws from them.
+
+use crate::traffic::conflict::Conflict;
+use tailback_base::{Kind, Model, Param, Settings, Stream};
+
+const MOST: f64 = 1e6;
+
+pub static CONSTANT: Model = Model {
+    name: "constant",
+    family: "object-count",
+    title: "Always the same",
+    summary: "Every page has so many embedded objects.",
+    source: "",
+    params: &[Param::new(
+        "objects",
+        Kind::Count {
+            min: 0,
+            max: MOST as u64,
+        },
+        "",
+        "How many.",
+        "",
+    )],
+    probes: &[],
+};
+
+pub static PARETO: Model = Model {
+    name: "pareto",
+    family: "object-count",
+    title: "Pareto, less its least value",
+    summary: "A draw from the Pareto distribution, at most `max`, less `min`, as a whole number.",
+    source: "",
+    params: &[
+        Param::new(
+            "min",
+            Kind::Real { min: 0.001, max: MOST },
+            "",
+            "The least value of the distribution.",
+            "",
+        ),
+        Param::new(
+            "shape",
+            Kind::Real { min: 0.001, max: 100.0 },
+            "",
+            "The power by which the tail falls; the smaller, the heavier.",
+            "",
+        ),
+        Param::new(
+            "max",
+            Kind::Real { min: 0.001, max: MOST },
+            "1000000",
+            "The largest value: draws beyond it become it.",
+            "",
+        ),
+        Param::new(
+            "rounding",
+            Kind::Choice(&["nearest", "down"]),
+            "nearest",
+            "Which whole number the difference becomes.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+/// Every one, in the order the reference shows them.
+pub fn models() -> Vec<&'static Model> {
+    vec![&CONSTANT, &PARETO]
+}
+
+/// A distribution of numbers of objects.
+pub enum Objects {
+    Constant(u64),
+    Pareto {
+        least: f64,
+        shape: f64,
+        most: f64,
+        whole: fn(f64) -> f64,
+    },
+}
+
+impl Objects {
+    /// From the settings of one of the models.
+    pub fn new(s: &Settings) -> Objects {
+        match s.model.name {
+            "constant" => Objects::Constant(s.count("objects")),
+            "pareto" => Objects::Pareto {
+                least: s.real("min"),
+                shape: s.real("shape"),
+                most: s.real("max"),
+                whole: match s.text("rounding") {
+                    "nearest" => libm::round,
+                    "down" => libm::floor,
+                    other => unreachable!("`rounding` is declared as nearest or down: {other}"),
+                },
+            },
+            other => unreachable!("{other} is not in the list of object counts"),
+        }
+    }
+
+    pub fn draw(&self, rng: &mut Stream) -> u64 {
+        match self {
+            Objects::Constant(n) => *n,
+            Objects::Pareto {
+                least,
+                shape,
+                most,
+                whole,
+            } => {
+                // The inverse of the distribution, at a number in (0, 1].
+                let u = 1.0 - rng.uniform();
+                let x = (least * libm::pow(u, -1.0 / shape)).min(*most);
+                whole((x - least).max(0.0)) as u64
+            }
+        }
+    }
+}
+
+/// Values that contradict each other.
+pub fn check(s: &Settings) -> Result<(), Conflict> {
+    if s.model.name != "pareto" || s.real("max") > s.real("min") {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "objects",
+        value: None,
+        problem: "the largest number of objects is no more than the least value of the distribution".into(),
+        remedy: "give objects a larger max, or a smaller min",
+    })
+}

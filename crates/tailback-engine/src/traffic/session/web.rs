@@ -1,0 +1,348 @@
+//! People who read pages: a main object, a pause in which it is parsed, the objects embedded in it, and a pause in which it
+//! is read.
+//!
+//! Two published mixes are there as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
+//! simulators share: sizes drawn again outside their bounds, and a number of objects that is clipped at its largest, which
+//! alone gives the mean of 5.64 that its source states. `surge` is Barford and Crovella, "Generating
+//! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with a
+//! Pareto tail, a number of objects that counts the main one, and heavy-tailed pauses.
+//!
+//! A client fetches one object after the other over one kept connection, as HTTP/1.1 does without pipelining, or up to
+//! `parallel` at once over so many connections, as browsers do. A page is complete when its last object is delivered; its
+//! time begins with the request for the main one. All sizes, numbers and pauses of a client come from streams of their own,
+//! and the sizes of a page are drawn when it begins, so that another transport meets the same pages.
+
+use super::exchange::{Answer, Exchanges, Step};
+use super::objects::{self, Objects};
+use super::{Context, Entry};
+use crate::traffic::agenda::Agenda;
+use crate::traffic::application::{AppInput, Application, Net, PageId};
+use crate::traffic::laws::Draw;
+use tailback_base::model::Profile;
+use tailback_base::{Duration, Kind, Model, Param, Settings, Stream};
+
+/// The published mixes.
+const PRESETS: &[Profile] = &[
+    Profile {
+        name: "3gpp",
+        doc: "the browsing model of 3GPP2 C.R1002-0: pages of 57 kB on average, read for 30 s",
+        values: &[
+            (
+                "main",
+                "{ kind = log-normal, mean = 10710B, shape = 1.366, min = 100B, max = 2MB }",
+            ),
+            ("objects", "{ kind = pareto, min = 2, shape = 1.1, max = 55 }"),
+            (
+                "embedded",
+                "{ kind = log-normal, mean = 7758B, shape = 2.363, min = 50B, max = 2MB }",
+            ),
+            ("parse", "{ kind = exponential, mean = 130ms }"),
+            ("think", "{ kind = exponential, mean = 30s }"),
+        ],
+    },
+    Profile {
+        name: "surge",
+        doc: "Barford and Crovella 1998: log-normal objects with a Pareto tail, heavy-tailed pauses",
+        values: &[
+            ("main", SURGE_OBJECT),
+            ("objects", "{ kind = pareto, min = 1, shape = 2.43, rounding = down }"),
+            ("embedded", SURGE_OBJECT),
+            ("think", "{ kind = pareto, mean = 3s, shape = 1.5, max = 280800s }"),
+        ],
+    },
+];
+
+/// The body's logarithm has mean 9.357 and standard deviation 1.318, so that its mean is 27600 B.
+const SURGE_OBJECT: &str = "{ kind = body-and-tail, mean = 27600B, shape = 1.318, share = 0.07, tail_min = 133000B, \
+                            tail_shape = 1.1, max = 100MB }";
+
+pub static MODEL: Model = Model {
+    name: "web",
+    family: "session",
+    title: "Web pages",
+    summary: "Each client fetches a page, its main object and then what is embedded in it, reads, and fetches the next. A \
+              transfer is an object; pages have a table of their own.",
+    source: "3GPP2 C.R1002-0; Barford and Crovella 1998",
+    params: &[
+        Param::new(
+            "preset",
+            Kind::Profile(PRESETS),
+            "3gpp",
+            "The published mix that gives what is not given here.",
+            "",
+        ),
+        Param::new(
+            "request",
+            Kind::Bytes { min: 1, max: 1 << 50 },
+            "350B",
+            "How many bytes a request has.",
+            "",
+        ),
+        Param::new(
+            "main",
+            Kind::Model("transfer-size"),
+            "none",
+            "How many bytes a main object has; without it, as the preset says.",
+            "",
+        ),
+        Param::new(
+            "objects",
+            Kind::Model("object-count"),
+            "none",
+            "How many objects are embedded in a page; without it, as the preset says.",
+            "",
+        ),
+        Param::new(
+            "embedded",
+            Kind::Model("transfer-size"),
+            "none",
+            "How many bytes an embedded object has; without it, as the preset says.",
+            "",
+        ),
+        Param::new(
+            "parse",
+            Kind::Model("pause"),
+            "none",
+            "How long a client needs from the main object to the request for the first embedded one; without it, as the \
+             preset says.",
+            "",
+        ),
+        Param::new(
+            "think",
+            Kind::Model("pause"),
+            "none",
+            "How long a page is read before the next is asked for; without it, as the preset says.",
+            "",
+        ),
+        Param::new(
+            "server_time",
+            Kind::Model("pause"),
+            "none",
+            "How long the server needs, from the last byte of a request to its answer; without it, no time.",
+            "",
+        ),
+        Param::new(
+            "parallel",
+            Kind::Count { min: 1, max: 1000 },
+            "1",
+            "How many objects of a page are fetched at one time at most, each over a connection of its own.",
+            "",
+        ),
+        Param::new(
+            "connection",
+            Kind::Choice(&["keep", "new"]),
+            "keep",
+            "Whether connections are kept from one object to the next and from page to page, or opened anew for each object.",
+            "",
+        ),
+        Param::new(
+            "pages",
+            Kind::Count { min: 1, max: 1 << 32 },
+            "none",
+            "How many pages each client fetches; without it, as many as it can until it stops.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| Box::new(Web::new(s, &context)),
+    check: |s| s.nested("objects").map_or(Ok(()), objects::check),
+};
+
+/// A distribution and the stream that is drawn from it.
+struct Source<D> {
+    law: D,
+    stream: Stream,
+}
+
+impl Source<Box<dyn Draw>> {
+    fn whole(&mut self) -> u64 {
+        self.law.whole(&mut self.stream)
+    }
+}
+
+/// What is due at an instant.
+enum Due {
+    Page,
+    /// The main object is parsed.
+    Parsed,
+    Answer(Answer),
+}
+
+/// The page that is being fetched.
+struct Page {
+    id: PageId,
+    /// Sizes of the embedded objects that are not asked for yet, the last first.
+    left: Vec<u64>,
+    /// Whether the main object has been parsed.
+    parsed: bool,
+    /// An object was given up.
+    failed: bool,
+}
+
+/// One client.
+struct Web {
+    exchanges: Exchanges,
+    main: Source<Box<dyn Draw>>,
+    objects: Source<Objects>,
+    embedded: Source<Box<dyn Draw>>,
+    parse: Option<Source<Box<dyn Draw>>>,
+    think: Option<Source<Box<dyn Draw>>>,
+    parallel: usize,
+    /// How many pages are left to fetch; none for no limit.
+    left: Option<u64>,
+    page: Option<Page>,
+    agenda: Agenda<Due>,
+    stopped: bool,
+}
+
+impl Web {
+    fn new(s: &Settings, context: &Context) -> Web {
+        let source = |param: &str| {
+            let stream = (context.stream)(param);
+            context.law(s, param).map(|law| Source { law, stream })
+        };
+        let filled = |param: &str| source(param).unwrap_or_else(|| unreachable!("every preset fills `{param}`"));
+        let objects = s.nested("objects").map(Objects::new);
+        Web {
+            exchanges: Exchanges::new(s, context),
+            main: filled("main"),
+            objects: Source {
+                law: objects.unwrap_or_else(|| unreachable!("every preset fills `objects`")),
+                stream: (context.stream)("objects"),
+            },
+            embedded: filled("embedded"),
+            parse: source("parse"),
+            think: source("think"),
+            parallel: s.count("parallel") as usize,
+            left: (!s.is_none("pages")).then(|| s.count("pages")),
+            page: None,
+            agenda: Agenda::default(),
+            stopped: false,
+        }
+    }
+
+    fn begin(&mut self, net: &mut dyn Net) {
+        self.left = self.left.map(|n| n - 1);
+        let main = self.main.whole();
+        let embedded = self.objects.law.draw(&mut self.objects.stream);
+        let mut left: Vec<u64> = (0..embedded).map(|_| self.embedded.whole()).collect();
+        left.reverse();
+        let id = net.begin_page(1 + embedded, main + left.iter().sum::<u64>());
+        self.page = Some(Page {
+            id,
+            left,
+            parsed: false,
+            failed: false,
+        });
+        self.exchanges.ask(main, net);
+    }
+
+    /// An object is there, or given up.
+    fn over(&mut self, complete: bool, net: &mut dyn Net) {
+        let Some(page) = &mut self.page else { return };
+        page.failed |= !complete;
+        if page.parsed {
+            return self.fetch(net);
+        }
+        if !complete {
+            // What is embedded in it is not known.
+            page.left.clear();
+        }
+        match &mut self.parse {
+            Some(parse) if !page.left.is_empty() => {
+                let at = net.now() + Duration(parse.whole());
+                self.agenda.put(at, Due::Parsed, net);
+            }
+            _ => self.parsed(net),
+        }
+    }
+
+    fn parsed(&mut self, net: &mut dyn Net) {
+        if let Some(page) = &mut self.page {
+            page.parsed = true;
+        }
+        self.fetch(net);
+    }
+
+    /// Ask for what may be asked for; without anything left and under way the page is over.
+    fn fetch(&mut self, net: &mut dyn Net) {
+        let Some(page) = &mut self.page else { return };
+        let mut under_way = self.exchanges.under_way();
+        while under_way < self.parallel
+            && let Some(bytes) = page.left.pop()
+        {
+            self.exchanges.ask(bytes, net);
+            under_way += 1;
+        }
+        if under_way > 0 {
+            return;
+        }
+        if !page.failed {
+            net.end_page(page.id);
+        }
+        self.page = None;
+        if self.is_over() {
+            return self.end(net);
+        }
+        match &mut self.think {
+            Some(think) => {
+                let at = net.now() + Duration(think.whole());
+                self.agenda.put(at, Due::Page, net);
+            }
+            None => self.begin(net),
+        }
+    }
+
+    /// No page will follow.
+    fn is_over(&self) -> bool {
+        self.stopped || self.left == Some(0)
+    }
+
+    fn end(&mut self, net: &mut dyn Net) {
+        self.exchanges.close(net);
+        net.finished();
+    }
+
+    fn on_due(&mut self, due: Due, net: &mut dyn Net) {
+        match due {
+            Due::Page if !self.is_over() => self.begin(net),
+            Due::Page => {}
+            Due::Parsed => self.parsed(net),
+            Due::Answer(answer) => self.exchanges.answer(answer, net),
+        }
+    }
+}
+
+impl Application for Web {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        match e {
+            AppInput::Start if !self.stopped => self.begin(net),
+            AppInput::Wake => {
+                while let Some(due) = self.agenda.take(net) {
+                    self.on_due(due, net);
+                }
+            }
+            AppInput::Stop => {
+                self.stopped = true;
+                // A page that is under way is still fetched.
+                if self.page.is_none() {
+                    self.end(net);
+                }
+            }
+            AppInput::Transport { flow, side, event } => match self.exchanges.on(flow, side, event, net) {
+                Step::Nothing => {}
+                Step::AnswerAt(at, answer) => self.agenda.put(at, Due::Answer(answer), net),
+                Step::Over { complete, .. } => self.over(complete, net),
+            },
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "web_tests.rs"]
+mod tests;

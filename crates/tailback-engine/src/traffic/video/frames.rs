@@ -1,0 +1,140 @@
+//! The frames of one source that are not whole or not judged, as their receiver sees them.
+
+use super::sizes::Sort;
+use crate::measure::frames::Fate;
+use std::collections::VecDeque;
+use tailback_base::Time;
+
+/// Frames behind the last judged one that are remembered, so that one that becomes whole late still has its delay.
+const REMEMBERED: usize = 1000;
+
+/// A frame.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub made: Time,
+    pub sort: Sort,
+    /// Payload.
+    pub bytes: u64,
+    /// Its datagrams: the number of the first, and how many there are; none over a connection.
+    first: u64,
+    packets: u64,
+    /// Packets that have arrived, by number less `first`.
+    arrived: Vec<u64>,
+    missing: u64,
+    whole: bool,
+    skipped: bool,
+}
+
+/// The frames of one source, oldest first.
+#[derive(Default)]
+pub struct Frames {
+    all: VecDeque<Frame>,
+    /// How many of them, from the first on, have been judged.
+    judged: usize,
+    /// Bytes of a connection that have arrived behind the last whole frame.
+    beyond: u64,
+    /// Of a connection: how many frames, from the first on, are whole or skipped.
+    read: usize,
+    /// A frame that others build on was not shown.
+    broken: bool,
+}
+
+impl Frames {
+    /// A frame is made, to be sent in so many datagrams from a number on, or in none.
+    pub fn make(&mut self, made: Time, sort: Sort, bytes: u64, (first, packets): (u64, u64)) {
+        self.all.push_back(Frame {
+            made,
+            sort,
+            bytes,
+            first,
+            packets,
+            arrived: vec![0; packets.div_ceil(64) as usize],
+            missing: packets,
+            whole: false,
+            skipped: false,
+        });
+    }
+
+    /// A packet has arrived; the time of its frame if that is whole now.
+    pub fn packet(&mut self, number: u64) -> Option<Time> {
+        let after = self.all.partition_point(|f| f.first <= number);
+        let frame = self.all.get_mut(after.checked_sub(1)?)?;
+        let n = number - frame.first;
+        if n >= frame.packets {
+            return None;
+        }
+        let (word, bit) = ((n / 64) as usize, 1 << (n % 64));
+        if frame.arrived[word] & bit != 0 {
+            return None;
+        }
+        frame.arrived[word] |= bit;
+        frame.missing -= 1;
+        frame.whole = frame.missing == 0;
+        frame.whole.then_some(frame.made)
+    }
+
+    /// Bytes of a connection have arrived; the times of the frames that are whole now.
+    pub fn bytes(&mut self, bytes: u64) -> Vec<Time> {
+        self.beyond += bytes;
+        let mut whole = vec![];
+        while let Some(frame) = self.all.get_mut(self.read) {
+            if !frame.skipped {
+                if frame.bytes > self.beyond {
+                    break;
+                }
+                self.beyond -= frame.bytes;
+                frame.whole = true;
+                whole.push(frame.made);
+            }
+            self.read += 1;
+        }
+        whole
+    }
+
+    /// The oldest frame that is not judged.
+    pub fn next(&self) -> Option<&Frame> {
+        self.all.get(self.judged)
+    }
+
+    /// Bytes of the frames behind that one.
+    pub fn behind_next(&self) -> u64 {
+        self.all.iter().skip(self.judged + 1).map(|f| f.bytes).sum()
+    }
+
+    /// Its sender has taken it back.
+    pub fn skip_next(&mut self) {
+        if let Some(frame) = self.all.get_mut(self.judged) {
+            frame.skipped = true;
+        }
+    }
+
+    /// Judge that frame at its deadline; with `chain` P frames need what came before them.
+    pub fn judge(&mut self, chain: bool) -> Option<(Frame, Fate)> {
+        let frame = self.all.get(self.judged)?.clone();
+        self.broken &= frame.sort == Sort::P;
+        let fate = if frame.skipped {
+            Fate::Skipped
+        } else if !frame.whole {
+            Fate::Failed
+        } else if chain && self.broken {
+            Fate::Chained
+        } else {
+            Fate::Shown
+        };
+        self.broken |= fate != Fate::Shown;
+        self.judged += 1;
+        self.forget();
+        Some((frame, fate))
+    }
+
+    fn forget(&mut self) {
+        while self.judged > 0
+            && let Some(f) = self.all.front()
+            && (self.read > 0 || (f.packets > 0 && (f.whole || self.judged > REMEMBERED)))
+        {
+            self.all.pop_front();
+            self.judged -= 1;
+            self.read = self.read.saturating_sub(1);
+        }
+    }
+}

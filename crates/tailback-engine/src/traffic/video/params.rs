@@ -1,0 +1,206 @@
+//! What a scenario may say of video, and the published shapes.
+
+use super::sizes;
+use super::source::Video;
+use crate::kinds::{RATE, TIME};
+use crate::traffic::conflict::Conflict;
+use crate::traffic::entry::{Entry, Facts, Output};
+use tailback_base::model::Profile;
+use tailback_base::{Kind, Model, Param, Settings};
+
+const PRESETS: &[Profile] = &[
+    Profile {
+        name: "gop",
+        doc: "groups of 30 pictures at 2 Mbit/s: an I frame five times as large as a P frame on average",
+        values: &[],
+    },
+    Profile {
+        name: "80211ax",
+        doc: "buffered video of IEEE 802.11ax at 2 Mbit/s: Weibull sizes with scale 6950 B and shape 0.8099",
+        // The rate over the mean, 6950 B times Gamma(1 + 1 / 0.8099); the scale follows the rate, as there.
+        values: &[
+            ("fps", "32.025441"),
+            ("group", "1"),
+            ("frames", "{ kind = weibull, shape = 0.8099 }"),
+        ],
+    },
+    Profile {
+        name: "xr",
+        doc: "extended reality of 3GPP TR 38.838 at 30 Mbit/s: 60 frames a second, sizes within half of their mean",
+        values: &[
+            ("fps", "60"),
+            ("rate", "30Mbps"),
+            ("group", "1"),
+            ("frames", "{ kind = gaussian, variation = 0.105, min = 0.5, max = 1.5 }"),
+            ("jitter", "2ms"),
+            ("jitter_max", "4ms"),
+        ],
+    },
+];
+
+pub static MODEL: Model = Model {
+    name: "video",
+    family: "traffic",
+    title: "Video",
+    summary: "A frame at even intervals, over datagrams or written to a connection. The table of frames says how long they \
+              take and which fail.",
+    source: "IEEE 802.11-14/0571r12; 3GPP TR 38.838",
+    params: &[
+        Param::new(
+            "preset",
+            Kind::Profile(PRESETS),
+            "gop",
+            "The published shape that gives what is not given here.",
+            "",
+        ),
+        Param::new(
+            "rate",
+            RATE,
+            "2Mbps",
+            "The mean rate of all frames, without headers.",
+            "",
+        ),
+        Param::new(
+            "fps",
+            Kind::Real {
+                min: 0.001,
+                max: 10_000.0,
+            },
+            "30",
+            "Frames a second.",
+            "",
+        ),
+        Param::new(
+            "group",
+            Kind::Count { min: 1, max: 1_000_000 },
+            "30",
+            "How many frames a group has: its first is an I frame, the others are P frames.",
+            "",
+        ),
+        Param::new(
+            "i_ratio",
+            Kind::Real { min: 0.01, max: 1000.0 },
+            "5",
+            "The mean size of an I frame over that of a P frame.",
+            "",
+        ),
+        Param::new(
+            "frames",
+            Kind::Model("frame-size"),
+            "log-normal",
+            "How the sizes vary.",
+            "",
+        ),
+        Param::new(
+            "jitter",
+            TIME,
+            "0s",
+            "The standard deviation of the normal distribution of the time of a frame around its place.",
+            "",
+        ),
+        Param::new(
+            "jitter_max",
+            TIME,
+            "4ms",
+            "How far from its place a frame is made at most; draws beyond are made again.",
+            "",
+        ),
+        Param::new(
+            "payload",
+            Kind::Bytes { min: 1, max: 60_000 },
+            "1200B",
+            "The largest payload of a datagram.",
+            "",
+        ),
+        Param::new(
+            "headers",
+            Kind::Bytes { min: 0, max: 5_000 },
+            "40B",
+            "What a datagram has beside it: RTP, UDP and IP.",
+            "RFC 3550: 12 + 8 + 20 B",
+        ),
+        Param::new(
+            "spread",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0",
+            "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at once.",
+            "",
+        ),
+        Param::new(
+            "skip",
+            Kind::Bool,
+            "false",
+            "Over a connection: take back a frame of which nothing has been sent by its deadline.",
+            "",
+        ),
+        Param::new(
+            "chain",
+            Kind::Bool,
+            "false",
+            "The P frames behind one that failed fail with it, until the next I frame.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| Box::new(Video::new(s, &context)),
+    check,
+    facts: Facts {
+        output: Output::Media,
+        listens: true,
+        own_address: false,
+    },
+};
+
+/// The largest mean frame, bytes: a hundred thousand packets.
+const LARGEST: f64 = 120e6;
+
+fn check(s: &Settings) -> Result<(), Conflict> {
+    let conflict = |param: &'static str, problem: String, remedy: &'static str| {
+        Err(Conflict {
+            param,
+            value: None,
+            problem,
+            remedy,
+        })
+    };
+    let interval = 1.0 / s.real("fps");
+    if s.time("jitter").0 > 0 && 2.0 * s.time("jitter_max").seconds() >= interval {
+        let problem = format!(
+            "frames that are made up to {} before or after their places, which are {:.3} ms apart, can change their order",
+            s.time("jitter_max"),
+            1e3 * interval
+        );
+        return conflict(
+            "jitter_max",
+            problem,
+            "give a jitter_max of less than half of the time between frames",
+        );
+    }
+    if s.time("jitter").seconds() > 100.0 * s.time("jitter_max").seconds() {
+        let problem = format!(
+            "hardly any draw of a jitter of {} lies within {}",
+            s.time("jitter"),
+            s.time("jitter_max")
+        );
+        return conflict("jitter_max", problem, "give a larger jitter_max, or a smaller jitter");
+    }
+    let uneven = if s.time("jitter").0 > 0 {
+        2.0 * s.time("jitter_max").seconds()
+    } else {
+        0.0
+    };
+    if s.real("spread") * interval > interval - uneven {
+        let problem = "the datagrams of a frame would still be leaving when the next frame is made early".into();
+        return conflict("spread", problem, "give a smaller spread, or a smaller jitter_max");
+    }
+    let mean = s.rate("rate").bits_per_second() * interval / 8.0;
+    if mean < 1.0 || mean > LARGEST {
+        let problem = format!("a mean frame has {mean} bytes: rate / fps / 8");
+        return conflict("rate", problem, "give a rate and fps that make frames of 1 B to 120 MB");
+    }
+    s.nested("frames").map_or(Ok(()), sizes::check)
+}

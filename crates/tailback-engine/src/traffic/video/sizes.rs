@@ -1,0 +1,137 @@
+//! How sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
+
+use crate::traffic::conflict::Conflict;
+use tailback_base::{Kind, Model, Param, Settings, Stream};
+
+const VARIATION: Kind = Kind::Real { min: 0.0, max: 10.0 };
+
+pub static LOG_NORMAL: Model = Model {
+    name: "log-normal",
+    family: "frame-size",
+    title: "Log-normal",
+    summary: "The logarithm of a size has a normal distribution.",
+    source: "",
+    params: &[
+        Param::new("i", VARIATION, "0.2", "The coefficient of variation of I frames.", ""),
+        Param::new("p", VARIATION, "0.3", "The coefficient of variation of P frames.", ""),
+    ],
+    probes: &[],
+};
+
+pub static WEIBULL: Model = Model {
+    name: "weibull",
+    family: "frame-size",
+    title: "Weibull",
+    summary: "The Weibull distribution.",
+    source: "IEEE 802.11-14/0571r12, section on buffered video streaming",
+    params: &[Param::new(
+        "shape",
+        Kind::Real { min: 0.1, max: 100.0 },
+        "0.8099",
+        "Its shape; below 1 the tail is heavier than that of an exponential distribution.",
+        "",
+    )],
+    probes: &[],
+};
+
+pub static GAUSSIAN: Model = Model {
+    name: "gaussian",
+    family: "frame-size",
+    title: "Normal, bounded",
+    summary: "The normal distribution; draws outside `min` to `max` are made again.",
+    source: "3GPP TR 38.838, section 5.1",
+    params: &[
+        Param::new(
+            "variation",
+            VARIATION,
+            "0.105",
+            "Its standard deviation, as a share of the mean.",
+            "",
+        ),
+        Param::new(
+            "min",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0.5",
+            "The least size, as a share of the mean.",
+            "",
+        ),
+        Param::new(
+            "max",
+            Kind::Real { min: 1.0, max: 100.0 },
+            "1.5",
+            "The largest size, as a share of the mean.",
+            "",
+        ),
+    ],
+    probes: &[],
+};
+
+/// Every one, in the order the reference shows them.
+pub fn models() -> Vec<&'static Model> {
+    vec![&LOG_NORMAL, &WEIBULL, &GAUSSIAN]
+}
+
+/// A frame that the rest of its group builds on, or one that builds on those before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sort {
+    I,
+    P,
+}
+
+/// A distribution of factors.
+#[derive(Clone, Copy, Debug)]
+pub enum Factor {
+    /// Standard deviations of the logarithm, of I and P frames.
+    LogNormal([f64; 2]),
+    /// Scale and shape.
+    Weibull(f64, f64),
+    /// Standard deviation and bounds.
+    Gaussian(f64, [f64; 2]),
+}
+
+impl Factor {
+    /// From the settings of one of the models.
+    pub fn new(s: &Settings) -> Factor {
+        match s.model.name {
+            "log-normal" => Factor::LogNormal(["i", "p"].map(|name| {
+                let v = s.real(name);
+                libm::sqrt(libm::log(1.0 + v * v))
+            })),
+            "weibull" => {
+                let shape = s.real("shape");
+                Factor::Weibull(1.0 / libm::tgamma(1.0 + 1.0 / shape), shape)
+            }
+            "gaussian" => Factor::Gaussian(s.real("variation"), [s.real("min"), s.real("max")]),
+            other => unreachable!("{other} is not in the list of frame sizes"),
+        }
+    }
+
+    pub fn draw(&self, sort: Sort, rng: &mut Stream) -> f64 {
+        match self {
+            Factor::LogNormal(sigmas) => {
+                let sigma = sigmas[sort as usize];
+                libm::exp(sigma * rng.normal() - sigma * sigma / 2.0)
+            }
+            Factor::Weibull(scale, shape) => scale * libm::pow(rng.exponential(1.0), 1.0 / shape),
+            Factor::Gaussian(sd, [min, max]) => loop {
+                let x = 1.0 + sd * rng.normal();
+                if (*min..=*max).contains(&x) {
+                    return x;
+                }
+            },
+        }
+    }
+}
+
+/// Bounds that hardly any draw meets.
+pub fn check(s: &Settings) -> Result<(), Conflict> {
+    if s.model.name != "gaussian" || s.real("max") - s.real("min") >= 0.01 * s.real("variation") {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "frames",
+        value: None,
+        problem: "min and max of the frame sizes leave hardly any room, so that nearly every draw is made again".into(),
+        remedy: "let min and max of frames lie farther apart, or give a smaller variation",
+    })
+}

@@ -1,0 +1,202 @@
+//! The source of one flow of video, and its receiver.
+
+use super::frames::Frames;
+use super::sizes::{Factor, Sort};
+use crate::measure::frames::Fate;
+use crate::traffic::agenda::Agenda;
+use crate::traffic::application::{AppInput, Application, Net, Side};
+use crate::traffic::entry::Context;
+use tailback_base::{Duration, FlowId, Settings, Stream, Time};
+use tailback_transport::{Amount, AppEvent};
+
+/// What is due at an instant.
+enum Due {
+    Frame,
+    /// The packets of a frame that are left, payload in bytes, and the time from one to the next, ns.
+    Packet {
+        left: u64,
+        next: f64,
+        gap: f64,
+    },
+    Judge,
+}
+
+pub(super) struct Video {
+    /// Mean sizes of I and P frames, bytes.
+    means: [f64; 2],
+    factor: Factor,
+    sizes: Stream,
+    /// Time between the places of two frames, ns.
+    interval: f64,
+    group: u64,
+    /// Standard deviation and bound of the time of a frame around its place, ns.
+    jitter: [f64; 2],
+    times: Stream,
+    payload: u64,
+    headers: u32,
+    spread: f64,
+    skip: bool,
+    chain: bool,
+    deadline: Duration,
+    connection: bool,
+    start: Time,
+    made: u64,
+    frames: Frames,
+    agenda: Agenda<Due>,
+    stopped: bool,
+}
+
+impl Video {
+    pub fn new(s: &Settings, context: &Context) -> Video {
+        let (fps, group, ratio) = (s.real("fps"), s.count("group"), s.real("i_ratio"));
+        let mean = s.rate("rate").bits_per_second() / 8.0 / fps;
+        // The mean over a group is that of all frames.
+        let p = mean * group as f64 / (group as f64 - 1.0 + ratio);
+        let factor = s.nested("frames").map(Factor::new);
+        Video {
+            means: [p * ratio, p],
+            factor: factor.unwrap_or_else(|| unreachable!("`frames` has a default")),
+            sizes: context.streams.of("size"),
+            interval: 1e9 / fps,
+            group,
+            jitter: ["jitter", "jitter_max"].map(|t| s.time(t).0 as f64),
+            times: context.streams.of("jitter"),
+            payload: s.count("payload"),
+            headers: s.count("headers") as u32,
+            spread: s.real("spread"),
+            skip: s.flag("skip"),
+            chain: s.flag("chain"),
+            deadline: context.deadline,
+            connection: context.connection,
+            start: Time::ZERO,
+            made: 0,
+            frames: Frames::default(),
+            agenda: Agenda::default(),
+            stopped: false,
+        }
+    }
+
+    /// When the next frame is made. Frames of an uneven source lie around places that begin late enough for the first.
+    fn put_next(&mut self, net: &mut dyn Net) {
+        let place = self.made as f64 * self.interval;
+        let [sd, most] = self.jitter;
+        let after = if sd > 0.0 {
+            let off = loop {
+                let x = sd * self.times.normal();
+                if x.abs() <= most {
+                    break x;
+                }
+            };
+            place + most + off
+        } else {
+            place
+        };
+        self.agenda.put(self.start + Duration(after as u64), Due::Frame, net);
+    }
+
+    fn make(&mut self, flow: FlowId, net: &mut dyn Net) {
+        let sort = if self.made.is_multiple_of(self.group) {
+            Sort::I
+        } else {
+            Sort::P
+        };
+        self.made += 1;
+        let size = self.means[sort as usize] * self.factor.draw(sort, &mut self.sizes);
+        let bytes = (libm::round(size) as u64).max(1);
+        let now = net.now();
+        if self.connection {
+            self.frames.make(now, sort, bytes, (0, 0));
+            net.write(flow, Side::Source, Amount::Bytes(bytes));
+        } else {
+            let packets = bytes.div_ceil(self.payload);
+            self.frames.make(now, sort, bytes, (net.next_datagram(flow), packets));
+            let gap = self.spread * self.interval / packets as f64;
+            self.send(flow, bytes, (now.0 as f64, gap), net);
+        }
+        self.agenda.put(now + self.deadline, Due::Judge, net);
+        self.put_next(net);
+    }
+
+    /// Send packets of a frame from the present one on, `gap` apart.
+    fn send(&mut self, flow: FlowId, mut left: u64, (now, gap): (f64, f64), net: &mut dyn Net) {
+        while left > 0 {
+            let payload = left.min(self.payload);
+            left -= payload;
+            net.datagram(flow, payload as u32 + self.headers, self.headers);
+            if gap > 0.0 && left > 0 {
+                let next = now + gap;
+                let due = Due::Packet { left, next, gap };
+                return self.agenda.put(Time(next as u64), due, net);
+            }
+        }
+    }
+
+    fn judge(&mut self, flow: FlowId, net: &mut dyn Net) {
+        if self.skip && self.connection {
+            self.take_back(flow, net);
+        }
+        if let Some((frame, fate)) = self.frames.judge(self.chain) {
+            net.frame_judged(flow, frame.made, frame.bytes, fate);
+            debug_assert!(fate != Fate::Skipped || self.skip);
+        }
+    }
+
+    /// The frame whose deadline has come, if nothing of it has been sent.
+    fn take_back(&mut self, flow: FlowId, net: &mut dyn Net) {
+        let Some(bytes) = self.frames.next().map(|f| f.bytes) else {
+            return;
+        };
+        // What was written last is unsent first; which bytes those are called is for the ends of the connection alone.
+        if net.unsent(flow, Side::Source) >= bytes + self.frames.behind_next() {
+            net.withdraw(flow, Side::Source, bytes);
+            self.frames.skip_next();
+        }
+    }
+
+    fn on_due(&mut self, due: Due, flow: FlowId, net: &mut dyn Net) {
+        match due {
+            Due::Frame if !self.stopped => self.make(flow, net),
+            Due::Frame => {}
+            Due::Packet { left, next, gap } => self.send(flow, left, (next, gap), net),
+            Due::Judge => self.judge(flow, net),
+        }
+    }
+}
+
+impl Application for Video {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        let Some(flow) = net.own_flow() else { return };
+        match e {
+            AppInput::Start if !self.stopped => {
+                self.start = net.now();
+                self.put_next(net);
+            }
+            AppInput::Wake => {
+                while let Some(due) = self.agenda.take(net) {
+                    self.on_due(due, flow, net);
+                }
+            }
+            AppInput::Datagram { number, .. } => {
+                if let Some(made) = self.frames.packet(number) {
+                    net.frame_whole(flow, made);
+                }
+            }
+            AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Delivered(bytes),
+                ..
+            } => {
+                for made in self.frames.bytes(bytes) {
+                    net.frame_whole(flow, made);
+                }
+            }
+            AppInput::Stop => {
+                self.stopped = true;
+                if self.connection {
+                    net.close(flow, Side::Source);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! A voice call, one direction: a packet each 20 ms while somebody speaks.
+//!
+//! The defaults are G.711 (ITU-T): 160 B of samples every 20 ms behind headers of RTP, UDP and IP, 80 kbit/s. With
+//! `speech = "on-off"` talk and silence have exponential lengths, by default with the means of ITU-T P.59 (1.004 and
+//! 1.587 s). A talker keeps one clock: after a silence the packets go on at the talker's own instants, so that the phase of
+//! a call against other calls does not change. The phase is drawn uniformly once. A call in both directions is two flows.
+//!
+//! State: the talker's clock, and the end of the talk that goes on. Phase, talk and silence are drawn from streams of
+//! their own.
+
+use super::application::{AppInput, Application, Net};
+use super::entry::{Context, Entry, Facts, Output, anything};
+use crate::kinds::SOME_TIME;
+use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Time};
+
+pub static MODEL: Model = Model {
+    name: "voice",
+    family: "traffic",
+    title: "Voice call",
+    summary: "One direction of a call: a packet at even intervals, always or only while somebody speaks. The table of \
+              datagrams has what becomes of them.",
+    source: "ITU-T G.711, P.59; RFC 3550",
+    params: &[
+        Param::new(
+            "payload",
+            Kind::Bytes { min: 1, max: 60_000 },
+            "160B",
+            "Samples in a packet.",
+            "ITU-T G.711 at 20 ms",
+        ),
+        Param::new(
+            "headers",
+            Kind::Bytes { min: 0, max: 5_000 },
+            "40B",
+            "What a packet has beside them: RTP, UDP and IP.",
+            "RFC 3550: 12 + 8 + 20 B",
+        ),
+        Param::new("period", SOME_TIME, "20ms", "From one packet to the next.", ""),
+        Param::new(
+            "speech",
+            Kind::Choice(&["constant", "on-off"]),
+            "constant",
+            "Whether packets go all the time, or only while somebody speaks.",
+            "",
+        ),
+        Param::new(
+            "mean_talk",
+            SOME_TIME,
+            "1004ms",
+            "The mean of the exponential length of a talk, for speech on-off.",
+            "ITU-T P.59",
+        ),
+        Param::new(
+            "mean_silence",
+            SOME_TIME,
+            "1587ms",
+            "The mean of the exponential length of a silence.",
+            "ITU-T P.59",
+        ),
+    ],
+    probes: &[],
+};
+
+pub static ENTRY: Entry = Entry {
+    model: &MODEL,
+    build: |s, context| Box::new(Voice::new(s, &context)),
+    check: anything,
+    facts: Facts {
+        output: Output::Datagrams,
+        listens: false,
+        own_address: false,
+    },
+};
+
+struct Voice {
+    /// On the wire, and of that no samples.
+    packet: u32,
+    headers: u32,
+    period: Duration,
+    phase: Stream,
+    speech: Option<Speech>,
+    stopped: bool,
+}
+
+/// Talk and silence in turn.
+struct Speech {
+    /// Means, and where lengths come from.
+    talk: (Duration, Stream),
+    silence: (Duration, Stream),
+    until: Time,
+}
+
+impl Speech {
+    /// An exponential length.
+    fn length((mean, stream): &mut (Duration, Stream)) -> Duration {
+        Duration(stream.exponential(mean.0 as f64) as u64)
+    }
+
+    /// The first tick of a clock, from `tick` on, in which somebody speaks.
+    fn next(&mut self, mut tick: Time, period: Duration) -> Time {
+        while tick >= self.until {
+            let from = self.until + Speech::length(&mut self.silence);
+            self.until = from + Speech::length(&mut self.talk);
+            if from > tick {
+                let ticks = (from - tick).0.div_ceil(period.0);
+                tick = tick + Duration(ticks * period.0);
+            }
+        }
+        tick
+    }
+}
+
+impl Voice {
+    fn new(s: &Settings, context: &Context) -> Voice {
+        let stream = |quantity: &str| context.streams.of(quantity);
+        let speech = match s.text("speech") {
+            "constant" => None,
+            "on-off" => Some(Speech {
+                talk: (s.time("mean_talk"), stream("talk")),
+                silence: (s.time("mean_silence"), stream("silence")),
+                until: Time::ZERO,
+            }),
+            other => unreachable!("`speech` is declared as constant or on-off: {other}"),
+        };
+        let headers = s.count("headers") as u32;
+        Voice {
+            packet: s.count("payload") as u32 + headers,
+            headers,
+            period: s.time("period"),
+            phase: stream("phase"),
+            speech,
+            stopped: false,
+        }
+    }
+
+    fn wait(&mut self, tick: Time, net: &mut dyn Net) {
+        let tick = match &mut self.speech {
+            Some(speech) => speech.next(tick, self.period),
+            None => tick,
+        };
+        net.wake(tick);
+    }
+}
+
+impl Application for Voice {
+    fn on(&mut self, e: AppInput, net: &mut dyn Net) {
+        let Some(flow) = net.own_flow() else { return };
+        match e {
+            AppInput::Start if !self.stopped => {
+                let now = net.now();
+                if let Some(speech) = &mut self.speech {
+                    speech.until = now + Speech::length(&mut speech.talk);
+                }
+                let phase = Duration(self.phase.below(self.period.0));
+                self.wait(now + phase, net);
+            }
+            AppInput::Wake if !self.stopped => {
+                net.datagram(flow, self.packet, self.headers);
+                self.wait(net.now() + self.period, net);
+            }
+            AppInput::Stop => self.stopped = true,
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The clock goes on through silences: packets leave at its ticks alone, and none in a silence.
+    #[test]
+    fn packets_stay_on_the_talkers_clock() {
+        let period = Duration::from_millis(20);
+        let mean = |name: &str, ms: u64| (Duration::from_millis(ms), Stream::new(3, name));
+        let mut speech = Speech {
+            talk: mean("talk", 1004),
+            silence: mean("silence", 1587),
+            until: Time(500_000_000),
+        };
+        let (mut tick, mut gaps, mut packets) = (Time(7_000_000), 0, 0);
+        for _ in 0..100_000 {
+            let next = speech.next(tick, period);
+            assert_eq!(next.0 % period.0, 7_000_000);
+            assert!(next >= tick && next < speech.until);
+            gaps += u32::from(next > tick);
+            packets += 1;
+            tick = next + period;
+        }
+        // A talk of 1.004 s has 50.2 packets.
+        let a_talk = f64::from(packets) / f64::from(gaps);
+        assert!(
+            (a_talk - 50.2).abs() < 4.0 * 50.2 / libm::sqrt(f64::from(gaps)),
+            "{a_talk}"
+        );
+        // 100,000 packets of 20 ms at an activity of 0.3875.
+        let activity = f64::from(packets) * 0.020 / tick.seconds();
+        assert!((activity - 0.3875).abs() < 4.0 * 0.0077, "{activity}");
+    }
+}

@@ -1,0 +1,125 @@
+"""Completion times and media as people meet them: printed, stored, compared, drawn and reported."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tailback as tb
+from tailback import plots, report
+
+SCENARIO = """
+name = "two kinds"
+duration = "30s"
+[link.line]
+from = "a"
+to = "b"
+rate = "2Mbps"
+delay = "10ms"
+queue = { kind = "droptail", buffer = "50 packets" }
+
+[sessions.people]
+kind = "web"
+clients = 3
+think = { kind = "exponential", mean = "2s" }
+start = { kind = "uniform", to = "1s" }
+tcp = { connection = "two-way" }
+
+[flows.file]
+start = "2s"
+traffic = { kind = "transfer", size = "50kB" }
+
+[flows.call]
+traffic = { kind = "voice", speech = "on-off" }
+
+[flows.film]
+traffic = { kind = "video", rate = "500kbps" }
+"""
+
+
+@pytest.fixture(scope="module")
+def result() -> tb.Result:
+    return tb.run(SCENARIO, replications=2)
+
+
+def test_completions_are_those_of_the_transfers(result: tb.Result) -> None:
+    one = result.transfers.where(run=0)
+    times = np.asarray([t for g, t in zip(one.to_list("group"), one["completion_s"], strict=True) if g == "people"])
+    rows = list(result.completions.where(run=0).rows())
+    row = next(r for r in rows if (r["group"], r["what"], r["sizes"]) == ("people", "transfers", "all"))
+    done = times[np.isfinite(times)]
+    assert row["count"] == len(times) and row["unfinished"] == len(times) - len(done)
+    for q, column in ((50, "completion_p50_s"), (95, "completion_p95_s"), (99, "completion_p99_s")):
+        assert row[column] == pytest.approx(np.percentile(done, q), rel=1e-12)
+    classes = [r for r in rows if r["group"] == "people" and r["what"] == "transfers" and r["sizes"] != "all"]
+    assert sum(r["count"] for r in classes) == row["count"] and len(classes) >= 3
+    assert {(r["group"], r["what"]) for r in rows} == {
+        ("people", "transfers"),
+        ("people", "pages"),
+        ("file", "transfers"),
+    }
+
+
+def test_they_are_printed(result: tb.Result) -> None:
+    said = result.summary(80)
+    assert all(len(line) <= 80 for line in said.splitlines())
+    for word in ("times of", "median", "unfinished", "to 10 kB", "pages", "call.0", "film.0", "freezes", "jitter"):
+        assert word in said, word
+    # Where nothing was asked for nothing is said of it.
+    quiet = tb.run(SCENARIO.split("[sessions")[0] + "[flows.f]\n", duration="2s").summary()
+    assert "median" not in quiet and "jitter" not in quiet
+
+
+def test_they_are_in_the_document(result: tb.Result) -> None:
+    found = result.to_dict()
+    assert {r["what"] for r in found["completions"]} == {"transfers", "pages"}
+    assert found["datagrams"][0]["id"] == "call.0" and "loss_rate_ci95" in found["datagrams"][0]
+    assert found["frames"][0]["frames"] > 0
+    assert "completions" not in tb.run(SCENARIO.split("[sessions")[0] + "[flows.f]\n", duration="2s").to_dict()
+
+
+def test_they_are_stored_and_compared(result: tb.Result, tmp_path) -> None:
+    result.save(tmp_path / "a")
+    again = tb.load_result(tmp_path / "a")
+    for name in ("transfers", "pages", "completions", "datagrams", "frames"):
+        a, b = getattr(result, name), getattr(again, name)
+        assert len(a) > 0 and a.units == b.units and repr(list(a)) == repr(list(b)), name
+    other = tb.run(SCENARIO.replace("50 packets", "10 packets"), replications=2)
+    found = {(d.table, d.row, d.column) for d in tb.compare(result, other)}
+    assert ("completions", "people, transfers, all", "completion_p99_s") in found
+    assert ("datagrams", "call.0", "delay_mean_s") in found and ("frames", "film.0", "delay_mean_s") in found
+
+
+def test_they_are_drawn(result: tb.Result, cli, tmp_path) -> None:
+    figure = result.plot("completions")
+    titles = [ax.get_title(loc="left") for ax in figure.axes]
+    assert any(t.startswith("people: pages") for t in titles) and any(t.startswith("file: transfers") for t in titles)
+    labels = {ax.get_xlabel() for ax in figure.axes}
+    assert labels == {"size", "completion time"}
+    # Legends stand beside the frames, not on the data.
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        if ax.get_legend() is not None:
+            assert ax.get_legend().get_window_extent().x0 >= ax.get_window_extent().x1
+    result.save(tmp_path / "o")
+    r = cli("plot", "o", "completions", "--to", "c.svg")
+    assert r.returncode == 0 and (tmp_path / "c.svg").is_file(), r.stderr
+    empty = tb.run(SCENARIO.split("[sessions")[0] + "[flows.f]\n", duration="2s").plot("completions")
+    assert "asked for anything" in empty.axes[0].texts[0].get_text().replace("\n", " ")
+
+
+def test_shares_of_unfinished_ones_stay_below_one() -> None:
+    panel = plots.Completions("x", [1e3, 2e3, 3e3, 4e3], [0.1, 0.2, np.nan, np.nan], [("to 10 kB", 1e3 - 1, 1e4)])
+    right = plots.completions([panel]).axes[1]
+    assert max(right.lines[0].get_ydata()) == 0.5
+    nothing = plots.completions([plots.Completions("x", [1e3], [np.nan], [])])
+    assert "nothing was completed" in nothing.axes[0].texts[0].get_text().replace("\n", " ")
+
+
+@pytest.mark.slow
+def test_they_are_in_the_report(tmp_path) -> None:
+    tb.run(SCENARIO, out=tmp_path / "o")
+    page = report.write(tmp_path / "o").read_text(encoding="utf-8")
+    for word in ("Completion times, by size", "Frames of video", "Datagrams", "to 100 kB"):
+        assert word in page, word
+    assert (tmp_path / "o" / "figures" / "completions.svg").is_file()
