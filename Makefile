@@ -4,6 +4,7 @@
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         pages made from the declarations
+# make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
 #
 # One release build serves tests, demo and the installed package: the same profile, the same target directory.
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_FILES := python tests benches tools
 
-.PHONY: all demo check test test-rust test-python bench references docs lint types build wheel wheel-test clean
+.PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test clean
 all: build
 
 $(VENV)/.tools: requirements-dev.txt
@@ -88,6 +89,9 @@ references: build
 # Pages that are made from the program's own declarations.
 docs: build
 	$(BIN)/tailback describe --markdown > docs/reference.md
+
+figures: build
+	$(BIN)/python tools/transport_figures.py
 
 clean:
 	rm -rf $(VENV) target out dist

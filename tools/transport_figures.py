@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""The figures of the pages of transports: what steers the sender against time, and the queue it makes.
+
+    make figures          all of them, into docs/figures/transports
+    tools/transport_figures.py reno bbr
+
+Each is one run of the scenario below, through one bottleneck; the same version gives the same picture.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import tailback as tb
+from tailback.plots.palette import GREY, look
+from tailback.plots.style import grid, styled
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs/figures/transports"
+
+#: A line of 10 Mb/s, 40 ms there and back: 33 segments of 1500 B, and room for as many again and a few.
+TAIL_DROP = 'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "40 packets" }'
+#: The same line, marking every packet that finds ten others.
+MARKING = (
+    'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "red", buffer = "200 packets", ecn = true, weight = 1, '
+    'min_threshold = "10 packets", max_threshold = "10 packets", gentle = false, mark_above_max = true, mark_cap = 1, '
+    "wait = false }"
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A page's run: the link, the flows (name and table), what is recorded of them, and how it is called."""
+
+    link: str
+    flows: dict[str, str]
+    probe: str
+    label: str
+    seconds: float = 30
+    #: The value is divided by this.
+    unit: float = 1
+    title: str = "10 Mb/s, 40 ms, a drop-tail buffer of 40 packets"
+
+
+def tcp(congestion: str, more: str = "") -> str:
+    return f"tcp = {{ delayed_ack = 1, congestion = {congestion}{more} }}"
+
+
+def windowed(link: str, flows: dict[str, str], title: str = "", seconds: float = 30) -> Figure:
+    titled = title or "10 Mb/s, 40 ms, a drop-tail buffer of 40 packets"
+    return Figure(link, flows, "cwnd", "window (segments)", seconds, title=titled)
+
+
+MARKED = "10 Mb/s, 40 ms, every packet marked that finds ten others"
+SLOW = 'rate = "80kbps"\ndelay = "250ms"\nqueue = {{ kind = "{}", buffer = "20 packets" }}'
+#: A bottleneck of ten packets of 1000 B a second, half a second there and back.
+OLD = "10 packets/s, 0.5 s, 20 packets of buffer, two sources"
+
+
+def old(queue: str, transport: str, probe: str = "win", label: str = "window (packets)") -> Figure:
+    flows = {
+        "first": f'access_rate = "800kbps"\ntransport = {{ {transport} }}',
+        "second": f'access_rate = "800kbps"\nstart = "20s"\ntransport = {{ {transport} }}',
+    }
+    return Figure(SLOW.format(queue), flows, probe, label, 120, title=f"{OLD}, {queue}")
+
+
+#: Where slow start ends: after its overshoot a slow control would take minutes to come back.
+FROM_60 = ', initial_ssthresh = "60 packets"'
+
+FIGURES = {
+    "reno": windowed(TAIL_DROP, {"reno": tcp('"reno"')}),
+    "cubic": windowed(
+        'rate = "50Mbps"\ndelay = "50ms"\nqueue = { kind = "droptail", buffer = "200 packets" }',
+        {"cubic": tcp('"cubic"'), "reno (a run of its own)": tcp('"reno"')},
+        "50 Mb/s, 100 ms, a drop-tail buffer of 200 packets",
+        60,
+    ),
+    "vegas": windowed(TAIL_DROP, {"vegas": tcp('"vegas"')}, seconds=15),
+    "bbr": windowed(
+        'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "100 packets" }',
+        {"bbr": tcp('"bbr"', ', ecn = "off"')},
+        "10 Mb/s, 40 ms, a drop-tail buffer of 100 packets",
+        24,
+    ),
+    "binomial": windowed(
+        TAIL_DROP,
+        {
+            "sqrt": tcp('{ kind = "binomial", law = "sqrt" }', FROM_60),
+            "iiad (a run of its own)": tcp('{ kind = "binomial", law = "iiad" }', FROM_60),
+        },
+        seconds=120,
+    ),
+    "dctcp": windowed(MARKING, {"dctcp": tcp('"dctcp"')}, MARKED, 15),
+    "prague": windowed(MARKING, {"prague": tcp('"prague"')}, MARKED, 15),
+    "two-way": windowed(
+        TAIL_DROP,
+        {"there": 'tcp = { connection = "two-way" }\ntraffic = { kind = "bulk", back = "10s" }'},
+        "10 Mb/s each way, 40 ms; the destination sends too, from 10 s on",
+        20,
+    ),
+    "tfrc": Figure(
+        'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "red", buffer = "80 packets", min_threshold = "10 packets", '
+        'max_threshold = "40 packets" }',
+        {"tfrc": "tfrc = {}"},
+        "rate",
+        "allowed rate (Mb/s)",
+        60,
+        1e6,
+        "10 Mb/s, 40 ms, RED with thresholds of 10 and 40 packets",
+    ),
+    "generic": old("droptail", 'kind = "generic"'),
+    "jacobson-karels": old("droptail", 'kind = "jacobson-karels", wmax = 60'),
+    "decbit": old("decsel", 'kind = "decbit", wmax = 60'),
+    "packet-pair": old("fq", 'kind = "packet-pair"', "send_gap", "time between packets (s)"),
+}
+
+
+def scenario(f: Figure, flows: dict[str, str], probe: str) -> str:
+    """The text of a run of these flows."""
+    text = f'duration = "{f.seconds}s"\n[link.line]\nfrom = "a"\nto = "b"\n{f.link}\n'
+    for i, table in enumerate(flows.values()):
+        text += f'[flows.f{i}]\nfrom = "a"\nto = "b"\n{table}\n'
+        text += f'[record.r{i}]\nflows = "f{i}"\nprobes = ["{probe}"]\non_change = true\n'
+        if "two-way" in table:
+            text += f'[record.back]\nflows = "f{i}.reverse"\nprobes = ["{probe}"]\non_change = true\n'
+    return text + '[record.queue]\nlink = "line"\nprobes = ["queue"]\nevery = "20ms"\n'
+
+
+def lines_of(text: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """What was recorded in a run, by name and probe."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "figure.toml"
+        path.write_text(text)
+        table = tb.run(path).series
+    what = np.asarray(table["what"], dtype=object)
+    t, v = np.asarray(table["time_s"]), np.asarray(table["value"])
+    return {name: (t[what == name], v[what == name]) for name in dict.fromkeys(what.tolist())}
+
+
+def runs(f: Figure) -> list[tuple[str, dict[str, tuple[np.ndarray, np.ndarray]]]]:
+    """Flows of one figure run together, but for those that have a run of their own."""
+    alone = {name: table for name, table in f.flows.items() if name.endswith("of its own)")}
+    together = {name: table for name, table in f.flows.items() if name not in alone}
+    found = [(next(iter(together)), lines_of(scenario(f, together, f.probe)))]
+    found += [(name, lines_of(scenario(f, {name: table}, f.probe))) for name, table in alone.items()]
+    return found
+
+
+@styled
+def draw(name: str) -> Path:
+    f = FIGURES[name]
+    fig, axes = grid(6.8, 3.6, 2, 1, sharex=True, height_ratios=[1.7, 1])
+    colour = 0
+    for first, lines in runs(f):
+        names = [n for n in f.flows if not n.endswith("of its own)")] if first in f.flows else []
+        flows = [k for k in lines if k.startswith("flows.")]
+        for i, key in enumerate(flows):
+            label = "back" if key.endswith(".reverse") else first if len(flows) == 1 or i >= len(names) else names[i]
+            t, v = lines[key]
+            # Recorded on change: the last value stands until the end.
+            t, v = np.append(t, f.seconds), np.append(v, v[-1])
+            k = look("", colour)
+            axes[0, 0].plot(t, v / f.unit, color=k.colour, linewidth=0.9, drawstyle="steps-post", label=label)
+            colour += 1
+        t, v = lines["link.line"]
+        axes[1, 0].plot(t, v, color=look("", colour - len(flows)).colour, linewidth=0.6)
+    axes[0, 0].set_title(f.title, color=GREY, fontweight="normal")
+    axes[0, 0].set_ylabel(f.label)
+    axes[0, 0].margins(y=0.08)
+    axes[0, 0].set_ylim(bottom=0)
+    axes[1, 0].set_ylabel("queue (packets)")
+    axes[1, 0].set_ylim(bottom=0)
+    axes[1, 0].set_xlabel("time (s)")
+    axes[1, 0].set_xlim(0, f.seconds)
+    if colour > 1:
+        fig.legend(loc="outside upper right", ncols=colour)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}.png"
+    # Light enough for a page; without the version of the drawing library, so that the same run gives the same bytes.
+    drawn = io.BytesIO()
+    fig.savefig(drawn, dpi=100, metadata={"Software": None})
+    Image.open(drawn).convert("RGB").quantize(48).save(path, optimize=True)
+    return path
+
+
+def main() -> None:
+    names = sys.argv[1:] or list(FIGURES)
+    unknown = [n for n in names if n not in FIGURES]
+    if unknown:
+        sys.exit(f"no figure {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    for name in names:
+        path = draw(name)
+        print(path.relative_to(FOLDER.parents[2]), f"{path.stat().st_size / 1000:.0f} kB")
+
+
+if __name__ == "__main__":
+    main()
