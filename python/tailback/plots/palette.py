@@ -59,7 +59,7 @@ LOOKS = {
     "fq-codel": Look(_GREEN, "D", "-"),
     "fq-pie": Look(_PURPLE, "h", _LONG),
     "fq-cobalt": Look(_GREEN, "X", _SHORT),
-    "dualpi2": Look(_RED, "D", "-"),
+    "dualpi2": Look(_SKY, "D", "-"),
     "cake": Look(_BROWN, "D", "-"),
     "port": Look(_BLACK, "D", "-"),
     "drr": Look(_ORANGE, "D", _DASH_DOT),

@@ -50,6 +50,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
             queues: Queues::Several,
             marks: Marks::Always,
             waits: &["target", "l_max"],
+            // What an AQM before it has marked goes to L.
+            overtakes: &["before"],
             ..Facts::ONE_QUEUE
         },
     }
