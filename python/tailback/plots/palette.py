@@ -36,7 +36,7 @@ LOOKS = {
     "red": Look(_RED, "s", _DASH),
     "ared": Look(_RED, "^", "-"),
     "feng-red": Look(_RED, "v", _DASH_DOT),
-    "nlred": Look(_RED, "D", (0, DOTS)),
+    "nlred": Look(_RED, "8", (0, DOTS)),
     "rio": Look(_RED, "P", _SHORT),
     "wred": Look(_RED, "X", _LONG),
     "dred": Look(_RED, "h", _DASH_DOT_DOT),
