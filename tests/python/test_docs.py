@@ -77,7 +77,7 @@ def test_the_page_of_workloads_says_what_loads() -> None:
         assert tailback.load_scenario(filled).duration_s == 1.0
     # And what the table says of one line each.
     rows = re.findall(r"^\| W-\w+ \| (.*?) \| ", page, re.MULTILINE)
-    assert len(rows) == 7
+    assert len(rows) == 8
     for row in rows:
         parts = [x for x in re.findall(r"`([^`]*)`", row) if " = " in x and "..." not in x]
         if parts:
