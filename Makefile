@@ -85,6 +85,7 @@ endif
 # Connections that open and close beside ns-2.35, about a minute. ARRIVALS: a folder with more recorded arrivals.
 references: build
 	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
+	$(BIN)/python benches/queue_references.py
 
 # Pages that are made from the program's own declarations.
 docs: build

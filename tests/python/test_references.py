@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = Path(__file__).resolve().parents[2] / "benches/references.py"
+BENCHES = Path(__file__).resolve().parents[2] / "benches"
 
 
-def compare(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(COMMAND), *words], capture_output=True, text=True, check=False)
+def compare(*words: str, command: str = "references.py") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(BENCHES / command), *words], capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow
@@ -36,3 +36,12 @@ def test_what_cannot_be_run_is_said_with_its_reason() -> None:
     assert "n3_mice_fqcodel " in done.stdout and "fq-codel" in done.stdout
     assert "pareto20_50_s1.txt.gz: give their folder with --arrivals" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("0 of 0 inside")
+
+
+@pytest.mark.slow
+def test_queue_disciplines_are_inside_their_tolerances() -> None:
+    cases = ["red_gentle_sack", "pi4_sack_ecn", "rem_sack", "sfq_sack", "rio_tb_sack", "n3_fqcodel", "n3_cobalt_ecn"]
+    done = compare(*cases, command="queue_references.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
+    assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 17 * len(cases)
