@@ -103,7 +103,7 @@ impl Speech {
             self.until = from + Speech::length(&mut self.talk);
             if from > tick {
                 let ticks = (from - tick).0.div_ceil(period.0);
-                tick = tick + Duration(ticks * period.0);
+                tick += Duration(ticks * period.0);
             }
         }
         tick

@@ -198,7 +198,7 @@ fn check(s: &Settings) -> Result<(), Conflict> {
         return conflict("spread", problem, "give a smaller spread, or a smaller jitter_max");
     }
     let mean = s.rate("rate").bits_per_second() * interval / 8.0;
-    if mean < 1.0 || mean > LARGEST {
+    if !(1.0..=LARGEST).contains(&mean) {
         let problem = format!("a mean frame has {mean} bytes: rate / fps / 8");
         return conflict("rate", problem, "give a rate and fps that make frames of 1 B to 120 MB");
     }
