@@ -15,11 +15,13 @@
 //! SIGCOMM 2001 (the token-bucket form of section 2); 2004 in IEEE/ACM Transactions on Networking 12 (2). The start at 0.8 of
 //! the line is that of the public ns-2 class, and so is what a drop leaves alone.
 //!
-//! State: the virtual backlog and the virtual capacity, in the unit of the buffer (a buffer in packets counts the line in
-//! packets of `mean_packet`); when each last moved. A dropped packet moves neither the capacity nor its clock: utilisation is
-//! the share of what is accepted. A marked packet is accepted, but not added to the virtual queue.
+//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last moved. A dropped packet moves
+//! neither the capacity nor its clock: utilisation is the share of what is accepted. A marked packet is accepted, but not added
+//! to the virtual queue.
 //!
-//! Departure: an arrival that does not fit the real buffer is dropped before the virtual queue is asked.
+//! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is asked. The virtual queue counts
+//! bytes also where the buffer counts packets, each of `mean_packet`: a mean that is off then changes the length of the
+//! virtual buffer, and not what the virtual line carries. Where packets have the mean size both are the same.
 //!
 //! Cost of a packet: a few multiplications; nothing is drawn, and there is no timer.
 
@@ -83,7 +85,7 @@ pub static MODEL: Model = Model {
             "mean_packet",
             Kind::Bytes { min: 1, max: 65_535 },
             "500B",
-            "Mean packet size, for a buffer in packets: what the line carries.",
+            "Mean packet size: what a packet of a virtual buffer in packets holds.",
             "ns-2 mean_pktsize_",
         ),
         Param::new(
@@ -105,7 +107,7 @@ pub static MODEL: Model = Model {
         },
         ProbeDef {
             name: "virtual_queue",
-            unit: "unit of the buffer",
+            unit: "B",
             doc: "The virtual backlog after the last arrival",
             per: "",
         },
@@ -135,14 +137,14 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
 /// A virtual buffer that is a share of an unlimited one, or in another unit.
 pub fn admission(s: &Settings) -> Result<Avq, Refusal> {
     let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+    let packet = match buffer {
+        Size::Bytes(_) => 1.0,
+        Size::Packets(_) | Size::Unlimited => mean_packet as f64,
+    };
     Ok(Avq {
         utilisation: s.real("utilisation"),
         alpha: s.real("alpha"),
-        buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)?,
-        packet_bits: match buffer {
-            Size::Bytes(_) => 8.0,
-            Size::Packets(_) | Size::Unlimited => 8.0 * mean_packet as f64,
-        },
+        buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)? * packet,
         ecn: s.flag("ecn"),
         share: s.real("initial_capacity"),
         queue: 0.0,
@@ -157,14 +159,12 @@ pub struct Avq {
     utilisation: f64,
     /// Per second.
     alpha: f64,
-    /// The virtual buffer, in the unit of the real one.
+    /// The virtual buffer, bytes.
     buffer: f64,
-    /// What one of that unit takes on the line, bits.
-    packet_bits: f64,
     ecn: bool,
     /// The virtual capacity as a share of the line, so that it follows a line whose rate changes.
     share: f64,
-    /// The virtual backlog.
+    /// The virtual backlog, bytes.
     queue: f64,
     /// When it was last served.
     drained: Time,
@@ -174,8 +174,9 @@ pub struct Avq {
 
 impl<P: Packet> Admission<P> for Avq {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
-        let size = capacity::cost(queue.limit(), p.bytes()) as f64;
-        let line_rate = line.rate.bits_per_second() / self.packet_bits;
+        let size = f64::from(p.bytes());
+        // Bytes a second.
+        let line_rate = line.rate.bits_per_second() / 8.0;
         let passed = line.now.since(self.drained).seconds();
         self.queue = (self.queue - self.share * line_rate * passed).max(0.0);
         self.drained = line.now;
@@ -188,8 +189,8 @@ impl<P: Packet> Admission<P> for Avq {
             if !over {
                 self.queue += size;
             }
-            let expected = self.utilisation * line.now.since(self.adapted).seconds();
-            self.share = (self.share + self.alpha * (expected - size / line_rate)).clamp(0.0, 1.0);
+            let aimed = self.utilisation * line.now.since(self.adapted).seconds();
+            self.share = (self.share + self.alpha * (aimed - size / line_rate)).clamp(0.0, 1.0);
             self.adapted = line.now;
         }
         decision
@@ -263,12 +264,12 @@ mod tests {
         offer(&mut b, 1, 0, true);
         assert_eq!(b.log.marks(MarkReason::Early), [0]);
         assert!(close(b.probe("virtual_capacity", 0), after_two - 0.15 * 0.008));
-        assert!(close(b.probe("virtual_queue", 0), 2.0));
+        assert!(close(b.probe("virtual_queue", 0), 2000.0));
         let before = b.probe("virtual_capacity", 0);
         offer(&mut b, 1, 1_000, false);
         assert_eq!(b.log.drops(DropReason::Early), [0]);
         assert_eq!(b.probe("virtual_capacity", 0), before);
-        assert!(close(b.probe("virtual_queue", 0), 2.0 - before * 0.001 / 0.008));
+        assert!(close(b.probe("virtual_queue", 0), 2000.0 - before * 125.0));
         // What has passed since the last accepted packet counts in full with the next: 1 ms and 19 ms.
         offer(&mut b, 1, 19_000, false);
         assert!(close(
@@ -282,16 +283,19 @@ mod tests {
     #[test]
     fn the_capacity_moves_against_the_difference_to_the_aimed_share() {
         for (every, moves) in [(10_000, 0.0), (9_000, -1.0), (11_000, 1.0)] {
-            let mut b = bench(&[
-                ("mean_packet", "1000B"),
-                ("utilisation", "0.8"),
-                ("buffer", "1000 packets"),
-            ]);
-            offer(&mut b, 100, every, true);
-            let moved = b.probe("virtual_capacity", 0) - 0.8;
-            let expected = 0.15 * 100.0 * (0.8 * every as f64 * 1e-6 - 0.008);
-            assert!(close(moved, expected), "{moved} for {expected}");
-            assert!(moves == 0.0 || moved * moves > 0.0);
+            // A mean size that is off changes nothing: what counts is the time a packet takes on the line.
+            for mean in ["1000B", "500B"] {
+                let mut b = bench(&[
+                    ("mean_packet", mean),
+                    ("utilisation", "0.8"),
+                    ("buffer", "1000 packets"),
+                ]);
+                offer(&mut b, 100, every, true);
+                let moved = b.probe("virtual_capacity", 0) - 0.8;
+                let expected = 0.15 * 100.0 * (0.8 * every as f64 * 1e-6 - 0.008);
+                assert!(close(moved, expected), "{moved} for {expected}");
+                assert!(moves == 0.0 || moved * moves > 0.0);
+            }
         }
         let mut b = bench(&[("mean_packet", "1000B"), ("buffer", "100000 packets")]);
         offer(&mut b, 1_000, 0, true);
@@ -312,7 +316,7 @@ mod tests {
             b.arrive(TestPacket::new(id, 0, 1000).capable());
         }
         assert_eq!(b.log.drops(DropReason::Overflow), [3, 4]);
-        assert_eq!(b.probe("virtual_queue", 0), 3.0);
+        assert_eq!(b.probe("virtual_queue", 0), 3000.0);
     }
 
     #[test]

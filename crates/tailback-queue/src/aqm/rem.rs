@@ -16,11 +16,13 @@
 //! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low, "Optimization
 //! flow control II: implementation", 2000. Defaults and the place of the mark are those of the public ns-2 class.
 //!
-//! State: the price, packets; the filtered input, packets a period; arrivals since the last update, in packets, or in bytes
-//! where the buffer is in bytes; how many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every
-//! arrival is input, stored or not. Updates go on while the line is idle, the first after one period.
+//! State: the price, packets; the filtered input, packets of `mean_packet` a period; bytes that arrived since the last update; how
+//! many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every arrival is input, stored or not. Updates
+//! go on while the line is idle, the first after one period.
 //!
-//! Departure: an arrival that does not fit is dropped before the random test and draws nothing.
+//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. Input is bytes over `mean_packet`
+//! whatever the buffer counts: counted as packets, as ns-2 does, a mean that is off by a half would leave the line half empty
+//! or never signal. Where packets have the mean size both are the same.
 //!
 //! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power, 500
 //! times a second.
@@ -99,7 +101,7 @@ pub static MODEL: Model = Model {
             "mean_packet",
             Kind::Bytes { min: 1, max: 65_535 },
             "500B",
-            "Mean packet size: what the line carries in packets, and buffers in bytes.",
+            "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
             "ns-2 mean_pktsize_",
         ),
         Param::new(
@@ -187,7 +189,7 @@ pub struct Rem {
     packet: f64,
     ecn: bool,
     updates: u64,
-    /// Since the last update, in the unit of the buffer.
+    /// Bytes since the last update.
     arrived: u64,
     /// Filtered, packets a period.
     input: f64,
@@ -198,7 +200,7 @@ pub struct Rem {
 
 impl<P: Packet> Admission<P> for Rem {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, _line: &Line, out: &mut dyn Out<P>) -> Decision {
-        self.arrived += capacity::cost(queue.limit(), p.bytes());
+        self.arrived += u64::from(p.bytes());
         if !queue.fits(p.bytes()) {
             return Decision::Drop(DropReason::Overflow);
         }
@@ -216,7 +218,7 @@ impl<P: Packet> Admission<P> for Rem {
     }
 
     fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
-        let arrived = std::mem::take(&mut self.arrived) as f64 / self.packet;
+        let arrived = std::mem::take(&mut self.arrived) as f64 / self.mean_packet;
         self.input += self.input_weight * (arrived - self.input);
         let excess = queue.level() / self.packet - self.reference;
         let carried = line.rate.bits_per_second() / (8.0 * self.mean_packet) * self.period.seconds();
@@ -280,16 +282,25 @@ mod tests {
     /// With the input at capacity and ten packets above the reference: gamma alpha 10 = 0.001 a period, 0.5 a second.
     #[test]
     fn a_held_backlog_moves_the_price_at_the_computed_slope() {
-        for (buffer, bytes) in [("100 packets", 250), ("25kB", 250)] {
-            let mut b = bench(&[("mean_packet", "250B"), ("buffer", buffer)]);
+        // In packets the mean size does not matter: what comes is held against what the line carries in bytes.
+        for (buffer, mean) in [
+            ("100 packets", "250B"),
+            ("25kB", "250B"),
+            ("100 packets", "500B"),
+            ("100 packets", "100B"),
+        ] {
+            let mut b = bench(&[("mean_packet", mean), ("buffer", buffer)]);
             hold(&mut b, 30, 1);
             let before = b.probe("price", 0);
             for n in 1..=500 {
-                b.arrive(TestPacket::new(n, 0, bytes));
+                b.arrive(TestPacket::new(n, 0, 250));
                 b.serve();
                 b.pass(Duration::from_millis(2));
                 let rise = b.probe("price", 0) - before;
-                assert!((rise - 0.001 * n as f64).abs() < 1e-9, "{buffer}: {rise} after {n}");
+                assert!(
+                    (rise - 0.001 * n as f64).abs() < 1e-9,
+                    "{buffer} {mean}: {rise} after {n}"
+                );
             }
         }
     }
@@ -332,7 +343,7 @@ mod tests {
     #[test]
     fn the_probability_is_exponential_in_the_price() {
         let mut rem = admission(&settings(&[("gamma", "1"), ("alpha", "0")]), context()).unwrap();
-        rem.arrived = 694;
+        rem.arrived = 694 * 500;
         let mut b = Bench::new(Fifo::new(Size::Unlimited, rem));
         // 250 packets of 500 B a second, in 2 ms half a packet.
         b.pass(Duration::from_millis(2));
