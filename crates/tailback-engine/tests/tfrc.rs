@@ -144,3 +144,30 @@ fn the_rate_is_smoother_than_a_window() {
     println!("goodput in half seconds, deviation over mean: TFRC {tfrc:.3}, Reno {reno:.3}");
     assert!(tfrc < 0.7 * reno);
 }
+
+/// Packets lost, doubled and late, and a third of the reports lost: the flow goes on, and nothing is delivered twice.
+#[test]
+fn a_bad_path_both_ways() {
+    for seed in 1..=20 {
+        let o = run_text(&format!(
+            "duration = \"60s\"\nseed = {seed}\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"20ms\"\n\
+             queue = {{ kind = \"droptail\", buffer = \"20 packets\" }}\n\
+             impair = [{{ kind = \"random\", probability = 0.03 }}, {{ kind = \"duplicate\", probability = 0.05 }}, \
+             {{ kind = \"reorder\", probability = 0.05, delay = \"8ms\" }}]\n\
+             reverse_impair = [{{ kind = \"random\", probability = 0.3 }}]\n\
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {{ history_discounting = true, rtt_damping = true, min_rto = \"1s\" }}\n\
+             [record.r]\nflows = \"f\"\nprobes = [\"rate\", \"goodput\"]\nevery = \"10s\"\n"
+        ));
+        let t = &o["series"];
+        let at_end: Vec<(f64, f64)> = (0..t.rows())
+            .filter(|i| text(t, "probe", *i) == "goodput")
+            .map(|i| (number(t, "time_s", i), number(t, "value", i)))
+            .collect();
+        for pair in at_end.windows(2) {
+            assert!(pair[1].1 > pair[0].1, "seed {seed}: nothing from {} s on", pair[0].0);
+        }
+        let sent = number(&o["flows"], "sent_packets", 0);
+        let got = at_end[at_end.len() - 1].1 / 1460.0;
+        assert!(got < sent && got > 0.8 * sent, "seed {seed}: {got} of {sent}");
+    }
+}

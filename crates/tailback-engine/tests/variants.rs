@@ -262,3 +262,60 @@ fn dctcp_goes_by_the_round_trip_and_prague_does_not() {
     near(dctcp / 4.0, 1.0, 0.05);
     near(prague, 1.0, 0.05);
 }
+
+/// Packets that come 2 ms late are overtaken by sixteen others. Three later ones prove a loss to RFC 6675, which sends each again and
+/// halves its window; RFC 8985 waits a quarter of the least round trip, 2.5 ms, once it has seen that the path reorders.
+#[test]
+fn rack_waits_where_a_count_of_duplicates_does_not() {
+    let by = |loss: &str| {
+        let o = run_text(&format!(
+            "duration = \"20s\"\nwarmup = \"2s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"5ms\"\n\
+             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
+             impair = [{{ kind = \"reorder\", probability = 0.01, delay = \"2ms\" }}]\n\
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, loss = \"{loss}\", window_cap = \"70 packets\" }}\n"
+        ));
+        let count = |column: &str| number(&o["flows"], column, 0);
+        (
+            count("retransmitted_packets"),
+            count("sent_packets"),
+            count("goodput_bps") / 1e6,
+        )
+    };
+    let (counted, rack) = (by("dupthresh"), by("rack"));
+    println!("sent again, sent, Mb/s: dupthresh {counted:.1?}, rack {rack:.1?}");
+    near(counted.0 / counted.1, 0.01, 0.003);
+    assert_eq!(rack.0, 0.0);
+    // 70 segments a round trip of 10.1 ms, but for the 2 ms that a late one holds their ACKs up.
+    let bound = 70.0 * 1460.0 * 8.0 / 10.12e3;
+    assert!(rack.2 < bound && rack.2 > 0.9 * bound);
+    assert!(counted.2 < 0.6 * rack.2);
+}
+
+/// One loss at a window of 216, 167 of them on the path. By RFC 6675 nothing leaves until half of the window has been reported,
+/// 108 ACKs at 0.12 ms, and the queue of 49 bridges not half of that: the line pauses for 7.1 ms. By RFC 9937 every other ACK
+/// releases a segment.
+#[test]
+fn proportional_rate_reduction_leaves_no_pause() {
+    let pause = |prr: &str| {
+        let o = run_text(&format!(
+            "duration = \"2s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"9.94ms\"\n\
+             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = [{{ kind = \"by-index\", indices = [3000] }}]\n\
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, prr = \"{prr}\", initial_window = \"200 packets\", \
+             initial_ssthresh = \"200 packets\" }}\n\
+             [record.r]\nlink = \"path\"\nprobes = [\"delivered_bytes\"]\nevery = \"100us\"\n"
+        ));
+        let delivered = series(&o, "delivered_bytes");
+        let (mut longest, mut since) = (0.0_f64, 0.1);
+        for pair in delivered.windows(2).filter(|w| w[0].0 > 0.1 && w[1].0 < 0.45) {
+            if pair[1].1 > pair[0].1 {
+                longest = longest.max(pair[1].0 - since);
+                since = pair[1].0;
+            }
+        }
+        longest * 1e3
+    };
+    let (silent, spread) = (pause("off"), pause("losses"));
+    println!("longest pause of the line, ms: RFC 6675 {silent:.2} (7.1), RFC 9937 {spread:.2} (0.24)");
+    near(silent, 7.1, 0.4);
+    assert!(spread < 0.5);
+}
