@@ -13,7 +13,17 @@ use tailback_base::{Duration, Settings};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RtoForm {
     Rfc6298,
+    Linux,
     Ticks,
+}
+
+/// What a rest costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleForgets {
+    Window,
+    All,
+    /// Half the window for each timeout of rest.
+    Halves,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,9 +106,13 @@ pub struct Config {
     pub idle_restart: bool,
     /// Rest after which the window restarts, instead of the RTO.
     pub idle_after: Option<Duration>,
-    /// The restart makes congestion control anew.
-    pub idle_forgets_all: bool,
+    /// What such a restart gives up.
+    pub idle_forgets: IdleForgets,
     pub syn_loss_lowers_ssthresh: bool,
+    /// So many lost SYNs cost the initial window.
+    pub syn_losses: u32,
+    /// A timeout leaves a segment more than is in the network, not one alone.
+    pub timeout_keeps_pipe: bool,
     /// The backoff of a lost SYN lasts until a round trip of data is measured.
     pub syn_backoff_lasts: bool,
     /// A second timeout of the same segment lowers the threshold again.
@@ -132,6 +146,8 @@ pub struct Config {
     pub timestamps: bool,
     pub delayed_ack: u32,
     pub delayed_ack_timeout: Duration,
+    /// So many segments are acknowledged one by one first.
+    pub quick_acks: u32,
     /// An ACK is due by the bytes it covers, not by the segments.
     pub delayed_ack_by_bytes: bool,
     /// The timer of delayed ACKs ticks at multiples of its time.

@@ -38,6 +38,9 @@ static PARAMS: &[Param] = &[
     Param::new("congestion", Kind::Model("congestion"), "reno",
         "How the congestion window grows and shrinks.", "RFC 5681 section 3"),
 
+    Param::new("congestion_form", Kind::Choice(&["standard", "linux"]), "standard",
+        "How a congestion control is computed that has a form of its own in Linux: reno and cubic in whole segments, cubic with its own watch over slow start, bbr with its allowances for bursts.", "linux: Linux 6"),
+
     // Sizes.
     Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
         "Payload of a full segment.", "RFC 9293 section 3.7.1"),
@@ -67,8 +70,8 @@ static PARAMS: &[Param] = &[
         "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.", "RFC 5681 section 4.1"),
     Param::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
         "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment"),
-    Param::new("idle_forgets", Kind::Choice(&["window", "all"]), "window",
-        "What such a restart gives up: the window, or the whole state of congestion control with the threshold, as if the connection were new.", "window: RFC 5681 section 4.1"),
+    Param::new("idle_forgets", Kind::Choice(&["window", "all", "halves"]), "window",
+        "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the connection were new; or half the window for each RTO of rest, not below the initial window.", "window: RFC 5681 section 4.1; halves: RFC 2861"),
 
     // Reductions.
     Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",
@@ -79,12 +82,14 @@ static PARAMS: &[Param] = &[
         "What a reduction leaves at least: one segment, or also less, so that nothing leaves before the timer expires.", "segment: RFC 3168 section 6.1.2; none: ns-2.35"),
     Param::new("timeout_reaction", Kind::Choice(&["slow-start", "halve"]), "slow-start",
         "After a timeout: one segment and slow start, or half the window and only the missing segment again.", "RFC 5681 section 3.1; halve: W-DUP of the multi-queue buffer study"),
+    Param::new("timeout_window", Kind::Choice(&["segment", "pipe"]), "segment",
+        "The window after a timeout: one segment, or one more than is in the network then; only RACK knows of any.", "segment: RFC 5681 section 3.1; pipe: Linux"),
     Param::new("repeated_timeout", Kind::Choice(&["keep", "lower"]), "keep",
         "What a second timeout of the same segment does to the slow-start threshold: nothing, or it is halved again with the window.", "keep: RFC 5681 section 3.1; lower: ns-2.35"),
     Param::new("syn_loss_lowers_ssthresh", Kind::Bool, "false",
         "A lost SYN counts as a loss at a window of one segment.", NS2),
-    Param::new("syn_loss_window", Kind::Choice(&["segment", "initial"]), "segment",
-        "The window after a handshake that lost a SYN.", "segment: RFC 5681 section 3.1; initial: two-way agents of ns-2.35"),
+    Param::new("syn_loss_window", Kind::Choice(&["segment", "segment_after_two", "initial"]), "segment",
+        "The window after a handshake that lost a SYN: one segment, or that only once two were lost, or as ever.", "segment: RFC 5681 section 3.1; segment_after_two: Linux; initial: two-way agents of ns-2.35"),
 
     // Recovery.
     Param::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
@@ -144,8 +149,8 @@ static PARAMS: &[Param] = &[
         "Whether the backoff of a lost SYN ends with the handshake or lasts until a round trip of data is measured.", "clear: RFC 6298 rule 5.7; keep: ns-2.35"),
     Param::new("clock_granularity", TIME, "1ms",
         "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
-    Param::new("rto_form", Kind::Choice(&["rfc6298", "ticks"]), "rfc6298",
-        "Real arithmetic with G as a floor of the variance term, or whole ticks of the clock in fixed point.", "RFC 6298 section 2; ticks: BSD, ns-2.35"),
+    Param::new("rto_form", Kind::Choice(&["rfc6298", "linux", "ticks"]), "rfc6298",
+        "Real arithmetic with G as a floor of the variance term; with the greatest deviation of a round trip instead, never below `min_rto`; or whole ticks of the clock in fixed point.", "RFC 6298 section 2; linux: Linux, P. Sarolahti, A. Kuznetsov, USENIX 2002; ticks: BSD, ns-2.35"),
     Param::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "none",
         "In ticks: how long before time 0 the clock ticked last; without it each sender draws its own, uniform in a tick.", "boot_time_ of ns-2.35"),
     Param::new("timestamps", Kind::Bool, "true",
@@ -154,6 +159,8 @@ static PARAMS: &[Param] = &[
     // Receiver.
     Param::new("delayed_ack", Kind::Count { min: 1, max: 64 }, "2",
         "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2"),
+    Param::new("quick_acks", Kind::Count { min: 0, max: 1000 }, "0",
+        "So many segments of a connection, and of what follows a rest longer than `initial_rto`, are acknowledged one by one, at most half the advertised window.", "16: Linux"),
     Param::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
         "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2"),
     Param::new("delayed_ack_count", Kind::Choice(&["segments", "bytes"]), "segments",

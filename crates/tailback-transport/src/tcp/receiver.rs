@@ -58,6 +58,9 @@ pub struct Receiver {
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
+    /// So many more segments are acknowledged one by one, and when the last one in order arrived.
+    quick: u32,
+    last_arrival: Time,
     /// In order, bytes.
     delivered: u64,
     /// The unit of the other side's FIN, once it has arrived; beyond all units before.
@@ -91,6 +94,8 @@ impl Receiver {
             earlier: None,
             ts_recent: None,
             last_ack: next,
+            quick: 0,
+            last_arrival: Time::NEVER,
             delivered: 0,
             fin: u64::MAX,
             alone: false,
@@ -250,6 +255,7 @@ impl Receiver {
     /// RFC 1122 section 4.2.3.2: "there SHOULD be an ACK for at least every second segment". A short segment counts
     /// too: the ACK of the last, short one of a transfer is what the sender waits for.
     fn acknowledge_in_order(&mut self, at_once: bool, now: Time) {
+        let at_once = at_once || (self.cfg.quick_acks > 0 && self.answers_quickly(now));
         let (so_far, deadline) = match self.due {
             Due::Now => return,
             Due::Delayed { segments, deadline } => (segments, deadline),
@@ -268,6 +274,20 @@ impl Receiver {
         } else {
             Due::Delayed { segments, deadline }
         };
+    }
+
+    /// At the start, and after a rest, the window of the sender is small: each segment is acknowledged.
+    #[cold]
+    fn answers_quickly(&mut self, now: Time) -> bool {
+        let most = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
+        let rested = self.last_arrival != Time::NEVER && now.since(self.last_arrival) > self.cfg.initial_rto;
+        if self.last_arrival == Time::NEVER || rested {
+            self.quick = most;
+        }
+        self.last_arrival = now;
+        let quick = self.quick > 0;
+        self.quick = self.quick.saturating_sub(1);
+        quick
     }
 
     /// When what arrives now is acknowledged at the latest.

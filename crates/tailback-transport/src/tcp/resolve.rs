@@ -1,8 +1,10 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{Config, EcnMode, OptionBytes, PrrBound, PrrUse, RackForm, RepairRules, RtoForm, UndoForm};
-use super::congestion::{AfterTimeout, Controller, Growth, Halve, WindowRules, list};
+use super::config::{
+    Config, EcnMode, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RepairRules, RtoForm, UndoForm,
+};
+use super::congestion::{AfterTimeout, ControlForm, Controller, Growth, Halve, WindowRules, list};
 use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
 use super::recovery::Recovery;
 use super::recovery::sent::Keep;
@@ -127,7 +129,12 @@ impl Config {
             max_burst: v.limit("max_burst"),
             idle_restart: v.flag("idle_restart"),
             idle_after,
-            idle_forgets_all: v.choose("idle_forgets", &[("window", false), ("all", true)])?,
+            idle_forgets: v.choose("idle_forgets", IDLE_FORGETS)?,
+            syn_losses: v.choose(
+                "syn_loss_window",
+                &[("segment", 1), ("segment_after_two", 2), ("initial", 1)],
+            )?,
+            timeout_keeps_pipe: v.choose("timeout_window", &[("segment", false), ("pipe", true)])?,
             syn_loss_lowers_ssthresh: v.flag("syn_loss_lowers_ssthresh"),
             syn_backoff_lasts: v.choose("syn_backoff", &[("clear", false), ("keep", true)])?,
             repeated_timeout_lowers: v.choose("repeated_timeout", &[("keep", false), ("lower", true)])?,
@@ -152,10 +159,11 @@ impl Config {
             max_rto,
             clock_granularity: v.time("clock_granularity"),
             clock_phase: v.time_or_none("clock_phase"),
-            rto_form: v.choose("rto_form", &[("rfc6298", RtoForm::Rfc6298), ("ticks", RtoForm::Ticks)])?,
+            rto_form: v.choose("rto_form", RTO_FORMS)?,
             timestamps: v.flag("timestamps"),
             delayed_ack: v.count("delayed_ack"),
             delayed_ack_timeout: v.time("delayed_ack_timeout"),
+            quick_acks: v.count("quick_acks"),
             delayed_ack_by_bytes: v.choose("delayed_ack_count", &[("segments", false), ("bytes", true)])?,
             delayed_ack_on_grid: v.choose("delayed_ack_clock", &[("segment", false), ("grid", true)])?,
             ack_as_sink: v.choose("ack_rule", &[("rfc5681", false), ("sink", true)])?,
@@ -184,6 +192,18 @@ impl Config {
         })
     }
 }
+
+const IDLE_FORGETS: &[(&str, IdleForgets)] = &[
+    ("window", IdleForgets::Window),
+    ("all", IdleForgets::All),
+    ("halves", IdleForgets::Halves),
+];
+
+const RTO_FORMS: &[(&str, RtoForm)] = &[
+    ("rfc6298", RtoForm::Rfc6298),
+    ("linux", RtoForm::Linux),
+    ("ticks", RtoForm::Ticks),
+];
 
 const OPTION_BYTES: &[(&str, OptionBytes)] = &[
     ("uncounted", OptionBytes::Uncounted),
@@ -379,7 +399,18 @@ fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
         },
         halve: v.choose("halve", &[("flight", Halve::Flight), ("cwnd", Halve::Cwnd)])?,
         whole_ssthresh: v.flag("whole_ssthresh"),
-        after_lost_syn: v.choose("syn_loss_window", &[("segment", segment), ("initial", initial_window)])?,
+        after_lost_syn: v.choose(
+            "syn_loss_window",
+            &[
+                ("segment", segment),
+                ("segment_after_two", segment),
+                ("initial", initial_window),
+            ],
+        )?,
+        form: v.choose(
+            "congestion_form",
+            &[("standard", ControlForm::Standard), ("linux", ControlForm::Linux)],
+        )?,
         least: v.choose("least_window", &[("segment", segment), ("none", 0.0)])?,
         after_timeout: v.choose(
             "timeout_reaction",

@@ -149,7 +149,7 @@ impl Sender {
     }
 
     fn syn_acknowledged(&mut self, s: &Segment, ecn: bool, tries: u32, now: Time) {
-        self.block.established(s, ecn, tries > 1, now);
+        self.block.established(s, ecn, tries.saturating_sub(1), now);
         self.state = State::Open;
         // Nothing new is judged, so the controller hears nothing: a window of data starts here.
         self.allow_burst();

@@ -46,6 +46,8 @@ pub struct TwoWay {
     /// Everything sent: when, by whom.
     pub sent: Vec<(Time, usize, Segment)>,
     pub heard: [Vec<(Time, AppEvent)>; 2],
+    /// When an end's pacer lets the next segment go.
+    paced: [Time; 2],
 }
 
 impl TwoWay {
@@ -63,6 +65,7 @@ impl TwoWay {
             order: 0,
             sent: Vec::new(),
             heard: [Vec::new(), Vec::new()],
+            paced: [Time::NEVER; 2],
         }
     }
 
@@ -88,11 +91,17 @@ impl TwoWay {
     /// Send what may be sent now. `hand` sees each segment, who sent it, and its index among all that were sent.
     pub fn pump(&mut self, hand: &mut dyn FnMut(usize, &Segment, usize) -> Fate) {
         for from in [A, B] {
-            while let Transmit::Segment(s) = self.ends[from].poll_transmit(self.now) {
-                let fate = hand(from, &s, self.sent.len());
-                self.sent.push((self.now, from, s.clone()));
-                self.fly(1 - from, s, fate);
-            }
+            self.paced[from] = loop {
+                match self.ends[from].poll_transmit(self.now) {
+                    Transmit::Segment(s) => {
+                        let fate = hand(from, &s, self.sent.len());
+                        self.sent.push((self.now, from, s.clone()));
+                        self.fly(1 - from, s, fate);
+                    }
+                    Transmit::NotBefore(t) => break t,
+                    Transmit::Idle => break Time::NEVER,
+                }
+            };
         }
     }
 
@@ -101,7 +110,15 @@ impl TwoWay {
         self.pump(hand);
         let timers = [self.ends[A].next_timeout(), self.ends[B].next_timeout()];
         let first = self.flying.iter().map(|f| f.0).min();
-        let Some(next) = timers.into_iter().flatten().chain(first).min().filter(|t| *t <= until) else {
+        let paced = self.paced.into_iter().filter(|t| *t != Time::NEVER);
+        let Some(next) = timers
+            .into_iter()
+            .flatten()
+            .chain(first)
+            .chain(paced)
+            .min()
+            .filter(|t| *t <= until)
+        else {
             return false;
         };
         self.now = next.max(self.now);

@@ -17,7 +17,9 @@
 //! after it the window is what it was. State: 300 bytes, and records of what is outstanding, kept by the sender. An ACK
 //! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends them.
 
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, RateSample, Reset, WindowRules};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, RateSample, Reset, WindowRules,
+};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tailback_base::model::{Kind, Model, Param};
@@ -34,9 +36,9 @@ pub static MODEL: Model = Model {
     source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
     params: &[Param::new(
         "form",
-        Kind::Choice(&["draft", "linux"]),
-        "draft",
-        "draft: each segment paced by itself. linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.",
+        Kind::Choice(&["auto", "draft", "linux"]),
+        "auto",
+        "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.",
         DRAFT,
     )],
     probes: &[
@@ -188,7 +190,8 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 impl Bbr {
     fn new(own: &Settings, rules: &Arc<WindowRules>) -> Bbr {
         let form = match own.text("form") {
-            "draft" => Form::Draft,
+            "auto" if rules.form == ControlForm::Linux => Form::Linux,
+            "auto" | "draft" => Form::Draft,
             "linux" => Form::Linux,
             other => unreachable!("{other} is no declared form"),
         };
@@ -531,10 +534,10 @@ impl CongestionControl for Bbr {
             Reset::OneSegment => self.cwnd = self.rules.segment,
             Reset::LostSyn => self.cwnd = self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd = (self.cwnd + bytes).max(self.rules.segment),
-            Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes),
+            Reset::AtMost { bytes } => self.cwnd = self.cwnd.min(bytes).max(self.rules.segment),
             Reset::RecoveryEnd { .. } => self.leave_repair(),
             // A model does not age while the application rests.
-            Reset::Idle | Reset::Restart => {}
+            Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart => {}
         }
     }
 

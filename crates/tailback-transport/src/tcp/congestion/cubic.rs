@@ -16,11 +16,14 @@
 //!
 //! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
 //! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so that
-//! delayed ACKs do not slow it. An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++ and
+//! delayed ACKs do not slow it; with `congestion_form = "linux"` it is computed in whole segments
+//! (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++ and
 //! RFC 8511 are options.
 
 use super::window::{CongestionWindow, real};
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules, cubic_linux,
+};
 use std::sync::Arc;
 use tailback_base::model::{Kind, Model, Param};
 use tailback_base::{ProbeDef, Settings, Time};
@@ -140,6 +143,9 @@ pub struct Cubic {
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    if rules.form == ControlForm::Linux {
+        return cubic_linux::build(own, rules);
+    }
     let curve = Curve {
         w_max: 0.0,
         prior: 0.0,
@@ -269,7 +275,7 @@ impl CongestionControl for Cubic {
     }
 
     fn window_reset(&mut self, why: Reset) {
-        if matches!(why, Reset::Idle | Reset::Restart) {
+        if matches!(why, Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart) {
             self.curve.epoch = None;
         }
         self.window.reset(why);

@@ -11,6 +11,7 @@
 pub mod bbr;
 pub mod binomial;
 pub mod cubic;
+mod cubic_linux;
 pub mod dctcp;
 mod hystart;
 pub mod list;
@@ -19,7 +20,9 @@ pub mod reno;
 pub mod round;
 #[cfg(test)]
 mod testing;
+mod train;
 pub mod vegas;
+mod whole;
 mod window;
 
 use crate::limit::Limit;
@@ -107,6 +110,9 @@ pub enum Reset {
     RecoveryEnd { at_most: Option<f64> },
     /// The connection rested: no more than the initial window (RFC 5681 section 4.1).
     Idle,
+    /// It rested so many timeouts: halved for each, not below the initial window, and the threshold is three quarters of what
+    /// the window was.
+    IdleHalves { times: u32 },
     /// The connection rested, and goes on as if it were new, with the threshold.
     Restart,
     /// The handshake lost a SYN: one segment (RFC 5681 section 3.1), or what the parameters say.
@@ -213,6 +219,14 @@ pub enum Growth {
     Always,
 }
 
+/// How a control is computed that has a form of its own in Linux.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ControlForm {
+    /// As its standard has it.
+    Standard,
+    Linux,
+}
+
 /// What a timeout leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AfterTimeout {
@@ -237,6 +251,7 @@ pub struct WindowRules {
     /// Segments; 0 counts ACKs.
     pub byte_counting: u32,
     pub growth: Growth,
+    pub form: ControlForm,
     pub halve: Halve,
     /// The threshold is rounded down to whole segments.
     pub whole_ssthresh: bool,

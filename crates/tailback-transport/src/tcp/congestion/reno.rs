@@ -8,8 +8,9 @@
 //! (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511).
 //! An ACK costs a compare and in avoidance one division.
 
+use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::Settings;
 use tailback_base::model::{Kind, Model, Param};
@@ -50,17 +51,47 @@ pub struct Reno {
     window: CongestionWindow,
     /// What an ECN echo leaves.
     echoed: f64,
+    /// Where the window is a number of whole segments.
+    whole: Option<Box<WholeSegments>>,
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Reno {
         window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
         echoed: if own.flag("abe") { KEPT_AFTER_ECHO } else { KEPT },
+        whole: (rules.form == ControlForm::Linux).then(Box::default),
     })
+}
+
+impl Reno {
+    /// A window of whole segments: each round trip of them adds one.
+    #[cold]
+    fn on_ack_whole(&mut self, a: &AckEvent<'_>) {
+        let (Some(whole), w) = (&mut self.whole, &mut self.window) else {
+            return;
+        };
+        let used = whole.is_used(a, w.cwnd) && w.in_slow_start();
+        if !w.may_grow(a) && !(used && w.may_grow_if_used(a)) {
+            w.stay(a);
+            return;
+        }
+        let segment = w.rules.segment;
+        let mut acked = whole.delivered(a, segment);
+        if w.in_slow_start() {
+            acked = w.slow_start_whole(a, acked);
+        }
+        if acked > 0.0 {
+            w.cwnd += whole.count(acked, libm::floor(w.cwnd / segment)) * segment;
+        }
+    }
 }
 
 impl CongestionControl for Reno {
     fn on_ack(&mut self, a: &AckEvent<'_>) {
+        if self.whole.is_some() {
+            self.on_ack_whole(a);
+            return;
+        }
         let w = &mut self.window;
         if !w.may_grow(a) {
             w.stay(a);
@@ -74,6 +105,9 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
+        if let Some(whole) = &mut self.whole {
+            whole.restart();
+        }
         let echoed = self.echoed;
         self.window.congested(e, |w| w * KEPT, |w| w * echoed);
     }

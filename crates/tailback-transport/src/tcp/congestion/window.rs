@@ -9,13 +9,18 @@
 //! a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
 
 use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
-use super::{AckEvent, AfterTimeout, Congestion, CongestionEvent, Growth, Halve, Phase, Reset, WindowRules};
+use super::{
+    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Phase, Reset, WindowRules,
+};
 use std::sync::Arc;
 
 /// RFC 5681 equation 4: "ssthresh = max (FlightSize / 2, 2*SMSS)".
 pub const LEAST_SSTHRESH: f64 = 2.0;
 /// RFC 5681 section 3.1: "the loss window, LW, equals 1 full-sized segment".
 const LOSS_WINDOW: f64 = 1.0;
+
+/// What a rest leaves of a window as threshold (Linux; RFC 2861 section 3).
+const RESTED: f64 = 0.75;
 
 /// A number of bytes as a real number. Lengths stay far below 2^63, where the signed conversion is one instruction.
 #[inline]
@@ -63,6 +68,11 @@ impl CongestionWindow {
     pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
         let always = self.rules.growth == Growth::Always;
         !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo || !(a.window_limited || always))
+    }
+
+    /// Whether it may, however little of the window was in use.
+    pub fn may_grow_if_used(&self, a: &AckEvent<'_>) -> bool {
+        !(a.acked == 0 || a.phase == Phase::Recovery || a.ecn_echo)
     }
 
     #[inline]
@@ -117,6 +127,18 @@ impl CongestionWindow {
         };
     }
 
+    /// Slow start by so many whole segments, up to the threshold: what is left of them.
+    pub fn slow_start_whole(&mut self, a: &AckEvent<'_>, acked: f64) -> f64 {
+        if self.hystart.is_some() && self.ssthresh.is_infinite() {
+            self.watched_slow_start(a);
+            return 0.0;
+        }
+        let room = libm::ceil((self.ssthresh - self.cwnd) / self.rules.segment);
+        let taken = acked.min(room);
+        self.cwnd += taken * self.rules.segment;
+        acked - taken
+    }
+
     /// Bytes that this ACK counts for growth beyond the threshold: one segment, or what it acknowledges.
     #[inline]
     pub fn counted(&self, a: &AckEvent<'_>) -> f64 {
@@ -135,7 +157,7 @@ impl CongestionWindow {
 
     pub fn set_ssthresh(&mut self, bytes: f64) {
         let segment = self.rules.segment;
-        let whole = if self.rules.whole_ssthresh {
+        let whole = if self.rules.whole_ssthresh || self.rules.form == ControlForm::Linux {
             libm::floor(bytes / segment) * segment
         } else {
             bytes
@@ -170,6 +192,10 @@ impl CongestionWindow {
                     None => echoed(before),
                 };
                 self.set_ssthresh(left);
+                if self.rules.form == ControlForm::Linux {
+                    self.cwnd = self.ssthresh;
+                    return;
+                }
                 // RFC 3168 section 6.1.2: the window is never below one segment. ns-2's may be, and waits for the timer.
                 self.cwnd = left.max(self.rules.least);
             }
@@ -219,6 +245,14 @@ impl CongestionWindow {
             // Never more than it was: a window below one segment waits for the timer.
             Reset::Idle => {
                 self.cwnd = self.cwnd.min(self.rules.initial_window);
+                return;
+            }
+            Reset::IdleHalves { times } => {
+                self.ssthresh = self.ssthresh.max(RESTED * self.cwnd);
+                let least = self.cwnd.min(self.rules.initial_window);
+                let halved = self.cwnd * libm::pow(0.5, f64::from(times));
+                let whole = libm::floor(halved / self.rules.segment) * self.rules.segment;
+                self.cwnd = whole.max(least);
                 return;
             }
             Reset::Restart => {

@@ -409,7 +409,8 @@ impl ControlBlock {
 
     #[inline]
     fn sample(&mut self, sent: Time, now: Time, expected: u32, ecn_echo: bool) -> Duration {
-        self.timers.rto.sample(sent, now, expected, &self.cfg);
+        let round = (self.seq.una, self.seq.nxt);
+        self.timers.rto.sample(sent, now, expected, round, &self.cfg);
         if !(self.ecn.at_one && ecn_echo) {
             self.timers.rto.end_backoff();
         }

@@ -193,6 +193,10 @@ impl ControlBlock {
     /// The same where the records say what is lost and goes out again.
     pub fn timed_out_with_records(&mut self, pipe: u64, now: Time) {
         self.expired(pipe, now);
+        if self.cfg.timeout_keeps_pipe {
+            let bytes = self.sent.as_ref().map_or(0.0, |list| list.in_flight() as f64);
+            self.reset(Reset::Shift { bytes });
+        }
     }
 
     fn expired(&mut self, pipe: u64, now: Time) {

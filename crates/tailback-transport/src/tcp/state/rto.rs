@@ -25,6 +25,15 @@ const CLOBBER_ABOVE: u32 = 8;
 enum Estimate {
     /// Seconds; no sample yet while srtt is negative.
     Real { srtt: f64, rttvar: f64 },
+    /// As Linux has it, seconds: four deviations, the greatest four of the round, what counts of them, and where the round
+    /// ends. No sample yet while srtt is negative.
+    Greatest {
+        srtt: f64,
+        deviation: f64,
+        most: f64,
+        counts: f64,
+        round: u64,
+    },
     /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: since the last tick at time 0.
     Ticks { srtt: i32, rttvar: i32, phase: Duration },
 }
@@ -46,6 +55,13 @@ impl Rto {
                 srtt: -1.0,
                 rttvar: 0.0,
             },
+            RtoForm::Linux => Estimate::Greatest {
+                srtt: -1.0,
+                deviation: 0.0,
+                most: 0.0,
+                counts: 0.0,
+                round: 0,
+            },
             // ns-2's rttvar_init_ is 12 s; it only shows when a backoff beyond eight comes before any sample.
             RtoForm::Ticks => Estimate::Ticks {
                 srtt: 0,
@@ -66,7 +82,7 @@ impl Rto {
     pub fn phase(&self) -> Option<Duration> {
         match self.estimate {
             Estimate::Ticks { phase, .. } => Some(phase),
-            Estimate::Real { .. } => None,
+            Estimate::Real { .. } | Estimate::Greatest { .. } => None,
         }
     }
 
@@ -77,7 +93,8 @@ impl Rto {
     }
 
     /// A round trip of a segment sent at `sent`. `per_window` samples are taken in a window (RFC 7323 appendix G).
-    pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, c: &Config) {
+    /// `round`: what is acknowledged now, and what is to be sent next.
+    pub fn sample(&mut self, sent: Time, now: Time, per_window: u32, round: (u64, u64), c: &Config) {
         match &mut self.estimate {
             Estimate::Real { srtt, rttvar } => {
                 let r = now.since(sent).seconds();
@@ -95,6 +112,7 @@ impl Rto {
                 self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
                 self.srtt = Some(Duration::from_seconds(*srtt));
             }
+            Estimate::Greatest { .. } => self.greatest(now.since(sent).seconds(), round, c.min_rto.seconds()),
             Estimate::Ticks { srtt, rttvar, phase } => {
                 let tick = c.clock_granularity.seconds();
                 let ticks = if c.timestamps {
@@ -129,7 +147,7 @@ impl Rto {
     pub fn back_off(&mut self, c: &Config) {
         let timeout = self.timeout(c);
         match &mut self.estimate {
-            Estimate::Real { .. } => {
+            Estimate::Real { .. } | Estimate::Greatest { .. } => {
                 // No further than the maximum can show.
                 if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
@@ -148,6 +166,47 @@ impl Rto {
         }
     }
 
+    /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4): the variance
+    /// term is the greatest deviation of a round trip and falls slowly, never below `least`; a round trip that is shorter
+    /// than usual moves it less.
+    #[cold]
+    fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
+        let Estimate::Greatest {
+            srtt,
+            deviation,
+            most,
+            counts,
+            round,
+        } = &mut self.estimate
+        else {
+            return;
+        };
+        if *srtt < 0.0 {
+            (*srtt, *deviation) = (r, 2.0 * r);
+            *counts = deviation.max(least);
+            (*most, *round) = (*counts, nxt);
+        } else {
+            let error = r - *srtt;
+            *srtt += ALPHA * error;
+            let excess = error.abs() - *deviation / 4.0;
+            // A quarter of the excess, times four; of a sample below the usual only an eighth of that.
+            *deviation += if error < 0.0 && excess > 0.0 {
+                excess / 8.0
+            } else {
+                excess
+            };
+            *most = most.max(*deviation);
+            *counts = counts.max(*most);
+            if una > *round {
+                *counts -= (*counts - *most).max(0.0) / 4.0;
+                (*round, *most) = (nxt, least);
+            }
+        }
+        let (srtt, counts) = (*srtt, *counts);
+        self.current = Duration::from_seconds(srtt + counts);
+        self.srtt = Some(Duration::from_seconds(srtt));
+    }
+
     /// An ACK of data never retransmitted ends the backoff (Karn).
     #[inline]
     pub fn end_backoff(&mut self) {
@@ -157,9 +216,7 @@ impl Rto {
     /// RFC 6298 rule 5.7: "If the timer expires awaiting the ACK of a SYN segment [...] the RTO MUST be re-initialized
     /// to 3 seconds when data transmission begins".
     pub fn after_lost_syn(&mut self, c: &Config) {
-        if let Estimate::Real { srtt, .. } = self.estimate
-            && srtt < 0.0
-        {
+        if self.srtt.is_none() && !matches!(self.estimate, Estimate::Ticks { .. }) {
             self.current = Duration(c.initial_rto.0.max(3_000_000_000));
         }
         if !c.syn_backoff_lasts {
@@ -192,6 +249,7 @@ impl Rto {
     pub fn rttvar(&self, c: &Config) -> f64 {
         match self.estimate {
             Estimate::Real { rttvar, .. } => rttvar,
+            Estimate::Greatest { counts, .. } => counts / 4.0,
             Estimate::Ticks { rttvar, .. } => f64::from(rttvar) / 4.0 * c.clock_granularity.seconds(),
         }
     }
@@ -224,7 +282,7 @@ mod tests {
         assert_eq!(rto.timeout(&c), Duration::from_millis(1000));
         let r = 0.1;
         for n in 1..40 {
-            rto.sample(at(1.0), at(1.0 + r), 1, &c);
+            rto.sample(at(1.0), at(1.0 + r), 1, (0, 0), &c);
             let rttvar = r / 2.0 * 0.75_f64.powi(n - 1);
             assert!((rto.rttvar(&c) - rttvar).abs() < 1e-12);
             let expected = (r + (4.0 * rttvar).max(0.001)).max(0.2);
@@ -237,7 +295,7 @@ mod tests {
         for profile in ["rfc", "ns2"] {
             let c = config(&[("profile", profile)]);
             let mut rto = Rto::new(&c);
-            rto.sample(at(1.0), at(1.05), 1, &c);
+            rto.sample(at(1.0), at(1.05), 1, (0, 0), &c);
             let first = rto.timeout(&c);
             for n in 1..=3 {
                 rto.back_off(&c);
@@ -262,7 +320,7 @@ mod tests {
         let c = config(&[("profile", "ns2"), ("clock_phase", "5560us")]);
         let mut rto = Rto::new(&c);
         assert_eq!(rto.timeout(&c), Duration::from_millis(3000));
-        rto.sample(Time(100_000_000), Time(144_768_000), 1, &c);
+        rto.sample(Time(100_000_000), Time(144_768_000), 1, (0, 0), &c);
         assert_eq!(rto.srtt(), Some(Duration::from_millis(50)));
         // 50 ms + 4 * 25 ms is under the minimum.
         assert_eq!(rto.timeout(&c), Duration::from_millis(200));
@@ -272,8 +330,8 @@ mod tests {
     fn more_samples_a_window_weigh_less_each() {
         let c = config(&[]);
         let mut rto = Rto::new(&c);
-        rto.sample(at(1.0), at(1.1), 1, &c);
-        rto.sample(at(1.0), at(1.9), 10, &c);
+        rto.sample(at(1.0), at(1.1), 1, (0, 0), &c);
+        rto.sample(at(1.0), at(1.9), 10, (0, 0), &c);
         let srtt = rto.srtt().unwrap().seconds();
         assert!((srtt - (0.1 + 0.8 / 80.0)).abs() < 1e-9, "{srtt}");
     }

@@ -5,7 +5,7 @@ use super::sequence::NONE;
 use super::{ControlBlock, FIRST, Piece};
 use crate::endpoint::Progress;
 use crate::segment::{Flags, SackBlocks, Segment};
-use crate::tcp::config::{EcnMode, RtoForm};
+use crate::tcp::config::{EcnMode, IdleForgets, RtoForm};
 use crate::tcp::congestion::{Congestion, Reset};
 use crate::tcp::handshake;
 use tailback_base::{Ecn, Time};
@@ -125,11 +125,22 @@ impl ControlBlock {
         if s.nxt == s.una && s.una == s.max_sent && s.nxt < s.end {
             let rested = self.timers.has_rested(&self.cfg, now);
             if self.cfg.idle_restart && rested {
-                self.reset(if self.cfg.idle_forgets_all {
-                    Reset::Restart
-                } else {
-                    Reset::Idle
-                });
+                let why = self.after_rest(now);
+                self.reset(why);
+            }
+        }
+    }
+
+    fn after_rest(&self, now: Time) -> Reset {
+        match self.cfg.idle_forgets {
+            IdleForgets::Window => Reset::Idle,
+            IdleForgets::All => Reset::Restart,
+            IdleForgets::Halves => {
+                let rested = now.since(self.timers.last_sent).0.saturating_sub(1);
+                let times = rested / self.timers.rto.timeout(&self.cfg).0.max(1);
+                Reset::IdleHalves {
+                    times: times.min(64) as u32,
+                }
             }
         }
     }
@@ -179,16 +190,18 @@ impl ControlBlock {
         self.stop_timer();
     }
 
-    /// The SYN is acknowledged by `s`, and both sides want ECN or not.
-    pub fn established(&mut self, s: &Segment, ecn: bool, syn_was_lost: bool, now: Time) {
+    /// The SYN is acknowledged by `s`, after `lost` others, and both sides want ECN or not.
+    pub fn established(&mut self, s: &Segment, ecn: bool, lost: u32, now: Time) {
         self.ecn.agreed = ecn && self.cfg.ecn != EcnMode::Off;
         let echoed = self.take_timestamps(s);
         self.advance(FIRST, echoed, true, false, now);
-        if syn_was_lost {
+        if lost > 0 {
             if self.ecn.agreed && self.cfg.echo_by_last_cut {
                 self.on_echo(FIRST, false, now);
             }
-            self.reset(Reset::LostSyn);
+            if lost >= self.cfg.syn_losses {
+                self.reset(Reset::LostSyn);
+            }
             self.timers.rto.after_lost_syn(&self.cfg);
         }
         self.seq.after_timeout = false;
@@ -244,7 +257,7 @@ impl ControlBlock {
             self.seq.resent = self.seq.resent.max(end);
             // Karn: a segment sent twice is not timed. ns-2 stops timing at fast retransmits and timeouts alone.
             let of_timed = self.timers.timed_end > p.seq && self.timers.timed_end <= end;
-            if of_timed && self.cfg.rto_form == RtoForm::Rfc6298 {
+            if of_timed && self.cfg.rto_form != RtoForm::Ticks {
                 self.timers.stop_timing();
             }
         }

@@ -1,0 +1,234 @@
+//! CUBIC in whole segments, as Linux computes it.
+//!
+//! The curve is that of `cubic.rs`. What differs: the window is a whole number of segments, and the curve says how many
+//! acknowledged segments add the next one: `window / (target - window)` of them, at least two; 100 windows' worth where the
+//! target is not above the window. The target is taken at the present time and the least round trip, instead of a smoothed
+//! one, in whole segments. Before the first loss at least one segment is added for twenty acknowledged. A timeout forgets the
+//! maximum. Slow start is watched by `train.rs`, unless `hystart` asks for HyStart++.
+//!
+//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow start;
+//! 300 bytes. An ACK costs what it costs in `cubic.rs`.
+
+use super::train::AckTrain;
+use super::whole::WholeSegments;
+use super::window::CongestionWindow;
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::{Duration, Settings, Time};
+
+/// Acknowledged segments for one more where the target is not above the window, in windows.
+const ALMOST_NONE: f64 = 100.0;
+/// Before the first loss at least one segment is added for so many.
+const FIRST_SEARCH: f64 = 20.0;
+/// Never more than one for so many.
+const FASTEST: f64 = 2.0;
+/// Shares are kept as so many parts.
+const PARTS: f64 = 1024.0;
+/// So long after the beginning of an epoch round trips are not compared: the queue of the loss drains.
+const SETTLES: Duration = Duration::from_millis(1000);
+
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    begin: Time,
+    k: f64,
+    origin: f64,
+    /// The Reno-friendly estimate, and what counts towards its next segment.
+    estimate: f64,
+    counted: f64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Curve {
+    /// Segments; 0 before the first loss.
+    w_max: f64,
+    epoch: Option<Epoch>,
+}
+
+pub struct LinuxCubic {
+    window: CongestionWindow,
+    c: f64,
+    beta: f64,
+    fast_convergence: bool,
+    reno_friendly: bool,
+    curve: Curve,
+    before: Curve,
+    least: Option<Duration>,
+    train: Option<AckTrain>,
+    count: WholeSegments,
+    heard: Time,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    let watched = own.flag("hystart");
+    Box::new(LinuxCubic {
+        window: CongestionWindow::new(rules).with_hystart(watched),
+        c: own.real("c"),
+        beta: libm::round(own.real("beta") * PARTS) / PARTS,
+        fast_convergence: own.flag("fast_convergence"),
+        reno_friendly: own.flag("reno_friendly"),
+        curve: Curve::default(),
+        before: Curve::default(),
+        least: None,
+        train: (!watched).then(AckTrain::default),
+        count: WholeSegments::default(),
+        heard: Time::ZERO,
+    })
+}
+
+impl LinuxCubic {
+    fn segments(&self) -> f64 {
+        libm::floor(self.window.cwnd / self.window.rules.segment + 1e-9)
+    }
+
+    /// How many acknowledged segments add one, after `acked` more.
+    fn each(&mut self, acked: f64, now: Time) -> f64 {
+        let window = self.segments();
+        let mut epoch = self.curve.epoch.unwrap_or_else(|| {
+            let origin = self.curve.w_max.max(window);
+            Epoch {
+                begin: now,
+                k: libm::cbrt((origin - window) / self.c),
+                origin,
+                estimate: window,
+                counted: 0.0,
+            }
+        });
+        epoch.counted += acked;
+        let t = now.since(epoch.begin).seconds() + self.least.map_or(0.0, |r| r.seconds());
+        let x = t - epoch.k;
+        let off = libm::floor(self.c * libm::fabs(x * x * x));
+        let target = if x < 0.0 {
+            epoch.origin - off
+        } else {
+            epoch.origin + off
+        };
+        let mut each = if target > window {
+            libm::floor(window / (target - window))
+        } else {
+            ALMOST_NONE * window
+        };
+        if self.curve.w_max == 0.0 {
+            each = each.min(FIRST_SEARCH);
+        }
+        if self.reno_friendly {
+            // RFC 9438 section 4.3: 3 (1 - beta) / (1 + beta) segments a round trip.
+            let for_one = window * (1.0 + self.beta) / (3.0 * (1.0 - self.beta));
+            while epoch.counted > for_one {
+                epoch.counted -= for_one;
+                epoch.estimate += 1.0;
+            }
+            if epoch.estimate > window {
+                each = each.min(libm::floor(window / (epoch.estimate - window)));
+            }
+        }
+        self.curve.epoch = Some(epoch);
+        each.max(FASTEST)
+    }
+
+    /// A round trip, and whether it ends slow start.
+    fn take_round_trip(&mut self, a: &AckEvent<'_>) {
+        let settled = self.curve.epoch.is_none_or(|e| a.now.since(e.begin) >= SETTLES);
+        if let Some(r) = a.rate.and_then(|r| r.rtt).or(a.rtt).filter(|_| settled) {
+            self.least = Some(self.least.map_or(r, |l| l.min(r)));
+        }
+        let (window, wire) = (self.segments(), self.window.rules.wire);
+        if let (Some(train), Some(least)) = (&mut self.train, self.least)
+            && a.acked > 0
+            && self.window.in_slow_start()
+            && train.ends(a, least, window, wire)
+        {
+            self.window.ssthresh = self.window.cwnd;
+        }
+    }
+
+    fn grow(&mut self, a: &AckEvent<'_>) {
+        let segment = self.window.rules.segment;
+        let mut acked = self.count.delivered(a, segment);
+        if self.window.in_slow_start() {
+            acked = self.window.slow_start_whole(a, acked);
+        }
+        if acked > 0.0 {
+            let each = self.each(acked, a.now);
+            self.window.cwnd += self.count.count(acked, each) * segment;
+        }
+    }
+}
+
+impl CongestionControl for LinuxCubic {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        let since = a.now.since(self.heard);
+        self.heard = a.now;
+        self.take_round_trip(a);
+        let used = self.count.is_used(a, self.window.cwnd) && self.window.in_slow_start();
+        if self.window.may_grow(a) || (used && self.window.may_grow_if_used(a)) {
+            self.grow(a);
+        } else {
+            self.window.stay(a);
+            if let Some(epoch) = &mut self.curve.epoch
+                && a.phase == Phase::Open
+                && !a.window_limited
+            {
+                epoch.begin += since;
+            }
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        let window = self.segments();
+        if e.what != (Congestion::Timeout { again: true }) {
+            self.before = self.curve;
+        }
+        self.curve.epoch = None;
+        self.count.restart();
+        self.curve.w_max = match e.what {
+            Congestion::Timeout { .. } | Congestion::LostSyn => {
+                if let Some(train) = &mut self.train {
+                    train.restart();
+                }
+                0.0
+            }
+            Congestion::Loss | Congestion::Ecn | Congestion::Request { .. } => {
+                if self.fast_convergence && window < self.curve.w_max {
+                    libm::floor(window * (1.0 + self.beta) / 2.0)
+                } else {
+                    window
+                }
+            }
+        };
+        let beta = self.beta;
+        self.window.congested(e, |w| w * beta, |w| w * beta);
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        if matches!(why, Reset::Idle | Reset::IdleHalves { .. } | Reset::Restart) {
+            self.curve.epoch = None;
+        }
+        self.window.reset(why);
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+        self.curve = self.before;
+    }
+
+    fn wants_rate(&self) -> bool {
+        true
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+
+    fn read(&self, probe: usize) -> f64 {
+        match probe {
+            0 => self.curve.w_max,
+            1 => self.curve.epoch.map_or(f64::NAN, |e| e.k),
+            2 => self.curve.epoch.map_or(f64::NAN, |e| e.estimate),
+            _ => f64::NAN,
+        }
+    }
+}

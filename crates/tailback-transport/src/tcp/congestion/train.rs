@@ -1,0 +1,130 @@
+//! HyStart as Linux's CUBIC has it: slow start ends when ACKs in a row span half the round trip, or when round trips grow.
+//!
+//! The segments of a window leave as a train; while their ACKs come back a few milliseconds apart at most, the time from
+//! the first to the present one is what the window fills of the path. At half the least round trip the window is at what
+//! the path holds one way. Or, as in HyStart++, the least round trip of a round is above the least of all by an eighth (4 to
+//! 16 ms). Then the threshold is where the window is.
+//!
+//! State: three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee, "Taming the
+//! elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
+
+use super::AckEvent;
+use super::round::Round;
+use tailback_base::{Duration, Time};
+
+/// ACKs at most so far apart are of one train.
+const GAP: Duration = Duration::from_millis(2);
+const SAMPLES: u32 = 8;
+/// No smaller window is judged, segments.
+const LEAST_WINDOW: f64 = 16.0;
+const LEAST_RISE: Duration = Duration::from_millis(4);
+const MOST_RISE: Duration = Duration::from_millis(16);
+const RISE_DIVISOR: u64 = 8;
+/// What a sender may hold back to send at once: so many bytes of its pacing rate, at most a millisecond.
+const HELD_BACK: f64 = 262_144.0;
+const MOST_HELD_BACK: f64 = 1e-3;
+/// Linux paces slow start at twice the window a round trip; the rate counts here although nothing is paced.
+const SLOW_START_PACING: f64 = 2.0;
+
+#[derive(Clone, Debug, Default)]
+pub struct AckTrain {
+    found: bool,
+    round: Round,
+    begun: Time,
+    last_ack: Time,
+    least_of_round: Option<Duration>,
+    samples: u32,
+}
+
+impl AckTrain {
+    /// Whether slow start ends with this ACK. `least`: the least round trip of all; `window` segments of `wire` bytes.
+    pub fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
+        if self.found || window < LEAST_WINDOW {
+            return false;
+        }
+        if self.round.is_over(a) {
+            (self.begun, self.last_ack) = (a.now, a.now);
+            (self.least_of_round, self.samples) = (None, 0);
+        }
+        if a.now.since(self.last_ack) <= GAP {
+            self.last_ack = a.now;
+            let rate = a
+                .srtt
+                .map_or(f64::INFINITY, |r| SLOW_START_PACING * window * wire / r.seconds());
+            let held = Duration::from_seconds((HELD_BACK / rate).min(MOST_HELD_BACK));
+            self.found = a.now.since(self.begun) > Duration((least.0 + held.0) / 2);
+        }
+        if let Some(r) = a.rate.and_then(|r| r.rtt).or(a.rtt) {
+            let rise = Duration(least.0 / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE);
+            let current = self.least_of_round.map_or(r, |l| l.min(r));
+            self.least_of_round = Some(current);
+            if self.samples < SAMPLES {
+                self.samples += 1;
+            } else {
+                self.found |= current > least + rise;
+            }
+        }
+        self.found
+    }
+
+    /// After a timeout the next slow start is watched too.
+    pub fn restart(&mut self) {
+        *self = AckTrain::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::acked;
+
+    /// A path of 40.2 ms and an ACK every 0.6 ms, a round entered with a window of 40: the 35th ACK, 20.6 ms into it, ends
+    /// slow start at 75.
+    #[test]
+    fn a_train_of_half_a_round_trip_ends_it() {
+        let mut h = AckTrain::default();
+        let least = Duration::from_micros(40_200);
+        let mut window = 40.0;
+        let mut ended = None;
+        for n in 0..40u64 {
+            let rtt = Some(Duration::from_micros(40_200));
+            let a = AckEvent {
+                now: Time(1_000_000_000 + n * 600_000),
+                una: 10_000 + n,
+                nxt: 10_000 + n + 40,
+                rtt,
+                srtt: rtt,
+                ..acked(1)
+            };
+            window += if n > 0 { 1.0 } else { 0.0 };
+            if h.ends(&a, least, window, 1500.0) {
+                ended = Some((n, window));
+                break;
+            }
+        }
+        assert_eq!(ended, Some((35, 75.0)));
+    }
+
+    /// Round trips above the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart are no train.
+    #[test]
+    fn round_trips_that_grow_end_it() {
+        for (rtt, ends) in [(45_000, false), (45_100, true)] {
+            let mut h = AckTrain::default();
+            let sample = Some(Duration::from_micros(rtt));
+            let found: Vec<bool> = (0..12u64)
+                .map(|n| {
+                    let a = AckEvent {
+                        now: Time(1_000_000_000 + n * 3_000_000),
+                        una: 10_000 + n,
+                        nxt: 10_000 + n + 40,
+                        rtt: sample,
+                        srtt: sample,
+                        ..acked(1)
+                    };
+                    h.ends(&a, Duration::from_millis(40), 40.0, 1500.0)
+                })
+                .collect();
+            assert_eq!(found.iter().position(|f| *f), ends.then_some(8), "{rtt} us");
+        }
+    }
+}

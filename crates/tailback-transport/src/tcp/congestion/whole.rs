@@ -1,0 +1,91 @@
+//! Windows in whole segments, as Linux counts them.
+//!
+//! A window is a number of segments, and what is acknowledged counts towards the next one: in slow start each segment adds
+//! one, beyond the threshold so many add one as the control says (a window's worth for Reno). Nothing is lost: what is
+//! left over counts next time. In slow start the window also grows while less than half of it was in use, so that an
+//! application that fills it now and then does not stand still.
+//!
+//! State: what counts so far, and the most that was outstanding in the last round and in this one; 48 bytes.
+
+use super::AckEvent;
+use super::round::Round;
+use super::window::real;
+
+#[derive(Clone, Debug, Default)]
+pub struct WholeSegments {
+    /// Acknowledged towards the next segment of the window, segments.
+    counted: f64,
+    /// Acknowledged of a segment, bytes.
+    rest: f64,
+    round: Round,
+    /// The most outstanding in the last round and in this one, bytes.
+    most: u64,
+    so_far: u64,
+}
+
+impl WholeSegments {
+    /// An ACK; whether more than half the window, `cwnd` bytes, was in use in the last round.
+    pub fn is_used(&mut self, a: &AckEvent<'_>, cwnd: f64) -> bool {
+        self.so_far = self.so_far.max(a.flight);
+        if self.round.is_over(a) {
+            (self.most, self.so_far) = (self.so_far, 0);
+        }
+        cwnd < 2.0 * real(self.most.max(self.so_far))
+    }
+
+    /// Whole segments that have arrived by now.
+    pub fn delivered(&mut self, a: &AckEvent<'_>, segment: f64) -> f64 {
+        let bytes = self.rest + real(a.rate.map_or(a.acked, |r| r.newly));
+        let whole = libm::floor(bytes / segment);
+        self.rest = bytes - whole * segment;
+        whole
+    }
+
+    /// `acked` segments more, of which `each` add one to the window: how many it grows by.
+    pub fn count(&mut self, acked: f64, each: f64) -> f64 {
+        let mut grown = 0.0;
+        if self.counted >= each {
+            self.counted = 0.0;
+            grown = 1.0;
+        }
+        self.counted += acked;
+        if self.counted >= each {
+            let more = libm::floor(self.counted / each);
+            self.counted -= more * each;
+            grown += more;
+        }
+        grown
+    }
+
+    /// The window was reduced: counting begins anew.
+    pub fn restart(&mut self) {
+        self.counted = 0.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::acked;
+
+    #[test]
+    fn a_windows_worth_of_acknowledged_segments_adds_one() {
+        let mut w = WholeSegments::default();
+        let grown: f64 = (0..100).map(|_| w.count(1.0, 10.0)).sum();
+        assert_eq!(grown, 10.0);
+        assert_eq!(w.count(25.0, 10.0), 2.0);
+        assert_eq!(w.count(5.0, 10.0), 1.0, "five were left over");
+        // The window has shrunk below what counts already: one, and then anew.
+        assert_eq!(
+            (w.count(8.0, 10.0), w.count(1.0, 4.0), w.count(2.0, 4.0)),
+            (0.0, 1.0, 0.0)
+        );
+    }
+
+    #[test]
+    fn parts_of_segments_are_not_lost() {
+        let mut w = WholeSegments::default();
+        let whole: f64 = (0..10).map(|_| w.delivered(&acked(700), 1000.0)).sum();
+        assert_eq!(whole, 7.0);
+    }
+}
