@@ -293,3 +293,59 @@ fn the_burst_in_recovery_is_newrenos() {
     assert!(s.in_recovery());
     assert!(answer(&mut s, &ack(0, &[(2, 18)]), at(41)).len() > 1);
 }
+
+/// RFC 6675 section 5: the rescue (rule 4) is once an episode: lost as well, it waits for the timer.
+#[test]
+fn a_rescue_that_is_lost_waits_for_the_timer() {
+    for (lost, timeouts, repeated) in [
+        (&[5, 12, 20][..], 0, vec![5, 12, 20]),
+        (&[5, 12, 20, 20], 1, vec![5, 12, 20, 20]),
+    ] {
+        let cfg = config(&[("variant", "sack"), ("initial_window", "20 packets"), ("syn", "false")]);
+        let mut p = Path::new(&cfg, 50);
+        p.sender.write(Amount::Bytes(20 * PAYLOAD), Time::ZERO);
+        let mut left = lost.to_vec();
+        p.run(
+            10.0,
+            &mut |s, _| match left.iter().position(|n| *n == number(s) && s.payload > 0) {
+                Some(i) => {
+                    left.remove(i);
+                    Fate::Drop
+                }
+                None => Fate::Pass,
+            },
+        );
+        assert_eq!((p.sender.report(p.now).timeouts, p.repeated()), (timeouts, repeated));
+        assert_eq!(p.receiver.received_bytes(), 20 * PAYLOAD);
+    }
+}
+
+/// RFC 6675 section 5: an episode lasts until `RecoveryPoint` is acknowledged; a loss in it is repaired without another
+/// reduction, one beyond it begins another.
+#[test]
+fn an_episode_ends_at_its_recovery_point_and_the_next_may_begin() {
+    let mut s = started(&[
+        ("variant", "sack"),
+        ("initial_window", "10 packets"),
+        ("limited_transmit", "false"),
+    ]);
+    for to in 2..=4 {
+        answer(&mut s, &ack(0, &[(2, to)]), at(40 + to));
+    }
+    assert!(s.in_recovery());
+    let window = s.cwnd();
+    // Segment 6 of the same window is lost too.
+    let repairs = answer(&mut s, &ack(0, &[(7, 10), (2, 5)]), at(50));
+    assert!(repairs.contains(&6), "{repairs:?}");
+    assert_eq!((s.report(at(50)).fast_retransmits, s.cwnd()), (1, window));
+    let mut last = answer(&mut s, &ack(10, &[]), at(90));
+    assert!(!s.in_recovery());
+    last.extend(repairs);
+    // What left since is beyond the point: its first is lost.
+    let first = *last.iter().filter(|n| **n > 10).min().unwrap();
+    assert_eq!(first, 11);
+    answer(&mut s, &ack(10, &[(12, 14)]), at(140));
+    assert!(s.in_recovery());
+    assert_eq!(s.report(at(140)).fast_retransmits, 2);
+    assert!(s.cwnd() < window);
+}

@@ -39,12 +39,12 @@ pub struct AckTrain {
 impl AckTrain {
     /// Whether slow start ends with this ACK. `least`: the least round trip of all; `window` segments of `wire` bytes.
     pub fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
-        if self.found || window < LEAST_WINDOW {
-            return false;
-        }
         if self.round.is_over(a) {
             (self.begun, self.last_ack) = (a.now, a.now);
             (self.least_of_round, self.samples) = (None, 0);
+        }
+        if self.found || window < LEAST_WINDOW {
+            return false;
         }
         if a.now.since(self.last_ack) <= GAP {
             self.last_ack = a.now;
