@@ -255,25 +255,32 @@ impl Receiver {
     /// RFC 1122 section 4.2.3.2: "there SHOULD be an ACK for at least every second segment". A short segment counts
     /// too: the ACK of the last, short one of a transfer is what the sender waits for.
     fn acknowledge_in_order(&mut self, at_once: bool, now: Time) {
-        let at_once = at_once || (self.cfg.quick_acks > 0 && self.answers_quickly(now));
-        let (so_far, deadline) = match self.due {
+        let segments = match self.due {
             Due::Now => return,
-            Due::Delayed { segments, deadline } => (segments, deadline),
-            Due::Nothing => (0, self.latest_ack(now)),
+            Due::Delayed { segments, .. } => segments + 1,
+            Due::Nothing => 1,
         };
-        let segments = so_far + 1;
-        let enough = if self.cfg.delayed_ack_by_bytes {
+        if at_once || self.is_enough(segments) || (self.cfg.quick_acks > 0 && self.answers_quickly(now)) {
+            self.due = Due::Now;
+            return;
+        }
+        let deadline = match self.due {
+            Due::Delayed { deadline, .. } => deadline,
+            Due::Now | Due::Nothing => self.latest_ack(now),
+        };
+        self.due = Due::Delayed { segments, deadline };
+    }
+
+    /// So many segments, or what has arrived since the last ACK, are acknowledged without waiting for more.
+    #[inline(always)]
+    fn is_enough(&self, segments: u32) -> bool {
+        if self.cfg.delayed_ack_by_bytes {
             // The other side's SYN needs no ACK here.
             let bytes = self.next - self.last_ack.max(1);
             bytes >= u64::from(self.cfg.delayed_ack) * u64::from(self.cfg.payload)
         } else {
             segments >= self.cfg.delayed_ack
-        };
-        self.due = if at_once || enough {
-            Due::Now
-        } else {
-            Due::Delayed { segments, deadline }
-        };
+        }
     }
 
     /// At the start, and after a rest, the window of the sender is small: each segment is acknowledged.
