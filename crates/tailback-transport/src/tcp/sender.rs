@@ -175,7 +175,6 @@ impl Sender {
 
     #[inline(never)]
     fn judge_with_records(&mut self, s: &Segment, now: Time) {
-        self.block.note_echo(s);
         self.judge::<true>(s, now);
     }
 
@@ -187,7 +186,7 @@ impl Sender {
         if echo {
             c.on_echo(s.ack, self.recovery.in_recovery(), now);
         }
-        let rate = if MORE { c.delivered(s.ack, &s.sack, now) } else { None };
+        let rate = if MORE { c.delivered(s, now) } else { None };
         let (a, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);

@@ -23,6 +23,7 @@ use super::{Duplicate, LossRecovery, duplicate_report};
 use crate::tcp::config::RackForm;
 use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
+use std::ops::{Deref, DerefMut};
 use tailback_base::{Duration, Time};
 
 /// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait while no reordering was seen.
@@ -68,8 +69,25 @@ impl Window {
     }
 }
 
+/// Apart from the sender, so that a flow that judges otherwise does not carry it.
+#[derive(Clone, Debug, Default)]
+pub struct RackRecovery(Box<Judge>);
+
+impl Deref for RackRecovery {
+    type Target = Judge;
+    fn deref(&self) -> &Judge {
+        &self.0
+    }
+}
+
+impl DerefMut for RackRecovery {
+    fn deref_mut(&mut self) -> &mut Judge {
+        &mut self.0
+    }
+}
+
 #[derive(Clone, Debug)]
-pub struct RackRecovery {
+pub struct Judge {
     /// Recovery goes on; the first repair is due whatever the window says.
     recovering: bool,
     first_due: bool,
@@ -87,9 +105,9 @@ pub struct RackRecovery {
     tlp: Tlp,
 }
 
-impl Default for RackRecovery {
-    fn default() -> RackRecovery {
-        RackRecovery {
+impl Default for Judge {
+    fn default() -> Judge {
+        Judge {
             recovering: false,
             first_due: false,
             newest: (Time::ZERO, 0),
@@ -116,7 +134,7 @@ fn records(c: &mut ControlBlock) -> &mut SentList {
 impl RackRecovery {
     /// Section 6.2 steps 1 to 3: what an ACK shows to have arrived.
     fn hear(&mut self, c: &mut ControlBlock, now: Time) {
-        let echoed = c.echo();
+        let echoed = records(c).echo();
         let mut arrivals = std::mem::take(records(c).arrivals());
         arrivals.sort_unstable_by_key(|a| (a.sent, a.end));
         let mut reported = 0;

@@ -82,6 +82,8 @@ pub struct SentList {
     /// Samples of segments sent before more than this was delivered are application limited.
     limited_until: u64,
     keep: Keep,
+    /// When what the last ACK answers was sent, as its time stamp says.
+    echo: Option<Time>,
     /// Of the last ACK.
     arrivals: Vec<Arrival>,
     /// When and which, in order of sending; what has arrived or was sent again stays until it is looked at.
@@ -109,6 +111,7 @@ impl SentList {
             first_sent: Time::ZERO,
             limited_until: 0,
             keep,
+            echo: None,
             arrivals: Vec::new(),
             order: VecDeque::new(),
             waiting: BTreeSet::new(),
@@ -324,6 +327,14 @@ impl SentList {
                 reported,
             });
         }
+    }
+
+    pub fn set_echo(&mut self, echo: Option<Time>) {
+        self.echo = echo;
+    }
+
+    pub fn echo(&self) -> Option<Time> {
+        self.echo
     }
 
     /// What the last ACK showed to have arrived.

@@ -76,8 +76,6 @@ pub struct ControlBlock {
     newly_lost: u64,
     /// For controllers that want delivery rates.
     sent: Option<Box<SentList>>,
-    /// When what the present ACK answers was sent, as its time stamp says; for those who keep records.
-    echo: Option<Time>,
     /// Any of the next three: what a plain connection has not.
     more: bool,
     /// Where reductions are spread over a round trip.
@@ -112,7 +110,6 @@ impl ControlBlock {
             newly_sacked: 0,
             newly_lost: 0,
             sent: records_for(&cfg, &*control),
-            echo: None,
             more: false,
             prr: None,
             undo: None,
@@ -425,8 +422,10 @@ impl ControlBlock {
 
     /// The records of sent segments learn what an ACK delivers.
     #[inline]
-    pub fn delivered(&mut self, ack: u64, sack: &[(u64, u64)], now: Time) -> Option<RateSample> {
-        self.sent.as_mut()?.acked(ack, sack, now)
+    pub fn delivered(&mut self, s: &Segment, now: Time) -> Option<RateSample> {
+        let list = self.sent.as_mut()?;
+        list.set_echo(s.timestamps.map(|t| t.1));
+        list.acked(s.ack, &s.sack, now)
     }
 
     /// The one event an ACK: the controller hears it, judged.
@@ -490,15 +489,6 @@ impl ControlBlock {
     #[inline]
     pub fn keeps_more(&self) -> bool {
         self.more
-    }
-
-    /// The time stamp that an ACK echoes, for those who judge by it.
-    pub fn note_echo(&mut self, s: &Segment) {
-        self.echo = s.timestamps.map(|t| t.1);
-    }
-
-    pub fn echo(&self) -> Option<Time> {
-        self.echo
     }
 
     pub fn records(&mut self) -> Option<&mut SentList> {
