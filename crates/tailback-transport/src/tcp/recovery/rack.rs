@@ -23,7 +23,6 @@ use super::{Duplicate, LossRecovery, duplicate_report};
 use crate::tcp::config::RackForm;
 use crate::tcp::congestion::Phase;
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
-use std::ops::{Deref, DerefMut};
 use tailback_base::{Duration, Time};
 
 /// RFC 8985 section 6.2 step 4: "DupThresh" reported segments end the wait while no reordering was seen.
@@ -69,25 +68,8 @@ impl Window {
     }
 }
 
-/// Apart from the sender, so that a flow that judges otherwise does not carry it.
-#[derive(Clone, Debug, Default)]
-pub struct RackRecovery(Box<Judge>);
-
-impl Deref for RackRecovery {
-    type Target = Judge;
-    fn deref(&self) -> &Judge {
-        &self.0
-    }
-}
-
-impl DerefMut for RackRecovery {
-    fn deref_mut(&mut self) -> &mut Judge {
-        &mut self.0
-    }
-}
-
 #[derive(Clone, Debug)]
-pub struct Judge {
+pub struct RackRecovery {
     /// Recovery goes on; the first repair is due whatever the window says.
     recovering: bool,
     first_due: bool,
@@ -105,9 +87,9 @@ pub struct Judge {
     tlp: Tlp,
 }
 
-impl Default for Judge {
-    fn default() -> Judge {
-        Judge {
+impl Default for RackRecovery {
+    fn default() -> RackRecovery {
+        RackRecovery {
             recovering: false,
             first_due: false,
             newest: (Time::ZERO, 0),

@@ -7,7 +7,7 @@
 //! of the time it took to send and the time it took to acknowledge. A sample taken while the application, not the
 //! network, held the sender back says so.
 //!
-//! State: 72 bytes for each outstanding segment, in order of their ends and without overlap, and 16 more where they are
+//! State: 64 bytes for each outstanding segment, in order of their ends and without overlap, and 16 more where they are
 //! judged by time. An ACK costs a step for each segment it covers and for each in its SACK blocks.
 //!
 //! [wants rates]: crate::tcp::CongestionControl::wants_rate

@@ -21,19 +21,24 @@ const MOST_BACKOFF_IN_TICKS: u32 = 64;
 /// ns-2, after BSD: "If backed off this far, clobber the srtt value, storing it in the mean deviation instead."
 const CLOBBER_ABOVE: u32 = 8;
 
-#[derive(Clone, Copy, Debug)]
+/// Linux's estimate, seconds, see `Rto::greatest`.
+#[derive(Clone, Debug)]
+struct Greatest {
+    srtt: f64,
+    /// Four deviations, the greatest four of the round, and what counts of them.
+    deviation: f64,
+    most: f64,
+    counts: f64,
+    /// Where the round ends.
+    round: u64,
+}
+
+#[derive(Clone, Debug)]
 enum Estimate {
     /// Seconds; no sample yet while srtt is negative.
     Real { srtt: f64, rttvar: f64 },
-    /// As Linux has it, seconds: four deviations, the greatest four of the round, what counts of them, and where the round
-    /// ends. No sample yet while srtt is negative.
-    Greatest {
-        srtt: f64,
-        deviation: f64,
-        most: f64,
-        counts: f64,
-        round: u64,
-    },
+    /// As Linux has it. No sample yet while srtt is negative.
+    Greatest(Box<Greatest>),
     /// srtt in 1/8 and rttvar in 1/4 ticks; no sample yet while srtt is 0. `phase`: since the last tick at time 0.
     Ticks { srtt: i32, rttvar: i32, phase: Duration },
 }
@@ -55,13 +60,13 @@ impl Rto {
                 srtt: -1.0,
                 rttvar: 0.0,
             },
-            RtoForm::Linux => Estimate::Greatest {
+            RtoForm::Linux => Estimate::Greatest(Box::new(Greatest {
                 srtt: -1.0,
                 deviation: 0.0,
                 most: 0.0,
                 counts: 0.0,
                 round: 0,
-            },
+            })),
             // ns-2's rttvar_init_ is 12 s; it only shows when a backoff beyond eight comes before any sample.
             RtoForm::Ticks => Estimate::Ticks {
                 srtt: 0,
@@ -82,7 +87,7 @@ impl Rto {
     pub fn phase(&self) -> Option<Duration> {
         match self.estimate {
             Estimate::Ticks { phase, .. } => Some(phase),
-            Estimate::Real { .. } | Estimate::Greatest { .. } => None,
+            Estimate::Real { .. } | Estimate::Greatest(_) => None,
         }
     }
 
@@ -112,7 +117,7 @@ impl Rto {
                 self.current = Duration::from_seconds(*srtt + g.max(K * *rttvar));
                 self.srtt = Some(Duration::from_seconds(*srtt));
             }
-            Estimate::Greatest { .. } => self.greatest(now.since(sent).seconds(), round, c.min_rto.seconds()),
+            Estimate::Greatest(_) => self.greatest(now.since(sent).seconds(), round, c.min_rto.seconds()),
             Estimate::Ticks { srtt, rttvar, phase } => {
                 let tick = c.clock_granularity.seconds();
                 let ticks = if c.timestamps {
@@ -147,7 +152,7 @@ impl Rto {
     pub fn back_off(&mut self, c: &Config) {
         let timeout = self.timeout(c);
         match &mut self.estimate {
-            Estimate::Real { .. } | Estimate::Greatest { .. } => {
+            Estimate::Real { .. } | Estimate::Greatest(_) => {
                 // No further than the maximum can show.
                 if timeout < c.max_rto {
                     self.backoff = self.backoff.saturating_mul(2);
@@ -171,16 +176,16 @@ impl Rto {
     /// than usual moves it less.
     #[cold]
     fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
-        let Estimate::Greatest {
+        let Estimate::Greatest(g) = &mut self.estimate else {
+            return;
+        };
+        let Greatest {
             srtt,
             deviation,
             most,
             counts,
             round,
-        } = &mut self.estimate
-        else {
-            return;
-        };
+        } = &mut **g;
         if *srtt < 0.0 {
             (*srtt, *deviation) = (r, 2.0 * r);
             *counts = deviation.max(least);
@@ -247,10 +252,10 @@ impl Rto {
 
     /// Seconds.
     pub fn rttvar(&self, c: &Config) -> f64 {
-        match self.estimate {
-            Estimate::Real { rttvar, .. } => rttvar,
-            Estimate::Greatest { counts, .. } => counts / 4.0,
-            Estimate::Ticks { rttvar, .. } => f64::from(rttvar) / 4.0 * c.clock_granularity.seconds(),
+        match &self.estimate {
+            Estimate::Real { rttvar, .. } => *rttvar,
+            Estimate::Greatest(g) => g.counts / 4.0,
+            Estimate::Ticks { rttvar, .. } => f64::from(*rttvar) / 4.0 * c.clock_granularity.seconds(),
         }
     }
 }
