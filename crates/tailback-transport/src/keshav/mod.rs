@@ -9,7 +9,7 @@
 //! A source is [`Sender`]: the shell that is an [`Endpoint`], [`state`] (numbers, what is outstanding,
 //! what waits, counters), and a flow control behind [`FlowControl`]:
 //!
-//! * `outstanding`: sent and not acknowledged; what is written and not sent yet is a [`backlog`](crate::backlog);
+//! * `outstanding`: sent and not acknowledged; what is written and not sent yet is a `backlog`, beside this folder;
 //! * `timers`: a timer for each packet, with backoff, for all but `jacobson-karels`;
 //! * `generic`, `decbit`, `jacobson_karels`, `packet_pair`: the flow controls, one file each; `fuzzy`: the estimator of
 //!   the last;
