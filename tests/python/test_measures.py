@@ -146,3 +146,12 @@ def test_harm_is_what_is_taken_and_what_it_costs() -> None:
     assert MEASURES["excess"].on(r, "a") == pytest.approx(100.0)
     assert MEASURES["cost"].on(r, "a") == pytest.approx(50.0)
     assert np.isnan(MEASURES["cost"].on(r, "all"))
+
+
+def test_drops_in_proportion_have_a_bias_of_one() -> None:
+    flows = {"id": np.array(["a.0", "b.0"], object), "group": np.array(["a", "b"], object)}
+    flows |= {"sent_packets": np.array([300, 100]), "dropped_packets": np.array([30, 10])}
+    r = RunView(None, tables={"flows": flows})
+    assert MEASURES["drop_bias"].on(r, "a") == pytest.approx(1.0)
+    flows["dropped_packets"] = np.array([0, 10])
+    assert MEASURES["drop_bias"].on(RunView(None, tables={"flows": flows}), "b") == pytest.approx(4.0)

@@ -97,3 +97,14 @@ def first_peak_height(run: RunView, klass: str) -> float:
 def longest(run: RunView, klass: str) -> float:
     t, q = managed(run)
     return float(t[int(np.argmax(q))]) if len(q) else float("nan")
+
+
+@measure(
+    "drop_bias", "Share of drops over share of arrivals", "1", "of a class at the studied link; 1 is in proportion"
+)
+def drop_bias(run: RunView, klass: str) -> float:
+    mine = run.of(klass)
+    sent, lost = run.flows["sent_packets"], run.flows["dropped_packets"]
+    if not lost.sum() or not sent[mine].sum():
+        return float("nan")
+    return float((lost[mine].sum() / lost.sum()) / (sent[mine].sum() / sent.sum()))
