@@ -23,7 +23,8 @@
 //! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, other
 //! class schemes, NAT lookup, washing, splitting of large segments, automatic rates.
 //!
-//! Cost of a packet: O(`ways`); while memory is short O(log queues) more.
+//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a packet,
+//! which are taken at once.
 
 mod hosts;
 mod length;

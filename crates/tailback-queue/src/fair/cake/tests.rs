@@ -157,6 +157,34 @@ fn hosts_share_before_flows() {
     }
 }
 
+/// Rounds that only give credit are taken at once: packet for packet what they are one by one.
+#[test]
+fn skipped_rounds_change_nothing() {
+    let with = [("target", "5ms"), ("interval", "50ms"), ("memory", "200kB")];
+    let mut benches = [bench(&with), bench(&with)];
+    benches[1].queue.tins.iter_mut().for_each(|t| t.skips_rounds = false);
+    let mut draw = Stream::new(5, "draw");
+    for id in 0..20_000 {
+        let (flow, size) = (draw.below(300) as u32, 40 + draw.below(1460) as u32);
+        let (serve, gap) = (draw.below(5) < 2, Duration(draw.below(20_000)));
+        let p = TestPacket {
+            hosts: Some((u64::from(flow % 40), u64::from(flow % 3))),
+            dscp: [0, 8, 46][flow as usize % 7 % 3],
+            ..packet(id, flow, size)
+        };
+        let sent = benches.each_mut().map(|b| {
+            b.arrive(p);
+            b.pass(gap);
+            if serve { b.serve() } else { None }
+        });
+        assert_eq!(sent[0], sent[1], "after {id}");
+    }
+    let gone = benches.each_ref().map(|b| b.log.dropped.len());
+    assert!(gone[0] == gone[1] && gone[0] > 1000, "{gone:?}");
+    let [a, b] = benches.each_mut().map(|b| b.drain());
+    assert_eq!(a, b);
+}
+
 #[test]
 fn one_queue_for_the_blind() {
     let mut b = bench(&[("isolation", "flowblind"), ("tins", "besteffort")]);
