@@ -29,21 +29,18 @@ FROM, TO = 20, 100
 #: Cases that cannot be run here, and why.
 NOT_RUN = {
     "n3": "the discipline fq-codel is not there",
-    "ft_small": "crates/tailback-engine/tests/small_writes.rs has it, every packet count within 0.01 %",
+    "ft_small": "crates/tailback-engine/tests/small_writes.rs has it, packet counts within 0.02 %",
 }
 #: Figures that are outside, by case and name, and why.
 TIES = "chaotic: with an access link longer by 0 to 29 us ns-2's goodput has a deviation of 3 to 4 % of the line a run"
-DRAWS = "sampling: six other draws of ours spread around theirs"
-ECHOES = "not explained: with ECN its two-way agents lose more and wait for the timer more often, in all draws of ours"
+FINS = "theirs are counted to the close: in seed 1 the only timeout of 42 of 224 transfers is that of a lost FIN"
 APART: dict[tuple[str, str], str] = {
     ("ft_both_1_ack", "fwd.util"): TIES,
-    ("ft_both_1_ack", "rev.util"): TIES,
     ("ft_both_1_ack", "rev.q_mean"): TIES,
-    ("pl_dt_oh", "long 130 ms"): DRAWS,
-    ("tw_ow_sack_oh", "rev.util"): DRAWS,
-    ("pois_pareto20_80_red_ecn", "with_timeout"): DRAWS,
-    ("pois_fixed50_80_full_red_ecn", "drops"): ECHOES,
-    ("pois_fixed50_80_full_red_ecn", "with_timeout"): ECHOES,
+    ("pl_dt_oh", "long 130 ms"): "likely sampling: six draws of our send delays give 3742 to 4177",
+    ("tw_ow_sack_oh", "rev.util"): "likely sampling: six draws of our send delays give 70.0 to 71.3",
+    ("pois_pareto20_80_red_ecn", "with_timeout"): "likely sampling: four draws of our RED give 186 to 213",
+    ("pois_fixed50_80_full_red_ecn", "with_timeout"): FINS,
 }
 
 Figures = dict[str, float]

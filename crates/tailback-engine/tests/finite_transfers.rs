@@ -26,6 +26,12 @@ use tailback_transport::{Flags, Segment};
 
 const ROWS: &str = include_str!("../../../tests/reference/sessions/finite.csv");
 const PACKETS: &[u8] = include_bytes!("../../../tests/reference/sessions/finite_trace.csv.gz");
+const DRAWN: &[u8] = include_bytes!("../../../tests/reference/sessions/drawn_losses.csv.gz");
+/// What is impaired on the slow line comes behind it.
+const PATH: &str = "[link.access]\nfrom = \"s\"\nto = \"r\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
+                    queue = { kind = \"droptail\", buffer = \"unlimited\" }\n\
+                    [link.line]\nfrom = \"r\"\nto = \"d\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
+                    queue = { kind = \"droptail\", buffer = \"unlimited\" }\n";
 const START: f64 = 0.1;
 const PAYLOAD: u64 = 960;
 
@@ -84,11 +90,7 @@ impl<'a> Row<'a> {
             ),
         };
         format!(
-            "duration = \"20s\"\n\
-             [link.access]\nfrom = \"s\"\nto = \"r\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
-             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
-             [link.line]\nfrom = \"r\"\nto = \"d\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
-             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = {}\nreverse_impair = {}\n\
+            "duration = \"20s\"\n{PATH}impair = {}\nreverse_impair = {}\n\
              [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \"{}B\" }}\n\
              tcp = {{ {agent}, payload = \"{PAYLOAD}B\", window_cap = \"10000 packets\", \
              initial_window = \"{} packets\", delayed_ack = {acks}, clock_phase = \"0s\", syn = {syn} }}\n\
@@ -174,7 +176,11 @@ impl Tap for Watch {
 
 /// A run: its packets, and its tables.
 fn ours(row: &Row<'_>) -> (Vec<Packet>, Outcome) {
-    let loaded = load_text(&row.scenario(), "finite.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    watched(&row.scenario())
+}
+
+fn watched(scenario: &str) -> (Vec<Packet>, Outcome) {
+    let loaded = load_text(scenario, "finite.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let seen = Rc::new(RefCell::new(Vec::new()));
     let make = |names: &Names| -> Box<dyn Tap> {
         Box::new(Watch {
@@ -295,6 +301,70 @@ fn every_packet_of_short_transfers() {
     assert!(compared > 3500);
     println!("{}", differ.join("\n"));
     assert!(differ.is_empty());
+}
+
+/// 120 transfers of two-way agents with drawn losses, and marks in half of them: when each data segment leaves.
+#[test]
+fn drawn_losses_of_two_way_agents() {
+    let mut text = String::new();
+    GzDecoder::new(DRAWN).read_to_string(&mut text).unwrap();
+    let (mut alike, mut differ) = ([0, 0], Vec::new());
+    for line in text.lines().skip(1) {
+        let c: Vec<&str> = line.split(',').collect();
+        let marks = c[0] == "ecn";
+        let strike = |indices: &str, action: &str| match indices {
+            "" => String::new(),
+            i => format!(
+                "{{ kind = \"by-index\", indices = [{}], action = \"{action}\" }},",
+                i.replace(' ', ", ")
+            ),
+        };
+        let scenario = format!(
+            "duration = \"20s\"\n{}impair = [{}{}]\n\
+             [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \"{}B\" }}\n\
+             tcp = {{ profile = \"ns2-full\", payload = \"{PAYLOAD}B\", window_cap = \"10000 packets\", clock_phase = \"0s\", \
+             ecn = \"{}\" }}\n",
+            PATH,
+            strike(c[3], "mark"),
+            strike(c[2], "drop"),
+            PAYLOAD * c[1].parse::<u64>().unwrap(),
+            if marks { "on" } else { "off" },
+        );
+        let (packets, _) = watched(&scenario);
+        let ours: Vec<(f64, u64)> = packets
+            .iter()
+            .filter(|p| p.event == "send" && p.segment.payload > 0)
+            .map(|p| (p.t, p.segment.seq.div_ceil(PAYLOAD)))
+            .collect();
+        let theirs: Vec<(f64, u64)> = c[4]
+            .split(' ')
+            .filter_map(|w| w.split_once(':'))
+            .map(|(t, n)| (t.parse::<f64>().unwrap() / 1e5, n.parse().unwrap()))
+            .collect();
+        // Theirs are kept to 10 us.
+        let same = |(o, t): &(&(f64, u64), &(f64, u64))| (o.0 - t.0).abs() < 2e-5 && o.1 == t.1;
+        let until = ours.iter().zip(&theirs).take_while(same).count();
+        if until == ours.len() && until == theirs.len() {
+            alike[usize::from(marks)] += 1;
+        } else {
+            differ.push(format!(
+                "{} {}, lost {}, marked {}: {until}: ours {:?}, theirs {:?}",
+                c[0],
+                c[1],
+                c[2],
+                c[3],
+                ours.get(until),
+                theirs.get(until)
+            ));
+        }
+    }
+    println!(
+        "{} of 60 with losses, {} of 60 with marks the same\n{}",
+        alike[0],
+        alike[1],
+        differ.join("\n")
+    );
+    assert!(alike[0] == 60 && alike[1] >= 54);
 }
 
 #[test]

@@ -288,3 +288,47 @@ fn an_ack_of_a_segment_out_of_order_rides_on_data() {
     assert_eq!(answers("always"), ["B ACK 100", "B ACK 50"]);
     assert_eq!(answers("in_order"), ["B ACK 100", "B ACK"]);
 }
+
+#[test]
+fn the_eager_pipe_sends_with_the_first_repair_and_grows_at_the_end() {
+    let repairs = |form: &str| {
+        let mut net = client(
+            &[
+                ("initial_window", "20 packets"),
+                ("window_cap", "64 packets"),
+                ("sack_form", form),
+            ],
+            6000,
+        );
+        let mut data = 0;
+        net.run_with(0.29, &mut |_, s, _| {
+            data += u32::from(s.payload > 0);
+            if s.payload > 0 && [1, 3, 6].contains(&data) {
+                Fate::Drop
+            } else {
+                Fate::Pass
+            }
+        });
+        data_between(&net, A, 0.19, 0.29)
+    };
+    // Three are in the network at the third duplicate and the window is ten: the second hole could go too.
+    assert_eq!((repairs("pipe"), repairs("pipe-eager")), (1, 2));
+    let end = |form: &str| {
+        let values = [
+            ("initial_window", "10 packets"),
+            ("window_cap", "64 packets"),
+            ("sack_form", form),
+        ];
+        let mut net = client(&values, 12_000);
+        let mut lost = false;
+        net.run_with(1.0, &mut |_, s, _| {
+            let this = s.payload > 0 && !lost;
+            lost |= this;
+            if this { Fate::Drop } else { Fate::Pass }
+        });
+        assert!(!net.ends[A].sender().in_recovery());
+        net.ends[A].sender().cwnd()
+    };
+    // The window of ten is halved. The ACK that ends recovery grows it by a fifth of a segment, those behind it too.
+    assert!((end("pipe-eager") - end("pipe") - 200.0).abs() < 30.0);
+}

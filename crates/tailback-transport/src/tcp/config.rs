@@ -89,6 +89,8 @@ pub struct Config {
     /// A recovery algorithm by its row in `recovery`.
     pub variant: String,
     pub sack_form: String,
+    /// The pipe counter of two-way agents.
+    pub eager_pipe: bool,
     pub controller: &'static Controller,
     /// The controller's own parameters.
     pub controller_settings: Settings,

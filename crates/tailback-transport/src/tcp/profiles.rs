@@ -75,6 +75,7 @@ pub const BUILT_IN: &[Profile] = &[
             ("ack_rule", "rfc5681"),
             ("nagle", "true"),
             ("nagle_rides", "true"),
+            ("sack_form", "pipe-eager"),
             ("acks_ride", "always"),
             ("fin", "apart"),
         ],

@@ -119,6 +119,7 @@ impl Config {
         Ok(Config {
             variant: variant.to_string(),
             sack_form: sack_form.to_string(),
+            eager_pipe: sack_form == "pipe-eager",
             controller,
             controller_settings,
             window: Arc::new(window_rules(&v, header)?),
@@ -271,11 +272,11 @@ fn prr(v: &Values, form: &str) -> Result<PrrUse, Refusal> {
         ],
     )?;
     let variant = v.word("variant");
-    if prr != PrrUse::Off && (variant == "tahoe" || (variant == "sack" && form == "pipe")) {
+    if prr != PrrUse::Off && (variant == "tahoe" || (variant == "sack" && form.starts_with("pipe"))) {
         let of = if variant == "tahoe" {
-            "variant \"tahoe\""
+            "variant \"tahoe\"".to_string()
         } else {
-            "sack_form \"pipe\""
+            format!("sack_form \"{form}\"")
         };
         return Err(Refusal::new(
             format!("prr spreads what fast recovery sends, which {of} decides in its own way"),

@@ -181,6 +181,7 @@ recoveries! {
     NewReno(newreno::NewRenoRecovery) = ("newreno", "");
     Sack(Box<sack::SackRecovery>) = ("sack", "rfc6675");
     Pipe(Box<pipe::PipeRecovery>) = ("sack", "pipe");
+    EagerPipe(Box<pipe::PipeRecovery>) = ("sack", "pipe-eager");
     Rack(Box<rack::RackRecovery>) = ("sack", "rack");
     #[cfg(test)]
     Patient(tests::Patient) = ("patient", "");

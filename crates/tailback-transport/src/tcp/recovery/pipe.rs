@@ -11,6 +11,9 @@
 //! less for a partial ACK (the repair and the segment lost). While it is below the window, the first hole below the
 //! highest report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no
 //! threshold. Only duplicates with new reports are counted before recovery.
+//!
+//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the ACK that
+//! ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, LossRecovery, without_reports};
@@ -42,7 +45,7 @@ impl PipeRecovery {
         let outstanding = c.outstanding().div_ceil(u64::from(c.cfg().payload)) as i64;
         self.phase = Phase::Recovery {
             pipe: outstanding - i64::from(c.cfg().dupack_threshold),
-            entered: true,
+            entered: !c.cfg().eager_pipe,
         };
         if c.reduce(now) {
             c.remember_recover();
@@ -57,7 +60,10 @@ impl PipeRecovery {
     fn leave(&mut self, c: &mut ControlBlock, now: Time) {
         self.phase = Phase::Open;
         self.board.clear();
-        c.forget_recover();
+        // Two-way agents go on asking for an ACK beyond it: a loss of the very next segment waits for the timer.
+        if !c.cfg().eager_pipe {
+            c.forget_recover();
+        }
         c.forget_duplicates();
         c.end_recovery(false);
         c.timer_after_ack(now);
@@ -70,6 +76,7 @@ impl PipeRecovery {
     }
 
     fn judge(&self, c: &ControlBlock, in_recovery: bool) -> Judged {
+        let in_recovery = in_recovery && (self.in_recovery() || !c.cfg().eager_pipe);
         let judged = without_reports(c, in_recovery);
         match self.phase {
             Phase::Recovery { pipe, .. } => Judged {
