@@ -16,7 +16,7 @@
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018; defaults of Linux cake.
 //!
-//! State: the store of all queues; of each class its clock, lists and hosts ([`tin`]); the shaper's clock. Once memory has
+//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock. Once memory has
 //! been short, and until nothing waits, an index of the longest queue.
 //!
 //! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass it

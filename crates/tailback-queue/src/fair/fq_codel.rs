@@ -2,7 +2,7 @@
 //!
 //! Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus)) serves
 //! queues that have just woken before those that stand, so that a flow that sends little waits for nobody; CoDel
-//! ([`codel`](crate::aqm::codel)) keeps each queue short; when the whole buffer is full, the fattest queue loses a batch
+//! ([`crate::aqm::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a batch
 //! ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function: CoDel's control law.
 //! Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue (overload).
 //!

@@ -42,8 +42,6 @@ pub struct Receiver {
     next: u64,
     held: Reassembly,
     due: Due,
-    /// The duplicate to report (RFC 2883).
-    duplicate: Option<(u64, u64)>,
     /// A SYN arrived and its answer is due.
     syn_due: bool,
     connected: bool,
@@ -58,17 +56,36 @@ pub struct Receiver {
     /// RFC 7323: TS.Recent and Last.ACK.sent.
     ts_recent: Option<Time>,
     last_ack: u64,
-    /// So many more segments are acknowledged one by one, and when the last one in order arrived.
-    quick: u32,
-    last_arrival: Time,
     /// In order, bytes.
     delivered: u64,
     /// The unit of the other side's FIN, once it has arrived; beyond all units before.
     fin: u64,
     /// Something is out of order or repeated: the ACK goes alone, so that it counts as a duplicate.
     alone: bool,
+    /// Made when first needed.
+    rare: Option<Box<Rare>>,
+}
+
+/// What most receivers never have.
+struct Rare {
+    /// The duplicate to report (RFC 2883).
+    duplicate: Option<(u64, u64)>,
     /// While the application does not read: nothing beyond this is taken.
     edge: Option<u64>,
+    /// So many more segments are acknowledged one by one, and when the last one in order arrived.
+    quick: u32,
+    last_arrival: Time,
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Rare {
+            duplicate: None,
+            edge: None,
+            quick: 0,
+            last_arrival: Time::NEVER,
+        }
+    }
 }
 
 impl Receiver {
@@ -85,7 +102,6 @@ impl Receiver {
             ecn,
             held: Reassembly::default(),
             due: Due::Nothing,
-            duplicate: None,
             syn_due: false,
             connected: !cfg.syn,
             rule,
@@ -94,12 +110,10 @@ impl Receiver {
             earlier: None,
             ts_recent: None,
             last_ack: next,
-            quick: 0,
-            last_arrival: Time::NEVER,
             delivered: 0,
             fin: u64::MAX,
             alone: false,
-            edge: None,
+            rare: None,
             cfg,
         }
     }
@@ -136,7 +150,7 @@ impl Receiver {
             return;
         }
         if self
-            .edge
+            .edge()
             .is_some_and(|edge| s.seq.saturating_add(u64::from(s.payload)) > edge.max(self.next))
         {
             // RFC 9293 section 3.10.7.4: what does not fit the window is not acceptable, and is answered with an ACK.
@@ -173,17 +187,23 @@ impl Receiver {
     /// The application reads what arrives, or lets it fill the buffer. The window's right edge never moves back (RFC 9293
     /// section 3.8.6).
     pub(super) fn set_reading(&mut self, on: bool) {
-        if on && self.edge.take().is_some() {
+        if on && self.rare.as_mut().is_some_and(|r| r.edge.take().is_some()) {
             self.due = Due::Now;
-        } else if !on && self.edge.is_none() && self.cfg.rwnd.is_finite() {
+        } else if !on && self.edge().is_none() && self.cfg.rwnd.is_finite() {
             // Data begin behind the SYN.
-            self.edge = Some(self.next.max(1) + self.cfg.rwnd as u64);
+            let edge = self.next.max(1) + self.cfg.rwnd as u64;
+            self.rare.get_or_insert_default().edge = Some(edge);
         }
+    }
+
+    #[inline]
+    fn edge(&self) -> Option<u64> {
+        self.rare.as_ref()?.edge
     }
 
     /// The window to advertise; none where it is the constant one.
     fn window(&self) -> Option<u32> {
-        let edge = self.edge?;
+        let edge = self.edge()?;
         Some(u32::try_from(edge.saturating_sub(self.next)).unwrap_or(u32::MAX))
     }
 
@@ -237,7 +257,7 @@ impl Receiver {
             self.acknowledge_in_order(was_waiting || next > self.fin, now);
         } else if to <= self.next {
             if self.cfg.dsack {
-                self.duplicate = Some((from, to));
+                self.rare.get_or_insert_default().duplicate = Some((from, to));
             }
             self.alone = true;
             // ns-2's sink takes a repeat of the last segment in order for that segment, and may delay its ACK.
@@ -245,7 +265,7 @@ impl Receiver {
             self.acknowledge_in_order(at_once, now);
         } else {
             if !self.held.insert(from, to) && self.cfg.dsack {
-                self.duplicate = Some((from, to));
+                self.rare.get_or_insert_default().duplicate = Some((from, to));
             }
             self.due = Due::Now;
             self.alone = true;
@@ -287,13 +307,14 @@ impl Receiver {
     #[cold]
     fn answers_quickly(&mut self, now: Time) -> bool {
         let most = (self.cfg.rwnd / 2.0 / self.cfg.segment()).min(f64::from(self.cfg.quick_acks)) as u32;
-        let rested = self.last_arrival != Time::NEVER && now.since(self.last_arrival) > self.cfg.initial_rto;
-        if self.last_arrival == Time::NEVER || rested {
-            self.quick = most;
+        let r = self.rare.get_or_insert_default();
+        let rested = r.last_arrival != Time::NEVER && now.since(r.last_arrival) > self.cfg.initial_rto;
+        if r.last_arrival == Time::NEVER || rested {
+            r.quick = most;
         }
-        self.last_arrival = now;
-        let quick = self.quick > 0;
-        self.quick = self.quick.saturating_sub(1);
+        r.last_arrival = now;
+        let quick = r.quick > 0;
+        r.quick = r.quick.saturating_sub(1);
         quick
     }
 
@@ -332,8 +353,8 @@ impl Receiver {
     /// The flags of an acknowledgement, and the blocks that go with it.
     #[inline(always)]
     fn reported(&mut self, sack: &mut SackBlocks) -> Flags {
-        if self.cfg.sack || self.duplicate.is_some() {
-            if let Some(block) = self.duplicate.take() {
+        if self.cfg.sack || self.rare.is_some() {
+            if let Some(block) = self.rare.as_mut().and_then(|r| r.duplicate.take()) {
                 sack.push(block);
             }
             if self.cfg.sack && !self.held.is_empty() {

@@ -71,7 +71,8 @@ impl Reno {
             return;
         };
         let used = whole.is_used(a, w.cwnd) && w.in_slow_start();
-        if !w.may_grow(a) && !(used && w.may_grow_if_used(a)) {
+        let grows = w.may_grow(a) || (used && w.may_grow_if_used(a));
+        if !grows {
             w.stay(a);
             return;
         }

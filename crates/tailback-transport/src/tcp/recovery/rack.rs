@@ -18,7 +18,7 @@
 //! not all have to be looked at. `rack_form = "linux"` differs as the parameter says.
 
 use super::sent::SentList;
-use super::tlp::Tlp;
+use super::tlp::{LINUX_SLACK, Tlp};
 use super::{Duplicate, LossRecovery, duplicate_report};
 use crate::tcp::config::RackForm;
 use crate::tcp::congestion::Phase;
@@ -31,8 +31,6 @@ const SACKED_ENOUGH: u32 = 3;
 const PERSISTENCE: u32 = 16;
 /// How long a least round trip is remembered.
 const RTT_MEMORY: Duration = Duration::from_millis(300_000);
-/// What Linux waits longer before it believes in a loss: two ticks of its clock.
-pub const LINUX_SLACK: Duration = Duration::from_millis(2);
 
 /// The reordering window, as far as D-SACKs move it: steps of a quarter of the least round trip.
 #[derive(Clone, Copy, Debug)]

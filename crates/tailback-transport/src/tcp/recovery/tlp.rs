@@ -14,10 +14,12 @@
 //! State: 40 bytes. Departure: a probe that may not be sent is not waited for either, so that the retransmission timer
 //! keeps its time.
 
-use super::rack::LINUX_SLACK;
 use crate::tcp::config::RackForm;
 use crate::tcp::state::{ControlBlock, Piece};
 use tailback_base::{Duration, Time};
+
+/// What Linux waits longer before it believes in a loss: two ticks of its clock.
+pub const LINUX_SLACK: Duration = Duration::from_millis(2);
 
 /// Section 7.2: "PTO = 2 * SRTT".
 const ROUND_TRIPS: u64 = 2;
