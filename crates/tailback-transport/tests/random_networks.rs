@@ -32,7 +32,7 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("connection", "two-way"),
         ("syn_retries", "0"),
         ("max_rto", "4s"),
-        ("profile", pick(&["rfc", "rfc", "linux", "ns2"])),
+        ("profile", pick(&["rfc", "linux", "ns2", "ns2-full"])),
         ("congestion", pick(&["reno", "cubic", "bbr"])),
         ("variant", pick(&["tahoe", "reno", "newreno", "sack", "sack"])),
         ("rwnd", pick(&["1000B", "1500B", "3000B", "20000B", "unlimited"])),
@@ -53,7 +53,7 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
     // What contradicts itself is refused: Tahoe has no recovery to spread, ns-2's counter one of its own.
     let spread = pick(&["off", "losses", "losses_and_echoes"]);
     let of = |name: &str| values.iter().find(|v| v.0 == name).map_or("", |v| v.1);
-    let counts_pipe = of("profile") == "ns2" && of("loss") == "dupthresh" && of("variant") == "sack";
+    let counts_pipe = of("profile").starts_with("ns2") && of("loss") == "dupthresh" && of("variant") == "sack";
     let prr = if of("variant") == "tahoe" || counts_pipe {
         "off"
     } else {

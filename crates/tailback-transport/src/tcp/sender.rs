@@ -388,6 +388,8 @@ impl Sender {
             && c.nxt() == c.max_sent()
             && !c.resend_is_due()
             && !self.recovery.in_recovery()
+            // Repairs after a timeout wait for nobody, and not every recovery goes back for them.
+            && c.phase() == Phase::Open
             && c.piece(c.nxt()).is_some_and(|p| p.len < c.cfg().payload && !p.fin)
     }
 }
