@@ -39,7 +39,8 @@ def test_what_cannot_be_run_is_said_with_its_reason() -> None:
 
 @pytest.mark.slow
 def test_queue_disciplines_are_inside_their_tolerances() -> None:
-    cases = ["red_gentle_sack", "pi4_sack_ecn", "rem_sack", "sfq_sack", "rio_tb_sack", "n3_fqcodel", "n3_cobalt_ecn"]
+    cases = ["red_gentle_sack", "pi_sack", "pi4_sack_ecn", "rem_sack", "avq_sack_ecn", "sfq_sack", "srr_sack"]
+    cases += ["rio_tb_sack", "n3_fqcodel", "n3_cobalt_ecn"]
     done = compare(*cases, command="queue_references.py")
     assert done.returncode == 0, done.stdout + done.stderr
     inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
