@@ -44,6 +44,15 @@ impl Bucket {
         self.counted = now;
     }
 
+    /// The same; what this bucket cannot hold goes to another, as far as that can.
+    pub fn fill_over(&mut self, other: &mut Bucket, rate: BitRate, now: Time) {
+        let new = u128::from(rate.0) * u128::from(now.since(self.counted).0);
+        let over = (self.tokens + new).saturating_sub(self.depth);
+        other.tokens = (other.tokens + over).min(other.depth);
+        other.counted = now;
+        self.fill(rate, now);
+    }
+
     fn at(&self, rate: BitRate, now: Time) -> u128 {
         let new = u128::from(rate.0) * u128::from(now.since(self.counted).0);
         (self.tokens + new).min(self.depth)
@@ -117,6 +126,17 @@ mod tests {
         assert_eq!(b.bytes(), Bucket::full(3000).emptied().bytes_at(rate, Time(1_001_143)));
         b.fill(rate, Time(1_000_000_000));
         assert!(b.is_full() && b.bytes() == 3000.0);
+    }
+
+    #[test]
+    fn what_one_cannot_hold_goes_to_the_other() {
+        let (mut first, mut second) = (Bucket::full(1000).emptied(), Bucket::full(500).emptied());
+        // A byte a microsecond.
+        let rate = BitRate(8_000_000);
+        for (at, tokens) in [(900, (900.0, 0.0)), (1200, (1000.0, 200.0)), (9000, (1000.0, 500.0))] {
+            first.fill_over(&mut second, rate, Time(at * 1000));
+            assert_eq!((first.bytes(), second.bytes()), tokens);
+        }
     }
 
     #[test]

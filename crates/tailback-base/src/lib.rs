@@ -6,6 +6,7 @@
 //! the schema, `tailback describe`, the reference pages and every error message are made.
 
 pub mod bucket;
+pub mod colour;
 pub mod fate;
 pub mod model;
 pub mod packet;
@@ -14,6 +15,7 @@ pub mod rng;
 pub mod time;
 
 pub use bucket::Bucket;
+pub use colour::Colour;
 pub use fate::{DropReason, MarkReason, Place};
 pub use model::{Catalogue, Kind, Model, Param, Per, ProbeDef, Settings, Value};
 pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};

@@ -1,6 +1,7 @@
 //! A row of the list of conditioners: what is declared, how it is built, and the facts others may ask for.
 
 use crate::conditioner::{Conditioner, EdgeId};
+use crate::meter::MeterList;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Model, Settings, Stream};
 
@@ -32,6 +33,8 @@ pub struct BuildContext<'a> {
     pub edge: EdgeId,
     /// Finds another edge by its name.
     pub edges: &'a dyn Fn(&str) -> Result<EdgeId, Refusal>,
+    /// What builds the meters in it.
+    pub meters: &'a MeterList,
 }
 
 /// What the rest of the program may know of a conditioner without knowing it.

@@ -4,15 +4,16 @@
 //! of a port's queue and sees what is about to enter it; it may also watch the opposite direction, talk to other edges,
 //! and follow the senders on its own host. The words are those of RFC 2475 section 2.3.
 //!
-//! To add one: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`].
+//! To add one: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]; a [`meter`] has a list of its own.
 
 pub mod conditioner;
 pub mod entry;
+pub mod meter;
+pub mod painter;
 pub mod registry;
 #[cfg(test)]
 mod testing;
-pub mod token_bucket;
-pub mod trtcm;
 
 pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, SenderState};
 pub use entry::{BuildContext, Entry, Facts, Stands};
+pub use meter::{Meter, MeterList, MeterRow, Meters};

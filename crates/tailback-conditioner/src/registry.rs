@@ -1,17 +1,20 @@
-//! The list of conditioners a scenario can name: a row each.
+//! The list of conditioners a scenario can name: a row each, and every meter of [`crate::meter::list`].
 
 use crate::entry::Entry;
-use crate::{token_bucket, trtcm};
+use crate::meter::MeterList;
+use crate::painter;
 use std::marker::PhantomData;
 use tailback_base::Packet;
 
 /// Every conditioner, in the order the reference shows them.
-pub fn entries<P: Packet + 'static>() -> &'static [Entry<P>] {
-    List::<P>::ROWS
+pub fn entries<P: Packet + 'static>() -> Vec<Entry<P>> {
+    let meters = MeterList::standard();
+    let painters = meters.rows().iter().map(painter::entry);
+    painters.chain(List::<P>::ROWS.iter().copied()).collect()
 }
 
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[token_bucket::entry(), trtcm::entry()];
+    const ROWS: &'static [Entry<P>] = &[];
 }

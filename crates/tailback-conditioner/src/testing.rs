@@ -1,27 +1,66 @@
 //! A packet and a listener for the unit tests.
 
-use crate::conditioner::{EdgeId, EdgeMessage, EdgeOut};
-use tailback_base::{DropReason, Dscp, Ecn, FlowId, KeyField, Packet, Time};
+use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut};
+use crate::entry::BuildContext;
+use crate::meter::MeterList;
+use crate::registry;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, DropReason, Dscp, Ecn, FlowId, KeyField, Packet, Settings, Stream, Time};
 
-/// A packet of so many bytes and a colour.
-#[derive(Clone, Copy)]
-pub struct Plain(pub u32, pub Dscp);
+/// The conditioner of these settings.
+pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal> {
+    let context = BuildContext {
+        stream: Stream::new(1, "edge"),
+        rate: BitRate(1),
+        edge: EdgeId(0),
+        edges: &|_| Ok(EdgeId(0)),
+        meters: &MeterList::standard(),
+    };
+    let row = registry::entries()
+        .into_iter()
+        .find(|e| e.model.name == settings.model.name);
+    row.unwrap_or_else(|| panic!("{} has no row", settings.model.name))
+        .build(settings, context)
+}
+
+/// A packet of data with what an edge looks at.
+#[derive(Clone, Copy, Default)]
+pub struct Plain {
+    pub bytes: u32,
+    pub colour: Dscp,
+    pub flow: u32,
+    pub aggregate: u64,
+    pub retransmission: bool,
+}
+
+impl Plain {
+    pub fn new(bytes: u32, colour: Dscp) -> Plain {
+        Plain {
+            bytes,
+            colour,
+            ..Plain::default()
+        }
+    }
+}
 
 impl Packet for Plain {
     fn bytes(&self) -> u32 {
-        self.0
+        self.bytes
     }
     fn flow(&self) -> FlowId {
-        FlowId(0)
+        FlowId(self.flow)
     }
-    fn key(&self, _: KeyField) -> u64 {
-        0
+    fn key(&self, field: KeyField) -> u64 {
+        match field {
+            KeyField::Aggregate => self.aggregate,
+            _ => u64::from(self.flow),
+        }
     }
     fn dscp(&self) -> Dscp {
-        self.1
+        self.colour
     }
     fn set_dscp(&mut self, colour: Dscp) {
-        self.1 = colour;
+        self.colour = colour;
     }
     fn ecn(&self) -> Ecn {
         Ecn::NotEct
@@ -32,7 +71,7 @@ impl Packet for Plain {
     }
     fn set_stamp(&mut self, _: Time) {}
     fn is_retransmission(&self) -> bool {
-        false
+        self.retransmission
     }
     fn is_data(&self) -> bool {
         true
@@ -51,7 +90,7 @@ pub struct Seen {
 
 impl EdgeOut<Plain> for Seen {
     fn send(&mut self, p: Plain) {
-        self.colours.push(p.1);
+        self.colours.push(p.colour);
     }
     fn dropped(&mut self, _: Plain, why: DropReason) {
         self.dropped.push(why);

@@ -26,6 +26,8 @@ pub struct Library {
     /// What makes the queue disciplines and AQMs in it.
     pub queues: tailback_queue::Registry<SimPacket>,
     conditioners: Vec<conditioner::Entry<SimPacket>>,
+    /// What makes the meters in conditioners.
+    pub meters: conditioner::MeterList,
     sources: Vec<&'static source::Entry>,
     sizes: Vec<&'static sizes::Entry>,
     /// The laws of sizes of transfers and of pauses.
@@ -49,7 +51,8 @@ impl Library {
     }
 
     fn new() -> Library {
-        let conditioners = conditioner::registry::entries().to_vec();
+        let conditioners = conditioner::registry::entries();
+        let meters = conditioner::MeterList::standard();
         let transports = Registry::standard();
         let queues = tailback_queue::Registry::standard();
         let mut families = vec![
@@ -77,6 +80,11 @@ impl Library {
                 "conditioner",
                 "Conditioners",
                 conditioners.iter().map(|e| e.model).collect(),
+            ),
+            Family::new(
+                "marker",
+                "Meters in conditioners",
+                meters.rows().iter().map(|r| r.model).collect(),
             ),
             Family::new(
                 "transport",
@@ -114,6 +122,7 @@ impl Library {
             transports,
             queues,
             conditioners,
+            meters,
             sources: registry::SOURCES.to_vec(),
             sizes: sizes::SIZES.to_vec(),
             laws: laws::LAWS.iter().collect(),
@@ -143,6 +152,13 @@ impl Library {
     pub fn add_conditioner(&mut self, entry: conditioner::Entry<SimPacket>) {
         self.catalogue.add("conditioner", entry.model);
         self.conditioners.push(entry);
+    }
+
+    /// Let scenarios name another meter: as a conditioner by itself, and in others.
+    pub fn add_meter(&mut self, row: conditioner::MeterRow) {
+        self.catalogue.add("marker", row.model);
+        self.meters.add(row);
+        self.add_conditioner(conditioner::painter::entry(&row));
     }
 
     /// The row of a conditioner.

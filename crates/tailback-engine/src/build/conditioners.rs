@@ -39,6 +39,7 @@ pub(super) fn add(net: &mut Network, mut sites: Vec<Site>, library: &Library, se
             rate: s.rate,
             edge: EdgeId(i as u32),
             edges: &find,
+            meters: &library.meters,
         };
         let conditioner = library.conditioner(s.settings.model)?.build(s.settings, context)?;
         let edge = net.edge(s.link, s.reverse, conditioner);

@@ -68,6 +68,17 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
+/// What building a model from these settings refused, at the place of the value that is to blame. `given` is its node.
+pub fn refused(f: &Filled, given: &Node, e: Refusal) -> Problem {
+    if e.path.is_empty() {
+        let name = f.settings.model.name;
+        return Problem::new("conflict", f.at.clone(), &f.path, e.problem, e.remedy).value(name);
+    }
+    let node = given.at_path(&e.path);
+    let path = join(&f.path, &e.path);
+    Problem::new("conflict", node.at.clone(), &path, e.problem, e.remedy).value(node.show())
+}
+
 /// How a message calls the table of a model.
 fn owner(model: &Model, path: &str) -> String {
     match (model.family, model.name) {

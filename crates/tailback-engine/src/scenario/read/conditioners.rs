@@ -1,9 +1,9 @@
 //! The keys `conditioner` of links and flows.
 
-use crate::scenario::check::{Filled, Reader};
+use crate::scenario::check::{Reader, refused};
 use crate::scenario::document::Node;
-use crate::scenario::error::Problem;
 use tailback_base::model::Settings;
+use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Stream};
 use tailback_conditioner::{BuildContext, EdgeId, Stands};
 
@@ -19,22 +19,20 @@ pub enum Before {
 pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> Option<Settings> {
     let filled = r.model(node, path, "conditioner")?;
     let library = r.library;
-    let complain = |r: &mut Reader, f: &Filled, problem: String, remedy: String| {
-        let name = f.settings.model.name;
-        r.complain(Problem::new("conflict", f.at.clone(), &f.path, problem, remedy).value(name));
-    };
     let entry = match library.conditioner(filled.settings.model) {
         Ok(e) => e,
         Err(e) => {
-            complain(r, &filled, e.problem, e.remedy);
+            r.complain(refused(&filled, node, e));
             return None;
         }
     };
     if entry.facts.stands == Stands::InHosts && before != Before::Host {
         let name = entry.model.name;
-        let problem = format!("{name} goes by the state of senders on its host, which no router knows");
-        let remedy = "give it to [flows.NAME] instead of a link".to_string();
-        complain(r, &filled, problem, remedy);
+        let e = Refusal::new(
+            format!("{name} goes by the state of senders on its host, which no router knows"),
+            "give it to [flows.NAME] instead of a link",
+        );
+        r.complain(refused(&filled, node, e));
         return None;
     }
     let context = BuildContext {
@@ -46,11 +44,12 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
         edge: EdgeId(0),
         // The other edges may not have been read yet; a name that none has is found when the network is built.
         edges: &|_| Ok(EdgeId(0)),
+        meters: &library.meters,
     };
     match entry.build(&filled.settings, context) {
         Ok(_) => Some(filled.settings),
         Err(e) => {
-            complain(r, &filled, e.problem, e.remedy);
+            r.complain(refused(&filled, node, e));
             None
         }
     }

@@ -3,7 +3,7 @@
 use super::conditioners::{Before, conditioner};
 use super::names::{bad_name, is_name};
 use crate::outside::is_outside;
-use crate::scenario::check::{Filled, Reader, join};
+use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::declarations::impairments as declared;
 use crate::scenario::declarations::tables::LINK;
 use crate::scenario::document::{Entry, Node};
@@ -130,21 +130,7 @@ fn can_build(r: &mut Reader, queue: &Filled, given: &Node, (rate, delay): (BitRa
     match r.library.queues.build(&queue.settings, context) {
         Ok(_) => true,
         Err(e) => {
-            let problem = if e.path.is_empty() {
-                Problem::new("conflict", queue.at.clone(), &queue.path, e.problem, e.remedy)
-                    .value(queue.settings.model.name)
-            } else {
-                let node = given.at_path(&e.path);
-                Problem::new(
-                    "conflict",
-                    node.at.clone(),
-                    &join(&queue.path, &e.path),
-                    e.problem,
-                    e.remedy,
-                )
-                .value(node.show())
-            };
-            r.complain(problem);
+            r.complain(refused(queue, given, e));
             false
         }
     }

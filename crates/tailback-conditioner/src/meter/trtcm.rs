@@ -10,21 +10,15 @@
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
 //!
-//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a code point of
-//! class 1 counts as green. Both buckets start full.
+//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a
+//! colour counts as green. Both buckets start full.
 //!
 //! Cost: a few integer operations a packet.
 
-use crate::conditioner::{Conditioner, EdgeOut, Header};
-use crate::entry::{BuildContext, Entry, Facts, Stands};
+use super::params::{BURST, CLASS, MODE, PER, POLICE, RATE, is_aware, two_rates};
+use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
-
-const BURST: Kind = Kind::Bytes {
-    min: 40,
-    max: 1_000_000_000,
-};
-const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
+use tailback_base::{BitRate, Bucket, Colour, Model, Param, ProbeDef, Settings, Stream, Time};
 
 pub static MODEL: Model = Model {
     name: "trtcm",
@@ -61,47 +55,31 @@ pub static MODEL: Model = Model {
             "How much may come at once before packets are red; at least the largest packet.",
             "RFC 2698 section 2 (PBS)",
         ),
-        Param::new(
-            "mode",
-            Kind::Choice(&["blind", "aware"]),
-            "blind",
-            "Whether the colour a packet comes with is looked at; aware never gives a better one.",
-            "RFC 2698 section 3",
-        ),
+        MODE,
+        PER,
+        CLASS,
+        POLICE,
     ],
-    probes: PROBES,
+    probes: &[
+        ProbeDef {
+            name: "committed_tokens",
+            unit: "bytes",
+            doc: "How much green may come at once now.",
+            per: "",
+        },
+        ProbeDef {
+            name: "peak_tokens",
+            unit: "bytes",
+            doc: "How much may come at once now before packets are red.",
+            per: "",
+        },
+    ],
 };
 
-const PROBES: &[ProbeDef] = &[
-    ProbeDef {
-        name: "committed_tokens",
-        unit: "bytes",
-        doc: "How much green may come at once now.",
-        per: "",
-    },
-    ProbeDef {
-        name: "peak_tokens",
-        unit: "bytes",
-        doc: "How much may come at once now before packets are red.",
-        per: "",
-    },
-];
+pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
-pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: build::<P>,
-        facts: Facts {
-            stands: Stands::Anywhere,
-        },
-    }
-}
-
-const GREEN: Dscp = Dscp(10);
-const YELLOW: Dscp = Dscp(12);
-const RED: Dscp = Dscp(14);
-
-/// The marker.
+/// The meter.
+#[derive(Clone, Copy, Debug)]
 pub struct TwoRate {
     /// Each with the rate at which it fills.
     committed: (BitRate, Bucket),
@@ -109,43 +87,31 @@ pub struct TwoRate {
     aware: bool,
 }
 
-fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
-    let (committed, peak) = (s.rate("committed_rate"), s.rate("peak_rate"));
-    if peak.0 < committed.0 {
-        return Err(Refusal::new(
-            format!("peak_rate {peak} is below committed_rate {committed}"),
-            "give a peak rate of at least the committed rate",
-        ));
-    }
+fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
+    let (committed, peak) = two_rates(s)?;
     Ok(Box::new(TwoRate {
         committed: (committed, Bucket::full(s.count("committed_burst"))),
         peak: (peak, Bucket::full(s.count("peak_burst"))),
-        aware: s.text("mode") == "aware",
+        aware: is_aware(s),
     }))
 }
 
-impl<P: Packet> Conditioner<P> for TwoRate {
-    fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+impl Meter for TwoRate {
+    fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
         let (committed, peak) = (&mut self.committed, &mut self.peak);
         committed.1.fill(committed.0, now);
         peak.1.fill(peak.0, now);
-        let came = if self.aware { p.dscp() } else { GREEN };
-        let colour = if came == RED || !peak.1.take(p.bytes()) {
-            RED
-        } else if came == YELLOW || !committed.1.take(p.bytes()) {
-            YELLOW
+        let came = if self.aware { came } else { Colour::Green };
+        if came == Colour::Red || !peak.1.take(bytes) {
+            Colour::Red
+        } else if came == Colour::Yellow || !committed.1.take(bytes) {
+            Colour::Yellow
         } else {
-            GREEN
-        };
-        p.set_dscp(colour);
-        out.send(p);
+            Colour::Green
+        }
     }
 
-    fn probes(&self) -> &[ProbeDef] {
-        PROBES
-    }
-
-    fn read(&self, probe: usize, _index: u32, now: Time) -> f64 {
+    fn read(&self, probe: usize, now: Time) -> f64 {
         let (rate, bucket) = if probe == 0 { &self.committed } else { &self.peak };
         bucket.bytes_at(*rate, now)
     }
@@ -154,9 +120,13 @@ impl<P: Packet> Conditioner<P> for TwoRate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditioner::EdgeId;
-    use crate::testing::{Plain, Seen};
-    use tailback_base::Stream;
+    use crate::conditioner::{Conditioner, Header};
+    use crate::testing::{Plain, Seen, built};
+    use tailback_base::Dscp;
+
+    const GREEN: Dscp = Dscp(10);
+    const YELLOW: Dscp = Dscp(12);
+    const RED: Dscp = Dscp(14);
 
     fn settings(with: &[(&str, &str)]) -> Settings {
         let base = Settings::defaults(&MODEL)
@@ -168,20 +138,14 @@ mod tests {
     }
 
     fn marker(with: &[(&str, &str)]) -> Result<Box<dyn Conditioner<Plain>>, Refusal> {
-        let context = BuildContext {
-            stream: Stream::new(1, "edge"),
-            rate: BitRate(1),
-            edge: EdgeId(0),
-            edges: &|_| Ok(EdgeId(0)),
-        };
-        entry().build(&settings(with), context)
+        built(&settings(with))
     }
 
     fn colours(mode: &str, came: &[Dscp]) -> Vec<Dscp> {
         let mut out = Seen::default();
         let mut c = marker(&[("mode", mode)]).unwrap();
         for colour in came {
-            c.forward(Plain(1500, *colour), &Header::default(), Time::ZERO, &mut out);
+            c.forward(Plain::new(1500, *colour), &Header::default(), Time::ZERO, &mut out);
         }
         out.colours
     }
@@ -206,7 +170,12 @@ mod tests {
         let mut out = Seen::default();
         let mut c = marker(&[]).unwrap();
         for i in 0..20_000 {
-            c.forward(Plain(1500, Dscp(0)), &Header::default(), Time(i * 500_000), &mut out);
+            c.forward(
+                Plain::new(1500, Dscp(0)),
+                &Header::default(),
+                Time(i * 500_000),
+                &mut out,
+            );
         }
         let count = |colour| out.colours.iter().filter(|c| **c == colour).count();
         assert_eq!(count(GREEN), (10_000_000 - 500 + 3000) / 1500);

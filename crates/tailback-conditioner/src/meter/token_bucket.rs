@@ -13,10 +13,10 @@
 //!
 //! Cost: a few integer operations a packet.
 
-use crate::conditioner::{Conditioner, EdgeOut, Header};
-use crate::entry::{BuildContext, Entry, Facts, Stands};
+use super::params::{BURST, CLASS, PER, RATE};
+use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, DropReason, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{BitRate, Bucket, Colour, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
 
 pub static MODEL: Model = Model {
     name: "token-bucket",
@@ -27,87 +27,66 @@ pub static MODEL: Model = Model {
     params: &[
         Param::new(
             "rate",
-            Kind::Rate { min: 1.0, max: 1e14 },
+            RATE,
             "",
             "The rate that is in profile; headers count.",
             "RFC 2697 section 2 (CIR)",
         ),
         Param::new(
             "depth",
-            Kind::Bytes {
-                min: 40,
-                max: 1_000_000_000,
-            },
+            BURST,
             "",
             "How much may come at once; at least the largest packet, which would never be in profile else.",
             "RFC 2697 section 2 (CBS)",
         ),
-        Param::new(
-            "excess",
-            Kind::Choice(&["mark", "drop"]),
-            "mark",
-            "What becomes of packets out of profile: AF12, or nothing.",
-            "RFC 2475 section 2.3.3",
-        ),
+        EXCESS,
+        PER,
+        CLASS,
     ],
-    probes: PROBES,
+    probes: &[ProbeDef {
+        name: "tokens",
+        unit: "bytes",
+        doc: "What may come at once now.",
+        per: "",
+    }],
 };
 
-const PROBES: &[ProbeDef] = &[ProbeDef {
-    name: "tokens",
-    unit: "bytes",
-    doc: "What may come at once now.",
-    per: "",
-}];
+/// What becomes of what is out of profile.
+pub const EXCESS: Param = Param::new(
+    "excess",
+    Kind::Choice(&["mark", "drop"]),
+    "mark",
+    "What becomes of packets out of profile: AF12, or nothing.",
+    "RFC 2475 section 2.3.3",
+);
 
-pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: build::<P>,
-        facts: Facts {
-            stands: Stands::Anywhere,
-        },
-    }
-}
+pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
-/// Code points of assured forwarding class 1, low and medium drop precedence.
-pub const IN_PROFILE: Dscp = Dscp(10);
-pub const OUT_OF_PROFILE: Dscp = Dscp(12);
-
-/// The marker.
+/// The meter.
+#[derive(Clone, Copy, Debug)]
 pub struct TokenBucket {
     rate: BitRate,
     bucket: Bucket,
-    drop: bool,
 }
 
-fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
+fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
     Ok(Box::new(TokenBucket {
         rate: s.rate("rate"),
         bucket: Bucket::full(s.count("depth")),
-        drop: s.text("excess") == "drop",
     }))
 }
 
-impl<P: Packet> Conditioner<P> for TokenBucket {
-    fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+impl Meter for TokenBucket {
+    fn colour(&mut self, bytes: u32, _came: Colour, now: Time) -> Colour {
         self.bucket.fill(self.rate, now);
-        if self.bucket.take(p.bytes()) {
-            p.set_dscp(IN_PROFILE);
-            out.send(p);
-        } else if self.drop {
-            out.dropped(p, DropReason::Profile);
+        if self.bucket.take(bytes) {
+            Colour::Green
         } else {
-            p.set_dscp(OUT_OF_PROFILE);
-            out.send(p);
+            Colour::Yellow
         }
     }
 
-    fn probes(&self) -> &[ProbeDef] {
-        PROBES
-    }
-
-    fn read(&self, _probe: usize, _index: u32, now: Time) -> f64 {
+    fn read(&self, _probe: usize, now: Time) -> f64 {
         self.bucket.bytes_at(self.rate, now)
     }
 }
@@ -115,26 +94,23 @@ impl<P: Packet> Conditioner<P> for TokenBucket {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conditioner::EdgeId;
-    use crate::testing::{Plain, Seen};
-    use tailback_base::Stream;
+    use crate::conditioner::{Conditioner, Header};
+    use crate::testing::{Plain, Seen, built};
+    use tailback_base::{DropReason, Dscp};
+
+    const IN_PROFILE: Dscp = Dscp(10);
+    const OUT_OF_PROFILE: Dscp = Dscp(12);
 
     fn bucket(excess: &str) -> Box<dyn Conditioner<Plain>> {
         let settings = Settings::defaults(&MODEL)
             .with("rate", "8Mbps")
             .with("depth", "3000B")
             .with("excess", excess);
-        let context = BuildContext {
-            stream: Stream::new(1, "edge"),
-            rate: BitRate(1),
-            edge: EdgeId(0),
-            edges: &|_| Ok(EdgeId(0)),
-        };
-        entry().build(&settings, context).unwrap_or_else(|e| panic!("{e}"))
+        built(&settings).unwrap_or_else(|e| panic!("{e}"))
     }
 
     fn offer(c: &mut dyn Conditioner<Plain>, out: &mut Seen, at: u64, bytes: u32) {
-        c.forward(Plain(bytes, Dscp(0)), &Header::default(), Time(at), out);
+        c.forward(Plain::new(bytes, Dscp(0)), &Header::default(), Time(at), out);
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! The list of meters a scenario can name: a row each.
+
+use super::meters::{Meters, Scope};
+use super::params::{CLASS, POLICE};
+use super::{MeterRow, srtcm, token_bucket, trtcm, tsw2cm, tsw3cm};
+use tailback_base::model::with_nearest;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Settings, Stream};
+
+const ROWS: &[MeterRow] = &[token_bucket::ROW, srtcm::ROW, trtcm::ROW, tsw2cm::ROW, tsw3cm::ROW];
+
+/// Every meter, in the order the reference shows them, and what a caller adds to a copy.
+#[derive(Clone)]
+pub struct MeterList(Vec<MeterRow>);
+
+impl MeterList {
+    /// What tailback ships.
+    pub fn standard() -> MeterList {
+        MeterList(ROWS.to_vec())
+    }
+
+    pub fn rows(&self) -> &[MeterRow] {
+        &self.0
+    }
+
+    pub fn add(&mut self, row: MeterRow) {
+        self.0.push(row);
+    }
+
+    /// The meters that these settings, of a meter's model, describe. The stream is what they draw from.
+    ///
+    /// # Errors
+    /// A model that is not in the list, and parameters that contradict each other.
+    pub fn build(&self, settings: &Settings, stream: Stream) -> Result<Meters, Refusal> {
+        let name = settings.model.name;
+        let Some(row) = self.0.iter().find(|r| r.model.name == name).copied() else {
+            return Err(Refusal::new(
+                format!("nothing here builds the meter \"{name}\""),
+                with_nearest(name, self.0.iter().map(|r| r.model.name), "a meter of this library"),
+            ));
+        };
+        if let Some(missing) = settings.missing() {
+            let remedy = format!("give {}", missing.kind.allowed());
+            return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
+        }
+        Meters::new(row, settings.clone(), Scope::of(settings)?, stream)
+    }
+
+    /// The meters that a conditioner names with one of its keys; what becomes of their colours is the conditioner's.
+    ///
+    /// # Errors
+    /// As [`MeterList::build`], and a parameter that says what becomes of a colour.
+    pub fn nested(&self, of: &Settings, key: &str, stream: Stream) -> Result<Meters, Refusal> {
+        let Some(own) = of.nested(key) else {
+            let e = Refusal::new(format!("{} has no {key}", of.model.name), "name a meter");
+            return Err(e.within(key));
+        };
+        let not_its_own = [CLASS.name, POLICE.name, token_bucket::EXCESS.name];
+        if let Some(given) = not_its_own.into_iter().find(|p| own.is_given(p)) {
+            let e = Refusal::new(
+                format!("{given} is given to a {key}, which only says the colour"),
+                format!("leave it out; {} decides what becomes of a colour", of.model.name),
+            );
+            return Err(e.within(given).within(key));
+        }
+        self.build(own, stream).map_err(|e| e.within(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::model::{Catalogue, Family};
+    use tailback_base::{Kind, Model, Param};
+
+    static OUTER: Model = Model {
+        name: "outer",
+        family: "conditioner",
+        title: "Outer",
+        summary: "",
+        source: "",
+        params: &[Param::new(
+            "marker",
+            Kind::Model("marker"),
+            "none",
+            "what says the colour",
+            "",
+        )],
+        probes: &[],
+    };
+
+    fn nested(marker: &str) -> Result<Meters, Refusal> {
+        let list = MeterList::standard();
+        let models = list.rows().iter().map(|r| r.model).collect();
+        let catalogue = Catalogue::new([Family::new("marker", "Meters", models)]);
+        let of = Settings::defaults(&OUTER)
+            .with("marker", marker)
+            .with_models(&catalogue)?;
+        list.nested(&of, "marker", Stream::new(1, "test"))
+    }
+
+    #[test]
+    fn a_marker_in_a_conditioner_only_says_the_colour() {
+        let tsw = "{ kind = tsw3cm, committed_rate = 1Mbps, peak_rate = 2Mbps }";
+        assert!(nested(tsw).is_ok());
+        for (given, name) in [("police = red", "police"), ("class = 2", "class")] {
+            let e = nested(&tsw.replace("peak_rate", &format!("{given}, peak_rate")))
+                .err()
+                .expect("refused");
+            assert_eq!(e.path, format!("marker.{name}"));
+        }
+        let e = nested(&tsw.replace("2Mbps", "1kbps")).err().expect("refused");
+        assert!(e.problem.contains("below committed_rate") && e.path == "marker", "{e}");
+    }
+}

@@ -1,0 +1,195 @@
+//! Single rate three colour marker: a committed burst is green, an excess burst yellow, the rest red.
+//!
+//! One rate fills a bucket of `committed_burst`, and what that cannot hold another of `excess_burst`. So yellow is what was
+//! saved while less than the rate came: the meter looks at the length of bursts only, not at a second rate.
+//!
+//! ```text
+//! blind   size <= committed tokens: green, pays there;                   size <= excess tokens: yellow, pays there;       else red
+//! aware   green came and size <= committed tokens: green, pays there;    not red came and size <= excess: yellow, pays;   else red
+//! ```
+//!
+//! From: RFC 2697 sections 2 and 3.
+//!
+//! State: two [`Bucket`]s, exact, at first full. Departures: tokens come continuously, not one at a time. In the aware mode a
+//! packet without a colour counts as green.
+//!
+//! Cost: a few integer operations a packet.
+
+use super::params::{BURST, CLASS, MODE, PER, POLICE, RATE, is_aware};
+use super::{Meter, MeterRow};
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Bucket, Colour, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
+
+pub static MODEL: Model = Model {
+    name: "srtcm",
+    family: "conditioner",
+    title: "Single rate three colour marker",
+    summary: "Packets within a rate and a committed burst are marked AF11, within an excess burst AF12, the others AF13.",
+    source: "RFC 2697",
+    params: &[
+        Param::new(
+            "committed_rate",
+            RATE,
+            "",
+            "The rate at which tokens come; headers count.",
+            "RFC 2697 section 2 (CIR)",
+        ),
+        Param::new(
+            "committed_burst",
+            OR_ZERO,
+            "",
+            "How much green may come at once; at least the largest packet, or 0B for no green at all.",
+            "RFC 2697 section 2 (CBS)",
+        ),
+        Param::new(
+            "excess_burst",
+            OR_ZERO,
+            "",
+            "How much yellow may come at once; at least the largest packet, or 0B for no yellow at all.",
+            "RFC 2697 section 2 (EBS)",
+        ),
+        MODE,
+        PER,
+        CLASS,
+        POLICE,
+    ],
+    probes: &[
+        ProbeDef {
+            name: "committed_tokens",
+            unit: "bytes",
+            doc: "How much green may come at once now.",
+            per: "",
+        },
+        ProbeDef {
+            name: "excess_tokens",
+            unit: "bytes",
+            doc: "How much yellow may come at once now.",
+            per: "",
+        },
+    ],
+};
+
+const OR_ZERO: Kind = match BURST {
+    Kind::Bytes { max, .. } => Kind::Bytes { min: 0, max },
+    _ => BURST,
+};
+
+pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
+
+/// The meter.
+#[derive(Clone, Copy, Debug)]
+pub struct SingleRate {
+    rate: BitRate,
+    committed: Bucket,
+    excess: Bucket,
+    aware: bool,
+}
+
+fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
+    let (committed, excess) = (s.count("committed_burst"), s.count("excess_burst"));
+    if committed == 0 && excess == 0 {
+        return Err(Refusal::new(
+            "committed_burst and excess_burst are both 0B, so that every packet is red",
+            "give at least one of them the size of the largest packet",
+        ));
+    }
+    Ok(Box::new(SingleRate {
+        rate: s.rate("committed_rate"),
+        committed: Bucket::full(committed),
+        excess: Bucket::full(excess),
+        aware: is_aware(s),
+    }))
+}
+
+impl Meter for SingleRate {
+    fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
+        self.committed.fill_over(&mut self.excess, self.rate, now);
+        let came = if self.aware { came } else { Colour::Green };
+        if came == Colour::Green && self.committed.take(bytes) {
+            Colour::Green
+        } else if came != Colour::Red && self.excess.take(bytes) {
+            Colour::Yellow
+        } else {
+            Colour::Red
+        }
+    }
+
+    fn read(&self, probe: usize, now: Time) -> f64 {
+        let (mut committed, mut excess) = (self.committed, self.excess);
+        committed.fill_over(&mut excess, self.rate, now);
+        if probe == 0 { committed.bytes() } else { excess.bytes() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Colour::{Green, Red, Yellow};
+
+    fn settings(with: &[(&str, &str)]) -> Settings {
+        let base = Settings::defaults(&MODEL)
+            .with("committed_rate", "8Mbps")
+            .with("committed_burst", "3000B")
+            .with("excess_burst", "1500B");
+        with.iter().fold(base, |s, (name, text)| s.with(name, text))
+    }
+
+    fn meter(with: &[(&str, &str)]) -> Result<Box<dyn Meter>, Refusal> {
+        build(&settings(with), Stream::new(1, "test"))
+    }
+
+    fn colours(mode: &str, came: &[Colour]) -> Vec<Colour> {
+        let mut m = meter(&[("mode", mode)]).unwrap();
+        came.iter().map(|c| m.colour(1500, *c, Time::ZERO)).collect()
+    }
+
+    #[test]
+    fn a_burst_is_green_then_yellow_then_red() {
+        assert_eq!(colours("blind", &[Red; 4]), [Green, Green, Yellow, Red]);
+    }
+
+    #[test]
+    fn aware_never_gives_a_better_colour() {
+        let came = [Red, Yellow, Yellow, Green, Green, Green];
+        assert_eq!(colours("aware", &came), [Red, Yellow, Red, Green, Green, Red]);
+    }
+
+    /// The excess bucket gets what the committed one cannot hold, and no more.
+    #[test]
+    fn yellow_is_what_was_saved() {
+        let mut m = meter(&[]).unwrap();
+        let mut at = |ms: u64| m.colour(1500, Green, Time(ms * 1_000_000));
+        assert_eq!([at(0), at(0), at(0), at(0)], [Green, Green, Yellow, Red]);
+        // 3 ms bring 3000 bytes, all of them green; 4 ms bring 1000 more, too few for a yellow packet.
+        assert_eq!([at(3), at(3), at(3)], [Green, Green, Red]);
+        assert_eq!([at(7), at(7), at(7)], [Green, Green, Red]);
+        assert_eq!([at(12), at(12), at(12), at(12)], [Green, Green, Yellow, Red]);
+        assert_eq!(
+            (m.read(0, Time(13_000_000)), m.read(1, Time(13_000_000))),
+            (1000.0, 0.0)
+        );
+        assert_eq!(
+            (m.read(0, Time(99_000_000)), m.read(1, Time(99_000_000))),
+            (3000.0, 1500.0)
+        );
+    }
+
+    /// 12 Mb/s for 10 s through 8 Mb/s: the rate is green, yellow only once.
+    #[test]
+    fn in_the_long_run_the_rate_is_green() {
+        let mut m = meter(&[]).unwrap();
+        let colours: Vec<Colour> = (0..10_000)
+            .map(|i| m.colour(1500, Green, Time(i * 1_000_000)))
+            .collect();
+        let count = |colour| colours.iter().filter(|c| **c == colour).count();
+        assert_eq!((count(Green), count(Yellow)), ((10_000_000 - 1000 + 3000) / 1500, 1));
+    }
+
+    #[test]
+    fn a_meter_without_any_burst_is_refused() {
+        let e = meter(&[("committed_burst", "0B"), ("excess_burst", "0B")])
+            .err()
+            .expect("refused");
+        assert!(format!("{e:?}").contains("every packet is red"));
+    }
+}

@@ -1,0 +1,107 @@
+//! Time sliding window marker of two colours: above the committed rate a share of the packets is yellow, by chance.
+//!
+//! ```text
+//! rate > committed:  yellow with probability 1 - committed / rate;   else green
+//! ```
+//!
+//! So the green rate is the committed one whatever comes, and colours interleave: a burst is not green first and yellow then, as
+//! a bucket has it.
+//!
+//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of RIO).
+//!
+//! State: a [`SlidingWindow`]. A number is drawn only above the committed rate.
+//!
+//! Cost: two divisions and at most one draw a packet.
+
+use super::params::{CLASS, PER, POLICE, RATE, WINDOW};
+use super::sliding_window::SlidingWindow;
+use super::{Meter, MeterRow};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Colour, Model, Param, ProbeDef, Settings, Stream, Time};
+
+pub static MODEL: Model = Model {
+    name: "tsw2cm",
+    family: "conditioner",
+    title: "Time sliding window two colour marker",
+    summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too many; the \
+              others AF11.",
+    source: "Clark and Fang 1998, section III",
+    params: &[
+        Param::new(
+            "committed_rate",
+            RATE,
+            "",
+            "The rate that is green; headers count.",
+            "Clark and Fang 1998 section III",
+        ),
+        WINDOW,
+        PER,
+        CLASS,
+        POLICE,
+    ],
+    probes: &[RATE_PROBE],
+};
+
+/// What every meter with a sliding window shows.
+pub(super) const RATE_PROBE: ProbeDef = ProbeDef {
+    name: "rate",
+    unit: "bit/s",
+    doc: "The estimate of the rate at the last packet.",
+    per: "",
+};
+
+pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
+
+/// The meter.
+pub struct TwoColour {
+    /// Bit/s.
+    committed: f64,
+    rate: SlidingWindow,
+    draws: Stream,
+}
+
+fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
+    let committed = s.rate("committed_rate");
+    Ok(Box::new(TwoColour {
+        committed: committed.bits_per_second(),
+        rate: SlidingWindow::new(committed, s.time(WINDOW.name)),
+        draws,
+    }))
+}
+
+impl Meter for TwoColour {
+    fn colour(&mut self, bytes: u32, _came: Colour, now: Time) -> Colour {
+        let rate = self.rate.count(bytes, now);
+        // Below the committed rate the probability is negative, and nothing is drawn.
+        match self.draws.chance(1.0 - self.committed / rate) {
+            true => Colour::Yellow,
+            false => Colour::Green,
+        }
+    }
+
+    fn read(&self, _probe: usize, _now: Time) -> f64 {
+        self.rate.bits_per_second()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share_of_green(committed: &str) -> f64 {
+        let s = Settings::defaults(&MODEL).with("committed_rate", committed);
+        let mut m = build(&s, Stream::new(1, "test")).unwrap();
+        // 4 Mb/s, for 20 s, of which the estimate needs the first few.
+        let colours = (0..10_000).map(|i| m.colour(1000, Colour::Green, Time(i * 2_000_000)));
+        let late: Vec<Colour> = colours.skip(2_000).collect();
+        late.iter().filter(|c| **c == Colour::Green).count() as f64 / late.len() as f64
+    }
+
+    #[test]
+    fn the_committed_rate_is_green() {
+        assert_eq!(share_of_green("4.1Mbps"), 1.0);
+        let share = share_of_green("1Mbps");
+        // 8000 draws of probability 0.25 have a standard deviation of 0.005.
+        assert!((share - 0.25).abs() < 0.02, "{share}");
+    }
+}
