@@ -80,6 +80,9 @@ class AxisTable(Table, kw_only=True, frozen=True):
     pairs: list[str] | None = None
     #: Of pairs: role -> the paths it stands at in the scenario.
     roles: dict[str, list[str]] = {}
+    #: Of these roles, those that go with the study's own queue, such as its thresholds: left out where the caller has
+    #: put another queue in its place.
+    of_queue: list[str] = []
     #: Of pairs: more for a role of a pair, in this set of runs only.
     with_: dict[str, dict[str, dict[str, Any]]] = msgspec.field(name="with", default={})
     quick: list[Any] | dict[str, Any] | None = None
@@ -92,6 +95,8 @@ class CaseTable(Table, kw_only=True, frozen=True):
 
     labels: dict[str, Any]
     set: list[str] = []
+    #: More for roles of the pairs at this case only.
+    roles: dict[str, dict[str, Any]] = {}
     modes: tuple[Mode, ...] = ("quick", "full")
     fair_share: str | None = None
 

@@ -40,7 +40,7 @@ from tailback.study.files import (
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
 from tailback.study.published import read_published
-from tailback.study.runs import read_runs
+from tailback.study.runs import Columns, read_runs
 from tailback.study.statement import read_otherwise, read_statement
 from tailback.study.study import Study
 
@@ -72,10 +72,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     plan = _read_plan(folder)
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
-    runs = {
-        k: read_runs(folder, file, k, _like(k, file, plan), plan.disciplines, plan.pairs)
-        for k, (file, _) in plan.runs.items()
-    }
+    columns = Columns(plan.disciplines, plan.pairs, replaced)
+    runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
     experiments = [(file, _experiment(file, e, runs)) for file, e in plan.experiments]
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]

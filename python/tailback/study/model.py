@@ -49,6 +49,12 @@ class Case:
     set: tuple[str, ...]
     modes: tuple[str, ...]
     fair_share_bps: float | None
+    #: pair -> what it changes at this case
+    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def overrides(self, labels: dict[str, str]) -> list[str]:
+        """What the case changes in the scenario, at a point with these labels."""
+        return [*self.set, *(c for pair in labels.values() for c in self.changes.get(pair, ()))]
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class Runs:
                     if a in free or a.disciplines:
                         overrides += a.overrides(mode, named[a.name])
                 asked = self.asked.get(tuple(named.values()), ())
-                found.append(Point(named, [*overrides, *case.set, *self.then, *asked]))
+                found.append(Point(named, [*overrides, *case.overrides(named), *self.then, *asked]))
         return found
 
     def key_of(self, discipline: str) -> tuple[str, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,17 @@ from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTab
 from tailback.study.model import MODES, Axis, Case, Runs
 
 
-def read_runs(
-    folder: Path,
-    file: Path,
-    name: str,
-    table: dict[str, Any],
-    disciplines: dict[str, Discipline],
-    pairs: dict[str, Pair],
-) -> Runs:
+@dataclass(frozen=True)
+class Columns:
+    """What a set of runs may name as its columns."""
+
+    disciplines: dict[str, Discipline]
+    pairs: dict[str, Pair]
+    #: Disciplines in whose place the caller has put another queue.
+    replaced: Collection[str] = ()
+
+
+def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], columns: Columns) -> Runs:
     """Raises `StudyError` for what is misspelt, missing or not declared.
 
     A set that is `like` another comes here merged with that one.
@@ -30,13 +35,11 @@ def read_runs(
         scenario = folder / t.scenario
         if not scenario.is_file():
             raise StudyError(f"{file}, [{at}]: scenario {scenario} is not there")
-    cases = [_case(read_table(CaseTable, c, file, f"{at}.case[{i}]")) for i, c in enumerate(t.case)]
-    axes = [
-        _axis(
-            f"{file}, [{at}], axis {k}", k, read_table(AxisTable, v, file, f"{at}.axis.{k}"), cases, disciplines, pairs
-        )
-        for k, v in t.axis.items()
-    ]
+    tables = {k: read_table(AxisTable, v, file, f"{at}.axis.{k}") for k, v in t.axis.items()}
+    of_pairs = [a for a in tables.values() if a.pairs is not None]
+    given = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]
+    cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(given)]
+    axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
     clash = undone([(path, a.name) for a in axes for path in a.paths])
     if clash is not None:
         raise StudyError(f"{file}, [{at}]: {clash}")
@@ -63,18 +66,28 @@ def read_runs(
     )
 
 
-def _case(c: CaseTable) -> Case:
+def _case(where: str, c: CaseTable, axes: list[AxisTable], columns: Columns) -> Case:
     labels = {k: str(v) for k, v in c.labels.items()}
-    return Case(labels, tuple(c.set), tuple(c.modes), None if c.fair_share is None else _rate(c.fair_share))
+    for role in c.roles:
+        if not any(role in a.roles for a in axes):
+            known = ", ".join(r for a in axes for r in a.roles) or "none, as it has no axis of pairs"
+            raise StudyError(f"{where}: roles.{role}: this set of runs has no such role; it has {known}")
+    changes = {
+        name: tuple(_changes(a, columns.pairs[name], c.roles, columns))
+        for a in axes
+        if c.roles
+        for name in a.pairs or ()
+    }
+    fair_share = None if c.fair_share is None else _rate(c.fair_share)
+    return Case(labels, tuple(c.set), tuple(c.modes), fair_share, changes)
 
 
-def _axis(
-    where: str, name: str, a: AxisTable, cases: list[Case], disciplines: dict[str, Discipline], pairs: dict[str, Pair]
-) -> Axis:
+def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> Axis:
+    disciplines = columns.disciplines
     changes: dict[str, tuple[str, ...]] = {}
     values: dict[str, dict[str, str]]
     if a.pairs is not None:
-        changes = _pairs(where, a, a.pairs, disciplines, pairs)
+        changes = _pairs(where, a, a.pairs, columns)
         values = dict.fromkeys(MODES, dict.fromkeys(changes, ""))
     elif a.disciplines is not None:
         for d in a.disciplines:
@@ -100,28 +113,33 @@ def _axis(
     return Axis(name, title, a.unit, tuple(a.paths), values, disciplines=of_disciplines, changes=changes)
 
 
-def _pairs(
-    where: str, axis: AxisTable, names: list[str], disciplines: dict[str, Discipline], pairs: dict[str, Pair]
-) -> dict[str, tuple[str, ...]]:
+def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:
     """What each pair changes: its discipline's queue and its tables of other roles, key by key, at the roles' paths.
 
     `roles` says where a role stands in the scenario; a role that has no paths there is not needed. `with` adds to a
     pair's tables for this set of runs only.
     """
+    for role in axis.of_queue:
+        if role not in axis.roles:
+            raise StudyError(f"{where}: of_queue names {role!r}, which is none of its roles: {', '.join(axis.roles)}")
     found = {}
     for name in names:
-        if name not in pairs:
-            raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(pairs)}")
-        pair = pairs[name]
-        if pair.queue not in disciplines:
-            raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(disciplines)}")
-        more = axis.with_.get(name, {})
-        changes = []
-        for role, paths in axis.roles.items():
-            table = disciplines[pair.queue].queue if role == "queue" else pair.roles.get(role, {})
-            changes += [f"{p}.{k}={as_toml(v)}" for p in paths for k, v in {**table, **more.get(role, {})}.items()]
-        found[name] = tuple(changes)
+        if name not in columns.pairs:
+            raise StudyError(f"{where}: there is no [pair.{name}]; there are {', '.join(columns.pairs)}")
+        pair = columns.pairs[name]
+        if pair.queue not in columns.disciplines:
+            raise StudyError(f"{where}: pair {name} needs queue = one of {', '.join(columns.disciplines)}")
+        own = {"queue": columns.disciplines[pair.queue].queue, **pair.roles}
+        changes = _changes(axis, pair, own, columns)
+        found[name] = tuple(changes + _changes(axis, pair, axis.with_.get(name, {}), columns))
     return found
+
+
+def _changes(axis: AxisTable, pair: Pair, tables: dict[str, dict[str, Any]], columns: Columns) -> list[str]:
+    """Tables by role, key by key, at the paths the roles have."""
+    without = axis.of_queue if pair.queue in columns.replaced else ()
+    kept = {role: tables.get(role, {}) for role in axis.roles if role not in without}
+    return [f"{p}.{k}={as_toml(v)}" for role, t in kept.items() for p in axis.roles[role] for k, v in t.items()]
 
 
 def _labelled(values: list[Any] | dict[str, Any], unit: str) -> dict[str, str]:

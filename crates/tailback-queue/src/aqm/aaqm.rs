@@ -36,6 +36,7 @@ mod settings;
 pub use settings::{Config, MODEL, entry};
 
 use crate::aqm::average::Average;
+use crate::aqm::red::Hot;
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
@@ -57,9 +58,7 @@ enum Zone {
 /// What was done to packets since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
-    arrivals: u64,
-    /// Arrivals that found the average at the upper threshold or above.
-    hot: u64,
+    hot: Hot,
     marks: u64,
     requests: u64,
     /// Packets that tokens paid for.
@@ -280,8 +279,7 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
         };
         let average = self.average.arrival(self.level(seen), line);
         self.class.finds(average);
-        self.counts.arrivals += 1;
-        self.counts.hot += u64::from(self.zone() == Zone::Hot);
+        self.counts.hot.arrival(self.zone() == Zone::Hot);
         self.levels.observe(average);
         self.move_ahead(line);
         if !self.has_room(p.bytes()) {
@@ -342,10 +340,7 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
             6 => self.counts.marks as f64,
             7 => self.counts.requests as f64,
             8 => self.counts.funded as f64,
-            9 => match self.counts.arrivals {
-                0 => 0.0,
-                n => self.counts.hot as f64 / n as f64,
-            },
+            9 => self.counts.hot.share(),
             _ => f64::NAN,
         }
     }

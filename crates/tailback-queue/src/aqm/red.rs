@@ -137,7 +137,14 @@ pub const SINCE: ProbeDef = ProbeDef {
     per: "",
 };
 
-const PROBES: &[ProbeDef] = &[AVERAGE, BASE, SINCE];
+pub const SHARE_HOT: ProbeDef = ProbeDef {
+    name: "share_hot",
+    unit: "",
+    doc: "Arrivals since the start that found the average at max_threshold or above, as a part of all",
+    per: "",
+};
+
+const PROBES: &[ProbeDef] = &[AVERAGE, BASE, SINCE, SHARE_HOT];
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -170,7 +177,30 @@ pub struct Red {
     rules: Rules,
     average: Average,
     class: Class,
+    hot: Hot,
     stream: Stream,
+}
+
+/// Arrivals, and those of them that found the average at the upper threshold or above.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hot {
+    arrivals: u64,
+    hot: u64,
+}
+
+impl Hot {
+    pub fn arrival(&mut self, hot: bool) {
+        self.arrivals += 1;
+        self.hot += u64::from(hot);
+    }
+
+    /// 0 to 1.
+    pub fn share(&self) -> f64 {
+        match self.arrivals {
+            0 => 0.0,
+            n => self.hot as f64 / n as f64,
+        }
+    }
 }
 
 impl Red {
@@ -178,6 +208,7 @@ impl Red {
         Red {
             average: config.average(),
             class: Class::new(config.ramp),
+            hot: Hot::default(),
             rules: config.rules,
             stream,
         }
@@ -189,8 +220,10 @@ impl Red {
 
     /// Look at the queue, as the arrival of `p` does.
     pub fn find<P: Packet>(&mut self, p: &P, queue: &Waiting<'_, P>, line: &Line) -> Found {
+        let average = self.average.arrival(queue.level(), line);
+        self.hot.arrival(average >= self.class.ramp.max_threshold);
         Found {
-            average: self.average.arrival(queue.level(), line),
+            average,
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         }
@@ -237,6 +270,7 @@ impl<P: Packet> Admission<P> for Red {
             0 => self.average.value(),
             1 => self.class.probability(),
             2 => self.class.since(),
+            3 => self.hot.share(),
             _ => f64::NAN,
         }
     }

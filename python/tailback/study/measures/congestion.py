@@ -100,6 +100,24 @@ def longest(run: RunView, klass: str) -> float:
 
 
 @measure(
+    "share_hot",
+    "Arrivals at or above the upper threshold",
+    "%",
+    "arrivals that find the average there, of all; only of queues with thresholds",
+)
+def share_hot(run: RunView, klass: str) -> float:
+    share = run.probe("share_hot")[1]
+    return 100 * float(share[-1]) if len(share) else float("nan")
+
+
+@measure("power", "Power", "Mbit/s per ms", "throughput over the mean queueing delay")
+def power(run: RunView, klass: str) -> float:
+    row = run.link_row()
+    wait = 1e3 * float(row["sojourn_mean_s"])
+    return float(row["utilisation"]) * float(row["rate_bps"]) / 1e6 / wait if wait > 0 else float("nan")
+
+
+@measure(
     "drop_bias", "Share of drops over share of arrivals", "1", "of a class at the studied link; 1 is in proportion"
 )
 def drop_bias(run: RunView, klass: str) -> float:

@@ -1,6 +1,7 @@
 //! AAQM's parameters: what they are called, what they may be, what they are together.
 
 use super::Aaqm;
+use crate::aqm::red::SHARE_HOT;
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
@@ -292,11 +293,7 @@ const PROBES: &[ProbeDef] = &[
     probe("marks", "packets", "Packets marked since the start"),
     probe("requests", "", "Control packets sent since the start"),
     probe("funded", "packets", "Packets that tokens paid for since the start"),
-    probe(
-        "share_hot",
-        "",
-        "Arrivals since the start that found the average at max_threshold or above, as a part of all",
-    ),
+    SHARE_HOT,
 ];
 
 /// The row of the list.
