@@ -125,7 +125,7 @@ impl Facts {
     pub fn marks(&self, settings: &Settings) -> bool {
         match self.marks {
             Marks::Never => false,
-            Marks::WithEcn => settings.flag("ecn"),
+            Marks::WithEcn => settings.flags("ecn").contains(&true),
             Marks::Always => true,
         }
     }

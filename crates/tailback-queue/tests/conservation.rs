@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::collections::HashMap;
 use tailback_base::model::Raw;
-use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Settings, Size, Stream, Time, Value};
+use tailback_base::{BitRate, Duration, Ecn, FlowId, Kind, Model, Per, Settings, Size, Stream, Time, Value};
 use tailback_queue::BuildContext;
 use tailback_queue::registry;
 use tailback_queue::testing::{Log, TestPacket};
@@ -102,7 +102,10 @@ fn draw(kind: &Kind, default: &str, s: &mut Stream) -> Option<Raw> {
         Kind::Bytes { min, max } => Raw::Text(format!("{}B", min + s.below((max - min).min(3000) + 1))),
         Kind::Choice(words) => Raw::Text(words[s.below(words.len() as u64) as usize].into()),
         Kind::Each(_, inner) | Kind::List(inner) => {
-            let n = 1 + s.below(4);
+            let n = match kind {
+                Kind::Each(Per::Colour, _) => 1 + 2 * s.below(2),
+                _ => 1 + s.below(4),
+            };
             Raw::List((0..n).filter_map(|_| draw(inner, default, s)).collect())
         }
         Kind::Profile(list) => Raw::Text(list[s.below(list.len() as u64) as usize].name.into()),

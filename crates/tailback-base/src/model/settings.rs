@@ -269,6 +269,30 @@ impl Settings {
         self.list(name).iter().map(real).collect()
     }
 
+    /// The flags of a list, or one flag as a list of one; empty for `none`.
+    pub fn flags(&self, name: &str) -> Vec<bool> {
+        if let Value::Bool(b) = self.get(name) {
+            return vec![*b];
+        }
+        let flag = |v: &Value| match v {
+            Value::Bool(b) => *b,
+            v => self.wrong(name, v),
+        };
+        self.list(name).iter().map(flag).collect()
+    }
+
+    /// The words of a list; empty for `none`.
+    pub fn texts(&self, name: &str) -> Vec<&str> {
+        let mut words = vec![];
+        for v in self.list(name) {
+            match v {
+                Value::Text(t) => words.push(t.as_str()),
+                v => self.wrong(name, v),
+            }
+        }
+        words
+    }
+
     /// The model a parameter holds; `None` when it is absent.
     pub fn nested(&self, name: &str) -> Option<&Settings> {
         match self.get(name) {

@@ -17,12 +17,14 @@ pub mod green_tcp;
 pub mod nlred;
 pub mod pi;
 pub mod pie;
+pub mod populations;
 pub mod precedence;
 #[cfg(test)]
 pub(crate) mod race;
 pub mod red;
 pub mod red_pb;
 pub mod red_pd;
+pub mod redn;
 pub mod rem;
 pub mod rio;
 pub mod sfb;

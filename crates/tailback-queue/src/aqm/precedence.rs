@@ -1,6 +1,67 @@
 //! Classes of packets by their DiffServ code points, for queues that treat some better than others.
 
-use tailback_base::Dscp;
+use crate::params::chosen;
+use tailback_base::quantity::Refusal;
+use tailback_base::{Dscp, Kind, Param, Settings};
+
+/// How many colours there are.
+pub const COLOURS: usize = 3;
+
+/// What a meter says of a packet, as its drop precedence: green is dropped last, red first (RFC 2697 section 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Colour {
+    Green,
+    Yellow,
+    Red,
+}
+
+const WORDS: &[(&str, Colour)] = &[
+    ("green", Colour::Green),
+    ("yellow", Colour::Yellow),
+    ("red", Colour::Red),
+];
+
+/// For queues that go by three colours.
+pub const UNCOLOURED: Param = Param::new(
+    "uncoloured",
+    Kind::Choice(&["green", "yellow", "red"]),
+    "green",
+    "The colour of a packet whose code point is not one of assured forwarding, such as an acknowledgement.",
+    "tailback; nobody has measured it against a profile",
+);
+
+/// The colour of each code point.
+#[derive(Clone, Copy, Debug)]
+pub struct Colours {
+    uncoloured: Colour,
+}
+
+impl Colours {
+    /// By the parameter [`UNCOLOURED`].
+    ///
+    /// # Errors
+    /// A word that is no colour.
+    pub fn from_settings(s: &Settings) -> Result<Colours, Refusal> {
+        Ok(Colours {
+            uncoloured: chosen(s, UNCOLOURED.name, WORDS)?,
+        })
+    }
+
+    #[inline]
+    pub fn of(self, p: Dscp) -> Colour {
+        match of_assured_forwarding(p) {
+            Some(1) => Colour::Green,
+            Some(2) => Colour::Yellow,
+            Some(_) => Colour::Red,
+            None => self.uncoloured,
+        }
+    }
+}
+
+/// One value for each colour, of one for all or of three ([`Kind::Each`] allows no other number).
+pub fn each_colour<T: Copy>(values: &[T]) -> [T; COLOURS] {
+    std::array::from_fn(|c| values[c.min(values.len() - 1)])
+}
 
 /// The drop precedence of assured forwarding, 1 (dropped last) to 3 (RFC 2597 section 6); none outside.
 pub fn of_assured_forwarding(p: Dscp) -> Option<u8> {
@@ -18,6 +79,17 @@ pub fn class_selector(p: Dscp) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_has_no_precedence_has_the_colour_it_is_given() {
+        let colours = Colours {
+            uncoloured: Colour::Yellow,
+        };
+        let of = [10, 20, 30, 38, 0, 46].map(|code| colours.of(Dscp(code)));
+        use Colour::{Green, Red, Yellow};
+        assert_eq!(of, [Green, Yellow, Red, Red, Yellow, Yellow]);
+        assert_eq!((each_colour(&[7]), each_colour(&[1, 2, 3])), ([7; 3], [1, 2, 3]));
+    }
 
     #[test]
     fn code_points_of_rfc_2597() {

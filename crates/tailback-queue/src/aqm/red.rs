@@ -30,13 +30,16 @@ use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::discipline::{Line, Out, ProbeId};
+use crate::discipline::{Backlog, Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
+use crate::view::Exit;
+use config::IdleStarts;
 use params::{
-    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
-    MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
+    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, IDLE_END, IDLE_START, INITIAL_AVERAGE, MARK_ABOVE_MAX,
+    MARK_CAP, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT,
+    WEIGHT_RULE,
 };
 use signals::{Class, Found, Ramp, Rules};
 use tailback_base::model::Profile;
@@ -110,6 +113,8 @@ pub static MODEL: Model = Model {
         WAIT,
         FIRST_COUNT,
         NS2_GUARDS,
+        IDLE_START,
+        IDLE_END,
         INITIAL_AVERAGE,
         COUNT_IN_SERVICE,
         BEFORE,
@@ -176,6 +181,7 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
 pub struct Red {
     rules: Rules,
     average: Average,
+    idle_starts: IdleStarts,
     class: Class,
     hot: Hot,
     stream: Stream,
@@ -207,6 +213,7 @@ impl Red {
     pub fn new(config: Config, stream: Stream) -> Red {
         Red {
             average: config.average(),
+            idle_starts: config.idle_starts,
             class: Class::new(config.ramp),
             hot: Hot::default(),
             rules: config.rules,
@@ -231,7 +238,11 @@ impl Red {
 
     /// Decide about an arrival that found this.
     pub fn decide<P: Packet>(&mut self, p: &mut P, found: Found, out: &mut dyn Out<P>) -> Decision {
-        self.class.decide(p, found, &self.rules, &mut self.stream, out)
+        let decision = self.class.decide(p, found, &self.rules, &mut self.stream, out);
+        if decision == Decision::Store {
+            self.average.stored();
+        }
+        decision
     }
 
     /// The ramp, for those who move it while it runs.
@@ -250,8 +261,16 @@ impl<P: Packet> Admission<P> for Red {
         self.decide(p, found, out)
     }
 
+    fn left(&mut self, _p: &P, _how: Exit, rest: Backlog, line: &Line) {
+        if self.idle_starts == IdleStarts::LastDeparture && rest.packets == 0 {
+            self.average.idle(line.now);
+        }
+    }
+
     fn idle(&mut self, line: &Line) {
-        self.average.idle(line.now);
+        if self.idle_starts == IdleStarts::LineIdle {
+            self.average.idle(line.now);
+        }
     }
 
     fn congestion(&self) -> Option<Congestion> {

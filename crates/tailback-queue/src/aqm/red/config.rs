@@ -1,10 +1,11 @@
 //! RED's parameters, checked and resolved for its buffer and its line.
 
-use super::params::{BY_RATE, BY_ROUND_TRIP};
+use super::params::{AT_ARRIVAL, AT_ENQUEUE, BY_RATE, BY_ROUND_TRIP, IDLE_END, IDLE_START, LAST_DEPARTURE, LINE_IDLE};
 use super::signals::{Ramp, Rules, Shape};
-use crate::aqm::average::{Average, weight_for_rate, weight_for_round_trip};
+use crate::aqm::average::{Average, IdleEnds, weight_for_rate, weight_for_round_trip};
 use crate::build_context::BuildContext;
 use crate::capacity;
+use crate::params::chosen;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};
 
@@ -16,6 +17,17 @@ pub struct Config {
     /// Of a new sample in the average.
     pub weight: f64,
     pub initial_average: f64,
+    pub idle_starts: IdleStarts,
+    pub idle_ends: IdleEnds,
+}
+
+/// What begins an idle period.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleStarts {
+    /// The line finds nothing to send.
+    LineIdle,
+    /// The transmission begins that leaves nothing waiting.
+    LastDeparture,
 }
 
 impl Config {
@@ -42,13 +54,30 @@ impl Config {
             },
             weight: weight(s, context)?,
             initial_average: capacity::threshold(s, "initial_average", buffer, rules.mean_packet)?,
+            idle_starts: among(s, IDLE_START.name, STARTS)?,
+            idle_ends: among(s, IDLE_END.name, ENDS)?,
             rules,
         })
     }
 
     /// The average these parameters describe.
     pub fn average(&self) -> Average {
-        Average::new(self.initial_average, self.weight, self.rules.mean_packet)
+        Average::new(self.initial_average, self.weight, self.rules.mean_packet).with_idle_ending(self.idle_ends)
+    }
+}
+
+/// RED's own first.
+const STARTS: &[(&str, IdleStarts)] = &[
+    (LINE_IDLE, IdleStarts::LineIdle),
+    (LAST_DEPARTURE, IdleStarts::LastDeparture),
+];
+const ENDS: &[(&str, IdleEnds)] = &[(AT_ARRIVAL, IdleEnds::AtArrival), (AT_ENQUEUE, IdleEnds::WhenStored)];
+
+/// What the word of a choice stands for; in a model without it, the first.
+fn among<T: Copy>(s: &Settings, name: &str, table: &[(&str, T)]) -> Result<T, Refusal> {
+    match s.model.param(name) {
+        Some(_) => chosen(s, name, table),
+        None => Ok(table[0].1),
     }
 }
 

@@ -144,3 +144,22 @@ pub const INITIAL_AVERAGE: Param = Param::new(
     "The average before the first arrival.",
     "tailback, for tests with weight = 0",
 );
+/// The words of `idle_start` and `idle_end`.
+pub const LINE_IDLE: &str = "line-idle";
+pub const LAST_DEPARTURE: &str = "last-departure";
+pub const AT_ARRIVAL: &str = "arrival";
+pub const AT_ENQUEUE: &str = "enqueue";
+pub const IDLE_START: Param = Param::new(
+    "idle_start",
+    Kind::Choice(&[LINE_IDLE, LAST_DEPARTURE]),
+    LINE_IDLE,
+    "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing waiting.",
+    "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)",
+);
+pub const IDLE_END: Param = Param::new(
+    "idle_end",
+    Kind::Choice(&[AT_ARRIVAL, AT_ENQUEUE]),
+    AT_ARRIVAL,
+    "What ends idle time: any arrival; or one that is stored, so that a refused one only moves its beginning.",
+    "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)",
+);

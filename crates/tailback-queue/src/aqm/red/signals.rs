@@ -41,6 +41,8 @@ pub enum Shape {
     Line,
     /// With the square, and 1.5 max_probability at the end, so that the area below is that of the line (nonlinear RED).
     Square,
+    /// Three equal regions, a line each, that end at 1/4, 1/2 and 1 of max_probability (stepped RED).
+    Regions,
 }
 
 /// From the average to the probability. Thresholds in the unit of the buffer.
@@ -65,12 +67,23 @@ impl Ramp {
             match self.shape {
                 Shape::Line => along,
                 Shape::Square => 1.5 * along * (average - min) / (max - min),
+                Shape::Regions => top * regions((average - min) / (max - min)),
             }
         } else if self.gentle && average < 2.0 * max {
             top + (1.0 - top) * (average - max) / max
         } else {
             1.0
         }
+    }
+}
+
+/// The share of max_probability at this share of the way between the thresholds.
+fn regions(way: f64) -> f64 {
+    let thirds = 3.0 * way;
+    if thirds < 2.0 {
+        0.25 * thirds
+    } else {
+        0.5 * (thirds - 1.0)
     }
 }
 

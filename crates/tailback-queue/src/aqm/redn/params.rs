@@ -1,0 +1,374 @@
+//! What can be said of REDn, and what follows where nothing is said.
+
+use super::steering::Limits;
+use crate::aqm::average::Average;
+use crate::aqm::populations::{Accounting, Populations};
+use crate::aqm::precedence::{COLOURS, UNCOLOURED, each_colour};
+use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT, with_default};
+use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
+use crate::build_context::BuildContext;
+use crate::capacity;
+use crate::params::{BEFORE, chosen};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Kind, Param, Per, Settings, Size};
+
+const LIU: &str = "Liu 2001";
+
+/// What moves the maximum probabilities.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Redn,
+    SelfConfiguring,
+    Adaptive,
+    /// Nothing; the ramp has regions instead.
+    Stepped,
+}
+
+const MODES: &[(&str, Mode)] = &[
+    ("redn", Mode::Redn),
+    ("self_redn", Mode::SelfConfiguring),
+    ("adaptive_redn", Mode::Adaptive),
+    ("stepped_red", Mode::Stepped),
+];
+
+/// Spread signals or not, wait after each or not.
+type Spacing = (bool, bool);
+
+pub const SPACINGS: &[(&str, Spacing)] = &[
+    ("uniform", (true, false)),
+    ("geometric", (false, false)),
+    ("wait", (true, true)),
+];
+
+pub const SPACING: Param = Param::new(
+    "spacing",
+    Kind::Choice(&["uniform", "geometric", "wait"]),
+    "uniform",
+    "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform from 1/p to 2/p.",
+    "Floyd and Jacobson 1993 section 7 (uniform, geometric); ns-2 wait_",
+);
+
+/// The same parameter, with a value for each colour or one for all.
+const fn by_colour(param: Param, kind: &'static Kind) -> Param {
+    Param {
+        kind: Kind::Each(Per::Colour, kind),
+        ..param
+    }
+}
+
+const A_PROBABILITY: &Kind = &PROBABILITY;
+const A_FACTOR: &Kind = &Kind::Real { min: 1.0, max: 1e6 };
+
+pub const PARAMS: &[Param] = &[
+    with_default(BUFFER, "unlimited", LIU),
+    Param::new(
+        "mode",
+        Kind::Choice(&["redn", "self_redn", "adaptive_redn", "stepped_red"]),
+        "redn",
+        "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the middle one; or \
+         nothing, on a ramp of three regions.",
+        "Liu 2001 sections 3.1, 3.2 (adaptive)",
+    ),
+    Param::new(
+        "min_threshold",
+        Kind::Each(Per::Colour, &Kind::Level),
+        "none",
+        "Average backlog from which packets are signalled (L). Without it half the middle threshold.",
+        LIU,
+    ),
+    Param::new(
+        "middle_threshold",
+        Kind::Each(Per::Colour, &Kind::Level),
+        "none",
+        "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends in \
+         middle_delay, at least 10 packets, and at most half of max_threshold.",
+        LIU,
+    ),
+    Param::new(
+        "max_threshold",
+        Kind::Each(Per::Colour, &Kind::Level),
+        "none",
+        "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at twice \
+         max_probability take away in longest_rtt, at least 20, and at most half the buffer.",
+        LIU,
+    ),
+    Param::new(
+        "queue_threshold",
+        Kind::Each(Per::Colour, &Kind::Level),
+        "none",
+        "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it min_threshold.",
+        LIU,
+    ),
+    Param::new(
+        "middle_delay",
+        Kind::Time { min: 1e-6, max: 100.0 },
+        "15ms",
+        "The delay at the middle threshold, where that is not given.",
+        LIU,
+    ),
+    Param::new(
+        "longest_rtt",
+        Kind::Time { min: 1e-6, max: 100.0 },
+        "500ms",
+        "The longest round trip of the flows, where max_threshold is not given.",
+        LIU,
+    ),
+    by_colour(WEIGHT, A_PROBABILITY),
+    Param::new(
+        "max_probability",
+        Kind::Each(Per::Colour, A_PROBABILITY),
+        "none",
+        "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without it 0.1, and \
+         0.2 for stepped_red.",
+        LIU,
+    ),
+    Param::new(
+        "initial_probability",
+        Kind::Each(Per::Colour, A_PROBABILITY),
+        "none",
+        "The dynamic probability at the start (Pd). Without it max_probability.",
+        LIU,
+    ),
+    Param::new(
+        "increase",
+        Kind::Each(Per::Colour, A_FACTOR),
+        "2",
+        "What the dynamic probability is multiplied by (U).",
+        "Feng, Kandlur, Saha, Shin 1999",
+    ),
+    Param::new(
+        "decrease",
+        Kind::Each(Per::Colour, A_FACTOR),
+        "3",
+        "What the dynamic probability is divided by (D).",
+        "Feng, Kandlur, Saha, Shin 1999",
+    ),
+    Param::new(
+        "use_middle",
+        Kind::Each(Per::Colour, &Kind::Bool),
+        "[false, true, true]",
+        "Whether the middle threshold acts for this colour; for adaptive_redn.",
+        LIU,
+    ),
+    Param::new(
+        "adapt_static",
+        Kind::Bool,
+        "false",
+        "Move the static probability each second, from max_probability to twice that, above the dynamic one; for adaptive_redn.",
+        "Liu 2001 chapter 5 names it; the rule is tailback's",
+    ),
+    by_colour(GENTLE, &Kind::Bool),
+    by_colour(ECN, &Kind::Bool),
+    by_colour(SPACING, &SPACING.kind),
+    with_default(MEAN_PACKET, "1000B", LIU),
+    by_colour(INITIAL_AVERAGE, &Kind::Level),
+    UNCOLOURED,
+    BEFORE,
+];
+
+/// REDn's parameters, checked and resolved for its buffer and its line.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub mode: Mode,
+    pub populations: Populations,
+    pub ramps: [Ramp; COLOURS],
+    pub rules: [Rules; COLOURS],
+    /// Backlog of the population below which nothing is signalled.
+    pub gates: [f64; COLOURS],
+    pub limits: [Limits; COLOURS],
+    pub adapt_static: bool,
+}
+
+impl Config {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    pub fn from_settings(s: &Settings, context: &BuildContext) -> Result<Config, Refusal> {
+        let mode = chosen(s, "mode", MODES)?;
+        let thresholds = Thresholds::from_settings(s, context, mode)?;
+        let fixed = top(s, mode);
+        let initial = match s.is_none("initial_probability") {
+            true => fixed,
+            false => each_colour(&s.reals("initial_probability")),
+        };
+        let [increase, decrease] = ["increase", "decrease"].map(|name| each_colour(&s.reals(name)));
+        let use_middle = each_colour(&s.flags("use_middle"));
+        let gentle = each_colour(&s.flags("gentle"));
+        let limits = std::array::from_fn(|c| Limits {
+            low: thresholds.min[c],
+            middle: (mode == Mode::Adaptive && use_middle[c]).then_some(thresholds.middle[c]),
+            high: thresholds.max[c],
+            increase: increase[c],
+            decrease: decrease[c],
+            initial: initial[c],
+            fixed: fixed[c],
+        });
+        let ramps = std::array::from_fn(|c| Ramp {
+            min_threshold: thresholds.min[c],
+            max_threshold: thresholds.max[c],
+            max_probability: match mode {
+                Mode::Redn | Mode::Stepped => fixed[c],
+                Mode::SelfConfiguring | Mode::Adaptive => initial[c],
+            },
+            gentle: gentle[c],
+            shape: match mode {
+                Mode::Stepped => Shape::Regions,
+                Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => Shape::Line,
+            },
+        });
+        Ok(Config {
+            mode,
+            populations: Populations::new(Accounting::Coupled, s.size("buffer"), averages(s)?),
+            rules: rules(s, &ramps)?,
+            ramps,
+            gates: match mode {
+                Mode::Adaptive => thresholds.gate,
+                Mode::Redn | Mode::SelfConfiguring | Mode::Stepped => [0.0; COLOURS],
+            },
+            limits,
+            adapt_static: mode == Mode::Adaptive && s.flag("adapt_static"),
+        })
+    }
+
+    /// The decision about each colour.
+    pub fn classes(&self) -> [Class; COLOURS] {
+        self.ramps.map(Class::new)
+    }
+}
+
+/// The averages, a weight and a beginning for each colour.
+fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
+    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+    let initial = each_colour(&capacity::thresholds(s, "initial_average", limit, mean_packet)?);
+    let weights = each_colour(&s.reals("weight"));
+    Ok(std::array::from_fn(|c| {
+        Average::new(initial[c], weights[c], mean_packet)
+    }))
+}
+
+/// Marks end where the second phase begins: there the base probability is above that of the ramp.
+fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refusal> {
+    let (ecn, words) = (each_colour(&s.flags("ecn")), each_colour(&s.texts("spacing")));
+    let spacing = words.map(|w| SPACINGS.iter().find(|(word, _)| *word == w).map(|(_, s)| *s));
+    let rules = |c: usize| {
+        let (spread, wait) = spacing[c].ok_or_else(|| {
+            Refusal::new(
+                format!("there is no spacing \"{}\"", words[c]),
+                "give uniform, geometric or wait",
+            )
+        })?;
+        Ok(Rules {
+            ecn: ecn[c],
+            mark_cap: ramps[c].max_probability,
+            mark_above_max: false,
+            bytes: false,
+            mean_packet: s.count("mean_packet"),
+            spread,
+            wait,
+            first_count: false,
+            ns2_guards: false,
+        })
+    };
+    Ok([rules(0)?, rules(1)?, rules(2)?])
+}
+
+/// The probability at the upper threshold that stands in the settings.
+fn top(s: &Settings, mode: Mode) -> [f64; COLOURS] {
+    let default = match mode {
+        Mode::Stepped => 2.0 * GUIDELINE,
+        Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => GUIDELINE,
+    };
+    match s.is_none("max_probability") {
+        true => [default; COLOURS],
+        false => each_colour(&s.reals("max_probability")),
+    }
+}
+
+/// The largest reasonable probability below the upper threshold (Liu 2001, section 3.3).
+const GUIDELINE: f64 = 0.1;
+
+/// In the unit of the buffer, by colour.
+struct Thresholds {
+    min: [f64; COLOURS],
+    middle: [f64; COLOURS],
+    max: [f64; COLOURS],
+    gate: [f64; COLOURS],
+}
+
+impl Thresholds {
+    fn from_settings(s: &Settings, context: &BuildContext, mode: Mode) -> Result<Thresholds, Refusal> {
+        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let unit = capacity::packet(limit, mean_packet);
+        let given = |name| match s.is_none(name) {
+            true => Ok(None),
+            false => capacity::thresholds(s, name, limit, mean_packet).map(|list| Some(each_colour(&list))),
+        };
+        let signalled = match mode {
+            Mode::Stepped => top(s, mode).map(|p| 0.5 * p),
+            Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => top(s, mode),
+        };
+        let line = Line {
+            rate: u128::from(context.rate.0),
+            bits: 8 * u128::from(mean_packet),
+        };
+        let most = match limit {
+            Size::Packets(n) | Size::Bytes(n) => 0.5 * n as f64,
+            Size::Unlimited => f64::INFINITY,
+        };
+        let largest = signalled.iter().fold(0.0, |a: f64, p| a.max(*p));
+        let by_signals = line.signalled(s.time("longest_rtt").0, largest).max(20) as f64;
+        let max = given("max_threshold")?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
+        let sent = line.sent(s.time("middle_delay").0).max(10) as f64 * unit;
+        let middle = given("middle_threshold")?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
+        let whole = |level: f64| (level / unit).floor() * unit;
+        let min = given("min_threshold")?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
+        let gate = given("queue_threshold")?.unwrap_or(min);
+        let all = Thresholds { min, middle, max, gate };
+        all.check(mode)?;
+        Ok(all)
+    }
+
+    fn check(&self, mode: Mode) -> Result<(), Refusal> {
+        let order = [
+            ("min_threshold", self.min),
+            ("middle_threshold", self.middle),
+            ("max_threshold", self.max),
+        ];
+        let used = order
+            .iter()
+            .filter(|(name, _)| mode == Mode::Adaptive || *name != "middle_threshold");
+        let used: Vec<_> = used.collect();
+        for pair in used.windows(2) {
+            let ((below, a), (above, b)) = (pair[0], pair[1]);
+            if let Some(c) = (0..COLOURS).find(|&c| a[c] > b[c]) {
+                return Err(Refusal::new(
+                    format!("{below} ({}) is above {above} ({})", a[c], b[c]),
+                    format!("give {above} of at least {below}; without both they follow the line's rate"),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a line sends of mean packets, counted in integers, so that the thresholds are those of the guidelines to the packet.
+struct Line {
+    /// bit/s.
+    rate: u128,
+    /// Of a mean packet.
+    bits: u128,
+}
+
+const NANOS: u128 = 1_000_000_000;
+
+impl Line {
+    /// In this time, ns.
+    fn sent(&self, time: u64) -> u64 {
+        (self.rate * u128::from(time) / (self.bits * NANOS)) as u64
+    }
+
+    /// What signals at twice this probability take away in this time.
+    fn signalled(&self, time: u64, probability: f64) -> u64 {
+        let p = (probability * NANOS as f64).round() as u128;
+        (self.rate * u128::from(time) * 2 * p / (self.bits * NANOS * NANOS)) as u64
+    }
+}
