@@ -89,6 +89,23 @@ impl Bucket {
         }
     }
 
+    /// Hold what comes at `rate` in so long a time, and at least so many bytes. Tokens that have no place any more are lost;
+    /// none are added.
+    pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
+        self.depth = (u128::from(rate.0) * u128::from(over.0)).max(u128::from(at_least) * BYTE);
+        self.tokens = self.tokens.min(self.depth);
+    }
+
+    /// As many tokens as it holds.
+    pub fn fill_up(&mut self) {
+        self.tokens = self.depth;
+    }
+
+    /// How much it holds, bytes.
+    pub fn depth(&self) -> f64 {
+        self.depth as f64 / BYTE as f64
+    }
+
     pub fn is_full(&self) -> bool {
         self.tokens == self.depth
     }
@@ -126,6 +143,18 @@ mod tests {
         assert_eq!(b.bytes(), Bucket::full(3000).emptied().bytes_at(rate, Time(1_001_143)));
         b.fill(rate, Time(1_000_000_000));
         assert!(b.is_full() && b.bytes() == 3000.0);
+    }
+
+    #[test]
+    fn a_depth_that_changes_loses_tokens_and_adds_none() {
+        let (rate, mut b) = (BitRate(8_000_000), Bucket::full(3000));
+        b.set_depth(rate, Duration::from_millis(10), 0);
+        assert_eq!((b.bytes(), b.depth()), (3000.0, 10_000.0));
+        b.set_depth(rate, Duration::from_millis(1), 0);
+        assert_eq!((b.bytes(), b.depth()), (1000.0, 1000.0));
+        b.set_depth(rate, Duration::from_millis(1), 5000);
+        b.fill_up();
+        assert_eq!((b.bytes(), b.depth()), (5000.0, 5000.0));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //!
 //! To add one: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]; a [`meter`] has a list of its own.
 
+pub mod atbtc;
 pub mod conditioner;
 pub mod entry;
 pub mod meter;

@@ -1,5 +1,6 @@
 //! The list of conditioners a scenario can name: a row each, and every meter of [`crate::meter::list`].
 
+use crate::atbtc;
 use crate::entry::Entry;
 use crate::meter::MeterList;
 use crate::painter;
@@ -16,5 +17,5 @@ pub fn entries<P: Packet + 'static>() -> Vec<Entry<P>> {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[];
+    const ROWS: &'static [Entry<P>] = &[atbtc::entry()];
 }

@@ -2,12 +2,19 @@
 
 use super::meters::{Meters, Scope};
 use super::params::{CLASS, POLICE};
-use super::{MeterRow, srtcm, token_bucket, trtcm, tsw2cm, tsw3cm};
+use super::{MeterRow, marking_engine, srtcm, token_bucket, trtcm, tsw2cm, tsw3cm};
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Settings, Stream};
 
-const ROWS: &[MeterRow] = &[token_bucket::ROW, srtcm::ROW, trtcm::ROW, tsw2cm::ROW, tsw3cm::ROW];
+const ROWS: &[MeterRow] = &[
+    token_bucket::ROW,
+    srtcm::ROW,
+    trtcm::ROW,
+    tsw2cm::ROW,
+    tsw3cm::ROW,
+    marking_engine::ROW,
+];
 
 /// Every meter, in the order the reference shows them, and what a caller adds to a copy.
 #[derive(Clone)]

@@ -37,6 +37,17 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// What the index of a probe counts.
+    pub fn counts(self) -> &'static str {
+        match self {
+            Scope::Port => "",
+            Scope::Each(KeyField::Aggregate) => "aggregate",
+            Scope::Each(_) => "flow",
+        }
+    }
+}
+
 /// The meters of a conditioner.
 pub struct Meters {
     row: MeterRow,
@@ -54,11 +65,6 @@ pub struct Meters {
 
 impl Meters {
     pub(super) fn new(row: MeterRow, settings: Settings, scope: Scope, mut stream: Stream) -> Result<Meters, Refusal> {
-        let per = match scope {
-            Scope::Port => "",
-            Scope::Each(KeyField::Aggregate) => "aggregate",
-            Scope::Each(_) => "flow",
-        };
         // Built once in any case: settings that contradict each other do so for every key.
         let one = (row.build)(&settings, stream.clone())?;
         Ok(Meters {
@@ -69,7 +75,15 @@ impl Meters {
             meters: if scope == Scope::Port { vec![one] } else { vec![] },
             of: BTreeMap::new(),
             free: vec![],
-            probes: row.model.probes.iter().map(|p| ProbeDef { per, ..*p }).collect(),
+            probes: row
+                .model
+                .probes
+                .iter()
+                .map(|p| ProbeDef {
+                    per: scope.counts(),
+                    ..*p
+                })
+                .collect(),
         })
     }
 

@@ -7,6 +7,7 @@
 //! To add one: a file with its `MODEL`, its type and its `ROW`, and a row in [`list`].
 
 pub mod list;
+pub mod marking_engine;
 pub mod meters;
 pub mod params;
 pub mod sliding_window;

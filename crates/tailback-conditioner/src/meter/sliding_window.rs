@@ -45,6 +45,12 @@ impl SlidingWindow {
         8.0 * self.rate
     }
 
+    /// The rate if nothing more comes until then, bit/s.
+    pub fn at(&self, then: Time) -> f64 {
+        let gap = then.since(self.counted).seconds();
+        8.0 * self.rate * self.window / (gap + self.window)
+    }
+
     /// Look so far back from now on.
     pub fn set_window(&mut self, window: Duration) {
         self.window = window.seconds();

@@ -82,9 +82,26 @@ pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 #[derive(Clone, Copy, Debug)]
 pub struct TwoRate {
     /// Each with the rate at which it fills.
-    committed: (BitRate, Bucket),
-    peak: (BitRate, Bucket),
+    pub(crate) committed: (BitRate, Bucket),
+    pub(crate) peak: (BitRate, Bucket),
     aware: bool,
+}
+
+impl TwoRate {
+    /// A colour-blind meter of these rates, whose full buckets hold so many bytes.
+    pub fn blind(committed: BitRate, peak: BitRate, burst: u64) -> TwoRate {
+        TwoRate {
+            committed: (committed, Bucket::full(burst)),
+            peak: (peak, Bucket::full(burst)),
+            aware: false,
+        }
+    }
+
+    /// Count the tokens that have come until now.
+    pub fn fill(&mut self, now: Time) {
+        self.committed.1.fill(self.committed.0, now);
+        self.peak.1.fill(self.peak.0, now);
+    }
 }
 
 fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
@@ -98,9 +115,8 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
 
 impl Meter for TwoRate {
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour {
+        self.fill(now);
         let (committed, peak) = (&mut self.committed, &mut self.peak);
-        committed.1.fill(committed.0, now);
-        peak.1.fill(peak.0, now);
         let came = if self.aware { came } else { Colour::Green };
         if came == Colour::Red || !peak.1.take(bytes) {
             Colour::Red

@@ -15,7 +15,7 @@ use crate::packet::Keys;
 use crate::port::{Before, Explicit, Fused, Port, Queue};
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
-use crate::sim::{AppSlot, NO_FOLLOWER, Sim, Tick};
+use crate::sim::{AppSlot, Sim, Tick};
 use crate::traffic::application::NodeId;
 use std::cmp::Ordering;
 use tailback_base::quantity::Refusal;
@@ -99,12 +99,10 @@ impl Network {
         self.add_conditioners(&mut sim, &link_ports);
         let flow_ids = self.add_flows(&mut sim, go_on)?;
         for (flow, side, edge) in self.followers {
-            let flow = flow_ids[flow.0 as usize].0 as usize;
-            sim.flows[flow].followed = true;
-            if sim.followers.len() <= flow {
-                sim.followers.resize(flow + 1, [NO_FOLLOWER; 2]);
-            }
-            sim.followers[flow][side as usize] = edge;
+            sim.follow(flow_ids[flow.0 as usize], side, edge);
+        }
+        for edge in self.hearing {
+            sim.edges[edge as usize].hears = true;
         }
         sim.transports = self.transports;
         announce_present(&mut sim);

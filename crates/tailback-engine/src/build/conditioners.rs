@@ -6,7 +6,7 @@ use crate::traffic::application::Side;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Stream};
-use tailback_conditioner::{BuildContext, EdgeId};
+use tailback_conditioner::{BuildContext, EdgeId, Stands};
 
 /// Where a conditioner is to stand. An edge has the name of its port.
 pub(super) struct Site<'s> {
@@ -41,10 +41,12 @@ pub(super) fn add(net: &mut Network, mut sites: Vec<Site>, library: &Library, se
             edges: &find,
             meters: &library.meters,
         };
-        let conditioner = library.conditioner(s.settings.model)?.build(s.settings, context)?;
-        let edge = net.edge(s.link, s.reverse, conditioner);
-        if let Some(flow) = s.host_of {
-            net.follow(flow, Side::Source, edge);
+        let row = library.conditioner(s.settings.model)?;
+        let edge = net.edge(s.link, s.reverse, row.build(s.settings, context)?);
+        match (s.host_of, row.facts.stands) {
+            (Some(flow), _) => net.follow(flow, Side::Source, edge),
+            (None, Stands::WithSenders) => net.hear(edge),
+            (None, Stands::Anywhere | Stands::InHosts) => {}
         }
     }
     Ok(())

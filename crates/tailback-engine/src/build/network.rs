@@ -122,6 +122,7 @@ pub struct Network {
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
+    pub(super) hearing: Vec<u32>,
 }
 
 impl Network {
@@ -136,6 +137,7 @@ impl Network {
             transports: Vec::new(),
             edges: Vec::new(),
             followers: Vec::new(),
+            hearing: Vec::new(),
         }
     }
 
@@ -271,6 +273,11 @@ impl Network {
     pub fn edge(&mut self, link: LinkId, reverse: bool, conditioner: Box<dyn Conditioner<SimPacket>>) -> u32 {
         self.edges.push((link, reverse, conditioner));
         (self.edges.len() - 1) as u32
+    }
+
+    /// Let a conditioner follow every sender whose packets pass it.
+    pub fn hear(&mut self, edge: u32) {
+        self.hearing.push(edge);
     }
 
     /// Let a conditioner follow the sender at one side of a flow.

@@ -1,6 +1,6 @@
 //! Conditioners in front of ports (an edge is a port with one), and the messages between edges.
 
-use super::{Message, NO_FOLLOWER, Sim};
+use super::{Message, Sim};
 use crate::event::EventKind;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::Tally;
@@ -16,6 +16,8 @@ pub(crate) struct EdgeSlot {
     pub port: u32,
     /// Time of the pending timer event.
     pub timer_at: Time,
+    /// It is told how every sender is whose packets pass.
+    pub hears: bool,
     /// Some probe of it is recorded at every change.
     pub watched: bool,
     /// What it let through since the start of statistics, by colour.
@@ -28,6 +30,7 @@ impl EdgeSlot {
             conditioner,
             port,
             timer_at: Time::NEVER,
+            hears: false,
             watched: false,
             sent: Vec::new(),
         }
@@ -89,20 +92,31 @@ impl Sim {
         self.edge_call(edge, |c, now, _| c.reverse(&packet, &seen, now));
     }
 
-    /// Tell the conditioner on a sender's host how the sender is, before it sends.
+    /// Let a conditioner follow the sender at one side of a flow.
+    pub(crate) fn follow(&mut self, flow: FlowId, side: Side, edge: u32) {
+        let i = flow.0 as usize;
+        self.flows[i].followed = true;
+        if self.followers.len() <= i {
+            self.followers.resize(i + 1, Default::default());
+        }
+        let list = &mut self.followers[i][side as usize];
+        if !list.contains(&edge) {
+            list.push(edge);
+        }
+    }
+
+    /// Tell the conditioners that follow a sender how it is, before it sends.
     #[cold]
     pub(super) fn show_sender(&mut self, flow: FlowId, side: Side) {
-        let edge = self.followers[flow.0 as usize][side as usize];
         let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
             return;
         };
         let end = &ends[side as usize];
-        if edge == NO_FOLLOWER {
-            return;
-        }
-        if let Some(srtt) = end.srtt() {
-            let slow_start = end.in_slow_start();
-            let state = SenderState { srtt, slow_start };
+        let Some(srtt) = end.srtt() else { return };
+        let slow_start = end.in_slow_start();
+        let state = SenderState { srtt, slow_start };
+        for i in 0..self.followers[flow.0 as usize][side as usize].len() {
+            let edge = self.followers[flow.0 as usize][side as usize][i];
             self.edge_call(edge, |c, now, _| c.sender(flow, state, now));
         }
     }
@@ -110,11 +124,24 @@ impl Sim {
     /// Tell the conditioner before a port, if there is one, that a flow joins or leaves.
     pub(super) fn announce_to_edge(&mut self, port: u32, look: &SimPacket, joins: bool) {
         let edge = self.ports[port as usize].edge;
-        if edge != crate::port::NO_EDGE {
-            self.edge_call(edge, |c, now, _| match joins {
-                true => c.flow_joined(look, now),
-                false => c.flow_left(look, now),
-            });
+        if edge == crate::port::NO_EDGE {
+            return;
+        }
+        self.edge_call(edge, |c, now, _| match joins {
+            true => c.flow_joined(look, now),
+            false => c.flow_left(look, now),
+        });
+        if !self.edges[edge as usize].hears {
+            return;
+        }
+        let side = match look.wire.is_backward() {
+            true => Side::Destination,
+            false => Side::Source,
+        };
+        if joins {
+            self.follow(look.flow(), side, edge);
+        } else if let Some(f) = self.followers.get_mut(look.flow().0 as usize) {
+            f[side as usize].retain(|e| *e != edge);
         }
     }
 

@@ -54,9 +54,6 @@ pub(crate) struct AppSlot {
     pub finished: bool,
 }
 
-/// No conditioner follows this end of a flow.
-pub(crate) const NO_FOLLOWER: u32 = u32::MAX;
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Message {
     pub from: EdgeId,
@@ -103,7 +100,7 @@ pub struct Sim {
     pub(crate) apps: Vec<AppSlot>,
     pub(crate) edges: Vec<EdgeSlot>,
     /// The edges that follow the ends of flows, source first; as long as the last flow that has one.
-    pub(crate) followers: Vec<[u32; 2]>,
+    pub(crate) followers: Vec<[Vec<u32>; 2]>,
     /// Propagation delay between edges, by (from, to).
     pub(crate) edge_delay: Vec<Vec<Duration>>,
     pub(crate) messages: Vec<Option<Message>>,

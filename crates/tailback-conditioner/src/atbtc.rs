@@ -1,0 +1,187 @@
+//! Adaptive token bucket conditioner: two rates, and buckets as deep as the sender's round trip is long.
+//!
+//! A window of TCP comes in bursts, one in each round trip. A bucket of a fixed depth calls the end of a long burst red although
+//! the flow is within its rate over the round trip. So both buckets of a two rate marker hold what comes at their rates in a
+//! smoothed round trip of the client, and each colour is one cluster in each round trip.
+//!
+//! ```text
+//! new round-trip time:   depth = max(min_depth, rate srtt); the first one fills the bucket, a later one only takes what is too much
+//! data packet:           as trtcm, blind;  with colours = 2: green if the committed bucket has its size, else red
+//! ```
+//!
+//! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of British
+//! Columbia, 2001, chapter 4; the marker is RFC 2698's.
+//!
+//! State: a [`Client`] for each sender, or for each aggregate; reports of senders that have not come yet.
+//!
+//! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets pass come
+//! `report_delay` late. An aggregate takes the largest round trip of its flows. Pure acknowledgements pass as they are. The
+//! thesis names `retransmit_green`, `colours` and `slowstart_police` and gives no rules: a green retransmission takes the tokens
+//! there are; the policer drops the first red packet of each slow start.
+//!
+//! Cost: a few integer operations and, on links, a search among the clients a packet.
+
+mod client;
+mod params;
+
+use crate::conditioner::{Conditioner, EdgeOut, Header, SenderState};
+use crate::entry::{BuildContext, Entry, Facts, Stands};
+use crate::meter::meters::Scope;
+use crate::meter::params::CLASS;
+use client::{Client, Profile};
+use params::{PROBES, REPORT_DELAY};
+use std::collections::{BTreeMap, VecDeque};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Colour, DropReason, Duration, FlowId, Packet, ProbeDef, Settings, Time};
+
+pub use params::MODEL;
+
+pub const fn entry<P: Packet + 'static>() -> Entry<P> {
+    Entry {
+        model: &MODEL,
+        build: build::<P>,
+        facts: Facts {
+            stands: Stands::WithSenders,
+        },
+    }
+}
+
+/// A sender's state on its way to a conditioner that is not on its host.
+struct Report {
+    due: Time,
+    flow: FlowId,
+    state: SenderState,
+}
+
+/// The conditioner.
+pub struct Atbtc {
+    profile: Profile,
+    scope: Scope,
+    class: u8,
+    report_delay: Duration,
+    reports: VecDeque<Report>,
+    clients: Vec<Client>,
+    /// Which client a key has.
+    of: BTreeMap<u64, usize>,
+    /// The key of each flow that passes.
+    keys: BTreeMap<FlowId, u64>,
+    free: Vec<usize>,
+    probes: Vec<ProbeDef>,
+}
+
+fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
+    let scope = Scope::of(s)?;
+    let probes = PROBES.iter().map(|p| ProbeDef {
+        per: scope.counts(),
+        ..*p
+    });
+    Ok(Box::new(Atbtc {
+        profile: Profile::from_settings(s)?,
+        scope,
+        class: s.count(CLASS.name) as u8,
+        report_delay: s.time(REPORT_DELAY.name),
+        reports: VecDeque::new(),
+        clients: vec![],
+        of: BTreeMap::new(),
+        keys: BTreeMap::new(),
+        free: vec![],
+        probes: probes.collect(),
+    }))
+}
+
+impl Atbtc {
+    /// The client of a packet; one that has just come has a new one.
+    fn client<P: Packet>(&mut self, p: &P, now: Time) -> &mut Client {
+        let key = match self.scope {
+            Scope::Port => 0,
+            Scope::Each(field) => p.key(field),
+        };
+        let i = match self.of.get(&key) {
+            Some(i) => *i,
+            None => self.add(key),
+        };
+        if self.keys.insert(p.flow(), key).is_none() {
+            self.clients[i].join(p.flow(), p.weight(), now);
+        }
+        &mut self.clients[i]
+    }
+
+    fn add(&mut self, key: u64) -> usize {
+        let client = Client::new(&self.profile);
+        let i = match self.free.pop() {
+            Some(i) => {
+                self.clients[i] = client;
+                i
+            }
+            None => {
+                self.clients.push(client);
+                self.clients.len() - 1
+            }
+        };
+        self.of.insert(key, i);
+        i
+    }
+
+    /// Believe the reports that have come.
+    fn listen(&mut self, now: Time) {
+        while self.reports.front().is_some_and(|r| r.due <= now) {
+            let Some(r) = self.reports.pop_front() else { return };
+            let known = self.keys.get(&r.flow).and_then(|key| self.of.get(key));
+            if let Some(i) = known {
+                // Depths follow from the time at which the report came, not from when the next packet asks.
+                self.clients[*i].report(r.flow, r.state, r.due);
+            }
+        }
+    }
+}
+
+impl<P: Packet> Conditioner<P> for Atbtc {
+    fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+        self.listen(now);
+        if !p.is_data() {
+            return out.send(p);
+        }
+        let client = self.client(&p, now);
+        let colour = client.colour(p.bytes(), p.is_retransmission(), now);
+        if colour == Colour::Red && client.polices(p.flow()) {
+            return out.dropped(p, DropReason::Profile);
+        }
+        p.set_dscp(colour.in_class(self.class));
+        out.send(p);
+    }
+
+    fn sender(&mut self, flow: FlowId, state: SenderState, now: Time) {
+        let due = now + self.report_delay;
+        self.reports.push_back(Report { due, flow, state });
+        self.listen(now);
+    }
+
+    fn flow_joined(&mut self, p: &P, now: Time) {
+        self.listen(now);
+        self.client(p, now);
+    }
+
+    fn flow_left(&mut self, p: &P, now: Time) {
+        self.listen(now);
+        let Some(key) = self.keys.remove(&p.flow()) else { return };
+        let Some(i) = self.of.get(&key).copied() else { return };
+        if self.clients[i].leave(p.flow(), now) {
+            self.of.remove(&key);
+            self.free.push(i);
+        }
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &self.probes
+    }
+
+    fn read(&self, probe: usize, index: u32, now: Time) -> f64 {
+        self.clients
+            .get(index as usize)
+            .map_or(f64::NAN, |c| c.read(probe, now))
+    }
+}
+
+#[cfg(test)]
+#[path = "atbtc/tests.rs"]
+mod tests;

@@ -1,0 +1,185 @@
+//! One client: a sender, or the senders of an aggregate, and their two buckets.
+
+use super::params::{
+    BY_WEIGHT, COLOURS, COMMITTED_RATE, DEPTH_FLOOR, MIN_DEPTH, PEAK_RATE, RETRANSMIT_GREEN, SLOWSTART_POLICE,
+};
+use crate::conditioner::SenderState;
+use crate::meter::Meter;
+use crate::meter::trtcm::TwoRate;
+use std::collections::BTreeMap;
+use tailback_base::quantity::Refusal;
+use tailback_base::{BitRate, Colour, Duration, FlowId, Settings, Time};
+
+/// What all clients of a conditioner have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Profile {
+    committed: BitRate,
+    peak: BitRate,
+    min_depth: u64,
+    floor: bool,
+    yellow: bool,
+    retransmit_green: bool,
+    police: bool,
+    by_weight: bool,
+}
+
+impl Profile {
+    pub fn from_settings(s: &Settings) -> Result<Profile, Refusal> {
+        let committed = s.rate(COMMITTED_RATE.name);
+        let peak = match s.is_none(PEAK_RATE.name) {
+            true => BitRate(2 * committed.0),
+            false => s.rate(PEAK_RATE.name),
+        };
+        if peak.0 < committed.0 {
+            let e = Refusal::new(
+                format!("peak_rate {peak} is below committed_rate {committed}"),
+                "give a peak rate of at least the committed rate",
+            );
+            return Err(e.within(PEAK_RATE.name));
+        }
+        Ok(Profile {
+            committed,
+            peak,
+            min_depth: s.count(MIN_DEPTH.name),
+            floor: s.flag(DEPTH_FLOOR.name),
+            yellow: s.count(COLOURS.name) == 3,
+            retransmit_green: s.flag(RETRANSMIT_GREEN.name),
+            police: s.flag(SLOWSTART_POLICE.name),
+            by_weight: s.flag(BY_WEIGHT.name),
+        })
+    }
+}
+
+/// What is known of one flow of a client.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    weight: f64,
+    state: Option<SenderState>,
+    /// A packet of this slow start was dropped already.
+    policed: bool,
+}
+
+/// The buckets of a client.
+#[derive(Debug)]
+pub(super) struct Client {
+    profile: Profile,
+    meter: TwoRate,
+    members: BTreeMap<FlowId, Member>,
+    /// The largest smoothed round trip of its flows.
+    srtt: Option<Duration>,
+}
+
+impl Client {
+    pub fn new(profile: &Profile) -> Client {
+        Client {
+            profile: *profile,
+            meter: TwoRate::blind(profile.committed, profile.peak, profile.min_depth),
+            members: BTreeMap::new(),
+            srtt: None,
+        }
+    }
+
+    pub fn join(&mut self, flow: FlowId, weight: f64, now: Time) {
+        let new = Member {
+            weight,
+            state: None,
+            policed: false,
+        };
+        self.members.insert(flow, new);
+        self.set_rates(now);
+    }
+
+    /// The flow sends no more. Answers whether it was the last.
+    pub fn leave(&mut self, flow: FlowId, now: Time) -> bool {
+        self.members.remove(&flow);
+        self.set_rates(now);
+        self.members.is_empty()
+    }
+
+    /// The rates of the flows that are there; the last keep those they had.
+    fn set_rates(&mut self, now: Time) {
+        let sum: f64 = self.members.values().map(|m| m.weight).sum();
+        if !self.profile.by_weight || sum <= 0.0 {
+            return;
+        }
+        self.meter.fill(now);
+        let times = |rate: BitRate| BitRate((rate.0 as f64 * sum).round() as u64);
+        self.meter.committed.0 = times(self.profile.committed);
+        self.meter.peak.0 = times(self.profile.peak);
+        self.set_depths();
+    }
+
+    fn set_depths(&mut self) {
+        let least = match (self.srtt, self.profile.floor) {
+            (Some(_), false) => 0,
+            _ => self.profile.min_depth,
+        };
+        let srtt = self.srtt.unwrap_or(Duration::ZERO);
+        for (rate, bucket) in [&mut self.meter.committed, &mut self.meter.peak] {
+            bucket.set_depth(*rate, srtt, least);
+        }
+    }
+
+    /// What a sender said.
+    pub fn report(&mut self, flow: FlowId, state: SenderState, now: Time) {
+        let Some(member) = self.members.get_mut(&flow) else {
+            return;
+        };
+        member.policed &= state.slow_start;
+        member.state = Some(state);
+        let first = self.srtt.is_none();
+        let known = self.members.values().filter_map(|m| m.state);
+        let largest = known.map(|s| s.srtt).max();
+        if largest == self.srtt {
+            return;
+        }
+        self.srtt = largest;
+        self.meter.fill(now);
+        self.set_depths();
+        if first {
+            self.meter.committed.1.fill_up();
+            self.meter.peak.1.fill_up();
+        }
+    }
+
+    /// The colour of a data packet.
+    pub fn colour(&mut self, bytes: u32, again: bool, now: Time) -> Colour {
+        if again && self.profile.retransmit_green {
+            self.meter.fill(now);
+            self.meter.committed.1.take_at_most(bytes);
+            self.meter.peak.1.take_at_most(bytes);
+            return Colour::Green;
+        }
+        if self.profile.yellow {
+            return self.meter.colour(bytes, Colour::Green, now);
+        }
+        self.meter.fill(now);
+        match self.meter.committed.1.take(bytes) {
+            true => Colour::Green,
+            false => Colour::Red,
+        }
+    }
+
+    /// Whether a red packet of this flow is dropped; at most one in a slow start is.
+    pub fn polices(&mut self, flow: FlowId) -> bool {
+        let Some(m) = self.members.get_mut(&flow).filter(|_| self.profile.police) else {
+            return false;
+        };
+        // Before the first report a sender is in slow start.
+        let drop = !m.policed && m.state.is_none_or(|s| s.slow_start);
+        m.policed |= drop;
+        drop
+    }
+
+    /// The present value of a probe, in the order of their declaration.
+    pub fn read(&self, probe: usize, now: Time) -> f64 {
+        let (committed, peak) = (&self.meter.committed, &self.meter.peak);
+        match probe {
+            0 => committed.1.bytes_at(committed.0, now),
+            1 => committed.1.depth(),
+            2 => peak.1.bytes_at(peak.0, now),
+            3 => peak.1.depth(),
+            _ => self.srtt.map_or(0.0, Duration::seconds),
+        }
+    }
+}

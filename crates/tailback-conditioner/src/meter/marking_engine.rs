@@ -1,0 +1,220 @@
+//! Packet marking engine: probabilities of green and yellow that follow how far the rate is from two targets.
+//!
+//! ```text
+//! every step, for both targets:   p = p + gain |1 - rate / target|  if rate < target,  else  p - gain |1 - rate / target|;  0 <= p <= 1
+//! packet:                         green with probability p of the committed rate, else yellow with that of the peak, else red
+//! ```
+//!
+//! So a flow below its rate has ever more green packets, until it has its rate or all are green; one above has fewer. It asks for
+//! a rate in the network, whereas a marker of RFC 2859 says what the rate at the sender is.
+//!
+//! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a differentiated-services
+//! Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.
+//!
+//! State: a [`SlidingWindow`], two probabilities, at first 0, and the next step.
+//!
+//! Departures: the paper has one target and two colours; the second target and yellow are a reading, and so are the defaults.
+//! The rate is that of a sliding window. Steps that went by while no packet came are made up for when one comes, with the rate
+//! that the window had then.
+//!
+//! Cost: a division and up to two draws a packet, and two divisions a step.
+
+use super::params::{CLASS, PER, POLICE, RATE, WINDOW, two_rates};
+use super::sliding_window::SlidingWindow;
+use super::tsw2cm::RATE_PROBE;
+use super::{Meter, MeterRow};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Colour, Duration, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
+
+const SOURCE: &str = "Feng, Kandlur, Saha, Shin 1999 section III";
+
+pub static MODEL: Model = Model {
+    name: "marking-engine",
+    family: "conditioner",
+    title: "Packet marking engine",
+    summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while it is \
+              above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
+    source: SOURCE,
+    params: &[
+        Param::new(
+            "committed_rate",
+            RATE,
+            "",
+            "The rate to reach by green packets; headers count.",
+            SOURCE,
+        ),
+        Param::new(
+            "peak_rate",
+            RATE,
+            "",
+            "The rate to reach by yellow ones; at least the committed rate.",
+            "",
+        ),
+        WINDOW,
+        Param::new(
+            "step",
+            Kind::Time { min: 1e-3, max: 1e3 },
+            "100ms",
+            "How often the probabilities change.",
+            SOURCE,
+        ),
+        Param::new(
+            "gain",
+            Kind::Real { min: 0.0, max: 1.0 },
+            "0.1",
+            "How much they change where nothing comes.",
+            "",
+        ),
+        PER,
+        CLASS,
+        POLICE,
+    ],
+    probes: &[
+        RATE_PROBE,
+        ProbeDef {
+            name: "green_probability",
+            unit: "1",
+            doc: "The probability of green.",
+            per: "",
+        },
+        ProbeDef {
+            name: "yellow_probability",
+            unit: "1",
+            doc: "The probability of yellow where a packet is not green.",
+            per: "",
+        },
+    ],
+};
+
+pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
+
+/// A rate to reach, bit/s, and how probable its colour is.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    rate: f64,
+    probability: f64,
+}
+
+impl Target {
+    fn step(&mut self, rate: f64, gain: f64) {
+        let off = 1.0 - rate / self.rate;
+        self.probability = (self.probability + gain * off).clamp(0.0, 1.0);
+    }
+}
+
+/// The meter.
+pub struct MarkingEngine {
+    targets: [Target; 2],
+    rate: SlidingWindow,
+    step: Duration,
+    next: Time,
+    gain: f64,
+    draws: Stream,
+}
+
+fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
+    let (committed, peak) = two_rates(s)?;
+    let target = |rate: tailback_base::BitRate| Target {
+        rate: rate.bits_per_second(),
+        probability: 0.0,
+    };
+    let step = s.time("step");
+    Ok(Box::new(MarkingEngine {
+        targets: [target(committed), target(peak)],
+        rate: SlidingWindow::new(committed, s.time(WINDOW.name)),
+        step,
+        next: Time::ZERO + step,
+        gain: s.real("gain"),
+        draws,
+    }))
+}
+
+impl Meter for MarkingEngine {
+    fn colour(&mut self, bytes: u32, _came: Colour, now: Time) -> Colour {
+        while self.next <= now {
+            let rate = self.rate.at(self.next);
+            for t in &mut self.targets {
+                t.step(rate, self.gain);
+            }
+            self.next = self.next + self.step;
+            // Long before that many steps both probabilities are 1; what is left of a long silence changes nothing.
+            if self.targets.iter().all(|t| t.probability == 1.0) {
+                let behind = now.since(self.next).0 / self.step.0;
+                self.next = self.next + Duration(behind * self.step.0);
+            }
+        }
+        self.rate.count(bytes, now);
+        let [green, yellow] = self.targets;
+        if self.draws.chance(green.probability) {
+            Colour::Green
+        } else if self.draws.chance(yellow.probability) {
+            Colour::Yellow
+        } else {
+            Colour::Red
+        }
+    }
+
+    fn read(&self, probe: usize, _now: Time) -> f64 {
+        match probe {
+            0 => self.rate.bits_per_second(),
+            1 => self.targets[0].probability,
+            _ => self.targets[1].probability,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn engine() -> Box<dyn Meter> {
+        let s = Settings::defaults(&MODEL)
+            .with("committed_rate", "4Mbps")
+            .with("peak_rate", "8Mbps")
+            .with("window", "100s");
+        build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"))
+    }
+
+    /// Packets of 1000 bytes from `from` to `to` ms, one every `gap`; the shares of the colours.
+    fn send(m: &mut dyn Meter, (from, to): (u64, u64), gap: u64) -> [f64; 3] {
+        let times: Vec<u64> = (from..to).step_by(gap as usize).collect();
+        let colours: Vec<Colour> = times
+            .iter()
+            .map(|t| m.colour(1000, Colour::Green, Time(t * 1_000_000)))
+            .collect();
+        Colour::ALL.map(|c| colours.iter().filter(|x| **x == c).count() as f64 / colours.len() as f64)
+    }
+
+    /// A window this long stays where it began: at 4 Mb/s, the committed rate and half of the peak.
+    #[test]
+    fn a_probability_rises_with_what_is_missing() {
+        let mut m = engine();
+        for steps in 1..=20 {
+            send(&mut *m, (100 * (steps - 1), 100 * steps + 1), 2);
+            let (green, yellow) = (m.read(1, Time::ZERO), m.read(2, Time::ZERO));
+            assert!(green.abs() < 1e-3, "{green}");
+            assert!((yellow - 0.05 * steps as f64).abs() < 2e-3, "{yellow} after {steps}");
+        }
+        let [green, yellow, red] = send(&mut *m, (2001, 2021), 2);
+        assert!(green == 0.0 && yellow == 1.0 && red == 0.0, "{green} {yellow} {red}");
+    }
+
+    #[test]
+    fn a_flow_below_its_rate_turns_green_and_one_above_does_not() {
+        let s = Settings::defaults(&MODEL)
+            .with("committed_rate", "4Mbps")
+            .with("peak_rate", "8Mbps");
+        let mut m = build(&s, Stream::new(1, "test")).unwrap_or_else(|e| panic!("{e}"));
+        send(&mut *m, (0, 20_000), 4);
+        assert_eq!(send(&mut *m, (20_000, 22_000), 4), [1.0, 0.0, 0.0], "2 Mb/s");
+        send(&mut *m, (22_000, 42_000), 1);
+        let [green, yellow, red] = send(&mut *m, (42_000, 44_000), 1);
+        assert!(
+            green == 0.0 && (yellow == 0.0 || red < 1.0),
+            "8 Mb/s: {green} {yellow} {red}"
+        );
+        // A silence of an hour is made up for at once.
+        m.colour(1000, Colour::Green, Time(3_600_000_000_000));
+        assert_eq!((m.read(1, Time::ZERO), m.read(2, Time::ZERO)), (1.0, 1.0));
+    }
+}
