@@ -8,13 +8,15 @@
 use tailback_base::{DropReason, Duration, FlowId, ProbeDef, Time};
 
 /// Another edge of the domain, by its number.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct EdgeId(pub u32);
 
 /// What edges tell each other; the meaning of `kind` is the conditioner's own.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct EdgeMessage {
     pub kind: u32,
+    /// What it is about, such as an aggregate.
+    pub about: u64,
     pub value: f64,
 }
 
@@ -40,6 +42,15 @@ pub struct SenderState {
     pub slow_start: bool,
 }
 
+/// Propagation delays of the path of a flow: what a router is configured with, or learns by means that are not simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathDelay {
+    /// Between the hosts and back.
+    pub round_trip: Duration,
+    /// Of it, from the host to this edge and from there back.
+    pub outside: Duration,
+}
+
 /// Where a conditioner sends what it decided.
 pub trait EdgeOut<P> {
     /// Hand the packet on to the port's queue now.
@@ -60,6 +71,8 @@ pub trait Conditioner<P> {
     fn sender(&mut self, _flow: FlowId, _state: SenderState, _now: Time) {}
     /// What another edge told.
     fn message(&mut self, _from: EdgeId, _m: EdgeMessage, _now: Time) {}
+    /// The path of a flow whose packets look like this one, before it joins.
+    fn flow_path(&mut self, _p: &P, _path: PathDelay, _now: Time) {}
     /// A flow whose packets look like this one may pass from now on. For what is set up beforehand and for measures: no
     /// packet depends on its being called.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}

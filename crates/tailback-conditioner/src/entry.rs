@@ -31,6 +31,8 @@ pub struct BuildContext<'a> {
     pub rate: BitRate,
     /// Its own number.
     pub edge: EdgeId,
+    /// How many edges there are; 0 where that is not known yet.
+    pub edge_count: u32,
     /// Finds another edge by its name.
     pub edges: &'a dyn Fn(&str) -> Result<EdgeId, Refusal>,
     /// What builds the meters in it.

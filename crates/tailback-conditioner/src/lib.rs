@@ -8,6 +8,7 @@
 
 pub mod atbtc;
 pub mod conditioner;
+pub mod edge;
 pub mod entry;
 pub mod meter;
 pub mod painter;
@@ -15,6 +16,6 @@ pub mod registry;
 #[cfg(test)]
 mod testing;
 
-pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, SenderState};
+pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay, SenderState};
 pub use entry::{BuildContext, Entry, Facts, Stands};
 pub use meter::{Meter, MeterList, MeterRow, Meters};

@@ -1,9 +1,8 @@
 //! The list of conditioners a scenario can name: a row each, and every meter of [`crate::meter::list`].
 
-use crate::atbtc;
 use crate::entry::Entry;
 use crate::meter::MeterList;
-use crate::painter;
+use crate::{atbtc, edge, painter};
 use std::marker::PhantomData;
 use tailback_base::Packet;
 
@@ -17,5 +16,5 @@ pub fn entries<P: Packet + 'static>() -> Vec<Entry<P>> {
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[atbtc::entry()];
+    const ROWS: &'static [Entry<P>] = &[atbtc::entry(), edge::entry()];
 }

@@ -13,6 +13,7 @@ pub fn built(settings: &Settings) -> Result<Box<dyn Conditioner<Plain>>, Refusal
         stream: Stream::new(1, "edge"),
         rate: BitRate(1),
         edge: EdgeId(0),
+        edge_count: 1,
         edges: &|_| Ok(EdgeId(0)),
         meters: &MeterList::standard(),
     };
@@ -31,6 +32,7 @@ pub struct Plain {
     pub flow: u32,
     pub aggregate: u64,
     pub retransmission: bool,
+    pub sequence: u64,
 }
 
 impl Plain {
@@ -77,7 +79,7 @@ impl Packet for Plain {
         true
     }
     fn sequence(&self) -> u64 {
-        0
+        self.sequence
     }
 }
 

@@ -53,6 +53,7 @@ impl Library {
     fn new() -> Library {
         let conditioners = conditioner::registry::entries();
         let meters = conditioner::MeterList::standard();
+        let [markers, stages] = conditioner::edge::models::families(&meters);
         let transports = Registry::standard();
         let queues = tailback_queue::Registry::standard();
         let mut families = vec![
@@ -86,6 +87,8 @@ impl Library {
                 "Meters in conditioners",
                 meters.rows().iter().map(|r| r.model).collect(),
             ),
+            markers,
+            stages,
             Family::new(
                 "transport",
                 "Transports",
@@ -158,6 +161,7 @@ impl Library {
     pub fn add_meter(&mut self, row: conditioner::MeterRow) {
         self.catalogue.add("marker", row.model);
         self.meters.add(row);
+        self.catalogue.add(conditioner::edge::models::MARKERS, row.model);
         self.add_conditioner(conditioner::painter::entry(&row));
     }
 

@@ -55,9 +55,34 @@ impl Raw {
                 .filter(|_| deeper > 0)
             {
                 Some(inner) if inner.trim().is_empty() => Raw::List(vec![]),
-                Some(inner) => Raw::List(inner.split(',').map(|w| Raw::nested_word(w, deeper - 1)).collect()),
+                Some(inner) => Raw::List(items(inner).map(|w| Raw::nested_word(w, deeper - 1)).collect()),
                 None => Raw::Text(w.trim_matches(|c| c == '"' || c == '\'').to_string()),
             },
         }
+    }
+}
+
+/// The items of a list: what stands between commas that are in no brackets and no braces.
+fn items(list: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0_usize;
+    list.split(move |c| {
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_tables_nest_in_lists() {
+        let show = |word: &str| Raw::from_word(word).show();
+        assert_eq!(show("[1, [2, 3], 4]"), "[1, [2, 3], 4]");
+        assert_eq!(show("[a, { kind = b, c = 1 }]"), "[\"a\", \"{ kind = b, c = 1 }\"]");
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn add(net: &mut Network, mut sites: Vec<Site>, library: &Library, se
             stream: Stream::new(seed, &format!("edge.{}", s.name)),
             rate: s.rate,
             edge: EdgeId(i as u32),
+            edge_count: sites.len() as u32,
             edges: &find,
             meters: &library.meters,
         };

@@ -6,8 +6,8 @@ use crate::packet::{SimPacket, WirePacket};
 use crate::port::Tally;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
-use tailback_base::{Dscp, FlowId, Packet, Time};
-use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, SenderState};
+use tailback_base::{Dscp, Duration, FlowId, Packet, Time};
+use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, PathDelay, SenderState};
 use tailback_queue::DropReason;
 
 /// A conditioner at its port.
@@ -127,8 +127,12 @@ impl Sim {
         if edge == crate::port::NO_EDGE {
             return;
         }
+        let path = self.path_by(port, look);
         self.edge_call(edge, |c, now, _| match joins {
-            true => c.flow_joined(look, now),
+            true => {
+                c.flow_path(look, path, now);
+                c.flow_joined(look, now);
+            }
             false => c.flow_left(look, now),
         });
         if !self.edges[edge as usize].hears {
@@ -142,6 +146,27 @@ impl Sim {
             self.follow(look.flow(), side, edge);
         } else if let Some(f) = self.followers.get_mut(look.flow().0 as usize) {
             f[side as usize].retain(|e| *e != edge);
+        }
+    }
+
+    /// The delays of the path of packets that look like this one, as seen from a port on it.
+    fn path_by(&self, port: u32, look: &SimPacket) -> PathDelay {
+        let ways = self.ways[look.wire.flow_id().0 as usize];
+        let backward = usize::from(look.wire.is_backward());
+        let ports = |way: usize| &self.routes[ways[way].start as usize..][..usize::from(ways[way].len)];
+        let delay = |ports: &[u32]| {
+            let sum = ports.iter().map(|p| self.ports[*p as usize].delay.0).sum();
+            Duration(sum)
+        };
+        let (there, back) = (ports(backward), ports(1 - backward));
+        let before = there.iter().take_while(|p| **p != port).count();
+        // What comes back reaches the host behind the link that leads to this edge.
+        let returned = back.iter().position(|p| *p == self.peer[port as usize]);
+        let to_edge = delay(&there[..before]);
+        let from_edge = returned.map_or(to_edge, |i| delay(&back[i + 1..]));
+        PathDelay {
+            round_trip: delay(there) + delay(back),
+            outside: to_edge + from_edge,
         }
     }
 

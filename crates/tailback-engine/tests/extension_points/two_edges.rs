@@ -65,6 +65,7 @@ impl Conditioner<SimPacket> for Egress {
                     self.tell,
                     EdgeMessage {
                         kind: 1,
+                        about: 0,
                         value: self.red as f64,
                     },
                 );
@@ -124,6 +125,7 @@ fn edges_colour_count_and_tell() {
                 EdgeId(meter),
                 EdgeMessage {
                     kind: 1,
+                    about: 0,
                     value: 10.0 * (i + 1) as f64,
                 },
             )

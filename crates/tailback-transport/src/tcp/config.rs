@@ -163,6 +163,8 @@ pub struct Config {
     pub echo_by_last_cut: bool,
     pub ect_on_retransmissions: bool,
     pub cwr_on_retransmissions: bool,
+    /// On new data of connections without ECN too.
+    pub cwr_without_ecn: bool,
     /// Not only after an echo.
     pub cwr_after_any_reduction: bool,
     /// Both ends send and receive.

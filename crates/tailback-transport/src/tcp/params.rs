@@ -181,6 +181,8 @@ static PARAMS: &[Param] = &[
         "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35"),
     Param::new("cwr_on_retransmissions", Kind::Bool, "false",
         "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.", "off: RFC 3168 section 6.1.2; on: ns-2.35"),
+    Param::new("cwr_without_ecn", Kind::Bool, "false",
+        "CWR stands on the first new segment after a reduction in connections without ECN too, for edges that look at it.", "Habib, Fahmy and Bhargava 2000"),
     Param::new("cwr_after", Kind::Choice(&["any_reduction", "echo"]), "any_reduction",
         "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN echoes.", "any_reduction: RFC 3168 section 6.1.2"),
     Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",

@@ -181,6 +181,7 @@ impl Config {
             echo_by_last_cut: v.choose("echo_rule", &[("rfc3168", false), ("last_cut", true)])?,
             ect_on_retransmissions: v.flag("ect_on_retransmissions"),
             cwr_on_retransmissions: v.flag("cwr_on_retransmissions"),
+            cwr_without_ecn: v.flag("cwr_without_ecn"),
             cwr_after_any_reduction: v.choose("cwr_after", &[("any_reduction", true), ("echo", false)])?,
             two_way: two_way(&v)?,
             nagle: v.flag("nagle"),

@@ -113,6 +113,48 @@ fn a_request_takes_its_share_once_a_window() {
     }
 }
 
+/// After a loss CWR stands on the retransmission, as ns-2 has it, or on the first new segment, as RFC 3168 has it; without ECN
+/// only where that is asked for.
+#[test]
+fn cwr_stands_on_the_retransmission_or_on_new_data() {
+    for (on, want) in [
+        (("cwr_on_retransmissions", "true"), [true, false]),
+        (("cwr_without_ecn", "true"), [false, true]),
+        (("cwr_without_ecn", "false"), [false, false]),
+    ] {
+        let values = [
+            ("payload", "1000B"),
+            ("syn", "false"),
+            ("timestamps", "false"),
+            ("variant", "newreno"),
+            ("ecn", "off"),
+            ("initial_window", "10 packets"),
+            on,
+        ];
+        let (mut s, _) = new_pair(&Arc::new(config(&values)));
+        let at = Time::from_seconds;
+        s.write(Amount::Unlimited, at(0.0));
+        segments(&mut s, at(0.0));
+        s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
+        let mut sent = vec![];
+        for _ in 0..3 {
+            s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
+            sent.extend(segments(&mut s, at(0.1)));
+        }
+        for _ in 0..10 {
+            s.on_segment(&ack(1, Flags::NONE), at(0.1), &mut ());
+            sent.extend(segments(&mut s, at(0.1)));
+        }
+        let repaired = sent.iter().position(|p| p.seq == 1).expect("the repair");
+        // Limited transmit sends new data before the cut.
+        let after = &sent[repaired..];
+        let new = after.iter().find(|p| p.seq > 10_000).expect("new data");
+        let got = [after[0].flags.has(Flags::CWR), new.flags.has(Flags::CWR)];
+        assert_eq!(got, want, "{on:?}");
+        assert!(after.iter().filter(|p| p.flags.has(Flags::CWR)).count() <= 1);
+    }
+}
+
 /// RFC 8257: each ACK says whether what it acknowledges was marked, and an ACK that waits goes out where that changes.
 #[test]
 fn every_ack_may_carry_its_own_mark() {

@@ -42,6 +42,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
             Before::Host => BitRate(1),
         },
         edge: EdgeId(0),
+        edge_count: 0,
         // The other edges may not have been read yet; a name that none has is found when the network is built.
         edges: &|_| Ok(EdgeId(0)),
         meters: &library.meters,

@@ -261,7 +261,9 @@ impl ControlBlock {
                 self.timers.stop_timing();
             }
         }
-        if self.ecn.cwr_pending && (self.cfg.cwr_on_retransmissions || (self.ecn.agreed && !again)) {
+        if self.ecn.cwr_pending
+            && (self.cfg.cwr_on_retransmissions || (!again && (self.ecn.agreed || self.cfg.cwr_without_ecn)))
+        {
             self.ecn.cwr_pending = false;
             flags = flags.with(Flags::CWR);
         }

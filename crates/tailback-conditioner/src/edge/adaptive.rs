@@ -1,0 +1,212 @@
+//! Adaptive: stages that remember flows while there are few, stages that remember nothing while there are many.
+//!
+//! ```text
+//! flows < threshold     per-flow mode     the stages but the plain SYN
+//! flows >= threshold    stateless mode    the stages that remember no flow: SYN by its flag, CWR, policer
+//! ```
+//!
+//! In the per-flow mode flows are counted by a table, in the stateless mode by a sketch: a bitmap of 4096 bits, one set by each packet
+//! at the hash of its flow, whose share of zeros z tells the number of flows, -4096 ln z (linear counting). The mode is judged
+//! once a second; it goes back below 0.8 times the threshold. Tables are empty after a change.
+//!
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000; the counting is ours, after Whang, Vander-Zanden and Taylor, "A
+//! linear-time probabilistic counting algorithm for database applications", 1990.
+//!
+//! State: a table of flows without contents, or 512 bytes. Cost: a search, or a hash.
+
+use super::counts::{Held, Remembers};
+use super::flow_table::{FlowTable, Memory};
+use tailback_base::{Duration, FlowId, Stream, Time};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    PerFlow,
+    Stateless,
+}
+
+/// Bits of the sketch.
+const BITS: usize = 4096;
+/// How often the mode is judged, and how far back the sketch looks.
+const EPOCH: Duration = Duration(1_000_000_000);
+/// The way back, as a share of the threshold.
+const BACK: f64 = 0.8;
+
+/// Counts flows by where their hashes fall.
+struct Sketch {
+    bits: [u64; BITS / 64],
+    salt: u64,
+}
+
+impl Sketch {
+    fn new(salt: u64) -> Sketch {
+        Sketch {
+            bits: [0; BITS / 64],
+            salt,
+        }
+    }
+
+    fn add(&mut self, flow: FlowId) {
+        // The finisher of MurmurHash3 (Appleby 2011).
+        let mut h = u64::from(flow.0) ^ self.salt;
+        h = (h ^ (h >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        h = (h ^ (h >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        let bit = ((h ^ (h >> 33)) % BITS as u64) as usize;
+        self.bits[bit / 64] |= 1 << (bit % 64);
+    }
+
+    /// How many flows it has seen. Full, it cannot tell more than if one bit were zero.
+    fn flows(&self) -> f64 {
+        let zeros: u32 = self.bits.iter().map(|b| b.count_zeros()).sum();
+        -(BITS as f64) * libm::log(f64::from(zeros.max(1)) / BITS as f64)
+    }
+
+    fn clear(&mut self) {
+        self.bits = [0; BITS / 64];
+    }
+}
+
+/// The flows that a router's resources allow: bytes of memory at 64 a flow, and look-ups per second at so many packets per
+/// second of each flow.
+pub fn affordable(memory: u64, lookups: f64, packets: f64) -> u64 {
+    let by_memory = memory as f64 / 64.0;
+    by_memory.min(lookups / packets).floor() as u64
+}
+
+/// The switch.
+pub struct Adaptive {
+    threshold: u64,
+    mode: Mode,
+    table: FlowTable<()>,
+    sketch: Sketch,
+    /// Flows, when the mode was judged last.
+    counted: f64,
+    judge_at: Time,
+}
+
+impl Adaptive {
+    pub fn new(threshold: u64, memory: Memory, mut stream: Stream) -> Adaptive {
+        Adaptive {
+            threshold,
+            mode: Mode::PerFlow,
+            table: FlowTable::new(memory),
+            sketch: Sketch::new(stream.bits()),
+            counted: 0.0,
+            judge_at: Time::ZERO + EPOCH,
+        }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Flows, when the mode was judged last.
+    pub fn counted(&self) -> f64 {
+        self.counted
+    }
+
+    /// When it wants to judge.
+    pub fn next(&self) -> Time {
+        self.judge_at
+    }
+
+    /// A packet passes.
+    pub fn count(&mut self, flow: FlowId, now: Time) {
+        match self.mode {
+            Mode::PerFlow => {
+                self.table.entry(flow, now, || ());
+            }
+            Mode::Stateless => self.sketch.add(flow),
+        }
+    }
+
+    /// Judge; the new mode if it has changed.
+    pub fn judge(&mut self, now: Time) -> Option<Mode> {
+        self.judge_at = now + EPOCH;
+        let threshold = self.threshold as f64;
+        self.counted = match self.mode {
+            Mode::PerFlow => self.table.len(now) as f64,
+            Mode::Stateless => self.sketch.flows(),
+        };
+        let mode = match self.mode {
+            Mode::PerFlow if self.counted >= threshold => Mode::Stateless,
+            Mode::Stateless if self.counted < BACK * threshold => Mode::PerFlow,
+            same => same,
+        };
+        self.sketch.clear();
+        if mode == self.mode {
+            return None;
+        }
+        self.table.clear();
+        self.mode = mode;
+        Some(mode)
+    }
+}
+
+impl Remembers for Adaptive {
+    fn held(&self) -> Held {
+        Held::of(&self.table)
+    }
+    fn live(&self, now: Time) -> usize {
+        match self.mode {
+            Mode::PerFlow => self.table.len(now),
+            Mode::Stateless => 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+    const MEMORY: Memory = Memory {
+        timeout: Duration(5 * SECOND),
+        limit: 1_000_000,
+    };
+
+    fn second(a: &mut Adaptive, flows: std::ops::Range<u32>, at: u64) -> Mode {
+        flows.for_each(|f| a.count(FlowId(f), Time(at * SECOND)));
+        a.judge(Time((at + 1) * SECOND));
+        a.mode()
+    }
+
+    #[test]
+    fn it_changes_at_the_threshold_and_back_below_four_fifths() {
+        let mut a = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
+        assert_eq!(second(&mut a, 0..39, 0), Mode::PerFlow);
+        assert_eq!(second(&mut a, 0..40, 1), Mode::Stateless);
+        assert_eq!(second(&mut a, 0..36, 2), Mode::Stateless, "more than four fifths");
+        assert_eq!(second(&mut a, 0..28, 3), Mode::PerFlow);
+        // The table is empty after the change: what was seen before does not count.
+        assert_eq!(second(&mut a, 100..110, 4), Mode::PerFlow);
+        assert_eq!(a.counted(), 10.0);
+    }
+
+    #[test]
+    fn a_flow_counts_in_the_table_until_its_silence_is_too_long() {
+        let mut a = Adaptive::new(40, MEMORY, Stream::new(1, "adaptive"));
+        second(&mut a, 0..30, 0);
+        second(&mut a, 30..35, 4);
+        assert_eq!(a.counted(), 35.0);
+        second(&mut a, 30..36, 5);
+        assert_eq!(a.counted(), 6.0);
+    }
+
+    /// Within its standard error, sqrt(m (e^t - t - 1)) for t = n/m.
+    #[test]
+    fn the_sketch_counts_flows() {
+        for n in [10_u32, 100, 1000, 10_000] {
+            let mut s = Sketch::new(7);
+            (0..n).for_each(|f| s.add(FlowId(f)));
+            let (m, t) = (BITS as f64, f64::from(n) / BITS as f64);
+            let error = (m * (t.exp() - t - 1.0)).sqrt().max(1.0);
+            assert!((s.flows() - f64::from(n)).abs() < 3.0 * error, "{n}: {}", s.flows());
+        }
+    }
+
+    #[test]
+    fn the_threshold_of_resources() {
+        assert_eq!(affordable(2560, f64::INFINITY, 1.0), 40);
+        assert_eq!(affordable(1 << 20, 1000.0, 30.0), 33);
+    }
+}

@@ -1,0 +1,256 @@
+//! What an edge has done, by stage, and what it remembers: the values of its probes.
+
+use super::flow_table::FlowTable;
+use tailback_base::{Colour, ProbeDef, Time};
+
+/// What may change a packet. The number of one is its index in the probes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(usize)]
+pub enum Stage {
+    Syn,
+    SmallWindow,
+    Cwr,
+    Spacing,
+    Feedback,
+    Policer,
+    Adaptive,
+}
+
+pub const STAGES: usize = 7;
+
+/// What a table of flows has had in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    pub most: usize,
+    pub refused: u64,
+    pub entry_bytes: usize,
+}
+
+impl Held {
+    pub fn of<T>(table: &FlowTable<T>) -> Held {
+        Held {
+            most: table.most(),
+            refused: table.refused(),
+            entry_bytes: FlowTable::<T>::entry_bytes(),
+        }
+    }
+}
+
+/// Packets since the start.
+#[derive(Clone, Copy, Default)]
+pub struct Counts {
+    /// By the colour the marker asked for.
+    pub asked: [u64; 3],
+    /// Given another colour, or dropped, by stage.
+    pub changed: [u64; STAGES],
+    /// A stage would have applied and could not.
+    pub not_applicable: [u64; STAGES],
+}
+
+impl Counts {
+    pub fn ask(&mut self, colour: Colour) {
+        self.asked[colour as usize] += 1;
+    }
+
+    pub fn change(&mut self, stage: Stage) {
+        self.changed[stage as usize] += 1;
+    }
+
+    pub fn skip(&mut self, stage: Stage) {
+        self.not_applicable[stage as usize] += 1;
+    }
+}
+
+/// A probe of the edge itself; those of its marker come behind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Probe {
+    Asked,
+    Changed,
+    NotApplicable,
+    Flows,
+    MostFlows,
+    RefusedFlows,
+    EntryBytes,
+    PerFlowMode,
+    ActiveFlows,
+    Rate,
+    RoundTrip,
+    LeastRoundTrip,
+    Weight,
+    Drop,
+    Shaped,
+    Window,
+}
+
+const BY_STAGE: &str = "stage";
+
+/// Each probe and its declaration.
+pub const PROBES: [(Probe, ProbeDef); 16] = [
+    (
+        Probe::Asked,
+        probe(
+            "asked",
+            "packets",
+            "Packets by the colour the marker asked for: green, yellow, red.",
+            "colour",
+        ),
+    ),
+    (
+        Probe::Changed,
+        probe(
+            "changed",
+            "packets",
+            "Packets that a stage gave another colour or dropped: syn, small-window, cwr, spacing, feedback, policer, adaptive.",
+            BY_STAGE,
+        ),
+    ),
+    (
+        Probe::NotApplicable,
+        probe(
+            "not_applicable",
+            "packets",
+            "Packets to which a stage could not apply: no ACKs here, or no room for the flow.",
+            BY_STAGE,
+        ),
+    ),
+    (
+        Probe::Flows,
+        probe("flows", "flows", "Flows that a stage remembers.", BY_STAGE),
+    ),
+    (
+        Probe::MostFlows,
+        probe(
+            "most_flows",
+            "flows",
+            "The most entries of flows a stage has had.",
+            BY_STAGE,
+        ),
+    ),
+    (
+        Probe::RefusedFlows,
+        probe(
+            "refused_flows",
+            "packets",
+            "How often a stage had no room for a flow.",
+            BY_STAGE,
+        ),
+    ),
+    (
+        Probe::EntryBytes,
+        probe(
+            "entry_bytes",
+            "bytes",
+            "What a stage remembers of a flow takes; 0 where it remembers none.",
+            BY_STAGE,
+        ),
+    ),
+    (
+        Probe::PerFlowMode,
+        probe(
+            "per_flow_mode",
+            "1",
+            "1 while the stages that remember flows are in use, else 0.",
+            "",
+        ),
+    ),
+    (
+        Probe::ActiveFlows,
+        probe(
+            "active_flows",
+            "flows",
+            "Flows, as the adaptive stage counted them last.",
+            "",
+        ),
+    ),
+    (
+        Probe::Rate,
+        probe(
+            "excess_rate",
+            "bit/s",
+            "The rate of an aggregate, by rtt-aware or target-aware.",
+            "aggregate",
+        ),
+    ),
+    (
+        Probe::RoundTrip,
+        probe(
+            "round_trip",
+            "s",
+            "The round trip of an aggregate; 0 while not known.",
+            "aggregate",
+        ),
+    ),
+    (
+        Probe::LeastRoundTrip,
+        probe(
+            "least_round_trip",
+            "s",
+            "The least round trip of the aggregates of all edges; 0 while not known.",
+            "",
+        ),
+    ),
+    (
+        Probe::Weight,
+        probe(
+            "weight",
+            "1",
+            "The weight q of an aggregate by rtt-aware or target-aware.",
+            "aggregate",
+        ),
+    ),
+    (
+        Probe::Drop,
+        probe(
+            "feedback_drop",
+            "1",
+            "The probability with which red packets of an aggregate are dropped here.",
+            "aggregate",
+        ),
+    ),
+    (
+        Probe::Shaped,
+        probe("shaped", "packets", "Packets that wait in the shaper.", ""),
+    ),
+    (
+        Probe::Window,
+        probe(
+            "window",
+            "segments",
+            "The window of a flow as estimated at its last packet; 0 where there is none. The index is the flow's number.",
+            "flow",
+        ),
+    ),
+];
+
+const fn probe(name: &'static str, unit: &'static str, doc: &'static str, per: &'static str) -> ProbeDef {
+    ProbeDef { name, unit, doc, per }
+}
+
+/// The declarations, as a model has them.
+pub const PROBE_DEFS: [ProbeDef; PROBES.len()] = {
+    let mut defs = [PROBES[0].1; PROBES.len()];
+    let mut i = 0;
+    while i < PROBES.len() {
+        defs[i] = PROBES[i].1;
+        i += 1;
+    }
+    defs
+};
+
+/// A stage that remembers flows.
+pub trait Remembers {
+    fn held(&self) -> Held;
+    fn live(&self, now: Time) -> usize;
+}
+
+/// What a probe says of a stage that remembers flows.
+pub fn remembered(table: &dyn Remembers, probe: Probe, now: Time) -> f64 {
+    let held = table.held();
+    match probe {
+        Probe::Flows => table.live(now) as f64,
+        Probe::MostFlows => held.most as f64,
+        Probe::RefusedFlows => held.refused as f64,
+        Probe::EntryBytes => held.entry_bytes as f64,
+        _ => f64::NAN,
+    }
+}

@@ -1,0 +1,162 @@
+//! Feedback from exits to entries: what is dropped later anyway is dropped where it enters.
+//!
+//! Every interval an exit tells the entries how much red of each aggregate has arrived. The entry compares it with the red it sent
+//! an interval before, after its own drops: `l = 1 - received/sent`, 0 if nothing was sent.
+//!
+//! ```text
+//! l > 0.05    q <- min(1, q + 0.1 l)        else    q <- max(0, q - 0.02)
+//! ```
+//!
+//! The entry drops red packets with probability q. A message that is lost changes nothing. An edge is the exit of the packets that reach
+//! it over its link, and the entry of those it sends.
+//!
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000 names it; the rules are ours.
+//!
+//! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
+
+use std::collections::BTreeMap;
+use tailback_base::{Duration, Stream, Time};
+
+/// From which loss on q grows.
+const LOSS: f64 = 0.05;
+const UP: f64 = 0.1;
+const DOWN: f64 = 0.02;
+
+/// What an entry knows of an aggregate, bytes of red packets by interval.
+#[derive(Default)]
+struct Entered {
+    now: u64,
+    last: u64,
+    before: u64,
+    drop: f64,
+}
+
+/// Both sides.
+pub struct Feedback {
+    interval: Duration,
+    next: Time,
+    entered: BTreeMap<u64, Entered>,
+    arrived: BTreeMap<u64, u64>,
+    stream: Stream,
+}
+
+impl Feedback {
+    pub fn new(interval: Duration, stream: Stream) -> Feedback {
+        Feedback {
+            interval,
+            next: Time::ZERO + interval,
+            entered: BTreeMap::new(),
+            arrived: BTreeMap::new(),
+            stream,
+        }
+    }
+
+    /// A red packet is to enter. Answers whether it may.
+    pub fn enters(&mut self, aggregate: u64, bytes: u32) -> bool {
+        let e = self.entered.entry(aggregate).or_default();
+        if self.stream.chance(e.drop) {
+            return false;
+        }
+        e.now += u64::from(bytes);
+        true
+    }
+
+    /// A red packet arrives.
+    pub fn arrives(&mut self, aggregate: u64, bytes: u32) {
+        *self.arrived.entry(aggregate).or_default() += u64::from(bytes);
+    }
+
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    /// An interval ends: what to tell of each aggregate, bytes.
+    pub fn close(&mut self, now: Time) -> Vec<(u64, u64)> {
+        self.next = now + self.interval;
+        for e in self.entered.values_mut() {
+            (e.before, e.last, e.now) = (e.last, e.now, 0);
+        }
+        let told = self.arrived.iter_mut();
+        told.map(|(aggregate, bytes)| (*aggregate, std::mem::take(bytes)))
+            .collect()
+    }
+
+    /// An exit tells how much of an aggregate has arrived.
+    pub fn hear(&mut self, aggregate: u64, received: f64) {
+        let Some(e) = self.entered.get_mut(&aggregate) else {
+            return;
+        };
+        let loss = match e.before {
+            0 => 0.0,
+            sent => 1.0 - received / sent as f64,
+        };
+        e.drop = match loss > LOSS {
+            true => (e.drop + UP * loss).min(1.0),
+            false => (e.drop - DOWN).max(0.0),
+        };
+    }
+
+    /// The probability with which red packets are dropped here, by aggregate in the order of keys.
+    pub fn drops(&self) -> impl Iterator<Item = f64> {
+        self.entered.values().map(|e| e.drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feedback() -> Feedback {
+        Feedback::new(Duration(200_000_000), Stream::new(1, "feedback"))
+    }
+
+    /// Let `sent` bytes in and hear of `received` for an interval.
+    fn interval(f: &mut Feedback, sent: u32, received: f64) -> f64 {
+        if f.enters(5, sent) {
+            f.close(f.next());
+        }
+        f.close(f.next());
+        f.hear(5, received);
+        f.drops().next().unwrap()
+    }
+
+    #[test]
+    fn the_probability_follows_the_loss() {
+        let mut f = feedback();
+        assert!((interval(&mut f, 1000, 500.0) - 0.05).abs() < 1e-12);
+        let mut f = feedback();
+        assert!((interval(&mut f, 1000, 0.0) - 0.1).abs() < 1e-12);
+        // 4 % is no more than is borne.
+        f.entered.get_mut(&5).unwrap().before = 1000;
+        f.hear(5, 960.0);
+        assert!((f.drops().next().unwrap() - 0.08).abs() < 1e-12);
+        f.entered.get_mut(&5).unwrap().before = 0;
+        f.hear(5, 0.0);
+        assert!((f.drops().next().unwrap() - 0.06).abs() < 1e-12, "nothing was sent");
+        f.entered.get_mut(&5).unwrap().drop = 0.01;
+        f.hear(5, 0.0);
+        assert_eq!(f.drops().next(), Some(0.0));
+    }
+
+    #[test]
+    fn an_exit_tells_each_interval_and_others_aggregates_are_none_of_ours() {
+        let mut f = feedback();
+        f.arrives(8, 1000);
+        f.arrives(8, 500);
+        f.arrives(9, 200);
+        assert_eq!(f.close(Time(200_000_000)), [(8, 1500), (9, 200)]);
+        assert_eq!(f.close(Time(400_000_000)), [(8, 0), (9, 0)]);
+        assert_eq!(f.next(), Time(600_000_000));
+        f.hear(8, 0.0);
+        assert_eq!(f.drops().count(), 0);
+    }
+
+    #[test]
+    fn it_drops_with_its_probability() {
+        let mut f = feedback();
+        f.enters(5, 1);
+        f.entered.get_mut(&5).unwrap().drop = 0.3;
+        let dropped = (0..100_000).filter(|_| !f.enters(5, 1)).count();
+        assert!((dropped as f64 / 1e5 - 0.3).abs() < 0.01, "{dropped}");
+    }
+}

@@ -1,0 +1,444 @@
+//! The order of the stages, and the clock they share.
+
+use super::adaptive::{Adaptive, Mode};
+use super::counts::{Counts, PROBES, Probe, Remembers, STAGES, Stage, remembered};
+use super::excess::Excess;
+use super::exchange::{Exchange, Told};
+use super::feedback::Feedback;
+use super::round_trips::Source;
+use super::shaper::{Law, Shaper};
+use super::small_window::{Sight, SmallWindow, Verdict};
+use super::spacing::Spacing;
+use super::syn::Syn;
+use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay};
+use crate::meter::Meters;
+use std::collections::BTreeMap;
+use tailback_base::{Colour, DropReason, Duration, FlowId, KeyField, Packet, ProbeDef, Time};
+
+/// What gives packets their colour.
+pub enum Marker {
+    Meters(Meters),
+    Excess(Box<Excess>),
+}
+
+/// What is done with pure acknowledgements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Acks {
+    Green,
+    Metered,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Position {
+    AfterMarker,
+    BeforeMarker,
+}
+
+/// The shapers of all aggregates. Packets wait with what was read in their headers.
+pub struct Shapers<P> {
+    pub law: Law,
+    pub position: Position,
+    pub by_aggregate: BTreeMap<u64, Shaper<(P, Header)>>,
+}
+
+/// When the marker tells other edges what it knows.
+pub struct Telling {
+    pub interval: Duration,
+    pub at: Time,
+}
+
+/// The conditioner. A stage that is not listed is not there.
+pub struct Edge<P> {
+    pub marker: Marker,
+    pub class: u8,
+    pub acks: Acks,
+    pub syn: Option<Syn>,
+    pub small_window: Option<SmallWindow>,
+    pub cwr: bool,
+    pub spacing: Option<Spacing>,
+    pub feedback: Option<Feedback>,
+    /// The best colour that is dropped.
+    pub policed: Option<Colour>,
+    pub shapers: Option<Shapers<P>>,
+    pub adaptive: Option<Adaptive>,
+    pub exchange: Exchange,
+    pub telling: Option<Telling>,
+    pub counts: Counts,
+    /// Its own probes, and those of the marker.
+    pub probes: Vec<ProbeDef>,
+    /// One more than the largest number of a flow it has seen.
+    pub flows_seen: u32,
+}
+
+impl<P: Packet> Edge<P> {
+    /// Which stages are in use.
+    fn mode(&self) -> Option<Mode> {
+        self.adaptive.as_ref().map(Adaptive::mode)
+    }
+
+    /// The stage that protects a data packet. The small window looks at each, for it keeps the state of flows.
+    fn protector(&mut self, p: &P, seen: &Header, now: Time) -> Option<Stage> {
+        let (flow, mode) = (p.flow(), self.mode());
+        let per_flow = mode != Some(Mode::Stateless);
+        let start = p.sequence();
+        let end = start + u64::from(seen.payload) + u64::from(seen.syn);
+        let mut protector = None;
+        if let Some(rule) = self.small_window.as_mut().filter(|_| per_flow) {
+            let sight = Sight {
+                flow,
+                start,
+                end,
+                payload: seen.payload,
+                syn: seen.syn,
+                acknowledged: seen.ack.is_some(),
+            };
+            match rule.forward(sight, now) {
+                Verdict::Small => protector = Some(Stage::SmallWindow),
+                Verdict::Large => {}
+                Verdict::NotApplicable => self.counts.skip(Stage::SmallWindow),
+            }
+        }
+        if let Some(rule) = &mut self.syn {
+            let protects = match (mode, rule.needs_flows()) {
+                // Below the threshold the small window protects a SYN, and the flag is left alone.
+                (Some(Mode::PerFlow), false) => false,
+                (Some(Mode::Stateless), true) => seen.syn,
+                _ => rule.protects(flow, seen.syn, end, seen.payload, now),
+            };
+            if protects {
+                protector = protector.or(Some(Stage::Syn));
+            }
+        }
+        if self.cwr && seen.cwr && !seen.syn {
+            protector = protector.or(Some(Stage::Cwr));
+        }
+        protector
+    }
+
+    /// The colour of a packet after all stages, or that it is to be dropped.
+    fn judge(&mut self, p: &P, seen: &Header, now: Time) -> Option<Colour> {
+        let asked = match &mut self.marker {
+            Marker::Meters(m) => m.colour(p, now),
+            Marker::Excess(e) => e.colour(p.key(KeyField::Aggregate), p.bytes(), now),
+        };
+        self.counts.ask(asked);
+        let protector = self.protector(p, seen, now);
+        let mut colour = asked;
+        if let Some(stage) = protector {
+            colour = Colour::Green;
+            if asked != Colour::Green {
+                self.counts.change(stage);
+            }
+        }
+        let per_flow = self.mode() != Some(Mode::Stateless);
+        if let Some(spacing) = self.spacing.as_mut().filter(|_| per_flow) {
+            if protector.is_some() {
+                spacing.protected(p.flow(), now);
+            } else {
+                match spacing.space(p.flow(), colour, now) {
+                    None => self.counts.skip(Stage::Spacing),
+                    Some(spaced) if spaced != colour => {
+                        colour = spaced;
+                        self.counts.change(Stage::Spacing);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        if let Some(feedback) = self.feedback.as_mut().filter(|_| colour == Colour::Red)
+            && !feedback.enters(p.key(KeyField::Aggregate), p.bytes())
+        {
+            self.counts.change(Stage::Feedback);
+            return None;
+        }
+        if self.policed.is_some_and(|best| colour >= best) {
+            self.counts.change(Stage::Policer);
+            return None;
+        }
+        Some(colour)
+    }
+
+    /// Mark a packet, or drop it. The packet that is to be sent.
+    fn mark(&mut self, mut p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) -> Option<P> {
+        let flow = p.flow();
+        self.flows_seen = self.flows_seen.max(flow.0 + 1);
+        let is_pure_ack = seen.payload == 0 && !seen.syn;
+        if is_pure_ack && self.acks == Acks::Green {
+            p.set_dscp(Colour::Green.in_class(self.class));
+            return Some(p);
+        }
+        if let Some(a) = &mut self.adaptive {
+            a.count(flow, now);
+        }
+        if let Marker::Excess(e) = &mut self.marker
+            && !is_pure_ack
+        {
+            let span = (
+                p.sequence(),
+                p.sequence() + u64::from(seen.payload) + u64::from(seen.syn),
+            );
+            e.round_trips.forward(p.key(KeyField::Aggregate), flow, span, now);
+        }
+        match self.judge(&p, seen, now) {
+            Some(colour) => {
+                p.set_dscp(colour.in_class(self.class));
+                Some(p)
+            }
+            None => {
+                out.dropped(p, DropReason::Profile);
+                None
+            }
+        }
+    }
+
+    /// Let a shaper do something, and send what it lets out.
+    fn shape(
+        &mut self,
+        now: Time,
+        out: &mut dyn EdgeOut<P>,
+        call: impl FnOnce(&mut Shapers<P>, &mut Vec<(P, Header)>),
+    ) {
+        let Some(shapers) = &mut self.shapers else { return };
+        let mut left = vec![];
+        call(shapers, &mut left);
+        let position = shapers.position;
+        for (p, seen) in left {
+            let p = match position {
+                Position::AfterMarker => Some(p),
+                Position::BeforeMarker => self.mark(p, &seen, now, out),
+            };
+            if let Some(p) = p {
+                out.send(p);
+            }
+        }
+    }
+
+    fn delay_in_shaper(&mut self, p: P, seen: Header, now: Time, out: &mut dyn EdgeOut<P>) {
+        let (aggregate, bytes) = (p.key(KeyField::Aggregate), p.bytes());
+        self.shape(now, out, |shapers, left| {
+            let law = shapers.law;
+            let shaper = shapers
+                .by_aggregate
+                .entry(aggregate)
+                .or_insert_with(|| Shaper::new(law));
+            shaper.arrive((p, seen), bytes, now, &mut |p| left.push(p));
+        });
+    }
+
+    /// The stages of the mode are in use from now on.
+    fn change_mode(&mut self, mode: Mode, now: Time, out: &mut dyn EdgeOut<P>) {
+        if let Some(s) = &mut self.small_window {
+            s.clear();
+        }
+        if let Some(s) = &mut self.spacing {
+            s.clear();
+        }
+        if let Some(s) = &mut self.syn {
+            s.clear();
+        }
+        if mode == Mode::Stateless {
+            self.shape(now, out, |shapers, left| {
+                let all = shapers.by_aggregate.values_mut();
+                all.for_each(|s| s.flush(&mut |p| left.push(p)));
+            });
+        }
+    }
+
+    fn tell(&mut self, now: Time, out: &mut dyn EdgeOut<P>) {
+        let (Marker::Excess(e), Some(t)) = (&self.marker, &mut self.telling) else {
+            return;
+        };
+        t.at = now + t.interval;
+        let (weighing, least) = (e.weighing(), e.round_trips.own_least());
+        if weighing.target {
+            self.exchange.tell(Told::Target(e.target()), now, out);
+        }
+        if let Some(least) = least.filter(|_| weighing.round_trip.is_some()) {
+            self.exchange.tell(Told::LeastRoundTrip(least), now, out);
+        }
+    }
+
+    fn remembers(&self, stage: usize) -> Option<&dyn Remembers> {
+        let is = |s: Stage| s as usize == stage;
+        match () {
+            () if is(Stage::Syn) => self
+                .syn
+                .as_ref()
+                .filter(|s| s.needs_flows())
+                .map(|s| s as &dyn Remembers),
+            () if is(Stage::SmallWindow) => self.small_window.as_ref().map(|s| s as &dyn Remembers),
+            () if is(Stage::Spacing) => self.spacing.as_ref().map(|s| s as &dyn Remembers),
+            () if is(Stage::Adaptive) => self.adaptive.as_ref().map(|s| s as &dyn Remembers),
+            () => None,
+        }
+    }
+
+    /// What a probe says of an aggregate: NaN behind the last one.
+    fn of_aggregate(&self, probe: Probe, index: u32, now: Time) -> f64 {
+        if probe == Probe::Drop {
+            let drops = self.feedback.as_ref().and_then(|f| f.drops().nth(index as usize));
+            return drops.unwrap_or(f64::NAN);
+        }
+        let Marker::Excess(e) = &self.marker else {
+            return f64::NAN;
+        };
+        let Some(aggregate) = e.aggregates().nth(index as usize) else {
+            return f64::NAN;
+        };
+        match probe {
+            Probe::Rate => e.rate(aggregate).unwrap_or(0.0),
+            Probe::RoundTrip => e.round_trips.of(aggregate).unwrap_or(0.0),
+            _ => e.weight(aggregate, now),
+        }
+    }
+
+    fn of_flow(&self, index: u32) -> f64 {
+        if index >= self.flows_seen {
+            return f64::NAN;
+        }
+        let window = self.small_window.as_ref().and_then(|s| s.window(FlowId(index)));
+        window.map_or(0.0, |w| w as f64)
+    }
+}
+
+impl<P: Packet> Conditioner<P> for Edge<P> {
+    fn forward(&mut self, p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+        let position = self.shapers.as_ref().map(|s| s.position);
+        // Without flows there is no table to shape by; the shaper goes with the stages that have one.
+        let position = position.filter(|_| self.mode() != Some(Mode::Stateless));
+        match position {
+            Some(Position::BeforeMarker) => self.delay_in_shaper(p, *seen, now, out),
+            Some(Position::AfterMarker) => {
+                if let Some(p) = self.mark(p, seen, now, out) {
+                    self.delay_in_shaper(p, *seen, now, out);
+                }
+            }
+            None => {
+                if let Some(p) = self.mark(p, seen, now, out) {
+                    out.send(p);
+                }
+            }
+        }
+    }
+
+    fn reverse(&mut self, p: &P, seen: &Header, now: Time) {
+        if let Some(ack) = seen.ack {
+            if let Some(s) = &mut self.small_window {
+                s.reverse(p.flow(), ack, now);
+            }
+            if let Marker::Excess(e) = &mut self.marker {
+                e.round_trips.reverse(p.flow(), ack, now);
+            }
+        }
+        if let Some(f) = &mut self.feedback
+            && Colour::of(p.dscp()) == Some(Colour::Red)
+        {
+            f.arrives(p.key(KeyField::Aggregate), p.bytes());
+        }
+    }
+
+    fn message(&mut self, from: EdgeId, m: EdgeMessage, now: Time) {
+        match (Told::of(m), &mut self.marker, &mut self.feedback) {
+            (Some(Told::LeastRoundTrip(s)), Marker::Excess(e), _) => e.round_trips.hear(from, s, now),
+            (Some(Told::Target(t)), Marker::Excess(e), _) => e.hear_target(t),
+            (Some(Told::Red { aggregate, bytes }), _, Some(f)) => f.hear(aggregate, bytes as f64),
+            _ => {}
+        }
+    }
+
+    fn flow_path(&mut self, p: &P, path: PathDelay, now: Time) {
+        if let Marker::Excess(e) = &mut self.marker {
+            let changed = e
+                .round_trips
+                .path(p.key(KeyField::Aggregate), path.round_trip, path.outside);
+            if let Some(t) = self
+                .telling
+                .as_mut()
+                .filter(|_| changed && e.round_trips.source() == Source::Oracle)
+            {
+                t.at = now;
+            }
+        }
+    }
+
+    fn flow_left(&mut self, p: &P, _now: Time) {
+        if let Marker::Meters(m) = &mut self.marker {
+            m.left(p);
+        }
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
+        let others = [
+            self.telling.as_ref().map(|t| t.at),
+            self.feedback.as_ref().map(Feedback::next),
+            self.adaptive.as_ref().map(Adaptive::next),
+            self.exchange.next(),
+        ];
+        shapers
+            .filter_map(Shaper::next)
+            .chain(others.into_iter().flatten())
+            .min()
+    }
+
+    fn on_timer(&mut self, now: Time, out: &mut dyn EdgeOut<P>) {
+        self.shape(now, out, |shapers, left| {
+            let all = shapers.by_aggregate.values_mut();
+            all.for_each(|s| s.release(now, &mut |p| left.push(p)));
+        });
+        if self.telling.as_ref().is_some_and(|t| t.at <= now) {
+            self.tell(now, out);
+        }
+        if let Some(f) = self.feedback.as_mut().filter(|f| f.next() <= now) {
+            for (aggregate, bytes) in f.close(now) {
+                self.exchange.tell(Told::Red { aggregate, bytes }, now, out);
+            }
+        }
+        let changed = self
+            .adaptive
+            .as_mut()
+            .filter(|a| a.next() <= now)
+            .and_then(|a| a.judge(now));
+        if let Some(mode) = changed {
+            self.change_mode(mode, now, out);
+        }
+        self.exchange.release(now, out);
+    }
+
+    fn probes(&self) -> &[ProbeDef] {
+        &self.probes
+    }
+
+    fn read(&self, probe: usize, index: u32, now: Time) -> f64 {
+        let Some((own, def)) = PROBES.get(probe) else {
+            return match &self.marker {
+                Marker::Meters(m) => m.read(probe - PROBES.len(), index, now),
+                Marker::Excess(_) => f64::NAN,
+            };
+        };
+        let i = index as usize;
+        if def.per == "stage" && i >= STAGES {
+            return f64::NAN;
+        }
+        match own {
+            Probe::Asked => self.counts.asked.get(i).map_or(f64::NAN, |n| *n as f64),
+            Probe::Changed => self.counts.changed[i] as f64,
+            Probe::NotApplicable => self.counts.not_applicable[i] as f64,
+            Probe::Flows | Probe::MostFlows | Probe::RefusedFlows | Probe::EntryBytes => {
+                self.remembers(i).map_or(0.0, |table| remembered(table, *own, now))
+            }
+            Probe::PerFlowMode => f64::from(u8::from(self.mode() != Some(Mode::Stateless))),
+            Probe::ActiveFlows => self.adaptive.as_ref().map_or(0.0, Adaptive::counted),
+            Probe::LeastRoundTrip => match &self.marker {
+                Marker::Excess(e) => e.round_trips.least(now).unwrap_or(0.0),
+                Marker::Meters(_) => 0.0,
+            },
+            Probe::Shaped => {
+                let shapers = self.shapers.iter().flat_map(|s| s.by_aggregate.values());
+                shapers.map(Shaper::len).sum::<usize>() as f64
+            }
+            Probe::Window => self.of_flow(index),
+            Probe::Rate | Probe::RoundTrip | Probe::Weight | Probe::Drop => self.of_aggregate(*own, index, now),
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Round trips of aggregates, and the least of all edges.
+//!
+//! An edge measures without a table of flows: of each aggregate one data packet at a time is remembered (flow, end, time). The ACK
+//! of its flow that covers it gives a sample, to which the known delay between the host and the edge is added. A packet of that
+//! flow with the same or a lower sequence number in between is a retransmission and spoils the sample, as does a wait of more than
+//! 3 s. Samples are smoothed by 1/8 (RFC 6298 section 2.3).
+//!
+//! Edges tell each other the least of theirs every so often; what has not been heard for five times that is forgotten. As an
+//! oracle ([`Source::Oracle`]) the table has the propagation delays of the paths, and forgets nothing.
+//!
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; how they measure and
+//! how they exchange is ours.
+//!
+//! State: of each aggregate a time and one packet; of each other edge a time. Cost: a comparison a packet.
+
+use crate::conditioner::EdgeId;
+use std::collections::BTreeMap;
+use tailback_base::{Duration, FlowId, Time};
+
+/// Where round trips come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// The propagation delays of the paths.
+    Oracle,
+    Measured,
+}
+
+/// A sample that takes longer is none.
+const TOO_LONG: Duration = Duration(3_000_000_000);
+/// What an edge told counts for so many times the interval.
+const FRESH: u64 = 5;
+
+/// A packet whose ACK is waited for.
+#[derive(Clone, Copy)]
+struct Probe {
+    flow: FlowId,
+    start: u64,
+    end: u64,
+    at: Time,
+}
+
+#[derive(Default)]
+struct Aggregate {
+    /// Seconds.
+    smoothed: Option<f64>,
+    /// Between hosts and edge, both ways, seconds.
+    outside: f64,
+    probe: Option<Probe>,
+}
+
+/// The table of one edge.
+pub struct RoundTrips {
+    source: Source,
+    interval: Duration,
+    aggregates: BTreeMap<u64, Aggregate>,
+    others: BTreeMap<EdgeId, (Time, f64)>,
+}
+
+impl RoundTrips {
+    pub fn new(source: Source, interval: Duration) -> RoundTrips {
+        RoundTrips {
+            source,
+            interval,
+            aggregates: BTreeMap::new(),
+            others: BTreeMap::new(),
+        }
+    }
+
+    pub fn source(&self) -> Source {
+        self.source
+    }
+
+    /// Propagation delays of the path of a flow: all of it, and between its hosts and this edge, both ways. Answers whether the least
+    /// has changed.
+    pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
+        let before = self.own_least();
+        let a = self.aggregates.entry(aggregate).or_default();
+        a.outside = outside.seconds();
+        if self.source == Source::Oracle {
+            a.smoothed = Some(round_trip.seconds());
+        }
+        self.own_least() != before
+    }
+
+    #[cfg(test)]
+    pub fn set(&mut self, aggregate: u64, seconds: f64) {
+        self.aggregates.entry(aggregate).or_default().smoothed = Some(seconds);
+    }
+
+    /// A data packet passes.
+    pub fn forward(&mut self, aggregate: u64, flow: FlowId, (start, end): (u64, u64), now: Time) {
+        if self.source == Source::Oracle {
+            return;
+        }
+        let a = self.aggregates.entry(aggregate).or_default();
+        let spoilt = |p: &Probe| (p.flow == flow && start <= p.start) || now.since(p.at) > TOO_LONG;
+        match a.probe {
+            Some(p) if !spoilt(&p) => {}
+            Some(p) if p.flow == flow => a.probe = None,
+            _ => {
+                a.probe = Some(Probe {
+                    flow,
+                    start,
+                    end,
+                    at: now,
+                })
+            }
+        }
+    }
+
+    /// An ACK passes the other way.
+    pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
+        // An ACK belongs to the aggregate whose packet waits for it: few aggregates are searched.
+        let covered = |a: &&mut Aggregate| a.probe.is_some_and(|p| p.flow == flow && ack >= p.end);
+        let Some(a) = self.aggregates.values_mut().find(covered) else {
+            return;
+        };
+        let Some(p) = a.probe else { return };
+        a.probe = None;
+        let elapsed = now.since(p.at);
+        if elapsed <= TOO_LONG {
+            let sample = elapsed.seconds() + a.outside;
+            a.smoothed = Some(a.smoothed.map_or(sample, |s| s + (sample - s) / 8.0));
+        }
+    }
+
+    /// Another edge tells its least.
+    pub fn hear(&mut self, from: EdgeId, seconds: f64, now: Time) {
+        self.others.insert(from, (now, seconds));
+    }
+
+    /// Seconds, of an aggregate.
+    pub fn of(&self, aggregate: u64) -> Option<f64> {
+        self.aggregates.get(&aggregate)?.smoothed
+    }
+
+    /// Seconds, of this edge's aggregates.
+    pub fn own_least(&self) -> Option<f64> {
+        self.aggregates
+            .values()
+            .filter_map(|a| a.smoothed)
+            .min_by(f64::total_cmp)
+    }
+
+    /// Seconds, of all edges'.
+    pub fn least(&self, now: Time) -> Option<f64> {
+        let limit = Duration(FRESH * self.interval.0);
+        let fresh = |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
+        let told = self.others.values().filter(|(t, _)| fresh(*t)).map(|(_, r)| *r);
+        told.chain(self.own_least()).min_by(f64::total_cmp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const F: FlowId = FlowId(1);
+
+    fn measured() -> RoundTrips {
+        let mut t = RoundTrips::new(Source::Measured, Duration(1000 * MS));
+        t.path(9, Duration(100 * MS), Duration(20 * MS));
+        t
+    }
+
+    #[test]
+    fn a_sample_has_the_way_to_the_host_too() {
+        let mut t = measured();
+        assert_eq!(t.of(9), None);
+        t.forward(9, F, (1, 1001), Time(0));
+        t.forward(9, F, (1001, 2001), Time(MS));
+        t.reverse(F, 1000, Time(70 * MS));
+        assert_eq!(t.of(9), None, "not yet covered");
+        t.reverse(FlowId(2), 9000, Time(75 * MS));
+        t.reverse(F, 2001, Time(80 * MS));
+        assert!((t.of(9).unwrap() - 0.1).abs() < 1e-12);
+        t.forward(9, F, (2001, 3001), Time(100 * MS));
+        t.reverse(F, 3001, Time(340 * MS));
+        assert!((t.of(9).unwrap() - 0.12).abs() < 1e-12, "1/8 of 160 ms more");
+    }
+
+    #[test]
+    fn retransmissions_and_long_waits_spoil_it() {
+        let mut t = measured();
+        t.forward(9, F, (1001, 2001), Time(0));
+        t.forward(9, F, (1, 1001), Time(50 * MS));
+        t.reverse(F, 2001, Time(100 * MS));
+        assert_eq!(t.of(9), None);
+        t.forward(9, F, (2001, 3001), Time(200 * MS));
+        t.reverse(F, 3001, Time(3201 * MS));
+        assert_eq!(t.of(9), None);
+        t.forward(9, F, (3001, 4001), Time(4000 * MS));
+        t.reverse(F, 4001, Time(4080 * MS));
+        assert!(t.of(9).is_some());
+    }
+
+    #[test]
+    fn the_least_of_all_edges_is_forgotten_unless_told_again() {
+        let mut t = measured();
+        t.set(9, 0.1);
+        t.hear(EdgeId(1), 0.02, Time(0));
+        assert_eq!(t.least(Time(5000 * MS)), Some(0.02));
+        assert_eq!(t.least(Time(5001 * MS)), Some(0.1));
+        let mut oracle = RoundTrips::new(Source::Oracle, Duration(1000 * MS));
+        assert!(oracle.path(9, Duration(100 * MS), Duration::ZERO));
+        assert!(!oracle.path(9, Duration(100 * MS), Duration::ZERO));
+        oracle.hear(EdgeId(1), 0.02, Time(0));
+        assert_eq!((oracle.of(9), oracle.least(Time(60_000 * MS))), (Some(0.1), Some(0.02)));
+    }
+}

@@ -1,0 +1,194 @@
+//! A rate-adaptive shaper: it smooths bursts, and lets packets out the faster the more of them wait.
+//!
+//! Packets wait in one FIFO of an aggregate and leave at `F = max(EAR, g(b))`: the rate at which they come, averaged, or what the backlog
+//! of b packets asks for. g is the committed rate up to `low` packets, grows in a straight line to the highest rate at `high`
+//! packets, and stays there.
+//!
+//! ```text
+//! arrival, a gap d after the one before:   EAR <- (1 - exp(-d/memory)) B/d + exp(-d/memory) EAR
+//! departure of a packet of B bytes:        the next leaves B/F later, at the earliest
+//! ```
+//!
+//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once: it neither
+//! drops nor reorders. Rates are in bytes per second inside.
+//!
+//! State: the packets, the average, when the next may leave. Cost: an exponential a packet, and a timer each that waits.
+
+use std::collections::VecDeque;
+use tailback_base::{Duration, Time};
+
+/// Rates in bytes per second, backlogs in packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Law {
+    pub committed: f64,
+    pub highest: f64,
+    pub low: f64,
+    pub high: f64,
+    pub most: usize,
+    /// How far back the average of the arrival rate looks.
+    pub memory: Duration,
+}
+
+impl Law {
+    /// What a backlog asks for.
+    fn wanted(&self, backlog: usize) -> f64 {
+        let x = ((backlog as f64 - self.low) / (self.high - self.low)).clamp(0.0, 1.0);
+        self.committed + x * (self.highest - self.committed)
+    }
+}
+
+/// The packets of one aggregate, each with its bytes.
+pub struct Shaper<P> {
+    law: Law,
+    waiting: VecDeque<(P, u32)>,
+    arrival_rate: f64,
+    last: Time,
+    free_at: Time,
+}
+
+impl<P> Shaper<P> {
+    pub fn new(law: Law) -> Shaper<P> {
+        Shaper {
+            law,
+            waiting: VecDeque::new(),
+            arrival_rate: 0.0,
+            last: Time::ZERO,
+            free_at: Time::ZERO,
+        }
+    }
+
+    fn count(&mut self, bytes: u32, now: Time) {
+        let memory = self.law.memory.seconds();
+        let gap = now.since(self.last).seconds();
+        let faded = libm::exp(-gap / memory);
+        // (1 - exp(-d/k))/d has the limit 1/k where packets come together.
+        let share = if gap > 0.0 { (1.0 - faded) / gap } else { 1.0 / memory };
+        self.arrival_rate = share * f64::from(bytes) + faded * self.arrival_rate;
+        self.last = now;
+    }
+
+    /// Send one, and find when the next may leave.
+    fn depart(&mut self, (p, bytes): (P, u32), now: Time, out: &mut dyn FnMut(P)) {
+        let rate = self.law.wanted(self.waiting.len()).max(self.arrival_rate);
+        self.free_at = now + Duration::from_seconds(f64::from(bytes) / rate);
+        out(p);
+    }
+
+    /// A packet comes; what leaves at once goes to `out`.
+    pub fn arrive(&mut self, p: P, bytes: u32, now: Time, out: &mut dyn FnMut(P)) {
+        self.count(bytes, now);
+        self.release(now, out);
+        if self.waiting.is_empty() && now >= self.free_at {
+            return self.depart((p, bytes), now, out);
+        }
+        self.waiting.push_back((p, bytes));
+        if self.waiting.len() > self.law.most
+            && let Some(head) = self.waiting.pop_front()
+        {
+            self.depart(head, now, out);
+        }
+    }
+
+    /// What may leave now.
+    pub fn release(&mut self, now: Time, out: &mut dyn FnMut(P)) {
+        while now >= self.free_at
+            && let Some(p) = self.waiting.pop_front()
+        {
+            self.depart(p, now, out);
+        }
+    }
+
+    /// Everything, at once.
+    pub fn flush(&mut self, out: &mut dyn FnMut(P)) {
+        self.waiting.drain(..).for_each(|(p, _)| out(p));
+    }
+
+    /// When the next is to leave.
+    pub fn next(&self) -> Option<Time> {
+        (!self.waiting.is_empty()).then_some(self.free_at)
+    }
+
+    pub fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// 250 kB/s committed, 1250 kB/s at most: the 2 and 10 Mb/s of an access link.
+    fn law() -> Law {
+        Law {
+            committed: 250e3,
+            highest: 1250e3,
+            low: 5.0,
+            high: 20.0,
+            most: 60,
+            memory: Duration(100 * MS),
+        }
+    }
+
+    #[test]
+    fn the_rate_grows_with_the_backlog() {
+        let l = law();
+        assert_eq!(
+            (l.wanted(0), l.wanted(5), l.wanted(20), l.wanted(60)),
+            (250e3, 250e3, 1250e3, 1250e3)
+        );
+        assert!((l.wanted(8) - 450e3).abs() < 1e-6);
+    }
+
+    /// A packet each 10 ms for long: the average is their rate.
+    #[test]
+    fn the_average_follows_the_arrivals() {
+        let mut s = Shaper::new(law());
+        for i in 1..=300_u32 {
+            s.arrive(i, 1000, Time(u64::from(i) * 10 * MS), &mut |_| {});
+        }
+        assert!((s.arrival_rate - 100e3).abs() < 1.0, "{}", s.arrival_rate);
+        // Ten at one instant add ten times B/k.
+        for i in 0..10 {
+            s.arrive(i, 1000, Time(3000 * MS), &mut |_| {});
+        }
+        assert!((s.arrival_rate - 200e3).abs() < 1.0, "{}", s.arrival_rate);
+    }
+
+    /// Spread over time, in order, none lost, none too early.
+    #[test]
+    fn a_burst_is_spread_and_a_full_shaper_lets_its_head_go() {
+        let (mut s, mut left) = (Shaper::new(law()), vec![]);
+        for i in 0..64 {
+            s.arrive(i, 1000, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
+        }
+        assert_eq!(left.len(), 4, "the first, and three for which there was no room");
+        assert_eq!(s.len(), 60);
+        let mut now = Time::ZERO;
+        while let Some(t) = s.next() {
+            assert!(t >= now);
+            now = t;
+            s.release(now, &mut |p| left.push((now, p)));
+        }
+        let order: Vec<u32> = left.iter().map(|l| l.1).collect();
+        assert_eq!(order, (0..64).collect::<Vec<u32>>());
+        let gaps: Vec<u64> = left.windows(2).skip(3).map(|w| w[1].0.since(w[0].0).0).collect();
+        assert!(gaps.iter().all(|g| *g >= 800_000), "no faster than 1.25 MB/s: {gaps:?}");
+        // 64 packets at one instant make an average of 640 kB/s, which holds while fewer wait.
+        assert!(
+            gaps.last().is_some_and(|g| (*g as f64 - 1e9 / 640.0).abs() < 1e6),
+            "{gaps:?}"
+        );
+    }
+
+    #[test]
+    fn a_slow_stream_passes_untouched() {
+        let mut s = Shaper::new(law());
+        for i in 1..100_u64 {
+            let (mut left, now) = (0, Time(i * 5 * MS));
+            s.arrive(i, 1000, now, &mut |_| left += 1);
+            assert_eq!((left, s.len()), (1, 0));
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Small windows: a flow whose window is too small for a fast retransmit is not to lose a packet.
+//!
+//! A sender with fewer than four segments under way gets too few duplicate ACKs for a loss, and waits for its timer. The edge
+//! infers the window from sequence numbers one way and ACKs the other, so it must see both. Of each data packet
+//! `W = ceil((its end - highest ACK) / MSS)`, its own distance from what is acknowledged; below `below` segments it is
+//! protected. As the packets of a window pass, W climbs to about the window; the repair of the oldest hole has W = 1. With
+//! `estimate = "window"` the farthest byte sent so far takes the place of the packet's own end, and one verdict holds for the
+//! whole window; after a timeout it stays large.
+//!
+//! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000, which
+//! names the inputs; the estimate and its details are ours.
+//!
+//! State: a [`FlowTable`] of what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A packet of a
+//! flow that is not known sets the ACK point to its own start (a SYN's to its end), and so counts as small. *Not applicable* are packets of
+//! flows without ACKs, such as datagrams; packets of a flow of which no ACK has been heard by the time it has a large window;
+//! and packets that find the table full. Delayed ACKs make W one larger at most.
+//!
+//! Cost: a search in the table for each data packet and each ACK.
+
+use super::counts::{Held, Remembers};
+use super::flow_table::{FlowTable, Memory};
+use tailback_base::{FlowId, Time};
+
+/// Which distance from the ACK is the window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Estimate {
+    /// This packet's own.
+    Packet,
+    /// The farthest byte's so far.
+    Window,
+}
+
+/// What a packet says of its flow's window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Small,
+    Large,
+    NotApplicable,
+}
+
+/// What the rule looks at in a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sight {
+    pub flow: FlowId,
+    /// First byte, and the first one behind the packet; a SYN takes one.
+    pub start: u64,
+    pub end: u64,
+    pub payload: u32,
+    pub syn: bool,
+    /// Its flow acknowledges.
+    pub acknowledged: bool,
+}
+
+struct Window {
+    ack: u64,
+    farthest: u64,
+    mss: u32,
+    /// An ACK of it has come by.
+    heard: bool,
+    /// It has had a large window without one.
+    deaf: bool,
+    /// Segments, by the last packet.
+    estimate: u64,
+}
+
+/// The rule and its state.
+pub struct SmallWindow {
+    below: u64,
+    estimate: Estimate,
+    flows: FlowTable<Window>,
+}
+
+impl SmallWindow {
+    pub fn new(below: u64, estimate: Estimate, memory: Memory) -> SmallWindow {
+        SmallWindow {
+            below,
+            estimate,
+            flows: FlowTable::new(memory),
+        }
+    }
+
+    /// A data packet or a SYN passes.
+    pub fn forward(&mut self, p: Sight, now: Time) -> Verdict {
+        if !p.acknowledged && !p.syn {
+            return Verdict::NotApplicable;
+        }
+        let new = || Window {
+            ack: if p.syn { p.end } else { p.start },
+            farthest: p.end,
+            mss: 1,
+            heard: false,
+            deaf: false,
+            estimate: 0,
+        };
+        let Some(w) = self.flows.entry(p.flow, now, new) else {
+            return Verdict::NotApplicable;
+        };
+        if p.syn {
+            *w = new();
+        }
+        w.mss = w.mss.max(p.payload);
+        w.farthest = w.farthest.max(p.end);
+        let end = match self.estimate {
+            Estimate::Packet => p.end,
+            Estimate::Window => w.farthest,
+        };
+        w.estimate = end.saturating_sub(w.ack).div_ceil(u64::from(w.mss));
+        let small = w.estimate < self.below;
+        w.deaf |= !small && !w.heard;
+        match (w.deaf, small) {
+            (true, _) => Verdict::NotApplicable,
+            (false, true) => Verdict::Small,
+            (false, false) => Verdict::Large,
+        }
+    }
+
+    /// An ACK passes the other way: the next byte expected.
+    pub fn reverse(&mut self, flow: FlowId, ack: u64, now: Time) {
+        if let Some(w) = self.flows.known(flow, now) {
+            w.ack = w.ack.max(ack);
+            w.heard = true;
+            w.deaf = false;
+        }
+    }
+
+    /// Segments, by the last packet of a flow.
+    pub fn window(&self, flow: FlowId) -> Option<u64> {
+        self.flows.peek(flow).map(|w| w.estimate)
+    }
+
+    pub fn clear(&mut self) {
+        self.flows.clear();
+    }
+}
+
+impl Remembers for SmallWindow {
+    fn held(&self) -> Held {
+        Held::of(&self.flows)
+    }
+    fn live(&self, now: Time) -> usize {
+        self.flows.len(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::Duration;
+
+    const F: FlowId = FlowId(3);
+    const MEMORY: Memory = Memory {
+        timeout: Duration(5_000_000_000),
+        limit: 100,
+    };
+
+    fn rule(below: u64, estimate: Estimate) -> SmallWindow {
+        SmallWindow::new(below, estimate, MEMORY)
+    }
+
+    fn syn() -> Sight {
+        Sight {
+            flow: F,
+            start: 0,
+            end: 1,
+            payload: 0,
+            syn: true,
+            acknowledged: false,
+        }
+    }
+
+    /// The n-th segment of 1000 bytes, counted from 0.
+    fn segment(n: u64) -> Sight {
+        Sight {
+            flow: F,
+            start: 1 + 1000 * n,
+            end: 1 + 1000 * (n + 1),
+            payload: 1000,
+            syn: false,
+            acknowledged: true,
+        }
+    }
+
+    /// Shows segments at time 0, and answers the estimates.
+    fn windows(s: &mut SmallWindow, segments: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        let one = |n| {
+            s.forward(segment(n), Time(0));
+            s.window(F).unwrap()
+        };
+        segments.into_iter().map(one).collect()
+    }
+
+    #[test]
+    fn the_estimate_climbs_to_the_window_and_a_repair_has_one() {
+        let mut s = rule(3, Estimate::Packet);
+        assert_eq!(s.forward(syn(), Time(0)), Verdict::Small);
+        s.reverse(F, 1, Time(0));
+        assert_eq!(windows(&mut s, 0..8), [1, 2, 3, 4, 5, 6, 7, 8]);
+        s.reverse(F, 1 + 4000, Time(0));
+        assert_eq!(windows(&mut s, [8, 9]), [5, 6]);
+        // Segment 4 is lost, and comes again.
+        assert_eq!(windows(&mut s, [4]), [1]);
+        assert_eq!(s.forward(segment(4), Time(0)), Verdict::Small);
+        // After a timeout the sender starts again from there, and its window grows anew.
+        assert_eq!(windows(&mut s, [5, 6]), [2, 3]);
+        assert_eq!(s.forward(segment(3), Time(0)), Verdict::Small, "below the ACK");
+    }
+
+    #[test]
+    fn the_window_by_the_farthest_byte_has_one_verdict() {
+        let mut s = rule(3, Estimate::Window);
+        s.forward(syn(), Time(0));
+        s.reverse(F, 1, Time(0));
+        assert_eq!(windows(&mut s, [0, 1, 2, 3, 0, 1]), [1, 2, 3, 4, 4, 4]);
+    }
+
+    #[test]
+    fn below_is_below() {
+        let mut s = rule(3, Estimate::Packet);
+        s.forward(syn(), Time(0));
+        s.reverse(F, 1, Time(0));
+        let verdicts: Vec<_> = (0..4).map(|n| s.forward(segment(n), Time(0))).collect();
+        use Verdict::{Large, Small};
+        assert_eq!(verdicts, [Small, Small, Large, Large]);
+    }
+
+    /// An edge that comes late to a flow takes its first packets for a small window; one that never hears an ACK protects no more
+    /// than that.
+    #[test]
+    fn without_acks_it_does_not_apply() {
+        let mut s = rule(3, Estimate::Packet);
+        let verdicts: Vec<_> = (50..54).map(|n| s.forward(segment(n), Time(0))).collect();
+        use Verdict::{Large, NotApplicable, Small};
+        assert_eq!(verdicts, [Small, Small, NotApplicable, NotApplicable]);
+        assert_eq!(
+            s.forward(segment(50), Time(0)),
+            NotApplicable,
+            "a repair, nobody knows of what"
+        );
+        s.reverse(F, segment(52).start, Time(0));
+        assert_eq!(s.forward(segment(54), Time(0)), Large);
+        assert_eq!(s.forward(segment(52), Time(0)), Small);
+        let datagram = Sight {
+            acknowledged: false,
+            ..segment(0)
+        };
+        assert_eq!(s.forward(datagram, Time(0)), NotApplicable);
+    }
+
+    #[test]
+    fn a_full_table_does_not_apply() {
+        let mut s = SmallWindow::new(3, Estimate::Packet, Memory { limit: 1, ..MEMORY });
+        s.forward(syn(), Time(0));
+        let other = Sight {
+            flow: FlowId(9),
+            ..syn()
+        };
+        assert_eq!(s.forward(other, Time(0)), Verdict::NotApplicable);
+        assert_eq!(s.held().refused, 1);
+    }
+}

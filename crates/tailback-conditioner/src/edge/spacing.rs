@@ -1,0 +1,191 @@
+//! Spacing of marks: no flow gets two packets of high drop precedence within `gap` packets.
+//!
+//! Losses in a row cost TCP a timeout; a loss with enough packets behind it is repaired by a fast retransmit. A mark that would
+//! come too early is put off: the packet stays green, and a later one of its flow pays the debt.
+//!
+//! ```text
+//! asked for a mark, fewer than gap packets since the last    green; the debt of that colour grows by one, up to max_debt
+//! asked for green, at least gap packets since, some debt     a mark of the debt, red before yellow
+//! else                                                       as asked
+//! ```
+//!
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which states the aim alone; the algorithm is ours. The idea is
+//! that of the TCP-friendly marker it cites (Feroz et al., 2000).
+//!
+//! The share of marks of a flow is kept while clearly less than 1/(gap + 1) is asked for; above that the debt is always full and
+//! the share is capped there. With `cap = false` a packet that finds the debt of its colour full keeps its mark.
+//!
+//! State: of each flow the packets since its last mark and two debts ([`FlowTable`]). Packets that find the table full are left
+//! as they are: *not applicable*. Cost: a search in the table a packet.
+
+use super::counts::{Held, Remembers};
+use super::flow_table::{FlowTable, Memory};
+use tailback_base::{Colour, FlowId, Time};
+
+struct Marks {
+    /// Packets since the last mark.
+    since: u64,
+    /// Marks put off, yellow and red.
+    debt: [u64; 2],
+}
+
+/// The rule and its state.
+pub struct Spacing {
+    gap: u64,
+    max_debt: u64,
+    cap: bool,
+    flows: FlowTable<Marks>,
+}
+
+impl Spacing {
+    pub fn new(gap: u64, max_debt: u64, cap: bool, memory: Memory) -> Spacing {
+        Spacing {
+            gap,
+            max_debt,
+            cap,
+            flows: FlowTable::new(memory),
+        }
+    }
+
+    fn marks(&mut self, flow: FlowId, now: Time) -> Option<&mut Marks> {
+        self.flows.entry(flow, now, || Marks {
+            since: u64::MAX,
+            debt: [0; 2],
+        })
+    }
+
+    /// The colour of a packet for which one is asked; none if it does not apply.
+    pub fn space(&mut self, flow: FlowId, asked: Colour, now: Time) -> Option<Colour> {
+        let (gap, max_debt, cap) = (self.gap, self.max_debt, self.cap);
+        let m = self.marks(flow, now)?;
+        let debt_of = |c: Colour| usize::from(c == Colour::Red);
+        let early = m.since < gap;
+        let colour = if asked != Colour::Green && early {
+            let debt = &mut m.debt[debt_of(asked)];
+            let full = *debt >= max_debt;
+            *debt = (*debt + 1).min(max_debt);
+            if full && !cap { asked } else { Colour::Green }
+        } else if asked == Colour::Green && !early {
+            let owed = [Colour::Red, Colour::Yellow]
+                .into_iter()
+                .find(|c| m.debt[debt_of(*c)] > 0);
+            if let Some(owed) = owed {
+                m.debt[debt_of(owed)] -= 1;
+            }
+            owed.unwrap_or(Colour::Green)
+        } else {
+            asked
+        };
+        m.since = match colour {
+            Colour::Green => m.since.saturating_add(1),
+            _ => 0,
+        };
+        Some(colour)
+    }
+
+    /// A packet passes that something else protects: it counts between marks and pays no debt.
+    pub fn protected(&mut self, flow: FlowId, now: Time) {
+        if let Some(m) = self.marks(flow, now) {
+            m.since = m.since.saturating_add(1);
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.flows.clear();
+    }
+}
+
+impl Remembers for Spacing {
+    fn held(&self) -> Held {
+        Held::of(&self.flows)
+    }
+    fn live(&self, now: Time) -> usize {
+        self.flows.len(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::{Duration, Stream};
+
+    const F: FlowId = FlowId(0);
+    const MEMORY: Memory = Memory {
+        timeout: Duration(5_000_000_000),
+        limit: 100,
+    };
+    use Colour::{Green, Red, Yellow};
+
+    fn colours(s: &mut Spacing, asked: &[Colour]) -> Vec<Colour> {
+        asked.iter().map(|c| s.space(F, *c, Time(0)).unwrap()).collect()
+    }
+
+    #[test]
+    fn marks_in_a_row_are_put_off() {
+        let mut s = Spacing::new(3, 4, true, MEMORY);
+        // The first comes through; red is paid before yellow.
+        let asked = [
+            Yellow, Yellow, Red, Green, Green, Green, Green, Green, Green, Green, Green,
+        ];
+        let got = [
+            Yellow, Green, Green, Green, Red, Green, Green, Green, Yellow, Green, Green,
+        ];
+        assert_eq!(colours(&mut s, &asked), got);
+    }
+
+    #[test]
+    fn protected_packets_count_between_marks_and_pay_nothing() {
+        let mut s = Spacing::new(3, 4, true, MEMORY);
+        assert_eq!(colours(&mut s, &[Red, Red]), [Red, Green]);
+        for _ in 0..5 {
+            s.protected(F, Time(0));
+        }
+        assert_eq!(
+            colours(&mut s, &[Green, Green]),
+            [Red, Green],
+            "the debt is still there"
+        );
+    }
+
+    #[test]
+    fn without_the_cap_a_full_debt_lets_marks_through() {
+        let mut s = Spacing::new(3, 1, false, MEMORY);
+        assert_eq!(colours(&mut s, &[Red, Red, Red, Green]), [Red, Green, Red, Green]);
+        let mut s = Spacing::new(3, 1, true, MEMORY);
+        assert_eq!(colours(&mut s, &[Red, Red, Red, Green]), [Red, Green, Green, Green]);
+    }
+
+    /// Percent of packets that are marked where so many are asked for at random.
+    fn share(asked: f64, of: &[Colour], cap: bool) -> f64 {
+        let mut s = Spacing::new(3, 4, cap, MEMORY);
+        let mut rng = Stream::new(7, "spacing");
+        let n = 1_000_000;
+        let marked = (0..n).filter(|_| {
+            let colour = match rng.chance(asked) {
+                true => of[rng.below(of.len() as u64) as usize],
+                false => Green,
+            };
+            s.space(F, colour, Time(0)) != Some(Green)
+        });
+        100.0 * marked.count() as f64 / f64::from(n)
+    }
+
+    /// The share is kept well below one in four, and capped there.
+    #[test]
+    fn the_share_of_marks_is_kept_or_capped() {
+        let both = [(0.1, 10.0), (0.2, 19.8), (0.3, 24.7), (0.6, 25.0)];
+        for (asked, got) in both {
+            let share = share(asked, &[Yellow, Red], true);
+            assert!((share - got).abs() < 0.1, "{asked}: {share}");
+        }
+        let one = [(0.1, 10.0), (0.2, 19.6), (0.3, 24.5), (0.6, 25.0)];
+        for (asked, got) in one {
+            let share = share(asked, &[Red], true);
+            assert!((share - got).abs() < 0.1, "{asked}: {share}");
+        }
+        for asked in [0.1, 0.3, 0.6] {
+            let share = share(asked, &[Yellow, Red], false);
+            assert!((share - 100.0 * asked).abs() < 0.2, "{asked}: {share}");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! SYN: a packet that opens a connection is not to be lost, for its sender knows no round-trip time and waits long.
+//!
+//! The plain form looks at the flag alone and remembers nothing. With `first` the first so many data segments are protected
+//! too, counted from the initial sequence number, which is remembered of each flow ([`FlowTable`]); a flow whose SYN the
+//! edge has not seen has none, and a SYN that finds the table full is protected alone.
+//!
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
+
+use super::counts::{Held, Remembers};
+use super::flow_table::{FlowTable, Memory};
+use tailback_base::{FlowId, Time};
+
+/// Where a flow begins.
+struct Start {
+    first_byte: u64,
+    mss: u32,
+}
+
+/// The rule and its state.
+pub struct Syn {
+    /// Data segments after the SYN.
+    first: u64,
+    flows: FlowTable<Start>,
+}
+
+impl Syn {
+    pub fn new(first: u64, memory: Memory) -> Syn {
+        Syn {
+            first,
+            flows: FlowTable::new(memory),
+        }
+    }
+
+    /// Whether a packet is protected: a SYN that ends before byte `end`, or data with so much payload that do.
+    pub fn protects(&mut self, flow: FlowId, syn: bool, end: u64, payload: u32, now: Time) -> bool {
+        if self.first == 0 {
+            return syn;
+        }
+        if syn {
+            let new = || Start {
+                first_byte: end,
+                mss: 0,
+            };
+            if let Some(s) = self.flows.entry(flow, now, new) {
+                s.first_byte = end;
+            }
+            return true;
+        }
+        let Some(s) = self.flows.known(flow, now) else {
+            return false;
+        };
+        s.mss = s.mss.max(payload);
+        end.saturating_sub(s.first_byte) <= self.first * u64::from(s.mss)
+    }
+
+    /// Whether it remembers flows.
+    pub fn needs_flows(&self) -> bool {
+        self.first > 0
+    }
+
+    pub fn clear(&mut self) {
+        self.flows.clear();
+    }
+}
+
+impl Remembers for Syn {
+    fn held(&self) -> Held {
+        Held::of(&self.flows)
+    }
+    fn live(&self, now: Time) -> usize {
+        self.flows.len(now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::Duration;
+
+    const F: FlowId = FlowId(0);
+    const MEMORY: Memory = Memory {
+        timeout: Duration(5_000_000_000),
+        limit: 1,
+    };
+
+    #[test]
+    fn the_plain_form_remembers_nothing() {
+        let mut s = Syn::new(0, MEMORY);
+        assert!(s.protects(F, true, 1, 0, Time(0)));
+        assert!(!s.protects(F, false, 1001, 1000, Time(0)));
+        assert_eq!(s.held().most, 0);
+    }
+
+    #[test]
+    fn the_first_segments_are_protected_each_time_they_are_sent() {
+        let mut s = Syn::new(3, MEMORY);
+        assert!(s.protects(F, true, 501, 0, Time(0)));
+        let verdicts: Vec<_> = [1501, 2501, 3501, 4501, 2501]
+            .map(|end| s.protects(F, false, end, 1000, Time(0)))
+            .into();
+        assert_eq!(verdicts, [true, true, true, false, true]);
+        let other = FlowId(1);
+        assert!(s.protects(other, true, 1, 0, Time(0)), "no room, but a SYN it is");
+        assert!(!s.protects(other, false, 1001, 1000, Time(0)));
+        assert_eq!(s.held().refused, 1);
+    }
+}

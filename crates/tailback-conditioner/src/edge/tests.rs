@@ -1,0 +1,377 @@
+//! The stages together: what each changes, alone and with others.
+
+use super::counts::Stage;
+use super::models::{self, EDGE};
+use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay};
+use crate::meter::MeterList;
+use crate::meter::tsw3cm;
+use crate::testing::{Plain, Seen, built};
+use tailback_base::model::Raw;
+use tailback_base::quantity::Refusal;
+use tailback_base::{DropReason, Dscp, Duration, Settings, Stream, Time};
+
+const MS: u64 = 1_000_000;
+const MARKER: &str = "{ kind = tsw3cm, committed_rate = 2Mbps, peak_rate = 3Mbps }";
+
+fn settings(stages: &str) -> Settings {
+    with(&[("marker", MARKER), ("stages", stages)]).unwrap()
+}
+
+fn with(values: &[(&str, &str)]) -> Result<Settings, Refusal> {
+    let mut s = Settings::defaults(&EDGE);
+    for (name, text) in values {
+        s.set(name, &Raw::from_word(text))?;
+    }
+    s.with_models(&models::catalogue(&MeterList::standard()))
+}
+
+fn edge(stages: &str) -> Box<dyn Conditioner<Plain>> {
+    built(&settings(stages)).unwrap_or_else(|e| panic!("{stages}: {e}"))
+}
+
+fn probe(c: &dyn Conditioner<Plain>, name: &str, index: usize) -> f64 {
+    let i = c.probes().iter().position(|p| p.name == name).unwrap();
+    c.read(i, index as u32, Time(20_000 * MS))
+}
+
+/// What passes an edge: data one way and their ACKs the other way.
+#[derive(Clone, Copy)]
+enum Event {
+    Data(Plain, Header),
+    Ack(u32, u64),
+}
+
+/// Ten flows at 5 Mb/s altogether, for 8 s. Each opens, has windows that grow from 1 to 8 and are cut to 1 then, which CWR says,
+/// and opens anew now and then.
+fn traffic() -> Vec<(Time, Event)> {
+    let mut rng = Stream::new(3, "traffic");
+    let (mut at, mut events) = (0, vec![]);
+    let mut flows = [(0_u64, 0_u64, 1_u64, false); 10];
+    for _ in 0..5000 {
+        at += 1_600_000 / 2 + rng.below(1_600_000);
+        let flow = rng.below(10) as usize;
+        if rng.chance(0.03) {
+            flows[flow] = (0, 0, 1, false);
+        }
+        let (sent, acked, window, cut) = &mut flows[flow];
+        let syn = *sent == 0;
+        let payload = if syn { 0 } else { 1000 };
+        let p = Plain {
+            bytes: 40 + payload,
+            flow: flow as u32,
+            sequence: *sent,
+            ..Plain::default()
+        };
+        let header = Header {
+            syn,
+            cwr: std::mem::take(cut),
+            payload,
+            ack: (!syn).then_some(1),
+        };
+        events.push((Time(at), Event::Data(p, header)));
+        *sent += if syn { 1 } else { u64::from(payload) };
+        if *sent - *acked >= 1000 * *window || syn {
+            *acked = *sent;
+            *window = *window % 8 + 1;
+            *cut = *window == 1;
+            events.push((Time(at + 1000), Event::Ack(flow as u32, *acked)));
+        }
+    }
+    events
+}
+
+/// The code point of every data packet, 0 for those that were dropped, and the headers.
+fn colours(c: &mut dyn Conditioner<Plain>) -> Vec<(u8, Header)> {
+    let mut codes = vec![];
+    for (now, e) in traffic() {
+        match e {
+            Event::Ack(flow, ack) => {
+                let p = Plain {
+                    flow,
+                    ..Plain::default()
+                };
+                let seen = Header {
+                    ack: Some(ack),
+                    ..Header::default()
+                };
+                c.reverse(&p, &seen, now);
+            }
+            Event::Data(p, seen) => {
+                let mut out = Seen::default();
+                c.forward(p, &seen, now, &mut out);
+                codes.push((out.colours.first().map_or(0, |d| d.0), seen));
+            }
+        }
+    }
+    codes
+}
+
+#[test]
+fn without_stages_it_is_the_marker_packet_for_packet() {
+    let marker = Settings::defaults(&tsw3cm::MODEL)
+        .with("committed_rate", "2Mbps")
+        .with("peak_rate", "3Mbps");
+    let alone = colours(&mut *built(&marker).unwrap());
+    assert_eq!(colours(&mut *edge("[]")), alone);
+    let red = alone.iter().filter(|c| c.0 == 14).count();
+    assert!((1500..2500).contains(&red), "two fifths of 5 Mb/s are above 3: {red}");
+}
+
+/// Each stage alone changes what it says it changes, and nothing else; what it changes is what its rule is about.
+#[test]
+fn a_stage_changes_what_it_counts_and_no_more() {
+    let plain = colours(&mut *edge("[]"));
+    type Rule = fn(&Header, u8) -> bool;
+    let stages: [(&str, Stage, Rule); 6] = [
+        ("[syn]", Stage::Syn, |h, to| h.syn && to == 10),
+        ("[{ kind = syn, first = 2 }]", Stage::Syn, |_, to| to == 10),
+        ("[small-window]", Stage::SmallWindow, |_, to| to == 10),
+        ("[cwr]", Stage::Cwr, |h, to| h.cwr && to == 10),
+        ("[spacing]", Stage::Spacing, |_, _| true),
+        ("[policer]", Stage::Policer, |_, to| to == 0),
+    ];
+    for (list, stage, rule) in stages {
+        let mut c = edge(list);
+        let coloured = colours(&mut *c);
+        let changed = plain.iter().zip(&coloured).filter(|(a, b)| a.0 != b.0);
+        let (mut count, mut fits) = (0, 0);
+        for (_, (to, header)) in changed {
+            count += 1;
+            fits += usize::from(rule(header, *to));
+        }
+        assert_eq!(
+            (count, probe(&*c, "changed", stage as usize) as usize),
+            (fits, count),
+            "{list}"
+        );
+        assert!(count > 0, "{list}");
+        let others = (0..super::counts::STAGES).filter(|s| *s != stage as usize);
+        assert!(others.into_iter().all(|s| probe(&*c, "changed", s) == 0.0), "{list}");
+        let asked: f64 = (0..3).map(|i| probe(&*c, "asked", i)).sum();
+        assert_eq!(asked, 5000.0, "every data packet is metered");
+    }
+}
+
+/// What two stages protect counts for the first of them, and what is protected is not spaced.
+#[test]
+fn together_each_packet_counts_once() {
+    let plain = colours(&mut *edge("[]"));
+    let mut c = edge("[spacing, cwr, small-window, syn]");
+    let coloured = colours(&mut *c);
+    let changed = plain.iter().zip(&coloured).filter(|(a, b)| a.0 != b.0).count();
+    let sum: f64 = (0..super::counts::STAGES).map(|s| probe(&*c, "changed", s)).sum();
+    assert_eq!(changed as f64, sum);
+    assert_eq!(
+        probe(&*c, "changed", Stage::Syn as usize),
+        0.0,
+        "a SYN has a small window"
+    );
+    let orders = ["[syn, small-window, cwr, spacing]", "[small-window, spacing, syn, cwr]"];
+    for order in orders {
+        assert_eq!(
+            colours(&mut *edge(order)),
+            coloured,
+            "the order in the list says nothing"
+        );
+    }
+}
+
+#[test]
+fn acks_are_green_and_take_no_profile() {
+    let ack = Header {
+        ack: Some(5),
+        ..Header::default()
+    };
+    let mut c = edge("[]");
+    let mut out = Seen::default();
+    for _ in 0..10 {
+        c.forward(Plain::new(40, Dscp(0)), &ack, Time(0), &mut out);
+    }
+    assert_eq!((out.colours.len(), probe(&*c, "asked", 0)), (10, 0.0));
+    assert!(out.colours.iter().all(|d| d.0 == 10));
+    let metered = with(&[("marker", MARKER), ("acks", "metered"), ("class", "2")]).unwrap();
+    let mut c = built(&metered).unwrap();
+    let mut out = Seen::default();
+    c.forward(Plain::new(40, Dscp(0)), &ack, Time(0), &mut out);
+    assert_eq!((out.colours[0].0, probe(&*c, "asked", 0)), (18, 1.0));
+}
+
+/// 10 Mb/s through a marker with a peak of 3: 3 pass.
+#[test]
+fn a_policer_lets_the_peak_rate_through() {
+    let marker =
+        "{ kind = trtcm, committed_rate = 2Mbps, committed_burst = 10000B, peak_rate = 3Mbps, peak_burst = 10000B }";
+    for (best, rate) in [("red", 3e6), ("yellow", 2e6)] {
+        let stages = format!("[{{ kind = policer, drop = {best} }}]");
+        let mut c = built(&with(&[("marker", marker), ("stages", &stages)]).unwrap()).unwrap();
+        let (mut out, seen) = (
+            Seen::default(),
+            Header {
+                payload: 960,
+                ..Header::default()
+            },
+        );
+        for i in 0..125_000 {
+            c.forward(Plain::new(1000, Dscp(0)), &seen, Time(i * 800_000), &mut out);
+        }
+        let passed = 8000.0 * out.colours.len() as f64 / 100.0;
+        assert!((passed / rate - 1.0).abs() < 0.005, "{best}: {passed}");
+        assert!(out.dropped.iter().all(|why| *why == DropReason::Profile));
+    }
+}
+
+/// Sixty flows: the stages with tables stand aside, and the SYN flag counts.
+#[test]
+fn with_many_flows_tables_are_empty_and_syns_are_protected() {
+    let mut c = edge("[syn, small-window, cwr, spacing, shaper, adaptive]");
+    let (mut out, data) = (
+        Seen::default(),
+        Header {
+            payload: 1000,
+            ack: Some(1),
+            ..Header::default()
+        },
+    );
+    let send = |c: &mut dyn Conditioner<Plain>, flow: u32, seen: &Header, at: u64, out: &mut Seen| {
+        let p = Plain {
+            bytes: 1040,
+            flow,
+            ..Plain::default()
+        };
+        c.forward(p, seen, Time(at), out);
+    };
+    for flow in 0..60 {
+        send(&mut *c, flow, &data, u64::from(flow) * MS / 2, &mut out);
+    }
+    let waiting = 60 - out.colours.len();
+    assert!(waiting > 10 && probe(&*c, "shaped", 0) == waiting as f64);
+    assert_eq!(probe(&*c, "per_flow_mode", 0), 1.0);
+    assert_eq!(c.next_timer().map(|t| t < Time(1000 * MS)), Some(true));
+    // The second ends before the shaper has let all go.
+    c.on_timer(Time(1000 * MS), &mut out);
+    assert_eq!(
+        (out.colours.len(), probe(&*c, "shaped", 0)),
+        (60, 0.0),
+        "nothing waits any more"
+    );
+    assert_eq!(
+        (probe(&*c, "per_flow_mode", 0), probe(&*c, "active_flows", 0)),
+        (0.0, 60.0)
+    );
+    for stage in [Stage::SmallWindow, Stage::Spacing] {
+        assert_eq!(probe(&*c, "flows", stage as usize), 0.0);
+        assert_eq!(probe(&*c, "most_flows", stage as usize), 60.0);
+        assert!(probe(&*c, "entry_bytes", stage as usize) > 8.0);
+    }
+    let changed = probe(&*c, "changed", Stage::Syn as usize);
+    let syn = Header {
+        syn: true,
+        ..Header::default()
+    };
+    for flow in 0..2000 {
+        send(&mut *c, flow, &syn, 1001 * MS + u64::from(flow) * MS / 4, &mut out);
+    }
+    assert!(probe(&*c, "changed", Stage::Syn as usize) > changed + 100.0);
+    assert_eq!(out.colours.len(), 2060, "nothing is shaped");
+}
+
+/// What edges send each other.
+#[derive(Default)]
+struct Told(Vec<(EdgeId, EdgeMessage)>);
+
+impl EdgeOut<Plain> for Told {
+    fn send(&mut self, _: Plain) {}
+    fn dropped(&mut self, _: Plain, _: DropReason) {}
+    fn message(&mut self, to: EdgeId, m: EdgeMessage) {
+        self.0.push((to, m));
+    }
+}
+
+/// Two edges of 20 and 100 ms: the oracle tells at once, and late or lost exchanges come late or not.
+#[test]
+fn edges_tell_each_other_their_least_round_trip() {
+    let marker = "{ kind = rtt-aware, target = 2Mbps }";
+    let trip = |ms| PathDelay {
+        round_trip: Duration(ms * MS),
+        outside: Duration::ZERO,
+    };
+    let edge_with = |more: &[(&str, &str)], number: u32| {
+        let values: Vec<_> = [("marker", marker)].into_iter().chain(more.iter().copied()).collect();
+        let context = crate::BuildContext {
+            stream: Stream::new(1, "edge"),
+            rate: tailback_base::BitRate(10_000_000),
+            edge: EdgeId(number),
+            edge_count: 2,
+            edges: &|_| Ok(EdgeId(0)),
+            meters: &MeterList::standard(),
+        };
+        super::entry::<Plain>().build(&with(&values).unwrap(), context).unwrap()
+    };
+    let (mut near, mut far) = (edge_with(&[], 0), edge_with(&[], 1));
+    near.flow_path(&Plain::default(), trip(20), Time(5));
+    far.flow_path(&Plain::default(), trip(100), Time(5));
+    assert_eq!(near.next_timer(), Some(Time(5)));
+    let mut told = Told::default();
+    near.on_timer(Time(5), &mut told);
+    let [(EdgeId(1), m)] = told.0[..] else {
+        panic!("{:?}", told.0)
+    };
+    far.message(EdgeId(0), m, Time(6));
+    far.forward(Plain::new(1000, Dscp(0)), &Header::default(), Time(7), &mut told);
+    let read = |name: &str| probe(&*far, name, 0);
+    assert!(
+        (read("weight") - 1.0).abs() < 1e-12 || read("weight").is_nan(),
+        "an ACK makes no aggregate"
+    );
+    assert_eq!(read("least_round_trip"), 0.02);
+    let data = Header {
+        payload: 960,
+        ..Header::default()
+    };
+    far.forward(Plain::new(1000, Dscp(0)), &data, Time(8), &mut told);
+    assert!((probe(&*far, "weight", 0) - 0.04).abs() < 1e-12);
+
+    let mut late = edge_with(&[("exchange_delay", "2s")], 0);
+    late.flow_path(&Plain::default(), trip(20), Time(5));
+    let mut told = Told::default();
+    late.on_timer(Time(5), &mut told);
+    assert!(told.0.is_empty());
+    late.on_timer(Time(2_000 * MS + 5), &mut told);
+    assert_eq!(told.0.len(), 1);
+    let mut lost = edge_with(&[("exchange_loss", "1.0")], 0);
+    lost.flow_path(&Plain::default(), trip(20), Time(5));
+    let mut told = Told::default();
+    lost.on_timer(Time(5), &mut told);
+    assert!(told.0.is_empty());
+}
+
+/// All edges of this list are built, or the refusal says why not.
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let why = |values: &[(&str, &str)]| match with(values).and_then(|s| built(&s).map(|_| ())) {
+        Ok(()) => String::new(),
+        Err(e) => e.to_string(),
+    };
+    assert_eq!(why(&[("marker", MARKER), ("preset", "favour-short-rtt")]), "");
+    assert_eq!(why(&[("marker", MARKER), ("preset", "favour-long-rtt")]), "");
+    assert!(why(&[("marker", MARKER), ("stages", "[syn, syn]")]).contains("listed twice"));
+    assert!(why(&[("marker", "{ kind = rtt-aware, precedences = 2 }")]).contains("target"));
+    let shaper = "[{ kind = shaper, low = 9, high = 9 }]";
+    assert!(why(&[("marker", MARKER), ("stages", shaper)]).contains("not below its high"));
+    let no_flow = "[{ kind = adaptive, memory = 64B, lookups = 10, flow_rate = 100 }]";
+    assert!(why(&[("marker", MARKER), ("stages", no_flow)]).contains("allow no flow"));
+    let both = "[{ kind = adaptive, memory = 2560B, threshold = 40 }]";
+    assert!(why(&[("marker", MARKER), ("stages", both)]).contains("beside"));
+}
+
+/// A preset is the stages it names.
+#[test]
+fn a_preset_is_its_stages() {
+    let preset = |name: &str| built(&with(&[("marker", MARKER), ("preset", name)]).unwrap()).unwrap();
+    let long = colours(&mut *preset("favour-long-rtt"));
+    assert_eq!(
+        long,
+        colours(&mut *edge("[cwr, syn, { kind = small-window, below = 3 }]"))
+    );
+    assert_ne!(long, colours(&mut *edge("[]")));
+}
