@@ -30,6 +30,7 @@ _HOME: dict[str, str] = {
     "Wait": "_core",
     "__version__": "_core",
     "compare": "comparison",
+    "compare_queues": "choose",
     "describe": "reference",
     "drive": "builder",
     "dumbbell": "builder",

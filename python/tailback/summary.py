@@ -116,36 +116,41 @@ def _table(
         [head, "", *(row[key] if len(row[key]) <= 24 else row[key][:23] + "\u2026" for row in rows)]
         for key, head in heads.items()
     ]
-    # Columns side by side; what does not fit any more stands below, beside the same names.
+    cells_of = []
+    for column, title, unit in shown:
+        shown_unit, show = scale(unit, [row[column] for row in rows])
+        halves = [row.get(f"{column}_ci95", math.nan) if several else math.nan for row in rows]
+        cells_of.append([title, shown_unit, *(show(row[column], half) for row, half in zip(rows, halves, strict=True))])
+    lines = side_by_side(names, cells_of, width)
+    if more > 0:
+        lines.append(f"and {more} more; --out DIR or --json has all")
+    return lines
+
+
+def side_by_side(names: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], width: int) -> list[str]:
+    """Columns beside those that name the rows; what does not fit any more stands below, beside the same names."""
     blocks = [[*names]]
     used = lead = sum(max(map(len, column)) + GAP for column in names) - GAP
-    for column, title, unit in shown:
-        values = [row[column] for row in rows]
-        shown_unit, show = scale(unit, values)
-        cells = [title, shown_unit]
-        for row in rows:
-            half = row.get(f"{column}_ci95", math.nan) if several else math.nan
-            cells.append(show(row[column], half))
-        wide = GAP + max(map(len, cells))
+    for column in cells:
+        wide = GAP + max(map(len, column))
         if used + wide > width and len(blocks[-1]) > len(names):
             blocks.append([*names])
             used = lead
-        blocks[-1].append(cells)
+        blocks[-1].append(column)
         used += wide
     lines: list[str] = []
     for i, block in enumerate(blocks):
         made = columns(list(zip(*block, strict=True)), right=range(len(names), len(block)))
         lines += made if i == 0 else ["", *(line for line in made if line.strip())]
-    if more > 0:
-        lines.append(f"and {more} more; --out DIR or --json has all")
     return lines
 
 
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""), (1e-3, "m"), (1e-6, "\u00b5"), (1e-9, "n"))
 
 
-def scale(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, float], str]]:
-    """The unit a column is shown in, and how a value and the half-width of its interval are written in it."""
+def scale(unit: str, values: Sequence[float], places: int = 6) -> tuple[str, Callable[[float, float], str]]:
+    """The unit a column is shown in, and how a value and the half-width of its interval are written in it, with so many
+    decimals at most."""
     factor, name = 1.0, unit if unit not in ("1", "n") else ""
     largest = max((abs(v) for v in values if math.isfinite(v)), default=0.0)
     if unit == "%":
@@ -156,7 +161,7 @@ def scale(unit: str, values: Sequence[float]) -> tuple[str, Callable[[float, flo
         factor, prefix = next(((f, p) for f, p in fitting if largest >= f), (1.0, ""))
         name = f"{prefix}{'bps' if unit == 'bit/s' else 's'}"
 
-    most = decimals([largest / factor])
+    most = min(places, decimals([largest / factor]))
 
     def show(value: float, half: float) -> str:
         return number(value / factor, half / factor, most)

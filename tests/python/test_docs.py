@@ -44,6 +44,15 @@ def test_the_readme_s_python_runs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_python_on_the_page_of_choosing_runs(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/choosing.md").read_text(), re.DOTALL)
+    short = text.replace('"20s"', '"4s"')
+    assert short != text
+    done = subprocess.run([sys.executable, "-c", short], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/compare/compare.html").is_file()
+
+
 def test_links_between_pages_lead_somewhere() -> None:
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     for page in pages:

@@ -60,6 +60,14 @@ def plans() -> int:
     return len(plan)
 
 
+def which_queue() -> str:
+    found = tb.compare_queues(
+        rate="50Mbps", rtt=["20ms", "80ms"], flows=16, queues=["codel", {"kind": "red", "ecn": True}]
+    )
+    found.write_page("out/compare")
+    return found.text(80)
+
+
 def quantities() -> tuple[float, float, int]:
     size, unit = tb.parse_size("1000 packets")
     level, of = tb.parse_level("20%")

@@ -15,6 +15,7 @@ from tailback.plots.goodputs import goodput_bars
 from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
+from tailback.plots.spans import spans
 from tailback.plots.style import STYLE, grid, save, styled
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "save",
     "series",
     "shares",
+    "spans",
     "styled",
 ]

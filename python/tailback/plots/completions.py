@@ -93,6 +93,11 @@ def _decades(ax: Axes, which: Literal["x", "y"], words: Callable[[float], str]) 
     axis.set_minor_formatter(NullFormatter())
 
 
+def in_decades(ax: Axes, which: Literal["x", "y"]) -> None:
+    """A log axis of seconds, ticks in words."""
+    _decades(ax, which, _seconds)
+
+
 def _scaled(v: float, steps: Sequence[tuple[float, str]]) -> str:
     factor, unit = next(((f, u) for f, u in steps if v >= f * 0.999), steps[-1])
     return f"{v / factor:g} {unit}"

@@ -12,6 +12,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from tailback.plots.completions import in_decades
 from tailback.plots.palette import GREY, look
 from tailback.plots.published import Published
 from tailback.plots.published import draw as draw_published
@@ -41,11 +42,12 @@ def curves(
     share_y: bool = True,
     ylabels: Sequence[str] | None = None,
     published: Sequence[Sequence[Published]] = (),
+    decades_of_seconds: bool = False,
 ) -> Drawing:
     """Curves with bands, one panel or several that share their axes; the legend stands on the right.
 
     More than three stand in rows. Panels of different quantities (`share_y=False`) have a label each. `published` has
-    what a source says, a row a panel.
+    what a source says, a row a panel. With `decades_of_seconds` the values are times on a log axis.
     """
     n = len(panels)
     columns = n if n <= 3 else 2 if n == 4 else 3
@@ -115,7 +117,11 @@ def curves(
     for ax, (_, list_) in zip(axes[0], panels, strict=True):
         if not any(math.isfinite(y) for c in list_ for y in c.y):
             nothing(ax, "nothing to draw: no point has a value")
-    if limits is None and share_y and xs:
+    if decades_of_seconds:
+        for ax in axes[0]:
+            ax.set_yscale("log")
+            in_decades(ax, "y")
+    elif limits is None and share_y and xs:
         low, high = axes[0][0].get_ylim()
         values = [y for _, list_ in panels for c in list_ for y in c.y if math.isfinite(y)]
         # A wide band must not drag a quantity that cannot be negative below zero.

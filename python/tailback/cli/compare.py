@@ -1,0 +1,134 @@
+"""`tailback compare`: which queue for a link."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from tailback.cli.errors import folder
+
+
+def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
+    """Values between commas."""
+    return None if value is None else [part.strip() for part in value.split(",") if part.strip()]
+
+
+@click.command()
+@click.option("--rate", required=True, metavar="RATE", help="Rate of the link: 50Mbps.")
+@click.option(
+    "--rtt", required=True, metavar="TIME[,...]", callback=_list, help="Round trip with empty queues: 40ms; or several."
+)
+@click.option("--flows", type=int, default=16, show_default=True, help="How many long transfers.")
+@click.option(
+    "--buffer", metavar="SIZE", help='"500 packets" or 750KB for every discipline; one rate-delay product without.'
+)
+@click.option("--traffic", metavar="KIND[,...]", callback=_list, help="Of bulk, web, voice, unresponsive; all without.")
+@click.option(
+    "--senders", metavar="NAME[,...]", callback=_list, help="Congestion controls of the transfers: cubic,bbr without."
+)
+@click.option(
+    "--queue",
+    "queues",
+    multiple=True,
+    metavar="NAME[,...]",
+    help='Disciplines; or one as a table, { kind = "red", ecn = true }. Repeatable. Those of today without.',
+)
+@click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="A largest packet on the wire.")
+@click.option("--ecn/--no-ecn", default=False, help="Whether hosts and disciplines use ECN; not without being asked.")
+@click.option("--replications", type=click.IntRange(1, 1000), default=5, show_default=True, help="Seeds.")
+@click.option("--seed", type=click.IntRange(0, 2**62), default=1, show_default=True, help="The first of them.")
+@click.option("--duration", metavar="TIME", help="How long a run is; what the link needs without.")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
+@click.option(
+    "--out", metavar="DIR", callback=folder, help="Write compare.html with figures there, and store the runs."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def compare(
+    rate: str,
+    rtt: list[str],
+    flows: int,
+    queues: tuple[str, ...],
+    duration: str | None,
+    jobs: int,
+    out: str | None,
+    as_json: bool,
+    replications: int,
+    seed: int,
+    **about: Any,
+) -> None:
+    """Say which queue discipline serves a link best, by what, and where no difference is one.
+
+    The same traffic with the same seeds goes through every discipline, each with the parameters that its guideline has
+    for the link.
+
+    \b
+        tailback compare --rate 50Mbps --rtt 40ms --flows 16
+        tailback compare --rate 10Mbps --rtt 20ms,80ms,200ms --queue droptail,cake --out out/mine
+    """
+    import json
+
+    from tailback import _core
+    from tailback.choose import LinkError, link
+    from tailback.choose.answer import answer
+    from tailback.choose.candidates import DEFAULT
+    from tailback.cli.errors import Failure, Stopped, kept, os_message
+    from tailback.progress import ProgressLine
+    from tailback.result import RunError
+    from tailback.text import command_line
+
+    try:
+        asked = link(rate, rtt, flows, **about)
+        with ProgressLine() as progress:
+            found = answer(
+                asked,
+                _queues(queues) or DEFAULT,
+                replications=replications,
+                seed=seed,
+                duration=duration,
+                jobs=jobs,
+                out=out,
+                progress=progress,
+                command=" ".join(command_line(["tailback", *sys.argv[1:]])),
+            )
+    except LinkError as e:
+        raise click.UsageError(f"--{e}") from e
+    except _core.ScenarioError:
+        raise
+    except RunError as e:
+        raise Failure(str(e)) from e
+    except OSError as e:
+        raise Failure(f"runs cannot be stored in {out}: {os_message(e)}") from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted{kept(out)}") from None
+    page = found.write_page(out) if out else None
+    if as_json:
+        click.echo(json.dumps(found.to_dict(), allow_nan=False))
+        return
+    click.echo(found.text())
+    click.echo(
+        f"\nthe page is {page}" if page else "\n--out DIR writes a page with figures, parameters and their reasons"
+    )
+
+
+def _queues(given: tuple[str, ...]) -> list[Any]:
+    """Names between commas, and tables."""
+    import tomllib
+
+    from tailback.choose import LinkError
+
+    found: list[Any] = []
+    for text in given:
+        if text.lstrip().startswith("{"):
+            try:
+                found.append(tomllib.loads(f"queue = {text}")["queue"])
+            except tomllib.TOMLDecodeError as e:
+                raise LinkError(f"queue = {text}: this is no table of TOML: {e}") from e
+        else:
+            found += [name.strip() for name in text.split(",") if name.strip()]
+    return found
+
+
+def register(group: click.Group) -> None:
+    group.add_command(compare)
