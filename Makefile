@@ -86,6 +86,7 @@ endif
 references: build
 	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
 	$(BIN)/python benches/queue_references.py
+	$(BIN)/python benches/coloured_references.py
 
 # Pages that are made from the program's own declarations.
 docs: build

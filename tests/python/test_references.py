@@ -45,3 +45,16 @@ def test_queue_disciplines_are_inside_their_tolerances() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
     assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 17 * len(cases)
+
+
+def test_drop_tail_of_three_colours_is_the_same_packet_by_packet() -> None:
+    done = compare("law_drop", "--seeds", "1", command="coloured_references.py")
+    assert "3 of 3 inside" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_queues_of_three_colours_are_the_same_packet_by_packet_and_in_the_mean() -> None:
+    done = compare("law", "tcp_srtcm_agg_mix_riod", command="coloured_references.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
+    assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 60

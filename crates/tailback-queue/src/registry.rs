@@ -5,8 +5,8 @@
 use crate::admission::Admission;
 use crate::admitted::{Admitted, Viewed};
 use crate::aqm::{
-    aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, nlred, pi, pie, red,
-    red_pb, red_pd, redn, rem, rio, sfb, sred, wred,
+    aaqm, ared, avq, blue, choke, cobalt, codel, dred, dualpi2, feng_red, fred, green, green_tcp, mred, nlred, pi, pie,
+    red, red_pb, red_pd, redn, rem, rio, sfb, sred, wred,
 };
 use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
@@ -44,6 +44,7 @@ impl<P: Packet + 'static> List<P> {
         nlred::entry(),
         rio::entry(),
         wred::entry(),
+        mred::entry(),
         redn::entry(),
         dred::entry(),
         sred::entry(),

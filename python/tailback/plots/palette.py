@@ -39,6 +39,7 @@ LOOKS = {
     "nlred": Look(_RED, "8", (0, DOTS)),
     "rio": Look(_RED, "P", _SHORT),
     "wred": Look(_RED, "X", _LONG),
+    "mred": Look(_ORANGE, "X", _LONG),
     "redn": Look(_RED, "D", "-"),
     "dred": Look(_RED, "h", _DASH_DOT_DOT),
     "sred": Look(_RED, "<", "-"),

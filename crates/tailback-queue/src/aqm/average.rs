@@ -34,6 +34,9 @@ pub enum IdleEnds {
     /// The first packet that is stored ([`Average::stored`]): an arrival that is refused lets the average decay up to its
     /// instant, and the line stays idle (REDn).
     WhenStored,
+    /// The same, but a refused arrival leaves the beginning where it was, so that the next one counts that time again
+    /// (ns-2's diffserv module).
+    WhenStoredSinceItsStart,
 }
 
 impl Average {
@@ -70,8 +73,10 @@ impl Average {
     #[inline]
     pub fn wake(&mut self, line: &Line) {
         if let Some(since) = self.idle_since.take() {
-            if self.ends == IdleEnds::WhenStored {
-                self.idle_since = Some(line.now);
+            match self.ends {
+                IdleEnds::AtArrival => {}
+                IdleEnds::WhenStored => self.idle_since = Some(line.now),
+                IdleEnds::WhenStoredSinceItsStart => self.idle_since = Some(since),
             }
             // Whole packets, counted in integers: exact, whatever the length of the idle period.
             let bits = u128::from(line.now.since(since).0) * u128::from(line.rate.0) / 1_000_000_000;
@@ -91,6 +96,12 @@ impl Average {
     #[inline]
     pub fn stored(&mut self) {
         self.idle_since = None;
+    }
+
+    /// Nothing waits since now.
+    #[inline]
+    pub fn emptied(&mut self, now: Time) {
+        self.idle_since = Some(now);
     }
 
     /// A dequeue found nothing. Only the first of a row counts.
@@ -182,6 +193,7 @@ mod tests {
         // 25 packet times of 4 ms in each 100 ms, and three arrivals.
         assert!((run(IdleEnds::AtArrival) - 28.0).abs() < 1e-9);
         assert!((run(IdleEnds::WhenStored) - 53.0).abs() < 1e-9);
+        assert!((run(IdleEnds::WhenStoredSinceItsStart) - 78.0).abs() < 1e-9);
     }
 
     /// Lines of 10 Mb/s, packets of 1000 B: 1250 a second, 0.00079968; a long link makes the round trip longer.

@@ -14,6 +14,7 @@ pub mod feng_red;
 pub mod fred;
 pub mod green;
 pub mod green_tcp;
+pub mod mred;
 pub mod nlred;
 pub mod pi;
 pub mod pie;

@@ -9,7 +9,7 @@
 //!
 //! State for each population: packets and bytes that wait, the average and since when none waits. The idle time begins at the
 //! start of the transmission that empties the population, and at the start of the run; it ends with a packet that is stored
-//! ([`IdleEnds::WhenStored`]).
+//! ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] has the idle time of ns-2's module, for comparisons with it.
 //!
 //! Cost of a packet: a filter step for each average that moves, up to three.
 
@@ -42,6 +42,8 @@ pub struct Populations {
     /// What waits of each population.
     waiting: [Backlog; COLOURS],
     averages: [Average; COLOURS],
+    /// A shared population counts as idle as soon as none of the departing colour waits.
+    ns2: bool,
 }
 
 impl Populations {
@@ -49,7 +51,7 @@ impl Populations {
     pub fn new(accounting: Accounting, limit: Size, averages: [Average; COLOURS]) -> Populations {
         let mut averages = averages.map(|a| a.with_idle_ending(IdleEnds::WhenStored));
         for a in &mut averages {
-            a.idle(Time::ZERO);
+            a.emptied(Time::ZERO);
         }
         Populations {
             accounting,
@@ -57,7 +59,17 @@ impl Populations {
             colours: [Backlog::default(); COLOURS],
             waiting: [Backlog::default(); COLOURS],
             averages,
+            ns2: false,
         }
+    }
+
+    /// Idle time as ns-2's diffserv module counts it: a refused arrival leaves its beginning where it was, and a shared
+    /// average is idle from the moment none of the departing colour waits, though others may.
+    pub fn as_ns2(mut self) -> Populations {
+        self.ns2 = true;
+        let ends = IdleEnds::WhenStoredSinceItsStart;
+        self.averages = self.averages.map(|a| a.with_idle_ending(ends));
+        self
     }
 
     /// The populations that have packets of this colour. A shared one is the last.
@@ -118,8 +130,12 @@ impl Populations {
         shrink(&mut self.colours[c as usize], bytes);
         for k in self.with(c) {
             shrink(&mut self.waiting[k], bytes);
-            if self.waiting[k].packets == 0 {
-                self.averages[k].idle(now);
+            let last = match self.ns2 && self.accounting == Accounting::Shared {
+                true => self.colours[c as usize],
+                false => self.waiting[k],
+            };
+            if last.packets == 0 {
+                self.averages[k].emptied(now);
             }
         }
     }

@@ -34,7 +34,7 @@ const MODES: &[(&str, Mode)] = &[
 /// Spread signals or not, wait after each or not.
 type Spacing = (bool, bool);
 
-pub const SPACINGS: &[(&str, Spacing)] = &[
+const SPACINGS: &[(&str, Spacing)] = &[
     ("uniform", (true, false)),
     ("geometric", (false, false)),
     ("wait", (true, true)),
@@ -47,6 +47,20 @@ pub const SPACING: Param = Param::new(
     "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform from 1/p to 2/p.",
     "Floyd and Jacobson 1993 section 7 (uniform, geometric); ns-2 wait_",
 );
+
+/// Whether signals are spread, and whether they wait.
+///
+/// # Errors
+/// A word that is none of [`SPACING`].
+pub fn spacing(word: &str) -> Result<Spacing, Refusal> {
+    let found = SPACINGS.iter().find(|(w, _)| *w == word);
+    found.map(|(_, spacing)| *spacing).ok_or_else(|| {
+        Refusal::new(
+            format!("there is no spacing \"{word}\""),
+            "give uniform, geometric or wait",
+        )
+    })
+}
 
 /// The same parameter, with a value for each colour or one for all.
 const fn by_colour(param: Param, kind: &'static Kind) -> Param {
@@ -248,14 +262,8 @@ fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
 /// Marks end where the second phase begins: there the base probability is above that of the ramp.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refusal> {
     let (ecn, words) = (each_colour(&s.flags("ecn")), each_colour(&s.texts("spacing")));
-    let spacing = words.map(|w| SPACINGS.iter().find(|(word, _)| *word == w).map(|(_, s)| *s));
     let rules = |c: usize| {
-        let (spread, wait) = spacing[c].ok_or_else(|| {
-            Refusal::new(
-                format!("there is no spacing \"{}\"", words[c]),
-                "give uniform, geometric or wait",
-            )
-        })?;
+        let (spread, wait) = spacing(words[c])?;
         Ok(Rules {
             ecn: ecn[c],
             mark_cap: ramps[c].max_probability,
