@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 from tailback import _core
+from tailback.axes import in_step, of_values, product
 from tailback.progress import Progress, shown
 from tailback.scenarios import Source, inline, override_texts, queues_of, read, undone
 
@@ -159,14 +160,15 @@ def _points(
                     f"the axis {label!r} sets {path}, but the queue at {port} is written in Python; give each "
                     "queue a plan of its own"
                 )
-    combinations = _core.combine(how, made)
-    return [(dict(labels), read(base, fixed + own)) for labels, own in combinations]
+    combine = {"product": product, "zip": in_step}[how]
+    return [(p.labels, read(base, fixed + p.overrides)) for p in combine(of_values(*axis) for axis in made)]
 
 
-def _axis(label: str, given: Any) -> tuple[str, list[str], list[str]]:
+def _axis(label: str, given: Any) -> tuple[str, list[str], list[tuple[str, str]]]:
     paths: Any = label
-    values: Sequence[Any] = given
+    values: Any = given
     # A pair whose second part is a list: paths and values.
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
         paths, values = given
-    return label, [paths] if isinstance(paths, str) else list(paths), [inline(v) for v in values]
+    texts = [inline(v) for v in values]
+    return label, [paths] if isinstance(paths, str) else list(paths), [(t, t) for t in texts]

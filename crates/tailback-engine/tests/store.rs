@@ -7,7 +7,7 @@ use std::time::Duration;
 use tailback_engine::plan::execute::Results;
 use tailback_engine::plan::lock::Lock;
 use tailback_engine::plan::store::{Finish, LOCK, Others, Stored, status};
-use tailback_engine::plan::{Combination, Execution, Keep, Key, Plan, Point, Report, product};
+use tailback_engine::plan::{Axis, Combination, Execution, Keep, Key, Plan, Point, Report};
 use tailback_engine::results::Data;
 use tailback_engine::scenario::load_text;
 use tailback_queue::fifo::{DropTail, Fifo};
@@ -29,13 +29,8 @@ every = "2ms"
 "#;
 
 fn points(buffers: &[u64], duration: &str) -> Vec<Combination> {
-    let values = buffers.iter().map(|b| format!("{b} packets")).collect();
-    let axis = tailback_engine::plan::Axis {
-        label: "buffer".into(),
-        paths: vec!["topology.queue.buffer".into()],
-        values,
-    };
-    let mut all = product(&[axis]);
+    let values: Vec<String> = buffers.iter().map(|b| format!("{b} packets")).collect();
+    let mut all = Axis::of_values("buffer", &["topology.queue.buffer".into()], &values).0;
     all.iter_mut()
         .for_each(|c| c.overrides.push(format!("duration={duration}")));
     all

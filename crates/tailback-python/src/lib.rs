@@ -27,6 +27,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<column::ColumnBuffer>()?;
     m.add_class::<scenario::Scenario>()?;
     m.add_class::<plan::Plan>()?;
+    m.add_class::<plan::Inbox>()?;
     m.add_class::<results::Results>()?;
     m.add_class::<results::RunTables>()?;
     m.add_class::<results::StoredRuns>()?;
@@ -52,6 +53,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(table::write_parquet, m)?)?;
     m.add_function(wrap_pyfunction!(plan::columns, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
+    m.add_function(wrap_pyfunction!(plan::make_plan, m)?)?;
     counting::add(m)?;
     reference::add(m)?;
     quantities::add(m)

@@ -1,8 +1,8 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
 use crate::discipline::PyQueue;
-use crate::results::{Results, RunTables};
-use crate::scenario::Scenario;
+use crate::results::{Results, RunTables, os_error};
+use crate::scenario::{self, Scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,11 +10,12 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tailback_engine::outside::all_handed;
+use tailback_engine::outside::{self, all_handed};
 use tailback_engine::packet::SimPacket;
-use tailback_engine::plan::store::{Finish, Others};
+use tailback_engine::plan::store::{Finish, Others, shards};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
 use tailback_engine::run::QueueMaker;
+use tailback_engine::scenario::load_text_with;
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Makes a discipline written in Python.
@@ -24,9 +25,12 @@ type Maker = Box<dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Plan {
     points: Vec<Point>,
-    /// Of each point.
-    replications: Vec<u64>,
+    /// Point and replication of each run, in order.
+    runs: Vec<(usize, u64)>,
 }
+
+/// A point as it is sent to another process: labels, part, scenario as TOML, seed.
+type Packed = (Labelled, String, String, u64);
 
 #[pymethods]
 impl Plan {
@@ -79,15 +83,68 @@ impl Plan {
                 loaded,
             });
         }
+        let each = (0..n).zip(replications);
+        let runs = each.flat_map(|(i, n)| (0..n).map(move |r| (i, r))).collect();
+        Ok(Plan { points: list, runs })
+    }
+
+    /// Some of its runs, by position, as a plan of their own.
+    fn only(&self, runs: Vec<usize>) -> PyResult<Plan> {
+        if let Some(i) = runs.iter().find(|i| **i >= self.runs.len()) {
+            return Err(PyValueError::new_err(format!(
+                "there is no run {i} of {}",
+                self.runs.len()
+            )));
+        }
+        let runs: Vec<(usize, u64)> = runs.into_iter().map(|i| self.runs[i]).collect();
+        let mut used: Vec<usize> = runs.iter().map(|r| r.0).collect();
+        used.sort_unstable();
+        used.dedup();
+        let place: HashMap<usize, usize> = used.iter().enumerate().map(|(new, old)| (*old, new)).collect();
         Ok(Plan {
-            points: list,
-            replications,
+            points: used.iter().map(|p| self.points[*p].clone()).collect(),
+            runs: runs.iter().map(|(p, r)| (place[p], *r)).collect(),
         })
+    }
+
+    /// How the plan is cut into pieces that are stored together: the positions of the runs of each.
+    fn chunks(&self, py: Python) -> Vec<Vec<usize>> {
+        let plan = self.engine("");
+        py.detach(|| {
+            engine::chunks::chunks(&plan, &|_| true)
+                .into_iter()
+                .map(|c| c.runs)
+                .collect()
+        })
+    }
+
+    /// About how many packets links will carry in a run of each point.
+    fn work(&self) -> Vec<f64> {
+        let one = |p: &Point| engine::chunks::work(&p.loaded.spec);
+        self.points.iter().map(one).collect()
+    }
+
+    /// Say in a folder what plan its shards are of, unless it stands there; `by` is the shard that says it.
+    fn announce(&self, py: Python, dir: PathBuf, by: &str, build: &str, about: &str) -> PyResult<()> {
+        let plan = self.engine(build);
+        let about = serde_json::from_str(about).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let done = py.detach(|| shards::announce(&dir, by, &plan, about));
+        done.map_err(|e| os_error(py, e, Some(dir)))
+    }
+
+    /// Pickled with its scenarios as TOML.
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Packed>, Vec<(usize, u64)>))> {
+        let make = py.import("tailback._core")?.getattr("make_plan")?;
+        let pack = |p: &Point| {
+            let (l, seed) = (&p.loaded, p.loaded.spec.seed);
+            (p.labels.clone(), p.part.clone(), l.toml.clone(), seed)
+        };
+        Ok((make, (self.points.iter().map(pack).collect(), self.runs.clone())))
     }
 
     /// How many runs it has.
     fn __len__(&self) -> usize {
-        self.replications.iter().sum::<u64>() as usize
+        self.runs.len()
     }
 
     /// The runs in order: a dict each with point, replication, seed and key.
@@ -109,9 +166,10 @@ impl Plan {
     /// and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept. `each` is called with the
     /// position and the tables of each run that is simulated. `replace`: stored runs that are not in the plan give way;
     /// otherwise they stay beside. `chunks`: the tables stay in chunks, by part. `about` is JSON for the manifest.
+    /// `within`: `dir` is the folder of a shard in that one.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
-        each = None, replace = false, chunks = false, about = None
+        each = None, replace = false, chunks = false, about = None, within = None
     ))]
     #[allow(clippy::too_many_arguments)] // They are named in Python.
     fn execute(
@@ -126,6 +184,7 @@ impl Plan {
         replace: bool,
         chunks: bool,
         about: Option<&str>,
+        within: Option<PathBuf>,
     ) -> PyResult<Results> {
         let plan = self.engine(build);
         let makers = makers(queues.unwrap_or_default());
@@ -144,6 +203,7 @@ impl Plan {
             others: if replace { Others::Replace } else { Others::Beside },
             finish: if chunks { Finish::Chunks } else { Finish::Tables },
             about,
+            within,
         });
         let raised: Mutex<Option<PyErr>> = Mutex::new(None);
         // False stops the plan; so does an exception, which is raised when the plan has stopped.
@@ -216,7 +276,7 @@ fn makers(queues: HashMap<String, Py<PyAny>>) -> Vec<(String, Maker)> {
 
 impl Plan {
     fn engine(&self, build: &str) -> engine::Plan {
-        engine::Plan::with_replications(self.points.clone(), &self.replications, build)
+        engine::Plan::of_runs(self.points.clone(), &self.runs, build)
     }
 
     /// A discipline for a port that no scenario has would silently not be used.
@@ -270,17 +330,86 @@ pub fn columns() -> Vec<String> {
 
 type Labelled = Vec<(String, String)>;
 
-/// The combinations of some axes (label, paths, values): pairs of labels and the overrides they mean. `how` is `product`
-/// (the last axis fastest) or `zip` (in step).
+/// An axis: pairs of labels and the overrides they mean.
+type Pairs = Vec<(Labelled, Vec<String>)>;
+
+/// The combinations of some axes, which are an axis again. `how` is `product` (the last axis fastest) or `zip` (in step).
 #[pyfunction]
-pub fn combine(how: &str, axes: Vec<(String, Vec<String>, Vec<String>)>) -> PyResult<Vec<(Labelled, Vec<String>)>> {
-    let axes: Vec<Axis> = axes
-        .into_iter()
-        .map(|(label, paths, values)| Axis { label, paths, values })
-        .collect();
-    let all: Vec<Combination> = match how {
+pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
+    let one = |(labels, overrides)| Combination { labels, overrides };
+    let read = |axis: Pairs| Axis(axis.into_iter().map(one).collect());
+    let axes: Vec<Axis> = axes.into_iter().map(read).collect();
+    let all = match how {
+        "product" => engine::product(&axes),
         "zip" => engine::zip(&axes).map_err(PyValueError::new_err)?,
-        _ => engine::product(&axes),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "axes are combined by product or zip, not by {how}"
+            )));
+        }
     };
-    Ok(all.into_iter().map(|c| (c.labels, c.overrides)).collect())
+    Ok(all.0.into_iter().map(|c| (c.labels, c.overrides)).collect())
+}
+
+/// A plan as its pickle holds it.
+#[pyfunction]
+pub fn make_plan(py: Python, points: Vec<Packed>, runs: Vec<(usize, u64)>) -> PyResult<Plan> {
+    let read = |(labels, part, toml, seed): Packed| {
+        let mut loaded =
+            load_text_with(outside::library(), &toml, "scenario", &[]).map_err(|e| scenario::error(py, e))?;
+        loaded.spec.seed = seed;
+        let loaded = Arc::new(loaded);
+        PyResult::Ok(Point { labels, part, loaded })
+    };
+    let points: Vec<Point> = points.into_iter().map(read).collect::<PyResult<_>>()?;
+    if runs.iter().any(|(p, _)| *p >= points.len()) {
+        return Err(PyValueError::new_err("a run of a point that is not there"));
+    }
+    Ok(Plan { points, runs })
+}
+
+/// A shard whose runs are simulated elsewhere: their chunks are put here as they come back.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct Inbox {
+    inner: Mutex<Option<shards::Inbox>>,
+}
+
+#[pymethods]
+impl Inbox {
+    #[new]
+    fn new(py: Python, dir: PathBuf, name: &str) -> PyResult<Inbox> {
+        let inbox = py.detach(|| shards::Inbox::open(&dir, name));
+        Ok(Inbox {
+            inner: Mutex::new(Some(inbox.map_err(|e| os_error(py, e, Some(dir)))?)),
+        })
+    }
+
+    /// Store a chunk: its files, and key, CPU seconds, packets and events of each of its runs.
+    fn add(
+        &self,
+        py: Python,
+        name: &str,
+        files: Vec<(String, Vec<u8>)>,
+        costs: Vec<(String, f64, u64, u64)>,
+    ) -> PyResult<()> {
+        let cost = |(key, cpu_s, packet_hops, events): (String, f64, u64, u64)| {
+            let report = engine::RunReport {
+                cpu_s,
+                packet_hops,
+                events,
+            };
+            Some((engine::Key::parse(&key)?, report))
+        };
+        let costs: Vec<_> = costs.into_iter().filter_map(cost).collect();
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(inbox) = &*inner else {
+            return Err(PyValueError::new_err("the inbox is closed"));
+        };
+        inbox.add(name, &files, &costs).map_err(|e| os_error(py, e, None))
+    }
+
+    /// Let go of the folder.
+    fn close(&self) {
+        *self.inner.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
 }

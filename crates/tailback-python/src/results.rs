@@ -334,7 +334,7 @@ impl StoredRuns {
 }
 
 /// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each: key,
-/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, and the manifest as JSON, but for its runs.
+/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored, in_use_by), and the manifest as JSON, but for its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| store::status(&dir));
@@ -355,6 +355,16 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
     d.set_item("runs", runs)?;
     d.set_item("damaged", &found.damaged)?;
     d.set_item("in_use_by", found.in_use_by)?;
+    let shards = PyList::empty(py);
+    for s in &found.shards {
+        let d = PyDict::new(py);
+        d.set_item("name", &s.name)?;
+        d.set_item("planned", s.planned)?;
+        d.set_item("stored", s.stored)?;
+        d.set_item("in_use_by", s.in_use_by)?;
+        shards.append(d)?;
+    }
+    d.set_item("shards", shards)?;
     d.set_item("manifest", serde_json::Value::Object(found.manifest).to_string())?;
     Ok(d)
 }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tailback.axes import Point as Point
+from tailback.axes import matches as matches
+from tailback.axes import product
 
 MODES = ("quick", "full")
 
@@ -26,19 +29,10 @@ class Axis:
     def labels(self, mode: str) -> list[str]:
         return list(self.values[mode])
 
-    def overrides(self, mode: str, label: str) -> list[str]:
+    def point(self, mode: str, label: str) -> Point:
         """What a label changes in the scenario."""
-        return [*(f"{p}={self.values[mode][label]}" for p in self.paths), *self.changes.get(label, ())]
-
-
-@dataclass(frozen=True)
-class Point:
-    labels: dict[str, str]
-    overrides: list[str]
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        return tuple(self.labels.values())
+        given = [f"{p}={self.values[mode][label]}" for p in self.paths]
+        return Point({self.name: label}, [*given, *self.changes.get(label, ())])
 
 
 @dataclass(frozen=True)
@@ -100,24 +94,26 @@ class Runs:
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
-        found = []
         of_cases = {name for c in self.cases for name in c.labels}
-        free = [a for a in self.axes if a.name not in of_cases]
-        cases = [c for c in self.cases if mode in c.modes] if self.cases else [Case({}, (), MODES, None)]
-        for labels in itertools.product(*(a.labels(mode) for a in free)):
-            for case in cases:
-                given = {**dict(zip((a.name for a in free), labels, strict=True)), **case.labels}
-                named = {a.name: given[a.name] for a in self.axes}
-                if chosen is not None and not any(matches(named, w) for w in chosen):
-                    continue
-                overrides = [*(self.quick_set if mode == "quick" else ()), *self.set]
-                for a in self.axes:
-                    # The values of a case stand in the case, but a discipline is one wherever it is named.
-                    if a in free or a.disciplines:
-                        overrides += a.overrides(mode, named[a.name])
+        free = [[a.point(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
+        cases = [c for c in self.cases if mode in c.modes]
+        if self.cases:
+            free.append([self._of_case(mode, c) for c in cases])
+        before = [*(self.quick_set if mode == "quick" else ()), *self.set]
+        found = []
+        for p in product(free):
+            named = {a.name: p.labels[a.name] for a in self.axes}
+            if chosen is None or any(matches(named, w) for w in chosen):
                 asked = self.asked.get(tuple(named.values()), ())
-                found.append(Point(named, [*overrides, *case.overrides(named), *self.then, *asked]))
+                case = next((c for c in cases if c.labels.items() <= p.labels.items()), None)
+                more = case.overrides(named) if case is not None else []
+                found.append(Point(named, [*before, *p.overrides, *more, *self.then, *asked]))
         return found
+
+    def _of_case(self, mode: str, case: Case) -> Point:
+        """The values of a case stand in the case, but a discipline is one wherever it is named."""
+        own = [a.point(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
+        return Point(case.labels, [o for p in own for o in p.overrides])
 
     def key_of(self, discipline: str) -> tuple[str, ...]:
         """The labels of a discipline or pair, with the first label of every other axis."""
@@ -158,15 +154,3 @@ class Experiment:
     variants: bool = False
     #: Other names it goes by.
     aliases: tuple[str, ...] = ()
-
-
-def matches(labels: dict[str, str], where: dict[str, Any]) -> bool:
-    """Whether a point's labels meet a condition: a value, a list of values, or `{ from = , to = }`."""
-    return all(name not in labels or meets(labels[name], wanted) for name, wanted in where.items())
-
-
-def meets(label: str, wanted: Any) -> bool:
-    if isinstance(wanted, dict):
-        return float(wanted.get("from", "-inf")) <= float(label) <= float(wanted.get("to", "inf"))
-    wanted = wanted if isinstance(wanted, list) else [wanted]
-    return label in [str(w) for w in wanted]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tailback.axes import labelled
 from tailback.scenarios import as_toml, undone
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
@@ -107,7 +108,7 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
             given = own_values if own_values is not None else a.both
             if given is None:
                 raise StudyError(f"{where}: it needs values for quick and for full, or for both")
-            values[m] = _labelled(given, f" {a.unit}" if a.unit else "")
+            values[m] = dict(labelled(given, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
     return Axis(name, title, a.unit, tuple(a.paths), values, disciplines=of_disciplines, changes=changes)
@@ -140,13 +141,6 @@ def _changes(axis: AxisTable, pair: Pair, tables: dict[str, dict[str, Any]], col
     without = axis.of_queue if pair.queue in columns.replaced else ()
     kept = {role: tables.get(role, {}) for role in axis.roles if role not in without}
     return [f"{p}.{k}={as_toml(v)}" for role, t in kept.items() for p in axis.roles[role] for k, v in t.items()]
-
-
-def _labelled(values: list[Any] | dict[str, Any], unit: str) -> dict[str, str]:
-    """Texts of an axis by label: a list of values, or a table of label and value (text with its unit, list, table)."""
-    if isinstance(values, dict):
-        return {k: as_toml(v) for k, v in values.items()}
-    return {str(v): f"{v}{unit}" for v in values}
 
 
 def _rate(text: str) -> float:

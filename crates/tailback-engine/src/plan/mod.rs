@@ -6,6 +6,7 @@
 //!
 //! Results come in plan order, whatever the number of threads.
 
+pub mod axes;
 pub mod chunks;
 pub mod execute;
 pub mod keeper;
@@ -16,6 +17,7 @@ pub mod lock;
 pub mod store;
 pub mod tables;
 
+pub use axes::{Axis, Combination, product, zip};
 pub use execute::{Execution, Report, RunReport, Status};
 pub use key::Key;
 #[cfg(feature = "parquet")]
@@ -50,68 +52,6 @@ pub struct Plan {
     pub runs: Vec<Run>,
 }
 
-/// What is varied: a path in the scenario and its values, as `--set` takes them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    /// Column in the results.
-    pub label: String,
-    /// Paths that take the value (usually one).
-    pub paths: Vec<String>,
-    pub values: Vec<String>,
-}
-
-/// One combination: the label and value of each axis, and the overrides it means.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Combination {
-    pub labels: Vec<(String, String)>,
-    pub overrides: Vec<String>,
-}
-
-/// Every combination of the axes, the last one fastest.
-pub fn product(axes: &[Axis]) -> Vec<Combination> {
-    let mut all = vec![Combination {
-        labels: vec![],
-        overrides: vec![],
-    }];
-    for a in axes {
-        all = all
-            .iter()
-            .flat_map(|c| a.values.iter().map(move |v| extend(c, a, v)))
-            .collect();
-    }
-    all
-}
-
-/// The axes in step: the i-th value of each.
-///
-/// # Errors
-/// Axes of different lengths.
-pub fn zip(axes: &[Axis]) -> Result<Vec<Combination>, String> {
-    let n = axes.first().map_or(0, |a| a.values.len());
-    if let Some(a) = axes.iter().find(|a| a.values.len() != n) {
-        return Err(format!(
-            "zip needs axes of one length: {} has {} values, {} has {n}",
-            a.label,
-            a.values.len(),
-            axes[0].label
-        ));
-    }
-    let start = Combination {
-        labels: vec![],
-        overrides: vec![],
-    };
-    Ok((0..n)
-        .map(|i| axes.iter().fold(start.clone(), |c, a| extend(&c, a, &a.values[i])))
-        .collect())
-}
-
-fn extend(c: &Combination, a: &Axis, value: &str) -> Combination {
-    let mut c = c.clone();
-    c.labels.push((a.label.clone(), value.to_string()));
-    c.overrides.extend(a.paths.iter().map(|p| format!("{p}={value}")));
-    c
-}
-
 impl Plan {
     /// Points times `replications`; replication r of every point has the seed of its scenario plus r.
     ///
@@ -123,19 +63,31 @@ impl Plan {
 
     /// As [`Plan::new`], with a number of replications for each point.
     pub fn with_replications(points: Vec<Point>, replications: &[u64], build: &str) -> Plan {
-        let mut runs = Vec::new();
-        for (i, (p, n)) in points.iter().zip(replications).enumerate() {
-            for r in 0..*n {
-                let seed = p.loaded.spec.seed.wrapping_add(r);
-                runs.push(Run {
-                    point: i,
-                    replication: r,
-                    seed,
-                    key: key(&p.loaded.digest, seed, build),
-                });
+        let each = (0..points.len()).zip(replications);
+        let runs: Vec<(usize, u64)> = each.flat_map(|(i, n)| (0..*n).map(move |r| (i, r))).collect();
+        Plan::of_runs(points, &runs, build)
+    }
+
+    /// Any runs of these points, each given as its point and its replication: all of a plan, or a part of one.
+    pub fn of_runs(points: Vec<Point>, runs: &[(usize, u64)], build: &str) -> Plan {
+        let one = |&(point, replication): &(usize, u64)| {
+            let p: &Point = &points[point];
+            let seed = p.loaded.spec.seed.wrapping_add(replication);
+            let key = key(&p.loaded.digest, seed, build);
+            Run {
+                point,
+                replication,
+                seed,
+                key,
             }
-        }
+        };
+        let runs = runs.iter().map(one).collect();
         Plan { points, runs }
+    }
+
+    /// Stands for the plan among others: for its runs, in order.
+    pub fn name(&self) -> String {
+        Key::of_all(self.runs.iter().map(|r| &r.key)).to_string()
     }
 
     /// One base scenario with each of these combinations.
@@ -200,34 +152,4 @@ pub fn source() -> &'static str {
 /// Stands for everything that decides a run's results.
 fn key(digest: &str, seed: u64, build: &str) -> Key {
     Key::of(format!("{digest} {seed} {} {build}", env!("CARGO_PKG_VERSION")).bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn axis(label: &str, values: &[&str]) -> Axis {
-        Axis {
-            label: label.into(),
-            paths: vec![format!("link.b.{label}")],
-            values: values.iter().map(|v| v.to_string()).collect(),
-        }
-    }
-
-    #[test]
-    fn product_runs_the_last_axis_fastest_and_zip_walks_in_step() {
-        let axes = [axis("queue", &["red", "blue"]), axis("buffer", &["1", "2", "3"])];
-        let p = product(&axes);
-        assert_eq!(p.len(), 6);
-        assert_eq!(p[1].overrides, ["link.b.queue=red", "link.b.buffer=2"]);
-        assert!(zip(&axes).unwrap_err().contains("one length"));
-        let z = zip(&[axis("queue", &["red", "blue"]), axis("buffer", &["1", "2"])]).unwrap();
-        assert_eq!(
-            z[1].labels,
-            [
-                ("queue".to_string(), "blue".to_string()),
-                ("buffer".to_string(), "2".to_string())
-            ]
-        );
-    }
 }

@@ -5,6 +5,7 @@
 
 use super::Keep;
 use super::times::{Times, cost, round};
+use crate::plan::tables::names;
 use crate::plan::{Key, Plan, Run, RunReport, Status};
 use crate::results::file::{sums, write_whole};
 use serde_core::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -236,6 +237,12 @@ impl Said {
 
     pub fn status(&self) -> Option<&str> {
         self.head.get("status")?.as_str()
+    }
+
+    /// Those of the declared tables that it says are finished.
+    pub fn tables_here(&self) -> Vec<&'static str> {
+        let said = self.tables();
+        names().filter(|n| said.contains(n)).collect()
     }
 
     /// Names of the finished tables in the folder.

@@ -6,6 +6,7 @@
 //!                       runs.parquet has the checksums of all
 //! chunks/N-HASH/        while the plan is not finished: the tables of the chunks that are
 //! times.jsonl           as long as there are chunks: what their runs cost
+//! shards/NAME/          while several processes share the plan: a folder of this kind for each
 //! lock                  while a process writes
 //! ```
 //!
@@ -17,6 +18,7 @@
 mod filing;
 mod manifest;
 mod read;
+pub mod shards;
 mod source;
 mod status;
 mod times;
@@ -25,7 +27,8 @@ mod write;
 pub use filing::Filing;
 pub use manifest::About;
 pub use read::{Stored, read_table};
-pub use status::{FolderStatus, RunStatus, status};
+pub use shards::Inbox;
+pub use status::{FolderStatus, RunStatus, ShardStatus, status};
 
 use crate::plan::lock::Lock;
 use crate::plan::tables::{Frame, RunTables};
@@ -76,6 +79,8 @@ pub struct Keep {
     pub finish: Finish,
     /// What else the manifest says.
     pub about: About,
+    /// The folder of the whole plan, where `dir` is that of a shard.
+    pub within: Option<PathBuf>,
 }
 
 impl Keep {
@@ -111,6 +116,7 @@ pub struct Store {
     cache: Cache,
     /// Why nothing can be written, where that is so.
     read_only: Option<io::Error>,
+    _of_shards: Vec<Lock>,
     /// Last, so that it is let go last.
     _lock: Option<Lock>,
 }
@@ -126,7 +132,10 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::Other || !keep.dir.join(manifest::FILE).is_file() => return Err(e),
             Err(e) => (None, Some(e)),
         };
+        let mut of_shards = Vec::new();
         if lock.is_some() {
+            keep.within.as_deref().map_or(Ok(()), shards::alone)?;
+            of_shards = shards::claim(&keep.dir)?;
             write::tidy(&keep.dir)?;
         }
         let found = read::Folder::look(&keep.dir);
@@ -134,7 +143,7 @@ impl Store {
         // Both have a line a run, and are as large as all that is kept.
         drop((found.manifest, found.times));
         let mut store = Store {
-            plan: Key::of_all(plan.runs.iter().map(|r| &r.key)).to_string(),
+            plan: plan.name(),
             manifest,
             keep,
             sources: Vec::new(),
@@ -144,6 +153,7 @@ impl Store {
             broken: found.broken,
             cache: Cache::default(),
             read_only,
+            _of_shards: of_shards,
             _lock: lock,
         };
         for c in found.chunks {

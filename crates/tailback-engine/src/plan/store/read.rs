@@ -3,7 +3,7 @@
 use super::manifest::{self, Found, Said};
 use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
 use super::times::Times;
-use super::{PUBLISH, STAGED};
+use super::{PUBLISH, STAGED, shards};
 use crate::plan::tables::{RunTables, declared, is_rare, names, own_rows};
 use crate::plan::{Key, Status};
 use crate::results::parquet;
@@ -33,7 +33,8 @@ impl Folder {
             Found::Nothing | Found::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
         let (mut chunks, mut broken) = (Vec::new(), Vec::new());
-        for at in chunk_folders(dir) {
+        let places = std::iter::once(dir.to_path_buf()).chain(shards::folders(dir));
+        for at in places.flat_map(|d| chunk_folders(&d)) {
             match Source::chunk(&at, &mut damaged) {
                 Some(c) => chunks.push(c),
                 None => broken.push(at),
@@ -60,9 +61,11 @@ impl Folder {
                 Said::default()
             }
         };
+        let mut times = Times::read(dir);
+        times.lines.extend(shards::times(dir));
         Folder {
             manifest,
-            times: Times::read(dir),
+            times,
             published,
             chunks,
             damaged,
@@ -72,7 +75,7 @@ impl Folder {
 }
 
 /// The folders of chunks that are complete, in order of their names.
-fn chunk_folders(dir: &Path) -> Vec<PathBuf> {
+pub fn chunk_folders(dir: &Path) -> Vec<PathBuf> {
     let inside = |d: &Path| -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = std::fs::read_dir(d)
             .into_iter()

@@ -2,7 +2,7 @@
 
 use super::manifest::SaidRun;
 use super::read::Folder;
-use super::{LOCK, source::Source};
+use super::{LOCK, shards, source::Source};
 use crate::plan::{Key, lock};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -25,6 +25,16 @@ pub struct RunStatus {
     pub point: Option<usize>,
 }
 
+/// A shard of a plan that several processes share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ShardStatus {
+    pub name: String,
+    /// How many runs it is to do, as far as it has said.
+    pub planned: usize,
+    pub stored: usize,
+    pub in_use_by: Option<u32>,
+}
+
 /// A folder.
 #[derive(Clone, Debug, Default)]
 pub struct FolderStatus {
@@ -36,6 +46,8 @@ pub struct FolderStatus {
     pub damaged: Vec<PathBuf>,
     /// The process that writes here now.
     pub in_use_by: Option<u32>,
+    /// Those whose folders are here.
+    pub shards: Vec<ShardStatus>,
     /// What the manifest says, but for the runs.
     pub manifest: Map<String, Value>,
 }
@@ -88,12 +100,27 @@ pub fn status(dir: &Path) -> FolderStatus {
         .filter(|k| !planned.contains(k))
         .collect();
     runs.extend(others.iter().map(|k| one(*k, None)));
+    let shards: Vec<ShardStatus> = shards::folders(dir).iter().map(|s| shard(s)).collect();
+    let at_work = in_use_by.or(shards.iter().find_map(|s| s.in_use_by));
     FolderStatus {
-        status: state(found.manifest.status(), in_use_by, runs.is_empty()),
+        status: state(found.manifest.status(), at_work, runs.is_empty()),
         runs,
+        shards,
         damaged: found.damaged,
         in_use_by,
         manifest: found.manifest.head,
+    }
+}
+
+fn shard(dir: &Path) -> ShardStatus {
+    let found = Folder::look(dir);
+    let sources = found.chunks.iter().chain(&found.published);
+    let stored: HashSet<Key> = sources.flat_map(usable).filter(|(_, f)| !f).map(|(k, _)| k).collect();
+    ShardStatus {
+        name: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        planned: found.manifest.runs.len(),
+        stored: stored.len(),
+        in_use_by: lock::holder(dir, LOCK),
     }
 }
 
@@ -106,6 +133,7 @@ fn usable(s: &Source) -> impl Iterator<Item = (Key, bool)> {
 fn state(said: Option<&str>, in_use_by: Option<u32>, empty: bool) -> String {
     match said {
         Some("running") if in_use_by.is_none() => "killed",
+        Some(shards::SHARED) if in_use_by.is_some() => "running",
         Some(s) => s,
         None if empty => "empty",
         None => "unknown",

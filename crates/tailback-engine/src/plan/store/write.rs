@@ -3,7 +3,7 @@
 use super::manifest::{self, Found, Said, Telling};
 use super::source::{Contents, LIST, Source};
 use super::times::Times;
-use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder};
+use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder, shards};
 use crate::plan::tables::{Assembly, Frame, RunTables, declared, is_rare, names};
 use crate::plan::{Key, Plan, RunReport, Status, chunks};
 use crate::results::Table;
@@ -62,13 +62,13 @@ fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
     sync_folder(dir)
 }
 
-fn remove_if_empty(dir: &Path) {
+pub fn remove_if_empty(dir: &Path) {
     // Fails where there is something in it.
     let _ = std::fs::remove_dir(dir);
 }
 
 /// Take a folder away: out of sight first, so that nothing half removed is ever taken for whole.
-fn remove_chunk(dir: &Path) -> io::Result<()> {
+pub fn remove_chunk(dir: &Path) -> io::Result<()> {
     let old = dir.with_extension("old");
     std::fs::rename(dir, &old)?;
     std::fs::remove_dir_all(old)
@@ -347,6 +347,7 @@ impl Store {
             }
         }
         Times::remove(&self.keep.dir)?;
+        shards::sweep(&self.keep.dir)?;
         Ok(gone.len())
     }
 }

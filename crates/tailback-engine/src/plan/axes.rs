@@ -1,0 +1,107 @@
+//! What a plan varies. An axis is a list of combinations, in order; axes multiplied, or put in step, are an axis again.
+//!
+//! Sweep files, the axes and cases of studies, and `Plan.product` of Python are readers of this one type.
+
+/// A value of an axis, or of several at once: what it is called on each, and the overrides it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Combination {
+    pub labels: Vec<(String, String)>,
+    /// As `--set` takes them; later ones win.
+    pub overrides: Vec<String>,
+}
+
+/// Combinations in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Axis(pub Vec<Combination>);
+
+impl Axis {
+    /// One thing that is varied: each value is given to every path, and is its own label.
+    pub fn of_values(label: &str, paths: &[String], values: &[String]) -> Axis {
+        let one = |v: &String| Combination {
+            labels: vec![(label.to_string(), v.clone())],
+            overrides: paths.iter().map(|p| format!("{p}={v}")).collect(),
+        };
+        Axis(values.iter().map(one).collect())
+    }
+
+    /// What it is called in messages.
+    fn name(&self) -> String {
+        let labels = self.0.first().map_or(&[][..], |c| &c.labels);
+        labels.iter().map(|(n, _)| n.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Every combination of the axes, the last one fastest.
+pub fn product(axes: &[Axis]) -> Axis {
+    axes.iter().fold(Axis(vec![Combination::default()]), |all, axis| {
+        Axis(all.0.iter().flat_map(|c| axis.0.iter().map(|v| joined(c, v))).collect())
+    })
+}
+
+/// The axes in step: the i-th value of each.
+///
+/// # Errors
+/// Axes of different lengths.
+pub fn zip(axes: &[Axis]) -> Result<Axis, String> {
+    let n = axes.first().map_or(0, |a| a.0.len());
+    if let Some(a) = axes.iter().find(|a| a.0.len() != n) {
+        return Err(format!(
+            "zip needs axes of one length: {} has {} values, {} has {n}",
+            a.name(),
+            a.0.len(),
+            axes[0].name()
+        ));
+    }
+    let step = |i: usize| {
+        axes.iter()
+            .fold(Combination::default(), |c, axis| joined(&c, &axis.0[i]))
+    };
+    Ok(Axis((0..n).map(step).collect()))
+}
+
+fn joined(a: &Combination, b: &Combination) -> Combination {
+    let mut c = a.clone();
+    c.labels.extend(b.labels.iter().cloned());
+    c.overrides.extend(b.overrides.iter().cloned());
+    c
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(label: &str, values: &[&str]) -> Axis {
+        let values: Vec<String> = values.iter().map(|v| v.to_string()).collect();
+        Axis::of_values(label, &[format!("link.b.{label}")], &values)
+    }
+
+    fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect()
+    }
+
+    #[test]
+    fn product_runs_the_last_axis_fastest_and_zip_walks_in_step() {
+        let axes = [axis("queue", &["red", "blue"]), axis("buffer", &["1", "2", "3"])];
+        let p = product(&axes).0;
+        assert_eq!(p.len(), 6);
+        assert_eq!(p[1].overrides, ["link.b.queue=red", "link.b.buffer=2"]);
+        let why = zip(&axes).unwrap_err();
+        assert!(why.contains("buffer has 3 values, queue has 2"), "{why}");
+        let z = zip(&[axis("queue", &["red", "blue"]), axis("buffer", &["1", "2"])])
+            .unwrap()
+            .0;
+        assert_eq!(z[1].labels, texts(&[("queue", "blue"), ("buffer", "2")]));
+    }
+
+    #[test]
+    fn axes_in_step_are_an_axis_that_can_be_multiplied() {
+        let step = zip(&[axis("queue", &["red", "blue"]), axis("buffer", &["1", "2"])]).unwrap();
+        let all = product(&[step, axis("rate", &["5", "6"])]).0;
+        assert_eq!(all.len(), 4);
+        assert_eq!(
+            all[3].labels,
+            texts(&[("queue", "blue"), ("buffer", "2"), ("rate", "6")])
+        );
+        assert_eq!(product(&[]).0, [Combination::default()]);
+    }
+}

@@ -1,0 +1,171 @@
+//! A plan that several processes run at once: each writes into a folder of its own, `shards/NAME`, which is a folder of
+//! results with its own lock. Nothing is shared while they run, so any file system will do.
+//!
+//! Whoever opens the whole folder sees what the shards have stored, and makes its tables from that; the shards' folders
+//! go when the plan is finished.
+
+use super::manifest::{About, Found, Manifest, Said, Telling};
+use super::source::{LIST, Source, file_of};
+use super::times::Times;
+use super::{Keep, LOCK, manifest, write};
+use crate::plan::lock::{self, Lock};
+use crate::plan::{Key, Plan, RunReport};
+use crate::results::file::{sync_folder, write_whole};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where shards are in a folder of results.
+pub const FOLDER: &str = "shards";
+/// What the manifest says of a plan that is left to its shards.
+pub const SHARED: &str = "in shards";
+
+/// The folder of a shard.
+pub fn folder(dir: &Path, name: &str) -> PathBuf {
+    dir.join(FOLDER).join(name)
+}
+
+/// The folders of the shards that are there, in the order of their names.
+pub fn folders(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir.join(FOLDER)).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = entries
+        .map(|e| e.path())
+        .filter(|p| p.extension().is_none() && p.is_dir())
+        .collect();
+    all.sort();
+    all
+}
+
+/// Take the locks of all shards, so that none writes while what it stored is gathered; and bring them into order.
+///
+/// # Errors
+/// A shard is at work, which the message names.
+pub fn claim(dir: &Path) -> io::Result<Vec<Lock>> {
+    folders(dir)
+        .iter()
+        .map(|s| {
+            let lock = Lock::take(s, LOCK)?;
+            write::tidy(s)?;
+            Ok(lock)
+        })
+        .collect()
+}
+
+/// What the runs of all shards cost, as lines that are of no execution of the whole folder.
+pub fn times(dir: &Path) -> Vec<(u64, Key, RunReport)> {
+    let mut all = Vec::new();
+    for s in folders(dir) {
+        if let Found::Said(said) = Said::read(&s.join(manifest::FILE)) {
+            all.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
+        }
+        all.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
+    }
+    all
+}
+
+/// Say in a folder what plan its shards are of, unless that stands there; `by` is the shard that says it.
+///
+/// # Errors
+/// Of the file system.
+pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<()> {
+    std::fs::create_dir_all(folder(dir, by))?;
+    let place = dir.join(manifest::FILE);
+    let before = match Said::read(&place) {
+        Found::Said(said) => said,
+        Found::Nothing | Found::Damaged => Said::default(),
+    };
+    let keys = before.runs.iter().map(|r| r.key);
+    if !before.runs.is_empty() && keys.eq(plan.runs.iter().map(|r| r.key)) {
+        return Ok(());
+    }
+    let keep = Keep { about, ..Keep::at(dir) };
+    let telling = Telling {
+        plan,
+        status: SHARED,
+        elapsed_s: 0.0,
+        tables: &before.tables_here(),
+        run: &|_| None,
+    };
+    // Two shards may begin at once: each writes a file of its own, and the last to move it says the same.
+    let own = folder(dir, by).join("whole.json");
+    Manifest::new(&keep, &before, &Times::read(dir)).write(&own, &telling)?;
+    std::fs::rename(own, place)?;
+    sync_folder(dir)
+}
+
+/// Take away the folders of shards in which nothing is stored any more.
+///
+/// # Errors
+/// Of the file system.
+pub fn sweep(dir: &Path) -> io::Result<()> {
+    for s in folders(dir) {
+        if super::read::chunk_folders(&s).is_empty() {
+            write::remove_chunk(&s)?;
+        }
+    }
+    write::remove_if_empty(&dir.join(FOLDER));
+    Ok(())
+}
+
+/// The folder of a shard whose runs are simulated elsewhere and come back as finished chunks.
+pub struct Inbox {
+    dir: PathBuf,
+    _lock: Lock,
+}
+
+impl Inbox {
+    /// # Errors
+    /// The shard or the whole folder is in use, or cannot be written.
+    pub fn open(whole: &Path, name: &str) -> io::Result<Inbox> {
+        let dir = folder(whole, name);
+        std::fs::create_dir_all(&dir)?;
+        let lock = Lock::take(&dir, LOCK)?;
+        alone(whole)?;
+        write::tidy(&dir)?;
+        Ok(Inbox { dir, _lock: lock })
+    }
+
+    /// Store a chunk under its name: its files, and what its runs cost.
+    ///
+    /// # Errors
+    /// Of the file system; files that are not what was written elsewhere.
+    pub fn add(&self, name: &str, files: &[(String, Vec<u8>)], costs: &[(Key, RunReport)]) -> io::Result<()> {
+        let plain = |n: &str| !n.is_empty() && n.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if !files.iter().all(|(n, _)| plain(n)) || !plain(name) || name.contains('.') {
+            return Err(io::Error::other(format!("{name} is no chunk of results")));
+        }
+        Times::add(&self.dir, 1, costs)?;
+        let part = self.dir.join("chunks");
+        let (at, partial) = (part.join(name), part.join(format!("{name}.partial")));
+        std::fs::create_dir_all(&partial)?;
+        for (n, bytes) in files {
+            write_whole(&partial.join(n), |f| f.write_all(bytes))?;
+        }
+        sync_folder(&partial)?;
+        let mut damaged = Vec::new();
+        let found = Source::chunk(&partial, &mut damaged);
+        if found.is_none() || !damaged.is_empty() {
+            std::fs::remove_dir_all(&partial)?;
+            let list = file_of(Path::new(name), LIST, "");
+            return Err(io::Error::other(format!("{} came back damaged", list.display())));
+        }
+        if at.exists() {
+            write::remove_chunk(&at)?;
+        }
+        std::fs::rename(&partial, &at)?;
+        sync_folder(&part)
+    }
+}
+
+/// A shard and the whole exclude each other: whoever comes second sees the lock of the first.
+///
+/// # Errors
+/// A process is at work on the whole folder.
+pub fn alone(whole: &Path) -> io::Result<()> {
+    match lock::holder(whole, LOCK) {
+        Some(id) => Err(io::Error::other(format!(
+            "{} is in use by process {id}, which runs the whole plan or gathers its shards; wait until it has ended",
+            whole.display()
+        ))),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,83 @@
+"""Reading TOML files of data (studies, sweeps) into typed structures.
+
+A key that is misspelt would be a rule that is not applied, so that a key nobody knows is refused; the message names the
+file, the key's path, the value and what to write instead.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+
+class FileError(ValueError):
+    """A file of data that is not there, or contradicts itself; the message names the file."""
+
+
+class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """A table of a file."""
+
+
+T = TypeVar("T", bound=Table)
+
+
+def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
+    """A file as a dict; empty if it may be absent and is."""
+    if optional and not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise FileError(f"{path}: {e.strerror}") from e
+    except tomllib.TOMLDecodeError as e:
+        raise FileError(f"{path}: {e}") from e
+
+
+def read_table(kind: type[T], table: Any, file: Path | str, at: str = "") -> T:
+    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`.
+
+    Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
+    """
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as e:
+        raise FileError(f"{file}: {_said(kind, table, at, str(e))}") from None
+
+
+def _said(kind: type[Table], table: Any, at: str, message: str) -> str:
+    """An error of msgspec with the value it is about, and the nearest key that exists."""
+    # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
+    what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
+    lead = f"{path}: " if path else ""
+    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    if unknown:
+        key, known = unknown[1], list(_fields(kind))
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known))}"
+        return f'{lead}there is no key "{key}"; {hint}'
+    missing = re.match(r"Object missing required field `(.*)`", what)
+    if missing:
+        return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
+    value = _at(table, inner.rstrip("`"))
+    shown = f" = {value!r}" if value is not None else ""
+    return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
+
+
+def _fields(kind: type[Table]) -> list[str]:
+    return [f.encode_name for f in msgspec.structs.fields(kind)]
+
+
+def _at(table: Any, path: str) -> Any:
+    """The value at a path such as `.check[0].of`; None where the path does not name one key."""
+    for key, index in re.findall(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]", path):
+        try:
+            table = table[key] if key else table[int(index)]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return None
+    return table
