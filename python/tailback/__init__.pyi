@@ -33,3 +33,5 @@ from tailback.result import RunError as RunError
 from tailback.result import load_result as load_result
 from tailback.result import run as run
 from tailback.scenarios import load_scenario as load_scenario
+from tailback.sweep.load import load_sweep as load_sweep
+from tailback.sweep.model import Sweep as Sweep

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
@@ -27,9 +28,13 @@ class Plan:
     """Points (labels and a scenario each) times replications (seeds)."""
 
     def __init__(
-        self, points: Iterable[tuple[Mapping[str, Any], Any]], replications: int = 1, seed: int | None = None
+        self,
+        points: Iterable[tuple[Mapping[str, Any], Any]],
+        replications: int | Sequence[int] = 1,
+        seed: int | None = None,
     ) -> None:
         """Replication r of a point has the seed of its scenario plus r, or, if `seed` is given, seed + r.
+        `replications` is the same for all points, or a number for each.
 
         Queues written in Python are those of the points' networks, which must be the same at every point.
         """
@@ -92,6 +97,15 @@ class Plan:
 
         return self._core.runs(fingerprint.build())
 
+    def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
+        """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
+        from tailback.store import fingerprint
+
+        queues = self.queues if queues is None else queues
+        if not queues:
+            return fingerprint.build()
+        return fingerprint.build() + (queues_key if queues_key is not None else fingerprint.queues(queues))
+
     def execute(
         self,
         dir: str | os.PathLike[str] | None = None,
@@ -102,6 +116,8 @@ class Plan:
         *,
         others: Literal["beside", "replace"] = "beside",
         about: Mapping[str, Any] | None = None,
+        shard: tuple[int, int] | None = None,
+        client: Any = None,
     ) -> _core.Results:
         """Run what is not stored in `dir` yet, on `jobs` threads (0: all cores).
 
@@ -110,16 +126,27 @@ class Plan:
         `queues` gives disciplines written in Python, by port: functions without arguments that make one. Ctrl-C stops
         the plan; finished runs are kept, and executing again goes on from there. Stored runs of other plans stay beside
         this one's, in `dir/chunks`, unless `others` lets them be replaced. `about` is added to the folder's manifest.
+
+        `shard=(i, n)` runs the i-th of n parts, in a folder of its own inside `dir`, and gives back no tables: when all
+        parts have been run, somewhere and at any time, the same call without `shard` makes them. `client` is one of
+        dask.distributed, whose workers then do the runs.
         """
         queues = {**self.queues, **(queues or {})}
-        build = ""
-        if dir is not None:
-            # Only results that are kept need to know what made them.
-            from tailback.store import fingerprint
+        # Only results that are kept need to know what made them.
+        build = self.build(queues, queues_key) if dir is not None or client is not None else ""
+        if shard is not None or client is not None:
+            from tailback.store import manifest
+            from tailback.sweep import places
 
-            build = fingerprint.build()
-            if queues:
-                build += queues_key if queues_key is not None else fingerprint.queues(queues)
+            if dir is None:
+                raise ValueError("runs that are done elsewhere come together in a folder: give dir")
+            with shown(progress) as tell:
+                said = dict(about or manifest.program())
+                errand = places.Errand(Path(dir), jobs, tell, build, said, queues)
+                if shard is not None:
+                    places.announce(self._core, errand, shard)
+                    return places.in_shard(self._core, errand, shard, places.shard_runs(self._core, shard))
+                places.on_dask(self._core, errand, client)
         if dir is not None and about is None:
             from tailback.store import manifest
 

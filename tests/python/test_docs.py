@@ -119,3 +119,30 @@ def test_the_readme_s_links_lead_somewhere_from_anywhere() -> None:
 def test_the_sample_of_types_uses_every_public_name() -> None:
     used = set(re.findall(r"\btb\.(\w+)", (ROOT / "tests/typing/sample.py").read_text()))
     assert set(tailback.__all__) - used == set()
+
+
+def test_the_page_of_sweeps_says_what_loads(tmp_path: Path) -> None:
+    (lab,) = (x for x in blocks("toml"))
+    (tmp_path / "lab.toml").write_text(lab.replace("[link.bottleneck]", "[topology]").replace(FROM_TO, DUMBBELL))
+    plan, stop = re.findall(r"```toml\n(.*?)```", (ROOT / "docs/sweeps.md").read_text(), re.DOTALL)
+    (tmp_path / "plan.toml").write_text(plan)
+    assert len(tailback.load_sweep(tmp_path / "plan.toml")) == 3 * 5 * 10
+    (tmp_path / "grow.toml").write_text(
+        plan.replace("replications = 10\n", "").replace("[compare]", f"{stop}[compare]")
+    )
+    assert tailback.load_sweep(tmp_path / "grow.toml").stop.at_most == 100
+
+
+FROM_TO = 'from = "left"\nto = "right"\n'
+DUMBBELL = 'kind = "dumbbell"\n'
+
+
+@pytest.mark.slow
+def test_the_python_on_the_page_of_sweeps_runs(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/sweeps.md").read_text(), re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", text.replace('"20s"', '"2s"')], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "shape: (20, " in done.stdout
+    assert (tmp_path / "out/queues/links.parquet").is_file()

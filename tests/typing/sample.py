@@ -36,6 +36,13 @@ def results(net: tb.Network) -> None:
     print(again.summary(), tables.links["utilisation"], tb.read_parquet("out/flows.parquet").columns)
 
 
+def sweeps(net: tb.Network) -> int:
+    queues = {"paths": ["topology.queue.kind"], "values": ["red", "codel"]}
+    sweep: tb.Sweep = tb.load_sweep({"scenario": net, "axis": {"queue": queues}, "replications": 5})
+    found: tb.Results = sweep.execute("out/sweep", shard=(1, 2))
+    return len(sweep) + len(found.runs)
+
+
 def comparisons(a: tb.Result, b: tb.Results) -> list[str]:
     return [f"{d.table} {d.row} {d.column}: {d.difference} {d.ci95} {d.unit}" for d in tb.compare(a, b) if d.clear]
 

@@ -23,6 +23,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("tailback.cli.check", "Say whether a scenario is right, without running it."),
     "reproduce": ("tailback.cli.reproduce", "Repeat a published study, and compare point by point."),
     "compare": ("tailback.cli.compare", "Say which queue discipline serves a link best."),
+    "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
     "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),
     "trace": ("tailback.cli.capture", "Print what happens to the packets of a flow."),
     "status": ("tailback.cli.status", "Say what a folder of results holds."),

@@ -57,8 +57,14 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     costs = [r["cpu_s"] for r in runs if r["stored"] and r["cpu_s"] is not None]
     if costs:
         said.append(f"they took {span(sum(costs))} of CPU time")
+    for s in found["shards"]:
+        share = f"{s['stored']} of {s['planned']} runs" if s["planned"] else "0 runs"
+        at_work = f": process {s['in_use_by']} is at work" if s["in_use_by"] is not None else ""
+        said.append(f"shard {s['name'].replace('-of-', '/')} has {share}{at_work}")
     if found["in_use_by"] is not None:
         said.append(f"process {found['in_use_by']} is at work there")
+    elif found["shards"] and stored == len(planned):
+        said.append("all is there: the same command without --shard, or with --merge, makes the tables")
     elif stored < len(planned):
         said.append("run the same command again to go on")
     said += [f"damaged: {p}" for p in found["damaged"]]

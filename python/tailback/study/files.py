@@ -9,7 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from tailback.axes import AxisKeys, CaseKeys, Values, Where
+from tailback.axes import AxisKeys, CaseKeys, Values
+from tailback.axes import Where as Where
 from tailback.declared import Table as Table
 from tailback.declared import read_table as read_table
 from tailback.declared import read_toml as read_toml

@@ -65,8 +65,9 @@ pub fn times(dir: &Path) -> Vec<(u64, Key, RunReport)> {
 /// Say in a folder what plan its shards are of, unless that stands there; `by` is the shard that says it.
 ///
 /// # Errors
-/// Of the file system.
+/// Of the file system; a process is at work on the whole folder.
 pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<()> {
+    alone(dir)?;
     std::fs::create_dir_all(folder(dir, by))?;
     let place = dir.join(manifest::FILE);
     let before = match Said::read(&place) {

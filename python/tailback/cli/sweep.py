@@ -1,0 +1,162 @@
+"""`tailback sweep`: run a sweep file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tailback.cli.errors import folder
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--out",
+    metavar="DIR",
+    callback=folder,
+    help="Where results go; stored runs are not run again.  [default: out/NAME of FILE]",
+)
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
+@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every point. Repeatable.")
+@click.option("--shard", metavar="I/N", help="Run the I-th of N parts, for a job array.")
+@click.option("--merge", is_flag=True, help="Make the tables of what shards have stored; run nothing.")
+@click.option("--dask", metavar="ADDRESS", help="Have the workers of a dask cluster run it: tcp://HOST:8786.")
+@click.option("--dry-run", is_flag=True, help="Say how many runs, about how long and how large; store nothing.")
+@click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
+@click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="With --emit: its jobs.")
+@click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="With --emit: cores of a job.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **how: Any) -> None:
+    """Run the sweep in FILE (TOML): a scenario over axes, each point with several seeds.
+
+    A sweep that was stopped goes on where it was. Shards, dask and a plain run may be mixed; the finished tables have
+    the same bytes.
+    """
+    from tailback.sweep.load import load_sweep
+
+    _one_of(how)
+    try:
+        made = load_sweep(file, overrides)
+    except ValueError as e:
+        if type(e).__name__ == "ScenarioError":
+            raise
+        raise click.UsageError(str(e)) from e
+    where = Path(out) if out else Path("out") / made.name
+    for w in dict.fromkeys(w for _, s in made.points for w in s.warnings):
+        print(f"warning: {w}", file=sys.stderr)
+    if how["emit"]:
+        from tailback.sweep.slurm import batch_file
+
+        given = os.path.relpath(file)
+        text = batch_file(
+            given, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(made), here=os.getcwd()
+        )
+        click.echo(text, nl=False)
+    elif how["dry_run"]:
+        _dry_run(made, where, jobs, how["as_json"])
+    else:
+        _run(made, where, jobs, how)
+
+
+def _one_of(how: dict[str, Any]) -> None:
+    names = {"shard": "--shard", "merge": "--merge", "dask": "--dask", "dry_run": "--dry-run", "emit": "--emit"}
+    given = [text for name, text in names.items() if how[name]]
+    if len(given) > 1:
+        raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    i, _, n = text.partition("/")
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise click.BadParameter(f"{text}: write I/N, such as 1/8 for the first of eight", param_hint="--shard")
+    return int(i), int(n)
+
+
+def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
+    import json
+
+    from tailback.document import clean
+    from tailback.sweep.estimate import estimate
+
+    if made.stop is not None:
+        from tailback.sweep.grow import check
+
+        try:
+            check(made.stop, made.points[0][1])
+        except ValueError as e:
+            raise click.UsageError(str(e)) from e
+    found = estimate(made, where)
+    if as_json:
+        click.echo(json.dumps(clean(found.as_dict()), allow_nan=False))
+    else:
+        click.echo("\n".join([f"{made.name}: {found.lines(jobs)[0]}", *found.lines(jobs)[1:]]))
+
+
+def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
+    from tailback.cli.errors import Failure, Stopped, kept, os_message
+    from tailback.progress import ProgressLine
+    from tailback.sweep import places
+    from tailback.sweep.execute import execute
+
+    shard = _shard(how["shard"])
+    try:
+        client = places.client_of(how["dask"]) if how["dask"] else None
+    except (ImportError, places.WorkerError) as e:
+        raise Failure(str(e)) from e
+    before = places.stored(where)
+    try:
+        with ProgressLine() as progress:
+            results = execute(
+                made, where, jobs, progress, shard, client, how["merge"], command=["tailback", *sys.argv[1:]]
+            )
+    except (places.MissingRuns, places.WorkerError) as e:
+        raise Failure(str(e)) from e
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    except OSError as e:
+        raise Failure(os_message(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted{kept(str(where))}") from None
+    finally:
+        if client is not None:
+            client.close()
+    for path in results.damaged:
+        print(f"warning: {path} is damaged; runs that need it are run again", file=sys.stderr)
+    if results.store_error is not None:
+        raise Failure(f"results cannot be stored in {where}: {os_message(results.store_error)}")
+    if shard is None and results.report["reused"]:
+        # What a sweep that grows, or that ran elsewhere, has stored now was not there before.
+        results.report["reused"] = len(before & set(results.runs.to_list("key")))
+    _say(made, results, where, shard, how["as_json"])
+    if results.failure is not None:
+        f = results.failure
+        raise Failure(f"{results.report['failed']} runs failed, the first with seed {f['seed']}: {f['message']}")
+
+
+def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:
+    import json
+
+    from tailback.document import clean
+
+    report = dict(results.report)
+    if as_json:
+        click.echo(json.dumps(clean({"name": made.name, "dir": str(where), **report}), allow_nan=False))
+        return
+    done, reused = report.get("done", 0), report.get("reused", 0)
+    said = f"{done} runs" + (f", {reused} of them stored before" if reused else "")
+    if shard is not None:
+        i, n = shard
+        click.echo(f"shard {i} of {n}: {said}; stored in {where}")
+        click.echo(f"when all {n} are done: tailback sweep FILE --out {where} --merge")
+        return
+    click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
+
+
+def register(group: click.Group) -> None:
+    group.add_command(sweep)

@@ -1,0 +1,1 @@
+"""Sweeps: a scenario over axes, with replications, on all cores or many machines."""
