@@ -111,13 +111,14 @@ def test_ranges(given: dict[str, Any], values: list[str]) -> None:
 
 def test_studies_have_the_same_ranges(tmp_path: Path) -> None:
     from tailback.study import load
-    from tailback.study.runs import read_runs
+    from tailback.study.runs import Columns, read_runs
 
     study = load.load("appenzeller-2004")
     name, known = next(iter(study.runs.items()))
     axis = {"paths": ["duration"], "unit": "s", "both": {"from": 1, "to": 100, "count": 3, "scale": "log"}}
     assert known.scenario is not None
-    runs = read_runs(study.path, tmp_path, name, {"scenario": known.scenario.name, "axis": {"t": axis}}, {}, {})
+    table = {"scenario": known.scenario.name, "axis": {"t": axis}}
+    runs = read_runs(study.path, tmp_path, name, table, Columns({}, {}))
     assert [p.overrides for p in runs.points("quick")] == [["duration=1 s"], ["duration=10 s"], ["duration=100 s"]]
 
 
