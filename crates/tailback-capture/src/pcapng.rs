@@ -18,6 +18,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use tailback_base::{DropReason, MarkReason, Place, Time};
 use tailback_engine::measure::capture::{Names, Sight, Tap};
+use tailback_engine::packet::PacketId;
 
 /// Ten to the minus nine (draft-ietf-opsawg-pcapng section 4.2, `if_tsresol`).
 const NANOSECONDS: u8 = 9;
@@ -27,6 +28,9 @@ struct Record {
     flow: u32,
     frame: Frame,
 }
+
+/// The bytes of a packet, where they are known: then they are stored instead of made-up headers.
+pub type Frames = Box<dyn Fn(PacketId) -> Option<Vec<u8>>>;
 
 /// What both the tap and whoever waits for the end of the run hold.
 struct Shared<W: Write> {
@@ -74,14 +78,24 @@ impl<W: Write + 'static> Capture<W> {
 
     /// What a run is handed.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
+        self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
+        self.watch(names, Box::new(|_| None))
+    }
+
+    /// What a run of real packets is handed: `frames` knows their bytes.
+    pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
+        self.watch(names, frames)
+    }
+
+    fn watch(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
         let ours = |name: &String| name.strip_suffix(".reverse").unwrap_or(name) == self.link;
         let numbers = (0u32..)
             .zip(&names.ports)
             .filter(|(_, name)| ours(name))
             .map(|(i, _)| i);
-        self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
         Box::new(LinkTap {
             ports: numbers.collect(),
+            frames,
             shared: self.shared.clone(),
         })
     }
@@ -160,6 +174,7 @@ impl<W: Write> Shared<W> {
 
 struct LinkTap<W: Write> {
     ports: Vec<u32>,
+    frames: Frames,
     shared: Rc<RefCell<Shared<W>>>,
 }
 
@@ -177,10 +192,14 @@ impl<W: Write> LinkTap<W> {
             dscp: at.dscp(),
             request: at.is_request(),
         };
+        let known = (self.frames)(id).map(|bytes| Frame {
+            length: bytes.len() as u32,
+            bytes,
+        });
         let record = Record {
             at: at.now,
             flow: id.flow.0,
-            frame: frame(&at.segment(), &named),
+            frame: known.unwrap_or_else(|| frame(&at.segment(), &named)),
         };
         self.shared.borrow_mut().fates.arrived(id, record);
     }

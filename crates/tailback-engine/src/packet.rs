@@ -165,6 +165,13 @@ impl WirePacket {
         }
     }
 
+    /// The same packet with this code point.
+    #[must_use]
+    pub fn with_dscp(self, colour: Dscp) -> WirePacket {
+        let born_flags_tos = (self.born_flags_tos & !0xfc) | (u64::from(colour.0 & 0x3f) << 2);
+        WirePacket { born_flags_tos, ..self }
+    }
+
     /// A datagram: `bytes` on the wire, of which `header` carry no payload.
     pub fn datagram(seq: u64, bytes: u32, header: u32, ecn: Ecn, flow: FlowId, now: Time) -> WirePacket {
         WirePacket {
@@ -382,7 +389,7 @@ impl Packet for SimPacket {
         self.wire.colour()
     }
     fn set_dscp(&mut self, colour: Dscp) {
-        self.wire.born_flags_tos = (self.wire.born_flags_tos & !0xfc) | (u64::from(colour.0 & 0x3f) << 2);
+        self.wire = self.wire.with_dscp(colour);
     }
     #[inline]
     fn ecn(&self) -> Ecn {

@@ -26,9 +26,21 @@ pub struct Hooks<'a> {
     pub library: Option<&'a Library>,
     /// Makes what sees every packet of a run at every port.
     pub tap: Option<TapMaker<'a>>,
+    /// Where the packets of the flows come from.
+    pub ends: FlowEnds,
     /// Called with the share done, each time some hundredths of a second of work are done; stops the run when it answers
     /// false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
+}
+
+/// Who sends and receives the packets of the flows of a scenario.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FlowEnds {
+    /// The endpoints and sources that the scenario names.
+    #[default]
+    Simulated,
+    /// Whoever drives the simulator: packets come by [`Sim::inject`](crate::sim::Sim::inject).
+    Injected,
 }
 
 impl<'a> Hooks<'a> {
@@ -77,19 +89,30 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Tim
 /// What can only be known when the network is built: parameters of a model that contradict each other, a destination
 /// that cannot be reached. Also an interruption by `hooks.progress`.
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
+    let mut prepared = prepare(spec, seed, hooks)?;
+    let to = Time::ZERO + spec.duration;
+    loop {
+        let sim = &mut prepared.built.sim;
+        let over = sim.run_some(to, EVENTS_AT_ONCE);
+        if over {
+            break;
+        }
+        hooks.go_on(sim.now().0 as f64 / to.0.max(1) as f64)?;
+    }
+    read(spec, hooks, prepared)
+}
+
+/// The tables of a network that has been driven to its end.
+///
+/// # Errors
+/// A discipline broke its contract, or `hooks.progress` interrupts.
+pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, Refusal> {
     let Prepared {
         mut built,
         reported,
         from,
-    } = prepare(spec, seed, hooks)?;
-    let to = Time::ZERO + spec.duration;
-    loop {
-        let over = built.sim.run_some(to, EVENTS_AT_ONCE);
-        if over {
-            break;
-        }
-        hooks.go_on(built.sim.now().0 as f64 / to.0.max(1) as f64)?;
-    }
+    } = prepared;
+    let to = built.sim.now();
     if let Some(broken) = &built.sim.broken {
         return Err(unfit(spec, hooks, &built.port_names, broken, built.sim.now()));
     }

@@ -180,6 +180,7 @@ impl Network {
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
             Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
+            Transport::Injected => Carrier::Injected(Box::default()),
             Transport::Member(_) => {
                 sim.unfinished += 1;
                 Carrier::Member(Box::default())

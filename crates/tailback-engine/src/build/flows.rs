@@ -7,9 +7,11 @@ use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
 use crate::measure::quality::{DEADLINE, Quality};
+use crate::run::FlowEnds;
 use crate::sim::flow::Media;
+use crate::sim::injected::Silent;
 use crate::spec::{AccessSpec, GroupSpec};
-use crate::traffic::application::NodeId;
+use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
@@ -22,6 +24,7 @@ pub(super) struct Around<'a> {
     pub end: Time,
     /// Whether to go on; asked now and then.
     pub go_on: GoOn<'a>,
+    pub ends: FlowEnds,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
 }
@@ -97,9 +100,10 @@ pub(super) fn add_group<'s>(
             }
             None => to,
         };
-        let transport = match &connection {
-            Some(c) => Transport::Described(c.clone()),
-            None => Transport::Datagrams { ecn },
+        let transport = match (around.ends, &connection) {
+            (FlowEnds::Injected, _) => Transport::Injected,
+            (FlowEnds::Simulated, Some(c)) => Transport::Described(c.clone()),
+            (FlowEnds::Simulated, None) => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, from_host, to_host, transport);
         if source.facts.own_address {
@@ -128,13 +132,11 @@ pub(super) fn add_group<'s>(
             deadline: g.deadline.unwrap_or(DEADLINE),
             streams: Streams { seed, name },
         };
-        net.feed(
-            flow,
-            (source.build)(&g.traffic, context),
-            start,
-            stop,
-            source.facts.listens,
-        );
+        let app: Box<dyn Application> = match around.ends {
+            FlowEnds::Injected => Box::new(Silent),
+            FlowEnds::Simulated => (source.build)(&g.traffic, context),
+        };
+        net.feed(flow, app, start, stop, source.facts.listens);
         if let Some(media) = media(g, source, connection.is_some()) {
             net.measure_media(flow, media);
         }

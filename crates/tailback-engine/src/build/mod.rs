@@ -46,6 +46,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         seed,
         end: Time::ZERO + spec.duration,
         go_on: &|| hooks.go_on(0.0),
+        ends: hooks.ends,
         aggregates: aggregates(spec)?,
     };
     for g in &spec.flows {

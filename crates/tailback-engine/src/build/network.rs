@@ -86,6 +86,8 @@ pub enum Transport {
     Datagrams {
         ecn: Ecn,
     },
+    /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
+    Injected,
     /// Opened by the application of the row, while the run goes on. Holds the name of its random stream.
     Member(String),
 }

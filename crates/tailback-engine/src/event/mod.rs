@@ -275,6 +275,13 @@ impl EventList {
         self.occupied.next(from).or_else(|| self.occupied.next(0))
     }
 
+    /// When the earliest event is due.
+    pub fn next_time(&mut self) -> Option<Time> {
+        let soon = self.first_slot().map(|slot| self.nodes[self.slots[slot] as usize].key);
+        let earliest = soon.into_iter().chain(self.heap.peek()).min();
+        earliest.map(|key| Time(key.time()))
+    }
+
     /// Take the earliest event that is not later than `until`.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {

@@ -226,8 +226,7 @@ impl Plan {
         let hooks = Hooks {
             queues: queues.clone(),
             progress: Some(&progress),
-            library: None,
-            tap: None,
+            ..Hooks::default()
         };
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             run(&self.points[r.point].loaded.spec, r.seed, &hooks)

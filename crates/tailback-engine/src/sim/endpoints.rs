@@ -4,6 +4,7 @@ use super::Sim;
 use crate::event::EventKind;
 use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP};
+use crate::sim::injected::Emitted;
 use crate::traffic::application::{AppInput, Side};
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
@@ -113,6 +114,11 @@ impl Sim {
                     ));
                     self.tell();
                 }
+            }
+            Carrier::Injected(ends) => {
+                self.extras.release(&p);
+                ends.arrive(&p);
+                self.emitted.push(Emitted::new(&p, now));
             }
             Carrier::Member(_) | Carrier::Closed => {
                 self.extras.release(&p);

@@ -5,6 +5,7 @@ use crate::measure::frames::FrameStats;
 use crate::measure::histogram::Histogram;
 use crate::measure::quality::Quality;
 use crate::packet::{Keys, WirePacket};
+use crate::sim::injected::Injected;
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use tailback_base::{Duration, Ecn, Time};
@@ -27,6 +28,8 @@ pub enum Carrier {
     },
     /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in here.
     Member(Box<Closed>),
+    /// Ends outside the simulator: packets come by [`Sim::inject`](super::Sim::inject), and leave to whoever drives it.
+    Injected(Box<Injected>),
     /// A slot whose connection is over; the id may be given out again once nothing of it is in flight.
     Closed,
 }
@@ -202,6 +205,7 @@ impl Flow {
         match (&self.carrier, from) {
             (Carrier::Connection([_, destination]), Side::Source) => destination.received_bytes(),
             (Carrier::Connection([source, _]), Side::Destination) => source.received_bytes(),
+            (Carrier::Injected(ends), side) => ends.delivered(side),
             (_, Side::Source) => self.stats.forward.received_payload_bytes,
             (_, Side::Destination) => self.stats.reverse.as_ref().map_or(0, |r| r.received_payload_bytes),
         }
@@ -232,13 +236,12 @@ impl Flow {
         if let Carrier::Connection([source, destination]) = &self.carrier {
             total.sender = source.report(now);
             total.delivered = destination.received_bytes();
-            let answers = destination.report(now);
-            if s.reverse.is_some() || answers.sent_packets > 0 {
-                let mut back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
-                back.sender = answers;
-                back.delivered = source.received_bytes();
-                total.reverse = Some(Box::new(back));
-            }
+            total.answered(s, destination.report(now), source.received_bytes());
+        }
+        if let Carrier::Injected(ends) = &self.carrier {
+            total.sender = ends.senders[0];
+            total.delivered = ends.delivered(Side::Source);
+            total.answered(s, ends.senders[1], ends.delivered(Side::Destination));
         }
         total
     }
@@ -262,6 +265,18 @@ impl Snapshot {
             },
             convergence: UNMEASURED,
             ..Snapshot::default()
+        }
+    }
+
+    /// Add what the destination has sent, and the source has got of it, if there is anything.
+    fn answered(&mut self, s: &FlowStats, sender: SenderReport, delivered: u64) {
+        if s.reverse.is_some() || sender.sent_packets > 0 {
+            let back = s.reverse.as_deref().map(Snapshot::of).unwrap_or_default();
+            self.reverse = Some(Box::new(Snapshot {
+                sender,
+                delivered,
+                ..back
+            }));
         }
     }
 

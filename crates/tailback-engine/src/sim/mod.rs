@@ -9,6 +9,7 @@ mod applications;
 pub(crate) mod conditioners;
 mod endpoints;
 pub mod flow;
+pub mod injected;
 mod links;
 pub mod members;
 mod prefetch;
@@ -132,6 +133,8 @@ pub struct Sim {
     /// Control packets to send, with the port they come from.
     requests: Vec<(u32, WirePacket, Request)>,
     forwarded: Vec<SimPacket>,
+    /// Packets of injected flows that have reached their destinations.
+    emitted: Vec<injected::Emitted>,
     /// News is being delivered further up the stack.
     telling: bool,
 }
@@ -175,6 +178,7 @@ impl Sim {
             news: Vec::new(),
             requests: Vec::new(),
             forwarded: Vec::new(),
+            emitted: Vec::new(),
             telling: false,
         }
     }

@@ -4,7 +4,7 @@
 //! at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
 //! insides:
 //!
-//! * [`sender`], [`receiver`], `reassembly`: the two ends, and what the second holds out of order;
+//! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and what the second holds out of order;
 //! * [`connection`]: one end of a two-way connection, opened and closed;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by time),
@@ -23,7 +23,7 @@ pub mod params;
 pub mod profiles;
 mod state;
 
-mod reassembly;
+pub mod reassembly;
 pub mod receiver;
 mod recovery;
 mod resolve;

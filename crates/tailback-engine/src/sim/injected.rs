@@ -1,0 +1,164 @@
+//! Packets from outside: a gateway gives the simulator what real senders have sent, and forwards what comes out.
+//!
+//! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network as any other, and its packets meet
+//! the same conditioners, impairments, queues and lines. Whoever drives the simulator hands a packet in at the instant at
+//! which it came ([`Sim::inject`]), lets time go on ([`Sim::run_until`]), and takes what has arrived ([`Sim::take_emitted`]).
+//! A packet's bytes stay outside; its instant of birth, which no two injected packets share, tells which it was.
+//!
+//! State: the packets that have arrived and have not been taken.
+
+use super::{AppSlot, Sim};
+use crate::packet::WirePacket;
+use crate::sim::flow::{Carrier, NO_APP};
+use crate::traffic::application::{AppInput, Application, Net, Side};
+use tailback_base::{Dscp, Ecn, FlowId, Time};
+use tailback_transport::tcp::reassembly::Reassembly;
+use tailback_transport::{Flags, Segment, SenderReport};
+
+/// What the ends of an injected flow have sent and received, as their packets show it; source first. What packets do not
+/// show (round-trip times, timeouts) whoever drives the simulator adds.
+#[derive(Clone, Debug, Default)]
+pub struct Injected {
+    pub senders: [SenderReport; 2],
+    streams: [Stream; 2],
+}
+
+/// What one end has got of the other's bytes.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Payload in order, bytes.
+    delivered: u64,
+    beyond: Reassembly,
+}
+
+/// Sequence number of the first byte: the SYN has the one before it.
+pub const FIRST_BYTE: u64 = 1;
+
+impl Injected {
+    /// New payload from this side that has reached the other, bytes: of a stream in order, of datagrams all.
+    pub fn delivered(&self, from: Side) -> u64 {
+        self.streams[from as usize].delivered
+    }
+
+    fn send(&mut self, from: Side, s: &Segment) {
+        if s.payload == 0 {
+            return;
+        }
+        let sender = &mut self.senders[from as usize];
+        sender.sent_packets += 1;
+        sender.sent_payload_bytes += u64::from(s.payload);
+        sender.retransmitted_packets += u64::from(s.flags.has(Flags::RETRANSMISSION));
+    }
+
+    pub(super) fn arrive(&mut self, p: &WirePacket) {
+        let (from, payload) = (side(p.is_backward()), u64::from(p.payload()));
+        let stream = &mut self.streams[from as usize];
+        if !p.flags().has(Flags::ACK) {
+            stream.delivered += payload;
+            return;
+        }
+        let next = FIRST_BYTE + stream.delivered;
+        let end = p.seq() + payload;
+        if payload == 0 || end <= next {
+            return;
+        }
+        if p.seq() > next {
+            stream.beyond.insert(p.seq(), end);
+        } else {
+            stream.delivered = stream.beyond.advance(end) - FIRST_BYTE;
+        }
+    }
+}
+
+/// Who sent a packet.
+fn side(backward: bool) -> Side {
+    match backward {
+        false => Side::Source,
+        true => Side::Destination,
+    }
+}
+
+/// A packet of an injected flow that has reached its destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Emitted {
+    /// When it was injected.
+    pub born: Time,
+    /// When it arrived.
+    pub at: Time,
+    pub flow: FlowId,
+    pub backward: bool,
+    /// As they are after the last queue.
+    pub ecn: Ecn,
+    pub dscp: Dscp,
+}
+
+impl Emitted {
+    pub(super) fn new(p: &WirePacket, at: Time) -> Emitted {
+        Emitted {
+            born: p.born(),
+            at,
+            flow: p.flow_id(),
+            backward: p.is_backward(),
+            ecn: p.ecn_bits(),
+            dscp: p.colour(),
+        }
+    }
+}
+
+/// The source of an injected flow: nothing.
+pub(crate) struct Silent;
+
+impl Application for Silent {
+    fn on(&mut self, _: AppInput, _: &mut dyn Net) {}
+}
+
+impl Sim {
+    /// When something happens next without a packet from outside.
+    pub fn next_event(&mut self) -> Option<Time> {
+        self.events.next_time()
+    }
+
+    /// A packet comes from one end of an injected flow, now: its headers as a segment, and its code point.
+    pub fn inject(&mut self, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) {
+        let f = &mut self.flows[flow.0 as usize];
+        let Carrier::Injected(ends) = &mut f.carrier else {
+            debug_assert!(false, "the ends of flow {} are simulated", flow.0);
+            return;
+        };
+        ends.send(side(backward), s);
+        f.in_flight += 1;
+        let p = WirePacket::from_segment(s, flow, backward, self.now, &mut self.extras).with_dscp(dscp);
+        let way = self.ways[flow.0 as usize][usize::from(backward)];
+        let first = self.routes[way.start as usize];
+        self.offer(first, p);
+    }
+
+    /// What has arrived since the last call, in order; `into` is emptied first.
+    pub fn take_emitted(&mut self, into: &mut Vec<Emitted>) {
+        into.clear();
+        std::mem::swap(into, &mut self.emitted);
+    }
+
+    /// What is known of the ends of an injected flow.
+    pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
+        match &mut self.flows[flow.0 as usize].carrier {
+            Carrier::Injected(ends) => Some(ends),
+            _ => None,
+        }
+    }
+
+    /// When a flow starts, and when it stops producing data if that is before the end.
+    pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
+        let app = |a: &AppSlot| (a.start, a.stop);
+        match self.flows[flow.0 as usize].app {
+            NO_APP => (Time::ZERO, None),
+            a => app(&self.apps[a as usize]),
+        }
+    }
+
+    /// The hosts at the ends of a flow, for queues that go by them.
+    pub fn set_hosts(&mut self, flow: FlowId, source: u32, destination: u32) {
+        let keys = &mut self.flows[flow.0 as usize].keys;
+        (keys.source, keys.destination, keys.label) = (source, destination, destination);
+    }
+}

@@ -1,0 +1,196 @@
+//! Arrivals of a live run and what the queues decided, and the same arrivals given to the simulator once more.
+//!
+//! A recording is text: a line of the scenario as JSON with the seed, then a line for each arrival with its fate. Replayed, it
+//! shows that a live run decides as the simulator does: the same packets leave, in the same order at the same instants, and
+//! the same are dropped and marked.
+
+use crate::watch::{Event, Fate, Shared, Watch};
+use std::fmt::Write as _;
+use tailback_base::quantity::Refusal;
+use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
+use tailback_engine::build::prepare;
+use tailback_engine::run::{FlowEnds, Hooks};
+use tailback_engine::spec::Spec;
+use tailback_transport::{Flags, SackBlocks, Segment};
+
+/// A packet as it came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    pub born: Time,
+    pub flow: FlowId,
+    pub backward: bool,
+    pub sequence: u64,
+    pub acknowledged: u64,
+    pub payload: u32,
+    pub bytes: u32,
+    pub flags: Flags,
+    pub ecn: Ecn,
+    pub dscp: Dscp,
+}
+
+impl Arrival {
+    pub fn new(born: Time, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) -> Arrival {
+        Arrival {
+            born,
+            flow,
+            backward,
+            sequence: s.seq,
+            acknowledged: s.ack,
+            payload: s.payload,
+            bytes: s.bytes,
+            flags: s.flags,
+            ecn: s.ecn,
+            dscp,
+        }
+    }
+
+    pub fn segment(&self) -> Segment {
+        Segment {
+            seq: self.sequence,
+            payload: self.payload,
+            ack: self.acknowledged,
+            flags: self.flags,
+            ecn: self.ecn,
+            bytes: self.bytes,
+            sack: SackBlocks::new(),
+            timestamps: None,
+            window: None,
+        }
+    }
+}
+
+/// A packet as it left: its birth, the instant that the network gave, and its ECN bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exit {
+    pub born: Time,
+    pub at: Time,
+    pub ecn: Ecn,
+}
+
+/// What came and what became of it, each in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Recording {
+    pub arrivals: Vec<Arrival>,
+    pub events: Vec<Event>,
+    pub exits: Vec<Exit>,
+}
+
+/// Give arrivals to the simulator, until `to`.
+///
+/// # Errors
+/// As [`tailback_engine::run::run`].
+pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<Recording, Refusal> {
+    let hooks = Hooks {
+        ends: FlowEnds::Injected,
+        ..Hooks::default()
+    };
+    let mut prepared = prepare(spec, seed, &hooks)?;
+    let watch = Watch::new(None);
+    prepared.built.tap(Box::new(Shared(watch.clone())));
+    let sim = &mut prepared.built.sim;
+    let (mut exits, mut out) = (vec![], vec![]);
+    for a in arrivals {
+        sim.run_until(a.born);
+        sim.inject(a.flow, a.backward, &a.segment(), a.dscp);
+    }
+    sim.run_until(to);
+    sim.take_emitted(&mut out);
+    exits.extend(out.iter().map(|e| Exit {
+        born: e.born,
+        at: e.at,
+        ecn: e.ecn,
+    }));
+    let events = std::mem::take(&mut watch.borrow_mut().events);
+    Ok(Recording {
+        arrivals: arrivals.to_vec(),
+        events,
+        exits,
+    })
+}
+
+impl Recording {
+    /// What leaves after `to` has no exit; nor have those that were dropped.
+    pub fn to_text(&self) -> String {
+        let mut text = String::new();
+        for a in &self.arrivals {
+            let Arrival { born, flow, bytes, .. } = a;
+            let (way, ecn) = (u8::from(a.backward), a.ecn as u8);
+            let (s, k, p, f, d) = (a.sequence, a.acknowledged, a.payload, a.flags.0, a.dscp.0);
+            let _ = writeln!(
+                text,
+                "arrival {} {} {way} {s} {k} {p} {bytes} {f} {ecn} {d}",
+                born.0, flow.0
+            );
+        }
+        for e in &self.events {
+            let (born, at, port) = (e.born.0, e.at.0, e.port);
+            let _ = match e.fate {
+                Fate::Marked(why) => writeln!(text, "mark {born} {at} {port} {}", why.name()),
+                Fate::Dropped(place, why) => {
+                    writeln!(text, "drop {born} {at} {port} {} {}", place.name(), why.name())
+                }
+            };
+        }
+        for e in &self.exits {
+            let _ = writeln!(text, "exit {} {} {}", e.born.0, e.at.0, e.ecn as u8);
+        }
+        text
+    }
+
+    /// # Errors
+    /// The line that cannot be read, and why.
+    pub fn from_text(text: &str) -> Result<Recording, String> {
+        let mut r = Recording::default();
+        for (i, line) in text.lines().enumerate() {
+            r.read(line).ok_or_else(|| {
+                format!(
+                    "line {} of the recording is no arrival, mark, drop or exit: {line}",
+                    i + 1
+                )
+            })?;
+        }
+        Ok(r)
+    }
+
+    fn read(&mut self, line: &str) -> Option<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |i: usize| words.get(i)?.parse::<u64>().ok();
+        let small = |i: usize| u8::try_from(number(i)?).ok();
+        let time = |i: usize| number(i).map(Time);
+        match *words.first()? {
+            "arrival" => self.arrivals.push(Arrival {
+                born: time(1)?,
+                flow: FlowId(u32::try_from(number(2)?).ok()?),
+                backward: number(3)? == 1,
+                sequence: number(4)?,
+                acknowledged: number(5)?,
+                payload: u32::try_from(number(6)?).ok()?,
+                bytes: u32::try_from(number(7)?).ok()?,
+                flags: Flags(small(8)?),
+                ecn: Ecn::from_bits(small(9)?),
+                dscp: Dscp(small(10)?),
+            }),
+            "mark" => {
+                let fate = Fate::Marked(MarkReason::ALL.into_iter().find(|r| r.name() == words[4])?);
+                self.event(time(1)?, time(2)?, number(3)?, fate);
+            }
+            "drop" => {
+                let place = Place::ALL.into_iter().find(|p| p.name() == words[4])?;
+                let why = DropReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(5))?;
+                self.event(time(1)?, time(2)?, number(3)?, Fate::Dropped(place, why));
+            }
+            "exit" => self.exits.push(Exit {
+                born: time(1)?,
+                at: time(2)?,
+                ecn: Ecn::from_bits(small(3)?),
+            }),
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn event(&mut self, born: Time, at: Time, port: u64, fate: Fate) {
+        let port = port as u32;
+        self.events.push(Event { born, at, port, fate });
+    }
+}

@@ -1,0 +1,199 @@
+//! What is seen of the packets on their way through the simulated network: fates for whoever holds their bytes, and how
+//! fast the line of the bottleneck was really served.
+//!
+//! *Served rate.* While a line never falls idle its packets leave back to back. Over the longest such stretch the rate is
+//! the bits that left over the time between the first and the last departure, as they happened: the departure that the
+//! queue's law gives, and so much later as the packet was later written than was due.
+//!
+//! State: fates since they were last taken; packets that have left the line and are not written yet; the last stretches.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use tailback_base::{BitRate, DropReason, Duration, MarkReason, Place, Time};
+use tailback_engine::measure::capture::{Sight, Tap};
+
+/// Something happened to an injected packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    Marked(MarkReason),
+    Dropped(Place, DropReason),
+}
+
+/// A fate, the instant of birth of its packet, and when and at which port it happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    pub born: Time,
+    pub at: Time,
+    pub port: u32,
+    pub fate: Fate,
+}
+
+/// The line whose served rate is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Line {
+    pub port: u32,
+    pub rate: BitRate,
+    pub delay: Duration,
+}
+
+/// Packets that left the line back to back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stretch {
+    number: u64,
+    /// Departures as they happened.
+    first: Time,
+    last: Time,
+    /// Without the first packet.
+    bytes: u64,
+}
+
+impl Stretch {
+    pub fn length(&self) -> Duration {
+        self.last - self.first
+    }
+
+    /// Bits a second; NaN for one packet.
+    pub fn rate(&self) -> f64 {
+        match self.length().0 {
+            0 => f64::NAN,
+            ns => self.bytes as f64 * 8e9 / ns as f64,
+        }
+    }
+}
+
+/// Departed and not yet written.
+struct Departed {
+    stretch: u64,
+    at: Time,
+    bytes: u32,
+}
+
+/// Stretches that can still grow: packets of one may be under way on ways of different length.
+const RECENT: usize = 64;
+
+pub struct Watch {
+    pub events: Vec<Event>,
+    line: Option<Line>,
+    departed: HashMap<Time, Departed>,
+    /// Departure of the last packet, and the number of its stretch.
+    last: Time,
+    number: u64,
+    recent: VecDeque<Stretch>,
+    longest: Option<Stretch>,
+    also: Option<Box<dyn Tap>>,
+}
+
+impl Watch {
+    pub fn new(line: Option<Line>) -> Rc<RefCell<Watch>> {
+        Rc::new(RefCell::new(Watch {
+            events: vec![],
+            line,
+            departed: HashMap::new(),
+            last: Time::ZERO,
+            number: 0,
+            recent: VecDeque::new(),
+            longest: None,
+            also: None,
+        }))
+    }
+
+    /// Let another tap see what this one sees.
+    pub fn show_also(&mut self, tap: Box<dyn Tap>) {
+        self.also = Some(tap);
+    }
+
+    fn departs(&mut self, at: &Sight<'_>, line: Line) {
+        let (departure, bytes) = (Time(at.now.0 - line.delay.0), at.bytes());
+        let service = u64::from(bytes) * 8_000_000_000 / line.rate.0;
+        if departure.0.abs_diff(self.last.0 + service) > 1 {
+            self.number += 1;
+        }
+        self.last = departure;
+        let left = Departed {
+            stretch: self.number,
+            at: departure,
+            bytes,
+        };
+        self.departed.insert(at.id().born, left);
+    }
+
+    /// A packet has been written, so much later than was due.
+    pub fn written(&mut self, born: Time, late: Duration) {
+        let Some(d) = self.departed.remove(&born) else { return };
+        let at = d.at + late;
+        if let Some(s) = self.recent.iter_mut().rev().find(|s| s.number == d.stretch) {
+            s.bytes += u64::from(d.bytes);
+            s.last = s.last.max(at);
+            let s = *s;
+            if self.longest.is_none_or(|l| l.length() < s.length()) {
+                self.longest = Some(s);
+            }
+            return;
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(Stretch {
+            number: d.stretch,
+            first: at,
+            last: at,
+            bytes: 0,
+        });
+    }
+
+    /// The longest time without a pause.
+    pub fn longest(&self) -> Option<Stretch> {
+        self.longest
+    }
+}
+
+/// What the simulator is handed.
+pub struct Shared(pub Rc<RefCell<Watch>>);
+
+impl Tap for Shared {
+    fn arrived(&mut self, at: &Sight<'_>) {
+        if let Some(tap) = &mut self.0.borrow_mut().also {
+            tap.arrived(at);
+        }
+    }
+
+    fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
+        let mut w = self.0.borrow_mut();
+        w.events.push(Event {
+            born: at.id().born,
+            at: at.now,
+            port: at.port,
+            fate: Fate::Marked(why),
+        });
+        if let Some(tap) = &mut w.also {
+            tap.marked(at, why);
+        }
+    }
+
+    fn dropped(&mut self, at: &Sight<'_>, place: Place, why: DropReason) {
+        let mut w = self.0.borrow_mut();
+        // A router's own request to a sender has no bytes outside.
+        if !at.is_request() {
+            w.events.push(Event {
+                born: at.id().born,
+                at: at.now,
+                port: at.port,
+                fate: Fate::Dropped(place, why),
+            });
+        }
+        if let Some(tap) = &mut w.also {
+            tap.dropped(at, place, why);
+        }
+    }
+
+    fn delivered(&mut self, at: &Sight<'_>) {
+        let mut w = self.0.borrow_mut();
+        if let Some(line) = w.line.filter(|l| l.port == at.port && !at.is_request()) {
+            w.departs(at, line);
+        }
+        if let Some(tap) = &mut w.also {
+            tap.delivered(at);
+        }
+    }
+}
