@@ -12,6 +12,8 @@ __all__ = [
     "DrivenQueue",
     "Inbox",
     "Line",
+    "LiveBox",
+    "LiveRun",
     "Out",
     "Packet",
     "Plan",
@@ -29,10 +31,17 @@ __all__ = [
     "describe_json",
     "describe_text",
     "filter_shape",
+    "join_network",
+    "live_groups",
+    "live_replay",
+    "live_results",
     "load",
     "make_plan",
     "make_results",
     "make_table",
+    "make_tun",
+    "may_be_real_time",
+    "own_network",
     "parse_bytes",
     "parse_level",
     "parse_rate",
@@ -338,3 +347,51 @@ def parse_time(text: str) -> float: ...
 def parse_bytes(text: str) -> int: ...
 def parse_size(text: str) -> tuple[int | None, Literal["packets", "bytes", "unlimited"]]: ...
 def parse_level(text: str) -> tuple[float, Literal["packets", "bytes", "of buffer"]]: ...
+
+# Linux only.
+
+@final
+class LiveBox:
+    def __new__(
+        cls, scenario: Scenario, seed: int, conversations: Sequence[tuple[str, str, int, int, int]] | None = None
+    ) -> Self: ...
+    def flows(self) -> list[tuple[str, float, float | None]]: ...
+    def record(self) -> None: ...
+    def capture(self, link: str, path: str | PathLike[str]) -> None: ...
+    def run(
+        self,
+        near: int,
+        far: int,
+        begin_ns: int,
+        seconds: float,
+        watch_s: float,
+        real_time: bool,
+        ask: Callable[[dict[str, Any]], bool],
+    ) -> dict[str, Any]: ...
+    def know(
+        self,
+        flow: int,
+        *,
+        timeouts: int,
+        recoveries: int,
+        ecn_reductions: int,
+        rtt: Sequence[float],
+        limited_s: Sequence[float],
+    ) -> None: ...
+    def add_series(self, what: str, probe: str, points: Sequence[tuple[float, float]]) -> None: ...
+    def finish(self, seconds: float) -> LiveRun: ...
+
+@final
+class LiveRun:
+    @property
+    def captured(self) -> int: ...
+    @property
+    def recording(self) -> str | None: ...
+
+def live_groups(scenario: Scenario) -> list[dict[str, Any]]: ...
+def live_results(runs: Sequence[LiveRun], elapsed_s: float) -> Results: ...
+def live_replay(scenario: Scenario, seed: int, recording: str, seconds: float) -> str: ...
+def own_network(user_namespace: bool) -> None: ...
+def join_network(path: str | PathLike[str]) -> None: ...
+def make_tun(name: str) -> int: ...
+def may_be_real_time() -> bool: ...

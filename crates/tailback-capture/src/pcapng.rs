@@ -29,8 +29,8 @@ struct Record {
     frame: Frame,
 }
 
-/// The bytes of a packet, where they are known: then they are stored instead of made-up headers.
-pub type Frames = Box<dyn Fn(PacketId) -> Option<Vec<u8>>>;
+/// The first bytes of a packet and its length, where they are known: they are stored instead of made-up headers.
+pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
 /// What both the tap and whoever waits for the end of the run hold.
 struct Shared<W: Write> {
@@ -192,10 +192,7 @@ impl<W: Write> LinkTap<W> {
             dscp: at.dscp(),
             request: at.is_request(),
         };
-        let known = (self.frames)(id).map(|bytes| Frame {
-            length: bytes.len() as u32,
-            bytes,
-        });
+        let known = (self.frames)(id).map(|(bytes, length)| Frame { bytes, length });
         let record = Record {
             at: at.now,
             flow: id.flow.0,

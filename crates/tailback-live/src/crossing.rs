@@ -23,7 +23,7 @@ use tailback_engine::measure::capture::Tap;
 use tailback_engine::results::Outcome;
 use tailback_engine::run::{FlowEnds, Hooks, read};
 use tailback_engine::sim::injected::{Emitted, Injected};
-use tailback_engine::spec::{Impairment, Spec};
+use tailback_engine::spec::{Impairment, Spec, Target};
 
 /// The two sides of the box: that of the flows' sources, and that of their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,6 +65,9 @@ struct Parcels {
     twice: bool,
     left: std::collections::VecDeque<(Time, Time)>,
 }
+
+/// As much of a packet is stored in a capture: all headers.
+const SHOWN: usize = 128;
 
 /// How long the bytes of a packet stay that may come a second time.
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
@@ -135,6 +138,17 @@ fn duplicates(spec: &Spec) -> bool {
     all.into_iter().any(|i| matches!(i, Impairment::Duplicate { .. }))
 }
 
+/// The scenario without recordings of what only a simulated end can tell; a sender's kernel may tell it.
+fn readable(spec: &Spec) -> Spec {
+    let mut spec = spec.clone();
+    for r in &mut spec.record {
+        if matches!(r.what, Target::Flows { .. }) {
+            r.probes.retain(|p| p == "goodput");
+        }
+    }
+    spec
+}
+
 impl Crossing {
     /// The network of a scenario, at time zero. The rate that its first link really serves is measured.
     ///
@@ -145,6 +159,7 @@ impl Crossing {
             ends: FlowEnds::Injected,
             ..Hooks::default()
         };
+        let spec = &readable(spec);
         let mut prepared = prepare(spec, seed, &hooks)?;
         let line = spec.links.first().and_then(|l| {
             let port = prepared.built.port_names.iter().position(|n| *n == l.name)?;
@@ -187,7 +202,11 @@ impl Crossing {
     /// Let a capture see the packets with their bytes.
     pub fn capture(&mut self, make: impl FnOnce(&Names, Frames) -> Box<dyn Tap>) {
         let parcels = self.parcels.clone();
-        let frames: Frames = Box::new(move |id| parcels.borrow().held.get(&id.born).map(|p| p.bytes.clone()));
+        let frames: Frames = Box::new(move |id| {
+            let parcels = parcels.borrow();
+            let bytes = &parcels.held.get(&id.born)?.bytes;
+            Some((bytes[..bytes.len().min(SHOWN)].to_vec(), bytes.len() as u32))
+        });
         let tap = make(&self.names(), frames);
         self.watch.borrow_mut().show_also(tap);
     }
@@ -301,6 +320,11 @@ impl Crossing {
     /// What is known of the ends of a flow beside their packets.
     pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
         self.prepared.built.sim.ends_mut(flow)
+    }
+
+    /// Add a series that was recorded outside: what a sender's kernel told.
+    pub fn add_series(&mut self, what: &str, probe: &str, unit: &'static str, points: &[(Time, f64)]) {
+        self.prepared.built.sim.add_series(what, probe, unit, points);
     }
 
     /// The tables of the run until `to`.

@@ -10,3 +10,8 @@ pub mod recording;
 pub mod stream;
 pub mod watch;
 pub mod wire;
+
+#[cfg(target_os = "linux")]
+pub mod gateway;
+#[cfg(target_os = "linux")]
+pub mod sys;

@@ -171,11 +171,11 @@ impl Recording {
                 dscp: Dscp(small(10)?),
             }),
             "mark" => {
-                let fate = Fate::Marked(MarkReason::ALL.into_iter().find(|r| r.name() == words[4])?);
+                let fate = Fate::Marked(MarkReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(4))?);
                 self.event(time(1)?, time(2)?, number(3)?, fate);
             }
             "drop" => {
-                let place = Place::ALL.into_iter().find(|p| p.name() == words[4])?;
+                let place = Place::ALL.into_iter().find(|p| Some(&p.name()) == words.get(4))?;
                 let why = DropReason::ALL.into_iter().find(|r| Some(&r.name()) == words.get(5))?;
                 self.event(time(1)?, time(2)?, number(3)?, Fate::Dropped(place, why));
             }

@@ -8,6 +8,8 @@ mod column;
 mod counting;
 mod discipline;
 mod drive;
+#[cfg(target_os = "linux")]
+mod live;
 mod outlet;
 mod packet;
 mod plan;
@@ -54,6 +56,8 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(plan::columns, m)?)?;
     m.add_function(wrap_pyfunction!(plan::combine, m)?)?;
     m.add_function(wrap_pyfunction!(plan::make_plan, m)?)?;
+    #[cfg(target_os = "linux")]
+    live::add(m)?;
     counting::add(m)?;
     reference::add(m)?;
     quantities::add(m)

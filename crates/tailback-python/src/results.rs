@@ -70,6 +70,29 @@ impl Results {
         })
     }
 
+    /// Of runs that no plan has made.
+    pub fn of_tables(py: Python, tables: Vec<tailback_engine::results::Table>, elapsed_s: f64) -> PyResult<Results> {
+        let runs = tables.iter().find(|t| t.name == "runs").map_or(0, |t| t.rows());
+        let report = PyDict::new(py);
+        report.set_item("total", runs)?;
+        report.set_item("done", runs)?;
+        report.set_item("reused", 0)?;
+        report.set_item("failed", 0)?;
+        report.set_item("elapsed_s", elapsed_s)?;
+        Ok(Results {
+            kept: Kept::Tables(tables),
+            tables: Mutex::default(),
+            failure: None,
+            interrupted: false,
+            store_error: None,
+            costs: Vec::new(),
+            reports: PyOnceLock::new(),
+            report: report.unbind(),
+            damaged: Vec::new(),
+            replaced: 0,
+        })
+    }
+
     fn read(&self, py: Python, name: &str) -> PyResult<Table> {
         match &self.kept {
             Kept::Tables(all) => match all.iter().find(|t| t.name == name) {

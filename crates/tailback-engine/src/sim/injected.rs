@@ -8,6 +8,7 @@
 //! State: the packets that have arrived and have not been taken.
 
 use super::{AppSlot, Sim};
+use crate::measure::recorder::{Series, Source};
 use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP};
 use crate::traffic::application::{AppInput, Application, Net, Side};
@@ -154,6 +155,25 @@ impl Sim {
             NO_APP => (Time::ZERO, None),
             a => app(&self.apps[a as usize]),
         }
+    }
+
+    /// Add a series that was recorded outside.
+    pub fn add_series(&mut self, what: &str, probe: &str, unit: &'static str, points: &[(Time, f64)]) {
+        let recorder = self.recorder.get_or_insert_default();
+        recorder.series.push(Series {
+            what: what.into(),
+            probe: probe.into(),
+            unit,
+            // Nothing reads it again.
+            source: Source::Pushed {
+                port: u32::MAX,
+                probe: 0,
+            },
+            on_change: false,
+            times: points.iter().map(|p| p.0).collect(),
+            values: points.iter().map(|p| p.1).collect(),
+            indices: vec![0; points.len()],
+        });
     }
 
     /// The hosts at the ends of a flow, for queues that go by them.

@@ -1,0 +1,165 @@
+//! The box in real time: two devices, one thread, and the monotonic clock.
+//!
+//! The network inside is served lazily. When a packet comes, everything that was due until then happens first, at its own
+//! instants. Between packets the thread sleeps until shortly before something is due, and then looks at the clock and the
+//! devices in turn. A wake that comes late makes an emission late; the next one is not later for it. How late each emission
+//! was is counted, and so is the rate that the first link was really served with. A run that was too late too often says
+//! that it is not valid.
+
+use crate::crossing::{Crossing, Side};
+use crate::sys::{self, Device};
+use std::io;
+use tailback_base::{Duration, Time};
+use tailback_engine::measure::histogram::Histogram;
+
+/// Packets taken from one device before the other has its turn.
+const BATCH: usize = 32;
+/// The largest packet of IP.
+const LARGEST: usize = 65_536;
+/// How often whoever runs the gateway is asked whether to go on.
+const ASK_EVERY: Duration = Duration::from_millis(50);
+
+/// How to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Time zero, on the monotonic clock, ns.
+    pub begin: u64,
+    pub end: Time,
+    /// The last stretch before something is due is not slept but watched.
+    pub watch: Duration,
+    /// Run before everything that has no real-time priority, if the user may.
+    pub real_time: bool,
+}
+
+/// What a run of the gateway was like.
+#[derive(Clone, Debug, Default)]
+pub struct Quality {
+    /// How much later than due packets were written.
+    pub lateness: Histogram,
+    /// Packets that a device would not take.
+    pub refused: u64,
+    /// Processor time of the gateway, ns.
+    pub cpu: u64,
+    pub real_time: bool,
+    /// Present time of the run.
+    pub now: Time,
+}
+
+/// A device stopped working.
+#[derive(Debug)]
+pub struct Gone {
+    pub side: Side,
+    pub error: io::Error,
+}
+
+struct Running<'a> {
+    devices: [&'a Device; 2],
+    begin: u64,
+    quality: Quality,
+    gone: Option<Gone>,
+}
+
+impl Running<'_> {
+    fn now(&self) -> Time {
+        Time(sys::monotonic().saturating_sub(self.begin))
+    }
+
+    fn write(&mut self, side: Side, packet: &[u8], due: Time) -> Time {
+        let now = self.now();
+        match self.devices[side as usize].write(packet) {
+            Ok(true) => self.quality.lateness.add(now.since(due)),
+            Ok(false) => self.quality.refused += 1,
+            // A network that is down, or a packet that it does not like, is not the end of the device.
+            Err(e) if matches!(e.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::ENOBUFS)) => {
+                self.quality.refused += 1;
+            }
+            Err(error) => self.gone = Some(Gone { side, error }),
+        }
+        now
+    }
+
+    /// Take what the devices have; whether there was anything.
+    fn take(&mut self, crossing: &mut Crossing, buffer: &mut [u8]) -> Result<bool, Gone> {
+        let mut any = false;
+        for side in [Side::Near, Side::Far] {
+            for _ in 0..BATCH {
+                let read = self.devices[side as usize].read(buffer);
+                let Some(n) = read.map_err(|error| Gone { side, error })? else {
+                    break;
+                };
+                any = true;
+                crossing.enter(self.now(), side, &buffer[..n]);
+            }
+        }
+        Ok(any)
+    }
+}
+
+/// Run until the end, or until `go_on` answers false. The devices are those of the near and the far side.
+///
+/// # Errors
+/// A device is gone.
+pub fn run(
+    crossing: &mut Crossing,
+    devices: [&Device; 2],
+    settings: Settings,
+    go_on: &mut dyn FnMut(&Crossing, &Quality) -> bool,
+) -> Result<Quality, Gone> {
+    let mut r = Running {
+        devices,
+        begin: settings.begin,
+        quality: Quality::default(),
+        gone: None,
+    };
+    sys::exact_timers();
+    r.quality.real_time = settings.real_time && sys::set_real_time(true).is_ok();
+    let done = cycle(&mut r, crossing, settings, go_on);
+    if r.quality.real_time {
+        // What follows is no hurry.
+        let _ = sys::set_real_time(false);
+    }
+    done.map(|()| r.quality)
+}
+
+fn cycle(
+    r: &mut Running<'_>,
+    crossing: &mut Crossing,
+    settings: Settings,
+    go_on: &mut dyn FnMut(&Crossing, &Quality) -> bool,
+) -> Result<(), Gone> {
+    let mut buffer = vec![0; LARGEST];
+    let cpu = sys::thread_cpu();
+    let mut ask = Time::ZERO;
+    loop {
+        let now = r.now();
+        if now >= settings.end {
+            r.quality.now = settings.end;
+            crossing.advance(settings.end, &mut |side, packet, due| r.write(side, packet, due));
+            return Ok(());
+        }
+        crossing.advance(now, &mut |side, packet, due| r.write(side, packet, due));
+        if let Some(gone) = r.gone.take() {
+            return Err(gone);
+        }
+        let busy = r.take(crossing, &mut buffer)?;
+        if now >= ask {
+            ask = now + ASK_EVERY;
+            (r.quality.now, r.quality.cpu) = (now, sys::thread_cpu() - cpu);
+            if !go_on(crossing, &r.quality) {
+                return Ok(());
+            }
+        }
+        if busy {
+            continue;
+        }
+        let due = crossing.next().unwrap_or(Time::NEVER).min(settings.end).min(ask);
+        let left = due.since(r.now());
+        if left > settings.watch {
+            sys::wait(devices_of(r), Duration(left.0 - settings.watch.0));
+        }
+    }
+}
+
+fn devices_of<'a>(r: &Running<'a>) -> [&'a Device; 2] {
+    r.devices
+}

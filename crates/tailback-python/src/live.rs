@@ -1,0 +1,386 @@
+//! Real packets, from Python: the box between two TUN devices, and what a process needs to make a network of its own.
+
+use crate::results::{Results, os_error};
+use crate::scenario::Scenario;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::net::IpAddr;
+use std::os::fd::IntoRawFd;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tailback_base::model::Value;
+use tailback_base::{Duration, FlowId, Settings as BaseSettings, Size, Time};
+use tailback_capture::pcapng::Capture;
+use tailback_engine::plan::tables::{Assembly, Frame, RunTables};
+use tailback_engine::plan::{Key, Run, Status};
+use tailback_engine::scenario::Loaded;
+use tailback_engine::spec::{GroupSpec, Target};
+use tailback_live::crossing::{Conversations, Crossing, Side};
+use tailback_live::gateway::{self, Quality, Settings};
+use tailback_live::recording::{Recording, replay};
+use tailback_live::sys::{self, Device};
+use tailback_live::wire::Tuple;
+
+fn refused(e: impl ToString) -> PyErr {
+    PyRuntimeError::new_err(e.to_string())
+}
+
+/// The network of a scenario for real packets. Times are seconds since its beginning.
+#[pyclass(module = "tailback._core", unsendable)]
+pub struct LiveBox {
+    loaded: Arc<Loaded>,
+    seed: u64,
+    crossing: Option<Crossing>,
+    capture: Option<(Capture<BufWriter<File>>, PathBuf)>,
+}
+
+impl LiveBox {
+    fn open(&mut self) -> PyResult<&mut Crossing> {
+        self.crossing.as_mut().ok_or_else(|| refused("the run is over"))
+    }
+}
+
+/// A conversation as Python names it: source, destination, protocol, ports.
+type Conversation = (IpAddr, IpAddr, u8, u16, u16);
+
+#[pymethods]
+impl LiveBox {
+    /// `conversations`: for each flow, in order, how its packets look; without it each new conversation takes the next flow.
+    #[new]
+    #[pyo3(signature = (scenario, seed, conversations = None))]
+    fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<Conversation>>) -> PyResult<LiveBox> {
+        let known = match conversations {
+            None => Conversations::Learned(HashMap::new()),
+            Some(all) => {
+                let tuple = |(source, destination, protocol, from, to): Conversation| Tuple {
+                    source,
+                    destination,
+                    protocol,
+                    ports: [from, to],
+                };
+                let numbered = all.into_iter().zip(0u32..);
+                Conversations::Declared(numbered.map(|(c, i)| (tuple(c), FlowId(i))).collect())
+            }
+        };
+        let crossing = Crossing::new(&scenario.loaded.spec, seed, known).map_err(refused)?;
+        Ok(LiveBox {
+            loaded: scenario.loaded.clone(),
+            seed,
+            crossing: Some(crossing),
+            capture: None,
+        })
+    }
+
+    /// Each flow: its name, when it starts, and when it stops if that is before the end.
+    fn flows(&mut self) -> PyResult<Vec<(String, f64, Option<f64>)>> {
+        let crossing = self.open()?;
+        let names = crossing.names().flows.into_iter().zip(0u32..);
+        let row = |(name, i)| {
+            let (start, stop) = crossing.schedule(FlowId(i));
+            (name, start.seconds(), stop.map(Time::seconds))
+        };
+        Ok(names.map(row).collect())
+    }
+
+    /// Keep every arrival and every decision.
+    fn record(&mut self) -> PyResult<()> {
+        self.open()?.recording = Some(Recording::default());
+        Ok(())
+    }
+
+    /// Write what arrives at the queue of a link, in both directions, as pcapng.
+    fn capture(&mut self, py: Python, link: &str, path: PathBuf) -> PyResult<()> {
+        let failed = |e: io::Error| os_error(py, e, Some(path.clone()));
+        let file = File::create(&path).map_err(failed)?;
+        let capture = Capture::new(link, BufWriter::new(file)).map_err(failed)?;
+        self.open()?.capture(|names, frames| capture.tap_real(names, frames));
+        self.capture = Some((capture, path));
+        Ok(())
+    }
+
+    /// Forward packets between two devices until the end, and say how well. `ask` hears how it goes about twenty times a second,
+    /// and ends the run by answering false; what it raises ends it too.
+    #[pyo3(signature = (near, far, begin_ns, seconds, watch_s, real_time, ask))]
+    #[allow(clippy::too_many_arguments)] // By name, from Python.
+    fn run<'py>(
+        &mut self,
+        py: Python<'py>,
+        near: i32,
+        far: i32,
+        begin_ns: u64,
+        seconds: f64,
+        watch_s: f64,
+        real_time: bool,
+        ask: Py<PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let devices = [Device::take(near)?, Device::take(far)?];
+        let crossing = self.open()?;
+        let settings = Settings {
+            begin: begin_ns,
+            end: Time::from_seconds(seconds),
+            watch: Duration::from_seconds(watch_s),
+            real_time,
+        };
+        let mut raised = None;
+        let mut go_on = |c: &Crossing, q: &Quality| {
+            let answer = said(py, c, q).and_then(|state| {
+                py.check_signals()?;
+                ask.call1(py, (state,))?.extract::<bool>(py)
+            });
+            answer.unwrap_or_else(|e| {
+                raised = Some(e);
+                false
+            })
+        };
+        let done = gateway::run(crossing, [&devices[0], &devices[1]], settings, &mut go_on);
+        if let Some(e) = raised {
+            return Err(e);
+        }
+        let quality = done.map_err(|gone| {
+            let which = match gone.side {
+                Side::Near => "near",
+                Side::Far => "far",
+            };
+            PyOSError::new_err(format!("the {which} interface has stopped working: {}", gone.error))
+        })?;
+        said(py, crossing, &quality)
+    }
+
+    /// What a sender's kernel says of its flow in the measured time; packets tell the rest.
+    #[allow(clippy::too_many_arguments)] // By name, from Python.
+    #[pyo3(signature = (flow, *, timeouts, recoveries, ecn_reductions, rtt, limited_s))]
+    fn know(
+        &mut self,
+        flow: u32,
+        timeouts: u64,
+        recoveries: u64,
+        ecn_reductions: u64,
+        rtt: Vec<f64>,
+        limited_s: [f64; 3],
+    ) -> PyResult<()> {
+        if let Some(ends) = self.open()?.ends_mut(FlowId(flow)) {
+            let s = &mut ends.senders[0];
+            (s.timeouts, s.fast_retransmits, s.ecn_reductions) = (timeouts, recoveries, ecn_reductions);
+            s.rtt_samples = rtt.len() as u64;
+            s.rtt_sum = rtt.iter().sum();
+            s.rtt_min = rtt.iter().copied().fold(f64::INFINITY, f64::min);
+            s.rtt_max = rtt.iter().copied().fold(0.0, f64::max);
+            let [network, window, application] = limited_s.map(Duration::from_seconds);
+            (s.limited_by_network, s.limited_by_window_cap) = (network, window);
+            s.limited_by_application = application;
+        }
+        Ok(())
+    }
+
+    /// Add a series that a kernel told: congestion window (segments) or round-trip time (s).
+    fn add_series(&mut self, what: &str, probe: &str, points: Vec<(f64, f64)>) -> PyResult<()> {
+        let unit = match probe {
+            "cwnd" | "ssthresh" => "segments",
+            "srtt" => "s",
+            other => return Err(PyValueError::new_err(format!("a kernel does not tell {other}"))),
+        };
+        let points: Vec<(Time, f64)> = points.into_iter().map(|(t, v)| (Time::from_seconds(t), v)).collect();
+        self.open()?.add_series(what, probe, unit, &points);
+        Ok(())
+    }
+
+    /// The run is over: its tables, and how many packets a capture holds.
+    fn finish(&mut self, py: Python, seconds: f64) -> PyResult<LiveRun> {
+        let crossing = self.crossing.take().ok_or_else(|| refused("the run is over"))?;
+        let (outcome, recording) = crossing.finish(Time::from_seconds(seconds)).map_err(refused)?;
+        let captured = match self.capture.take() {
+            None => 0,
+            Some((capture, path)) => capture.finish().map_err(|e| os_error(py, e, Some(path)))?,
+        };
+        // Not the key of a simulated run: a folder of these is no store of those.
+        let name = format!("live {} {} {}", self.loaded.digest, self.seed, sys::monotonic());
+        Ok(LiveRun {
+            run: RunTables::new(Status::Done, Some(outcome)),
+            seed: self.seed,
+            key: Key::of(name.bytes()),
+            captured,
+            recording: recording.map(|r| r.to_text()),
+        })
+    }
+}
+
+/// How it goes.
+fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    let late = &q.lateness;
+    d.set_item("time_s", q.now.seconds())?;
+    d.set_item("entered_packets", c.passed.entered)?;
+    d.set_item("emitted_packets", late.count())?;
+    d.set_item("emitted_marked_packets", c.passed.emitted_marked)?;
+    d.set_item("inside_packets", c.inside())?;
+    d.set_item("strangers_packets", c.passed.strangers)?;
+    d.set_item("refused_packets", q.refused)?;
+    d.set_item("lateness_p50_s", late.quantile(0.5))?;
+    d.set_item("lateness_p99_s", late.quantile(0.99))?;
+    d.set_item("lateness_max_s", late.max())?;
+    let longest = c.longest_stretch();
+    d.set_item("busy_stretch_s", longest.map_or(0.0, |s| s.length().seconds()))?;
+    d.set_item("busy_stretch_bps", longest.map_or(f64::NAN, |s| s.rate()))?;
+    d.set_item("cpu_s", q.cpu as f64 * 1e-9)?;
+    d.set_item("real_time", q.real_time)?;
+    Ok(d)
+}
+
+/// The groups of flows of a scenario with the resolved settings of their transport and traffic, for whoever is to do the same
+/// with a kernel: times in seconds, rates in bit/s, sizes as (number, "packets" or "bytes"), nothing where there is no limit.
+#[pyfunction]
+pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let groups = scenario.loaded.spec.flows.iter();
+    let row = |g: &GroupSpec| {
+        let d = PyDict::new(py);
+        d.set_item("name", &g.name)?;
+        d.set_item("count", g.count)?;
+        d.set_item("transport", settings(py, &g.transport)?)?;
+        d.set_item("traffic", settings(py, &g.traffic)?)?;
+        d.set_item("sizes", settings(py, &g.sizes)?)?;
+        let given = g.transport.model.params.iter().map(|p| p.name);
+        let given: Vec<&str> = given.filter(|p| g.transport.is_given(p)).collect();
+        d.set_item("given", given)?;
+        let of_it = |what: &Target| {
+            *what
+                == Target::Flows {
+                    group: g.name.clone(),
+                    reverse: false,
+                }
+        };
+        let recorded = scenario.loaded.spec.record.iter().filter(|r| of_it(&r.what));
+        let probes: Vec<&String> = recorded.flat_map(|r| &r.probes).collect();
+        d.set_item("recorded", probes)?;
+        Ok(d)
+    };
+    groups.map(row).collect()
+}
+
+fn settings<'py>(py: Python<'py>, s: &BaseSettings) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("kind", s.model.name)?;
+    for p in s.model.params {
+        d.set_item(p.name, value(py, s.get(p.name))?)?;
+    }
+    Ok(d)
+}
+
+fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
+    let size = |s: &Size| match s {
+        Size::Unlimited => None,
+        Size::Packets(n) => Some((*n, "packets")),
+        Size::Bytes(n) => Some((*n, "bytes")),
+    };
+    Ok(match v {
+        Value::None => py.None().into_bound(py),
+        Value::Bool(b) => b.into_pyobject(py)?.to_owned().into_any(),
+        Value::Count(n) => n.into_pyobject(py)?.into_any(),
+        Value::Real(x) => x.into_pyobject(py)?.into_any(),
+        Value::Time(t) => t.seconds().into_pyobject(py)?.into_any(),
+        Value::Rate(r) => r.bits_per_second().into_pyobject(py)?.into_any(),
+        Value::Size(s) => size(s).into_pyobject(py)?.into_any(),
+        Value::Level(l) => format!("{l:?}").into_pyobject(py)?.into_any(),
+        Value::Text(t) => t.into_pyobject(py)?.into_any(),
+        Value::Model(s) => settings(py, s)?.into_any(),
+        Value::List(all) => {
+            let items = all.iter().map(|v| value(py, v)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+    })
+}
+
+/// One finished run.
+#[pyclass(frozen, module = "tailback._core")]
+pub struct LiveRun {
+    run: RunTables,
+    seed: u64,
+    key: Key,
+    /// Packets in the capture.
+    #[pyo3(get)]
+    captured: u64,
+    /// Arrivals and decisions as text, if they were kept.
+    #[pyo3(get)]
+    recording: Option<String>,
+}
+
+/// The results of some runs, as those of a plan. `elapsed_s`: how long they took.
+#[pyfunction]
+pub fn live_results(py: Python, runs: Vec<Py<LiveRun>>, elapsed_s: f64) -> PyResult<Results> {
+    let mut all = Assembly::new();
+    let mut tables = vec![];
+    for (i, r) in runs.iter().enumerate() {
+        let r = r.get();
+        let run = Run {
+            point: 0,
+            replication: i as u64,
+            seed: r.seed,
+            key: r.key,
+        };
+        let frame = Frame {
+            position: Some(i as u64),
+            run: &run,
+            labels: vec![],
+        };
+        all.add(&frame, &r.run);
+        if i + 1 == runs.len() {
+            tables = std::mem::take(&mut all).tables(&frame);
+        }
+    }
+    Results::of_tables(py, tables, elapsed_s)
+}
+
+/// Give a recording's arrivals to the simulator: the arrivals and decisions as text, again.
+#[pyfunction]
+pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64) -> PyResult<String> {
+    let recorded = Recording::from_text(recording).map_err(PyValueError::new_err)?;
+    let to = Time::from_seconds(seconds);
+    let again = replay(&scenario.loaded.spec, seed, &recorded.arrivals, to).map_err(refused)?;
+    Ok(again.to_text())
+}
+
+/// Make a network for this process alone, as root or in a user namespace of its own. Nothing of the machine's is changed.
+#[pyfunction]
+pub fn own_network(user_namespace: bool) -> PyResult<()> {
+    if user_namespace {
+        sys::become_root_of_nothing()?;
+    }
+    sys::leave_network()?;
+    Ok(sys::die_with_parent()?)
+}
+
+/// Take part in the network of this path, such as `/run/netns/blue`.
+#[pyfunction]
+pub fn join_network(path: PathBuf) -> PyResult<()> {
+    sys::join_network(&path)?;
+    Ok(sys::die_with_parent()?)
+}
+
+/// A TUN device in the network of this process; it lasts as long as the descriptor.
+#[pyfunction]
+pub fn make_tun(name: &str) -> PyResult<i32> {
+    Ok(sys::make_tun(name)?.into_raw_fd())
+}
+
+/// Whether this thread may have real-time priority.
+#[pyfunction]
+pub fn may_be_real_time() -> bool {
+    sys::set_real_time(true)
+        .and_then(|()| sys::set_real_time(false))
+        .is_ok()
+}
+
+pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
+    m.add_class::<LiveBox>()?;
+    m.add_class::<LiveRun>()?;
+    m.add_function(wrap_pyfunction!(live_groups, m)?)?;
+    m.add_function(wrap_pyfunction!(live_results, m)?)?;
+    m.add_function(wrap_pyfunction!(live_replay, m)?)?;
+    m.add_function(wrap_pyfunction!(own_network, m)?)?;
+    m.add_function(wrap_pyfunction!(join_network, m)?)?;
+    m.add_function(wrap_pyfunction!(make_tun, m)?)?;
+    m.add_function(wrap_pyfunction!(may_be_real_time, m)?)
+}

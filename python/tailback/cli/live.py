@@ -1,0 +1,249 @@
+"""`tailback live`, `tailback gateway`, `tailback doctor`: real packets, the box alone, what this machine allows."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tailback.cli.errors import Failure, Stopped, folder, os_message, say
+
+if TYPE_CHECKING:
+    from tailback.live.session import Live
+
+
+def linux() -> None:
+    """Raises Failure elsewhere."""
+    if not sys.platform.startswith("linux"):
+        raise Failure("real packets need Linux (network namespaces and TUN devices); `tailback run` works everywhere")
+
+
+_SET = click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
+_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed, instead of the scenario's.")
+_SLEEPY = click.option(
+    "--no-real-time", "real_time", is_flag=True, flag_value=False, default=True, help="Keep normal priority."
+)
+
+
+@click.command()
+@click.argument("file")
+@_SET
+@_SEED
+@click.option("--replications", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs, one by one.")
+@click.option(
+    "--out", metavar="DIR", callback=folder, help="Store tables, scenario.toml, manifest.json and live.json there."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@click.option(
+    "--congestion", metavar="NAME", help="The kernel's congestion control for all connections, such as cubic."
+)
+@click.option("--ecn", type=click.Choice(["on", "off"]), help="ECN for all connections.")
+@click.option("--pacing", metavar="RATE", help="Pace each connection at this rate at most, such as 10Mbps.")
+@click.option("--ipv6", is_flag=True, help="IPv6 instead of IPv4.")
+@click.option("--capture", metavar="FILE", help="Write the packets at the first link's queue as pcapng.")
+@click.option("--record", metavar="FILE", help="Write every arrival and decision, for `tailback live --replay`.")
+@click.option(
+    "--replay",
+    metavar="FILE",
+    help="Give a recording to the simulator, and compare its decisions; no privilege needed.",
+)
+@_SLEEPY
+def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | None, **options: Any) -> None:
+    """Run the scenario in FILE with real packets: its network between two namespaces, this kernel's TCP at its ends.
+
+    The tables are those of `tailback run`, so that `tailback report A B` compares reality with simulation.
+    """
+    from tailback.cli.source import read
+
+    scenario = read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
+    for w in scenario.warnings:
+        say(f"warning: {w}")
+    linux()
+    if replay is not None:
+        click.echo(_replayed(scenario, replay))
+        return
+    _run(scenario, **options)
+
+
+def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **options: Any) -> None:
+    import json
+
+    from tailback.live import report
+    from tailback.live.layout import NotPossible
+    from tailback.live.session import LiveError, live
+
+    made = _options(scenario, options)
+    runs: list[Live] = []
+    try:
+        with _terminated(), _Status(scenario.duration_s, replications) as status:
+            for i in range(replications):
+                made.seed = scenario.seed + i
+                status.number = i
+                runs.append(live(scenario, made, status.show))
+    except NotPossible as e:
+        raise click.UsageError(str(e)) from e
+    except LiveError as e:
+        raise Failure(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped("interrupted; nothing is stored, and nothing is left behind") from None
+    result = report.result(scenario, runs)
+    record = options.get("record")
+    try:
+        if record:
+            with open(record, "w", encoding="ascii") as f:
+                f.write(runs[0].run.recording or "")
+        if out:
+            report.save(result, runs, out)
+    except OSError as e:
+        raise Failure(f"results cannot be stored: {os_message(e)}") from e
+    if as_json:
+        click.echo(json.dumps({**result.to_dict(), "live": report.documents(runs)}, allow_nan=False))
+        return
+    click.echo(result.summary())
+    click.echo(f"\n{report.text(runs)}")
+    if out:
+        click.echo(f"\nstored in {out}")
+
+
+def _options(scenario: Any, given: dict[str, Any]) -> Any:
+    from tailback import _core
+    from tailback.live.session import Options
+
+    overrides = {k: given[k] for k in ("congestion", "ecn", "ipv6") if given[k]}
+    if given["pacing"]:
+        try:
+            overrides["pacing_bps"] = _core.parse_rate(given["pacing"])
+        except ValueError as e:
+            raise click.BadParameter(str(e), param_hint="--pacing") from e
+    link = scenario.spec["links"][0]["name"]
+    capture = (link, given["capture"]) if given["capture"] else None
+    return Options(scenario.seed, overrides, capture, bool(given["record"]), given["real_time"])
+
+
+class _Status:
+    """A line on a terminal while runs go on."""
+
+    def __init__(self, duration: float, runs: int) -> None:
+        self.duration, self.runs, self.number = duration, runs, 0
+        self.shown = 0.0
+
+    def __enter__(self) -> _Status:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.shown and sys.stderr.isatty():
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+    def show(self, state: dict[str, Any]) -> None:
+        import time
+
+        if not sys.stderr.isatty() or time.monotonic() - self.shown < 0.2:
+            return
+        self.shown = time.monotonic()
+        of = f"run {self.number + 1} of {self.runs}, " if self.runs > 1 else ""
+        line = f"{of}{state['time_s']:.0f} of {self.duration:g} s, {_state_text(state)}"
+        click.echo(f"\r\x1b[K{line}", err=True, nl=False)
+
+
+def _state_text(state: dict[str, Any]) -> str:
+    late = state["lateness_p99_s"]
+    return (
+        f"{state['entered_packets']} packets in, {state['emitted_packets']} out, {state['inside_packets']} inside, "
+        f"p99 {late * 1e6:.0f} us late"
+    )
+
+
+class _terminated:
+    """SIGTERM ends a run as Ctrl-C does, with the exit status of a shell."""
+
+    def __enter__(self) -> None:
+        import signal
+
+        def end(*_: object) -> None:
+            raise SystemExit(128 + signal.SIGTERM)
+
+        self.before = signal.signal(signal.SIGTERM, end)
+
+    def __exit__(self, *_: object) -> None:
+        import signal
+
+        signal.signal(signal.SIGTERM, self.before)
+
+
+def _replayed(scenario: Any, path: str) -> str:
+    from tailback.live.replay import ReplayError, compare
+
+    try:
+        with open(path, encoding="ascii") as f:
+            text = f.read()
+        return compare(scenario, text)
+    except (OSError, UnicodeDecodeError) as e:
+        raise click.UsageError(f"{path} cannot be read: {e}") from e
+    except ReplayError as e:
+        raise Failure(str(e)) from e
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+
+
+@click.command()
+@click.argument("near")
+@click.argument("far")
+@click.option("--rate", default="20Mbps", show_default=True, help="The rate of the line, towards the far side.")
+@click.option("--delay", default="10ms", show_default=True, help="One way, added behind the line in both directions.")
+@click.option(
+    "--queue", default="codel", show_default=True, help="A discipline: its name, or a table as in a scenario."
+)
+@click.option("--mtu", type=click.IntRange(68, 65_000), default=1500, show_default=True)
+@click.option(
+    "--flows", type=click.IntRange(1, 65_536), default=1024, show_default=True, help="Conversations told apart."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(0.1, 86_400 * 3), default=86_400.0, help="End by itself; without it, at Ctrl-C."
+)
+@click.option("--capture", metavar="FILE", help="Write the packets at the queue as pcapng.")
+@_SLEEPY
+def gateway(near: str, far: str, **options: Any) -> None:
+    """The box alone, between two network namespaces: NEAR and FAR are names of `ip netns`, or process numbers.
+
+    In each it makes the device tailback0 with an address (10.203.0.1 and 10.203.0.2) and a route to the other; they
+    vanish when the box ends.
+    """
+    linux()
+    from tailback.live.box import BoxError, run
+
+    try:
+        with _terminated():
+            click.echo(run(near, far, options, lambda state: _line(state)))
+    except BoxError as e:
+        raise (click.UsageError(str(e)) if e.input else Failure(str(e))) from e
+
+
+def _line(state: dict[str, Any]) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r\x1b[K{state['time_s']:.0f} s, {_state_text(state)}", err=True, nl=False)
+
+
+@click.command()
+@click.option(
+    "--clean", is_flag=True, help="End what earlier runs have left behind; only what tailback has made is touched."
+)
+def doctor(clean: bool) -> None:
+    """Say what this machine allows of `tailback live`, each with its remedy; exit status 1 if it allows none."""
+    linux()
+    from tailback.live import machine
+
+    if clean:
+        click.echo(machine.clean())
+        return
+    checks = machine.checks()
+    for c in checks:
+        click.echo(c.text())
+    if not all(c.good for c in checks if c.needed):
+        raise Failure("`tailback live` cannot run here; the lines marked 'no' say what is missing")
+    click.echo("`tailback live` can run here")
+
+
+def register(group: click.Group) -> None:
+    for command in (live, gateway, doctor):
+        group.add_command(command)

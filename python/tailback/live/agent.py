@@ -1,0 +1,180 @@
+"""The process in a namespace: it makes its network and its device, hands the device over, and has the connections.
+
+It speaks with the gateway over a socket, a JSON document a message: first what to make; it answers with the device;
+then when to begin, then that it is over, to which it answers with what its kernel says. It ends when the gateway does,
+however that ends: the kernel kills it, and the socket closes. Its network ends with it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+import time
+from typing import Any
+
+from tailback import _core
+from tailback.live import tcp_info
+from tailback.live.sources import Sink, Source, Work
+
+DEVICE = "tailback0"
+
+
+class Refused(Exception):
+    """This machine does not allow something; the text says what to do."""
+
+
+def _ip(*words: str) -> None:
+    try:
+        done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Refused("the command `ip` is missing; install the package iproute2") from None
+    if done.returncode:
+        raise Refused(f"`ip {' '.join(words)}` failed: {done.stderr.strip() or done.stdout.strip()}")
+
+
+def _network(config: dict[str, Any]) -> None:
+    """A network of one's own, or the one that the user has named."""
+    if path := config.get("join"):
+        try:
+            _core.join_network(path)
+        except OSError as e:
+            raise Refused(f"{path} cannot be entered ({e.strerror or e}); run as root") from e
+        return
+    user_namespace = config["user_namespace"]
+    try:
+        _core.own_network(user_namespace)
+    except OSError as e:
+        how = "a user namespace" if user_namespace else "a network namespace"
+        raise Refused(f"{how} is not allowed here ({e.strerror or e}); run as root, or see `tailback doctor`") from e
+
+
+def _device() -> int:
+    try:
+        return _core.make_tun(DEVICE)
+    except FileNotFoundError:
+        raise Refused("/dev/net/tun is missing; load the module: modprobe tun") from None
+    except OSError as e:
+        raise Refused(f"a TUN device cannot be made ({e.strerror or e}); see `tailback doctor`") from e
+
+
+def _set(sysctls: dict[str, str], refused: list[str]) -> None:
+    for name, value in sysctls.items():
+        try:
+            with open(f"/proc/sys/{name}", "w", encoding="ascii") as f:
+                f.write(value)
+        except OSError as e:
+            refused.append(f"{name.replace('/', '.')} could not be set to {value or 'nothing'}: {e.strerror}")
+
+
+def make(config: dict[str, Any]) -> tuple[int, list[str]]:
+    """The network of this side: the device's descriptor, and settings that the kernel would not take."""
+    _network(config)
+    device = _device()
+    refused: list[str] = []
+    ipv6 = config["ipv6"]
+    if ipv6 and not os.path.isdir("/proc/sys/net/ipv6"):
+        raise Refused("this kernel has IPv6 switched off; leave --ipv6 out")
+    if not ipv6 and "join" not in config:
+        _set({"net/ipv6/conf/all/disable_ipv6": "1"}, [])
+    _set(config["sysctls"], refused)
+    if "join" not in config:
+        _ip("link", "set", "lo", "up")
+    # Where the kernel has a queue of its own here, it must never be the one that drops.
+    _ip("link", "set", DEVICE, "mtu", str(config["mtu"]), "txqueuelen", "20000", "up")
+    for group in config["groups"]:
+        own, other = group["own"], group["other"]
+        _ip("addr", "add", f"{own}/{128 if ipv6 else 32}", "dev", DEVICE, *(["nodad"] if ipv6 else []))
+        attributes = ["mtu", str(group["mtu"])] + group["attributes"]
+        _ip("route", "add", other, "dev", DEVICE, "src", own, *attributes)
+    return device, refused
+
+
+def counters() -> dict[str, int]:
+    """What this kernel has counted in this namespace, by name."""
+    found: dict[str, int] = {}
+    for path in ("/proc/self/net/netstat", "/proc/self/net/snmp"):
+        with open(path, encoding="ascii") as f:
+            lines = f.read().splitlines()
+        for names, values in zip(lines[::2], lines[1::2], strict=False):
+            kind = names.split(":")[0]
+            found |= {f"{kind}.{k}": int(v) for k, v in zip(names.split()[1:], values.split()[1:], strict=False)}
+    return found
+
+
+def lost() -> int:
+    """Packets that found no room before the device."""
+    with open("/proc/self/net/dev", encoding="ascii") as f:
+        for line in f:
+            name, _, rest = line.partition(":")
+            if name.strip() == DEVICE:
+                return int(rest.split()[11])
+    return 0
+
+
+class Channel:
+    """Documents over a socket."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+
+    def send(self, document: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        data = json.dumps(document).encode()
+        if descriptors:
+            socket.send_fds(self.end, [len(data).to_bytes(8, "little")], list(descriptors))
+            self.end.sendall(data)
+        else:
+            self.end.sendall(len(data).to_bytes(8, "little") + data)
+
+    def receive(self) -> tuple[dict[str, Any], list[int]]:
+        """Raises EOFError when the other end is gone."""
+        head, descriptors, _, _ = socket.recv_fds(self.end, 8, 2)
+        if len(head) < 8:
+            raise EOFError
+        want, data = int.from_bytes(head, "little"), b""
+        while len(data) < want:
+            part = self.end.recv(min(1 << 20, want - len(data)))
+            if not part:
+                raise EOFError
+            data += part
+        return json.loads(data), descriptors
+
+
+def serve(channel: Channel) -> None:
+    config, _ = channel.receive()
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        device, refused = make(config)
+        work: Work = {"source": Source, "sink": Sink, "none": Work}[config["role"]](config)
+    except Refused as e:
+        channel.send({"refused": str(e)})
+        return
+    channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))
+    os.close(device)
+    if config["role"] == "none":
+        channel.receive()
+        return
+    go, _ = channel.receive()
+    before = counters()
+    work.run(go["begin_ns"], channel.end)
+    channel.receive()
+    after = counters()
+    counted = {k: v - before.get(k, 0) for k, v in after.items()}
+    channel.send({"flows": work.report(), "lost": lost(), "counters": counted, "cpu_s": time.process_time()})
+
+
+def main() -> None:
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        serve(channel)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        # The gateway is gone, and has said why, or could not.
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+"""What a live run of a scenario makes: addresses, ports, kernel settings; and what a kernel cannot be told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tailback import _core
+
+#: A flow's own port at its source is this and its number in the group; each group has an address.
+FIRST_PORT = 20_000
+SERVER_PORT = 5001
+#: Flows of a run: each needs a descriptor at both ends, and a group a port a flow.
+MOST_FLOWS = 4_000
+MOST_GROUPS = 200
+#: The kernel's names of congestion controls, where they differ.
+_KERNEL_NAMES = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
+#: What becomes a setting of the kernel, or has no effect there beyond one.
+_TOLD = {
+    "congestion", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile", "header", "rwnd",
+    "delayed_ack", "dsack",
+}  # fmt: skip
+_TCP, _UDP = 6, 17
+
+
+class NotPossible(ValueError):
+    """The scenario asks for something that only a simulator can do: wrong input."""
+
+
+@dataclass
+class Group:
+    """One group of flows between two namespaces."""
+
+    name: str
+    number: int
+    count: int
+    protocol: int
+    near: str
+    far: str
+    mtu: int
+    congestion: str = ""
+    pacing_bps: int | None = None
+    #: Attributes of the routes to the other side: initial window, ECN, round-trip floor; quick ACKs on the way back.
+    there: list[str] = field(default_factory=list)
+    back: list[str] = field(default_factory=list)
+    window_bytes: int | None = None
+    transfer_bytes: int | None = None
+    #: Datagrams a second, and payload of each.
+    rate_bps: int | None = None
+    datagram: int = 0
+
+
+@dataclass
+class Layout:
+    groups: list[Group]
+    #: Settings of both namespaces, below /proc/sys.
+    sysctls: dict[str, str]
+    #: What the scenario says and the kernel is not told, a sentence each.
+    not_told: list[str]
+    ipv6: bool = False
+
+    @property
+    def mtu(self) -> int:
+        return max(g.mtu for g in self.groups)
+
+    def conversations(self) -> list[tuple[str, str, int, int, int]]:
+        """How the packets of each flow look, in the order of the flows' numbers."""
+        return [
+            (g.near, g.far, g.protocol, FIRST_PORT + i, SERVER_PORT)
+            for g in sorted(self.groups, key=lambda g: natural(g.name))
+            for i in range(g.count)
+        ]
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """Names in the order of the engine: numbers inside them count as numbers."""
+    import re
+
+    parts = re.findall(r"\d+|\D", name)
+    return [(0, int(p), p) if p.isdigit() else (1, ord(p), p) for p in parts]
+
+
+def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
+    """Raises NotPossible for what no kernel does."""
+    found = _core.live_groups(scenario)
+    if scenario.spec["flows"] == [] or not found:
+        raise NotPossible(
+            "the scenario has no groups of flows; sessions and applications have no real counterpart here"
+        )
+    if (most := sum(g["count"] for g in found)) > MOST_FLOWS:
+        raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
+    if len(found) > MOST_GROUPS:
+        raise NotPossible(f"the scenario has {len(found)} groups of flows; give at most {MOST_GROUPS}")
+    ipv6 = bool(overrides.get("ipv6"))
+    layout = Layout([], dict(_SYSCTLS), [], ipv6)
+    for i, g in enumerate(found):
+        if g["transport"]["kind"] == "tcp":
+            layout.groups.append(_connections(g, i, layout, overrides))
+        elif g["transport"]["kind"] == "udp":
+            layout.groups.append(_datagrams(g, i, layout))
+        else:
+            raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
+    _shared(found, layout)
+    return layout
+
+
+#: No memory of earlier connections, buffers that do not hold a sender back.
+_SYSCTLS = {
+    "net/ipv4/tcp_no_metrics_save": "1",
+    "net/ipv4/tcp_wmem": "4096 262144 67108864",
+    "net/ipv4/tcp_rmem": "4096 1048576 67108864",
+    "net/ipv4/tcp_slow_start_after_idle": "0",
+    "net/ipv4/ip_local_port_range": "60000 65000",
+    "net/ipv4/ip_local_reserved_ports": "",
+}
+
+
+def _addresses(number: int, ipv6: bool) -> tuple[str, str]:
+    if ipv6:
+        return f"fd7a:11b:ac::1:{number + 1:x}", f"fd7a:11b:ac::2:{number + 1:x}"
+    return f"10.201.{number + 1}.1", f"10.202.{number + 1}.1"
+
+
+def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> Group:
+    t, name = g["transport"], g["name"]
+    if g["traffic"]["kind"] not in ("bulk", "transfer"):
+        kinds = "bulk or transfer over tcp, cbr over udp"
+        raise NotPossible(
+            f"flows.{name} sends {g['traffic']['kind']} traffic, which has no real sender here; use {kinds}"
+        )
+    congestion = overrides.get("congestion") or t["congestion"]["kind"]
+    near, far = _addresses(number, layout.ipv6)
+    header = 40 + 20 * layout.ipv6 + (12 if t["timestamps"] else 0)
+    # The scenario's packets have one size whatever their options; a kernel's options take their room from the payload.
+    mtu = t["payload"] + t["header"]
+    group = Group(name, number, g["count"], _TCP, near, far, mtu, _KERNEL_NAMES.get(congestion, congestion))
+    if mtu - header < 48 or mtu > 65_000:
+        raise NotPossible(f"flows.{name} has packets of {mtu} B; a kernel wants 100 B to 65000 B")
+    if t["congestion"]["kind"] not in _KERNEL_NAMES and not overrides.get("congestion"):
+        raise NotPossible(
+            f"flows.{name} has the congestion control {congestion}, which no kernel has; choose one with --congestion"
+        )
+    if window := _segments(t["initial_window"], t["payload"]):
+        group.there += ["initcwnd", str(window)]
+    if (t["ecn"] == "on" and overrides.get("ecn") != "off") or overrides.get("ecn") == "on":
+        group.there += ["features", "ecn"]
+    if "min_rto" in g["given"] or t["profile"] not in ("rfc", None):
+        group.there += ["rto_min", f"{max(1, round(t['min_rto'] * 1000))}ms"]
+    if t["delayed_ack"] == 1:
+        group.back += ["quickack", "1"]
+    if window := _segments(t["rwnd"], t["payload"]):
+        group.window_bytes = window * t["payload"]
+    if g["traffic"]["kind"] == "transfer":
+        group.transfer_bytes = int(_bytes(g["traffic"].get("bytes") or g["traffic"].get("size")))
+    if pacing := overrides.get("pacing_bps"):
+        group.pacing_bps = int(pacing)
+    for key in g["given"]:
+        if key not in _TOLD:
+            layout.not_told.append(f"flows.{name}.{key}: a kernel has no setting for it")
+    return group
+
+
+def _bytes(value: Any) -> float:
+    if isinstance(value, tuple) and value[1] == "bytes":
+        return float(value[0])
+    if isinstance(value, (int, float)):
+        return float(value)
+    raise NotPossible("a transfer's size must be given in bytes")
+
+
+def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
+    """A size in whole segments."""
+    if size is None:
+        return None
+    number, unit = size
+    return max(1, number if unit == "packets" else number // payload)
+
+
+def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> Group:
+    name, traffic = g["name"], g["traffic"]
+    if traffic["kind"] != "cbr" or g["sizes"]["kind"] != "constant":
+        raise NotPossible(
+            f"flows.{name} sends {traffic['kind']} datagrams; only cbr of constant size has a real sender here"
+        )
+    near, far = _addresses(number, layout.ipv6)
+    size = int(_bytes(next(v for k, v in g["sizes"].items() if k != "kind")))
+    if not 60 <= size <= 65_000:
+        raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to 65000 B")
+    if traffic.get("jitter"):
+        layout.not_told.append(f"flows.{name}.jitter: the real sender keeps an even gap")
+    group = Group(name, number, g["count"], _UDP, near, far, size)
+    group.rate_bps, group.datagram = int(traffic["rate"]), size - (48 if layout.ipv6 else 28)
+    return group
+
+
+def _shared(found: list[dict[str, Any]], layout: Layout) -> None:
+    """What a kernel has once for all its connections: the first group decides, the others are told of."""
+    groups = [g for g in found if g["transport"]["kind"] == "tcp"]
+    if not groups:
+        return
+    for key, say in (("variant", "loss recovery"), ("timestamps", "timestamps"), ("dsack", "DSACK")):
+        values = {g["name"]: g["transport"][key] for g in groups}
+        if len(set(values.values())) > 1:
+            first = groups[0]["name"]
+            layout.not_told.append(f"{say} is one setting of the kernel: all groups have that of flows.{first}")
+    t = groups[0]["transport"]
+    sack = t["variant"] == "sack"
+    layout.sysctls |= {
+        "net/ipv4/tcp_sack": str(int(sack)),
+        "net/ipv4/tcp_dsack": str(int(sack and bool(t["dsack"]))),
+        "net/ipv4/tcp_timestamps": str(int(bool(t["timestamps"]))),
+    }
+    if not sack:
+        # RACK and tail loss probes repair what these variants leave to duplicates and timeouts.
+        layout.sysctls |= {"net/ipv4/tcp_recovery": "0", "net/ipv4/tcp_early_retrans": "0"}
+        if t["variant"] != "newreno":
+            layout.not_told.append(f"variant = {t['variant']}: a kernel without SACK repairs as NewReno does")
+    if any(g["transport"]["delayed_ack"] != 1 for g in groups):
+        layout.not_told.append("delayed ACKs: a kernel acknowledges at once at the start, then every second segment")
+    if not any(g["transport"]["initial_window"] for g in groups):
+        layout.not_told.append("initial window: the kernel's own, 10 segments")
+    layout.not_told.append("minimum RTO: 200 ms, unless min_rto is given; HyStart and pacing are the kernel's own")

@@ -1,0 +1,139 @@
+"""What this machine allows of live runs, and what earlier ones have left."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailback import _core
+from tailback.live.session import MARK
+
+
+@dataclass
+class Check:
+    what: str
+    good: bool
+    found: str
+    remedy: str = ""
+    #: Without it there is no live run.
+    needed: bool = True
+
+    def text(self) -> str:
+        word = "yes" if self.good else "no " if self.needed else "-- "
+        remedy = f"\n      {self.remedy}" if self.remedy and not self.good else ""
+        return f"{word} {self.what}: {self.found}{remedy}"
+
+
+def checks() -> list[Check]:
+    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion()]
+
+
+_TRY = "import sys\nfrom tailback import _core\n_core.own_network(sys.argv[1] == 'user')\n"
+_TUN = _TRY + "_core.make_tun('tailback0')\n"
+
+
+def _attempt(code: str) -> str:
+    """Do something in a process of its own; why it failed, or nothing."""
+    user = "user" if os.geteuid() else "root"
+    done = subprocess.run([sys.executable, "-c", code, user], capture_output=True, text=True, check=False)
+    return done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+
+
+def _network() -> Check:
+    why = _attempt(_TRY)
+    how = "as root" if os.geteuid() == 0 else "in a user namespace"
+    return Check(
+        "network namespaces",
+        not why,
+        why or how,
+        "run as root, or allow user namespaces: sysctl -w user.max_user_namespaces=10000, and where the system has it "
+        "kernel.apparmor_restrict_unprivileged_userns=0 (in a container: --cap-add SYS_ADMIN --cap-add NET_ADMIN)",
+    )
+
+
+def _tun() -> Check:
+    path = Path("/dev/net/tun")
+    if not path.exists():
+        return Check(
+            "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
+        )
+    why = _attempt(_TUN)
+    return Check("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
+
+
+def _ip() -> Check:
+    path = shutil.which("ip")
+    return Check("the command ip", bool(path), path or "missing", "install the package iproute2")
+
+
+def _ipv6() -> Check:
+    on = Path("/proc/sys/net/ipv6").is_dir()
+    return Check("IPv6", on, "on" if on else "off", "boot without ipv6.disable=1; IPv4 works without", needed=False)
+
+
+def _priority() -> Check:
+    may = _core.may_be_real_time()
+    return Check(
+        "real-time priority",
+        may,
+        "allowed" if may else "not allowed: packets may be written later on a busy machine",
+        "run as root, or give this user an rtprio limit of 10 in /etc/security/limits.conf",
+        needed=False,
+    )
+
+
+def _timer() -> Check:
+    """How late short sleeps end."""
+    late = []
+    for _ in range(200):
+        begin = time.perf_counter()
+        time.sleep(0.0005)
+        late.append(time.perf_counter() - begin - 0.0005)
+    late.sort()
+    p99 = late[-3]
+    found = f"a sleep ends {late[100] * 1e6:.0f} us late (median), {p99 * 1e6:.0f} us (p99)"
+    return Check("timers", p99 < 0.001, found, "end other work, or give the machine more cores", needed=False)
+
+
+def _congestion() -> Check:
+    path = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    names = path.read_text(encoding="ascii").split() if path.exists() else []
+    missing = [n for n in ("reno", "cubic", "bbr", "dctcp", "vegas") if n not in names]
+    remedy = "modprobe " + " ".join(f"tcp_{n}" for n in missing) + ", if the kernel has them"
+    found = " ".join(names) + (f" (not {' '.join(missing)})" if missing else "")
+    return Check("congestion controls", not missing, found, remedy, needed=False)
+
+
+def left_behind() -> list[int]:
+    """Processes of runs whose gateway is gone. Their networks and devices end with them."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"tailback.live.agent" not in command:
+                continue
+            environment = (entry / "environ").read_bytes().split(b"\0")
+            owner = next((v.partition(b"=")[2] for v in environment if v.startswith(MARK.encode() + b"=")), b"")
+            if owner and not (Path("/proc") / owner.decode()).exists():
+                found.append(int(entry.name))
+    return found
+
+
+def clean() -> str:
+    """End what is left behind, and say what it was."""
+    found = left_behind()
+    for pid in found:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    if not found:
+        return "nothing is left behind"
+    return f"ended {len(found)} processes of earlier runs; their namespaces and devices are gone with them"

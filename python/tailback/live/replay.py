@@ -1,0 +1,32 @@
+"""A recording of a live run, held against the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tailback import _core
+
+_WORDS = {"mark": "marks", "drop": "drops", "exit": "departures"}
+
+
+class ReplayError(RuntimeError):
+    """The simulator decides otherwise. The text says where."""
+
+
+def compare(scenario: Any, recording: str) -> str:
+    """Say that all decisions are the same, with their numbers; raises ReplayError where they are not."""
+    again = _core.live_replay(scenario, scenario.seed, recording, scenario.duration_s)
+    said = []
+    for word, what in _WORDS.items():
+        live, simulated = _lines(recording, word), _lines(again, word)
+        for i, (a, b) in enumerate(zip(live, simulated, strict=False)):
+            if a != b:
+                raise ReplayError(f"of the {what} number {i + 1} differs: live {a!r}, simulated {b!r}")
+        if len(live) != len(simulated):
+            raise ReplayError(f"{len(live)} {what} live, {len(simulated)} simulated")
+        said.append(f"{len(live)} {what}")
+    return f"{len(_lines(recording, 'arrival'))} arrivals: the same {', '.join(said)}, in the same order"
+
+
+def _lines(text: str, word: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(word + " ")]

@@ -1,0 +1,275 @@
+"""The connections of one namespace: senders that always have data, and receivers that throw everything away."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import heapq
+import selectors
+import socket
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from tailback.live import tcp_info
+
+#: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
+TCP_NOTSENT_LOWAT = 25
+TCP_WINDOW_CLAMP = 10
+SO_MAX_PACING_RATE = 47
+#: States of a sender's congestion machine (linux/tcp.h).
+CWR, RECOVERY = 2, 3
+_CHUNK = bytes(1 << 18)
+#: As much is read at once; a TCP socket throws away what is read with MSG_TRUNC without copying it.
+_ALL = 1 << 20
+_SCRATCH = bytearray(_ALL)
+
+
+class Work:
+    """An event loop over sockets and a list of things to do at given times."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        self.config = config
+        self.groups = config["groups"]
+        self.family = socket.AF_INET6 if config["ipv6"] else socket.AF_INET
+        self.selector = selectors.EpollSelector()
+        self.agenda: list[tuple[float, int, Callable[[], None]]] = []
+        self.made = 0
+        self.begin_ns = 0
+
+    def now(self) -> float:
+        return (time.monotonic_ns() - self.begin_ns) * 1e-9
+
+    def at(self, when: float, what: Callable[[], None]) -> None:
+        self.made += 1
+        heapq.heappush(self.agenda, (when, self.made, what))
+
+    def run(self, begin_ns: int, control: socket.socket) -> None:
+        """Until the gateway says something, or is gone."""
+        self.begin_ns = begin_ns
+        self.start()
+        self.selector.register(control, selectors.EVENT_READ)
+        while True:
+            left = self.agenda[0][0] - self.now() if self.agenda else 1.0
+            for key, _ in self.selector.select(max(0.0, left)):
+                if key.fileobj is control:
+                    self.selector.unregister(control)
+                    return
+                key.data()
+            while self.agenda and self.agenda[0][0] <= self.now():
+                heapq.heappop(self.agenda)[2]()
+
+    def start(self) -> None:
+        """The run begins."""
+
+    def report(self) -> list[dict[str, Any]]:
+        return []
+
+
+class Flow:
+    """A connection and what its kernel said of it."""
+
+    def __init__(self, name: str, group: dict[str, Any], index: int, start: float, stop: float | None) -> None:
+        self.name, self.group, self.index = name, group, index
+        self.start, self.stop = start, stop
+        self.socket: socket.socket | None = None
+        self.left: int | None = group["transfer_bytes"]
+        self.first: dict[str, Any] = {}
+        self.last: dict[str, Any] = {}
+        self.samples: list[tuple[float, int, int, float]] = []
+        self.recoveries = 0
+        self.reductions = 0
+        self.state = 0
+        self.error = ""
+
+
+class Source(Work):
+    """The senders."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        groups = {g["name"]: g for g in self.groups}
+        self.flows = [
+            Flow(name, groups[name.rpartition(".")[0]], int(name.rpartition(".")[2]), start, stop)
+            for name, start, stop in config["flows"]
+        ]
+        self.every = max(config["sample_s"], len(self.flows) / 3000)
+
+    def start(self) -> None:
+        for flow in self.flows:
+            self.at(flow.start, partial(self.open, flow))
+            if flow.stop is not None:
+                self.at(flow.stop, partial(self.close, flow))
+        self.at(self.every, self.sample)
+        self.at(self.config["warmup_s"], self.warm)
+
+    def open(self, flow: Flow) -> None:
+        g = flow.group
+        kind = socket.SOCK_STREAM if g["protocol"] == 6 else socket.SOCK_DGRAM
+        flow.socket = s = socket.socket(self.family, kind)
+        s.setblocking(False)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            if g["pacing_bps"]:
+                s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
+            if g["protocol"] == 6:
+                s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
+                s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1 << 17)
+            s.bind((g["own"], g["first_port"] + flow.index))
+            s.connect((g["other"], g["server_port"]))
+        except BlockingIOError:
+            pass
+        except OSError as e:
+            flow.error = str(e)
+            return
+        if g["protocol"] == 6:
+            self.selector.register(s, selectors.EVENT_WRITE, lambda: self.feed(flow))
+        else:
+            self.datagram(flow, flow.start)
+
+    def feed(self, flow: Flow) -> None:
+        s = flow.socket
+        if s is None:
+            return
+        try:
+            while flow.left is None or flow.left > 0:
+                sent = s.send(_CHUNK if flow.left is None else _CHUNK[: min(flow.left, len(_CHUNK))])
+                if flow.left is not None:
+                    flow.left -= sent
+        except BlockingIOError:
+            return
+        except OSError as e:
+            flow.error = str(e)
+            self.selector.unregister(s)
+            return
+        self.close(flow)
+
+    def datagram(self, flow: Flow, due: float) -> None:
+        """Send one, and the next so much later than this was due."""
+        g = flow.group
+        if flow.socket is None:
+            return
+        with contextlib.suppress(OSError):
+            flow.socket.send(_CHUNK[: g["datagram"]])
+        due += (g["datagram"] + g["datagram_header"]) * 8 / g["rate_bps"]
+        self.at(due, lambda: self.datagram(flow, due))
+
+    def close(self, flow: Flow) -> None:
+        """No more data; what the kernel has still goes out."""
+        if flow.socket is None:
+            return
+        if flow.group["protocol"] != 6:
+            flow.socket.close()
+            flow.socket = None
+            return
+        with contextlib.suppress(KeyError, ValueError):
+            self.selector.unregister(flow.socket)
+        with contextlib.suppress(OSError):
+            flow.socket.shutdown(socket.SHUT_WR)
+
+    def sample(self) -> None:
+        now = self.now()
+        for flow in self.flows:
+            if flow.socket is None or flow.group["protocol"] != 6:
+                continue
+            flow.last = i = tcp_info.read(flow.socket)
+            if i["state"] != 1:
+                continue
+            if i["ca_state"] != flow.state:
+                flow.recoveries += i["ca_state"] == RECOVERY and now >= self.config["warmup_s"]
+                flow.reductions += i["ca_state"] == CWR and now >= self.config["warmup_s"]
+                flow.state = i["ca_state"]
+            flow.samples.append((now, i["cwnd"], i["ssthresh"], i["rtt_us"] * 1e-6))
+        self.at(now + self.every, self.sample)
+
+    def warm(self) -> None:
+        for flow in self.flows:
+            if flow.socket is not None and flow.group["protocol"] == 6:
+                flow.first = tcp_info.read(flow.socket)
+
+    def report(self) -> list[dict[str, Any]]:
+        self.sample()
+        return [
+            {
+                "name": f.name,
+                "first": f.first,
+                "last": f.last,
+                "samples": f.samples,
+                "recoveries": f.recoveries,
+                "reductions": f.reductions,
+                "error": f.error,
+            }
+            for f in self.flows
+        ]
+
+
+class Sink(Work):
+    """The receivers."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.received: dict[str, int] = {}
+        self.infos: dict[str, socket.socket] = {}
+        for g in self.groups:
+            if g["protocol"] == 6:
+                self.listen(g)
+            else:
+                s = socket.socket(self.family, socket.SOCK_DGRAM)
+                s.setblocking(False)
+                s.bind((g["own"], g["server_port"]))
+                self.selector.register(s, selectors.EVENT_READ, lambda s=s, g=g: self.drain_datagrams(s, g["name"]))
+
+    def listen(self, g: dict[str, Any]) -> None:
+        s = socket.socket(self.family, socket.SOCK_STREAM)
+        s.setblocking(False)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if g["window_bytes"]:
+            s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
+        s.bind((g["own"], g["server_port"]))
+        s.listen(4096)
+        self.selector.register(s, selectors.EVENT_READ, lambda: self.accept(s, g))
+
+    def accept(self, listening: socket.socket, g: dict[str, Any]) -> None:
+        while True:
+            try:
+                s, peer = listening.accept()
+            except BlockingIOError:
+                return
+            s.setblocking(False)
+            name = f"{g['name']}.{peer[1] - g['first_port']}"
+            self.infos[name] = s
+            self.received.setdefault(name, 0)
+            self.selector.register(s, selectors.EVENT_READ, lambda s=s, name=name: self.drain(s, name))
+
+    def drain(self, s: socket.socket, name: str) -> None:
+        try:
+            # One call a wake: what is there is as much as a window, and others wait.
+            got = s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
+        except BlockingIOError:
+            return
+        except OSError as e:
+            if e.errno not in (errno.ECONNRESET, errno.ETIMEDOUT):
+                raise
+            got = 0
+        if got == 0:
+            self.selector.unregister(s)
+            return
+        self.received[name] += got
+
+    def drain_datagrams(self, s: socket.socket, group: str) -> None:
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(64):
+                n, (_, port, *_) = s.recvfrom_into(_SCRATCH)
+                name = f"{group}.{port}"
+                self.received[name] = self.received.get(name, 0) + n
+
+    def report(self) -> list[dict[str, Any]]:
+        rows = []
+        for name, received in sorted(self.received.items()):
+            info = {}
+            if name in self.infos:
+                with contextlib.suppress(OSError):
+                    info = tcp_info.read(self.infos[name])
+            rows.append({"name": name, "received_bytes": received, "last": info})
+        return rows
