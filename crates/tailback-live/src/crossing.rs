@@ -139,7 +139,7 @@ fn duplicates(spec: &Spec) -> bool {
 }
 
 /// The scenario without recordings of what only a simulated end can tell; a sender's kernel may tell it.
-fn readable(spec: &Spec) -> Spec {
+pub(crate) fn readable(spec: &Spec) -> Spec {
     let mut spec = spec.clone();
     for r in &mut spec.record {
         if matches!(r.what, Target::Flows { .. }) {

@@ -4,6 +4,7 @@
 //! shows that a live run decides as the simulator does: the same packets leave, in the same order at the same instants, and
 //! the same are dropped and marked.
 
+use crate::crossing::readable;
 use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
@@ -84,7 +85,7 @@ pub fn replay(spec: &Spec, seed: u64, arrivals: &[Arrival], to: Time) -> Result<
         ends: FlowEnds::Injected,
         ..Hooks::default()
     };
-    let mut prepared = prepare(spec, seed, &hooks)?;
+    let mut prepared = prepare(&readable(spec), seed, &hooks)?;
     let watch = Watch::new(None);
     prepared.built.tap(Box::new(Shared(watch.clone())));
     let sim = &mut prepared.built.sim;

@@ -344,25 +344,29 @@ pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64
 
 /// Make a network for this process alone, as root or in a user namespace of its own. Nothing of the machine's is changed.
 #[pyfunction]
-pub fn own_network(user_namespace: bool) -> PyResult<()> {
-    if user_namespace {
-        sys::become_root_of_nothing()?;
-    }
-    sys::leave_network()?;
-    Ok(sys::die_with_parent()?)
+pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
+    let become_root = || match user_namespace {
+        true => sys::become_root_of_nothing(),
+        false => Ok(()),
+    };
+    let all = become_root()
+        .and_then(|()| sys::leave_network())
+        .and_then(|()| sys::die_with_parent());
+    all.map_err(|e| os_error(py, e, None))
 }
 
 /// Take part in the network of this path, such as `/run/netns/blue`.
 #[pyfunction]
-pub fn join_network(path: PathBuf) -> PyResult<()> {
-    sys::join_network(&path)?;
-    Ok(sys::die_with_parent()?)
+pub fn join_network(py: Python, path: PathBuf) -> PyResult<()> {
+    let all = sys::join_network(&path).and_then(|()| sys::die_with_parent());
+    all.map_err(|e| os_error(py, e, Some(path)))
 }
 
 /// A TUN device in the network of this process; it lasts as long as the descriptor.
 #[pyfunction]
-pub fn make_tun(name: &str) -> PyResult<i32> {
-    Ok(sys::make_tun(name)?.into_raw_fd())
+pub fn make_tun(py: Python, name: &str) -> PyResult<i32> {
+    let device = sys::make_tun(name).map_err(|e| os_error(py, e, None))?;
+    Ok(device.into_raw_fd())
 }
 
 /// Whether this thread may have real-time priority.

@@ -7,6 +7,7 @@ however that ends: the kernel kills it, and the socket closes. Its network ends 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -44,12 +45,16 @@ def _network(config: dict[str, Any]) -> None:
         except OSError as e:
             raise Refused(f"{path} cannot be entered ({e.strerror or e}); run as root") from e
         return
-    user_namespace = config["user_namespace"]
     try:
-        _core.own_network(user_namespace)
+        try:
+            _core.own_network(False)
+        except PermissionError:
+            # Without privilege: as the root of a user namespace, who has a network of his own.
+            _core.own_network(True)
     except OSError as e:
-        how = "a user namespace" if user_namespace else "a network namespace"
-        raise Refused(f"{how} is not allowed here ({e.strerror or e}); run as root, or see `tailback doctor`") from e
+        full = e.errno in (errno.ENOSPC, errno.EUSERS)
+        why = "the limit of namespaces is reached" if full else e.strerror or str(e)
+        raise Refused(f"a network namespace is not allowed here ({why}); run as root, or see `tailback doctor`") from e
 
 
 def _device() -> int:

@@ -35,7 +35,7 @@ def network_of(name: str) -> Path:
         what = f"there is no namespace {name!r}; `ip netns add {name}` makes one, `ip netns list` shows them"
     if "/" in name or not os.access(path, os.R_OK):
         raise BoxError(what, input=True)
-    if path.stat().st_ino == Path("/proc/1/ns/net").stat().st_ino:
+    if path.stat().st_ino == Path("/proc/self/ns/net").stat().st_ino:
         raise BoxError(f"{name} is the machine's own network, which tailback does not change; name another", input=True)
     return path
 

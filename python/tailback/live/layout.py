@@ -46,8 +46,8 @@ class Group:
     back: list[str] = field(default_factory=list)
     window_bytes: int | None = None
     transfer_bytes: int | None = None
-    #: Datagrams a second, and payload of each.
-    rate_bps: int | None = None
+    #: Of datagrams, taken by the flows in turn; and the payload of each.
+    rates_bps: list[int] = field(default_factory=list)
     datagram: int = 0
 
 
@@ -92,8 +92,11 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
         raise NotPossible(f"the scenario has {most} flows; give at most {MOST_FLOWS}, each needs a real connection")
     if len(found) > MOST_GROUPS:
         raise NotPossible(f"the scenario has {len(found)} groups of flows; give at most {MOST_GROUPS}")
+    # So much waits in a socket that a sender that wakes late has still enough to send.
+    waiting = max(1 << 18, min(1 << 22, (1 << 27) // most))
     ipv6 = bool(overrides.get("ipv6"))
-    layout = Layout([], dict(_SYSCTLS), [], ipv6)
+    sysctls = {**_SYSCTLS, "net/ipv4/tcp_wmem": f"4096 {waiting} 67108864"}
+    layout = Layout([], sysctls, [], ipv6)
     for i, g in enumerate(found):
         if g["transport"]["kind"] == "tcp":
             layout.groups.append(_connections(g, i, layout, overrides))
@@ -108,7 +111,6 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
 #: No memory of earlier connections, buffers that do not hold a sender back.
 _SYSCTLS = {
     "net/ipv4/tcp_no_metrics_save": "1",
-    "net/ipv4/tcp_wmem": "4096 262144 67108864",
     "net/ipv4/tcp_rmem": "4096 1048576 67108864",
     "net/ipv4/tcp_slow_start_after_idle": "0",
     "net/ipv4/ip_local_port_range": "60000 65000",
@@ -179,18 +181,18 @@ def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
 
 def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> Group:
     name, traffic = g["name"], g["traffic"]
-    if traffic["kind"] != "cbr" or g["sizes"]["kind"] != "constant":
+    if traffic["kind"] != "cbr" or g["sizes"]["kind"] != "fixed":
         raise NotPossible(
             f"flows.{name} sends {traffic['kind']} datagrams; only cbr of constant size has a real sender here"
         )
     near, far = _addresses(number, layout.ipv6)
-    size = int(_bytes(next(v for k, v in g["sizes"].items() if k != "kind")))
+    size = int(g["sizes"]["bytes"])
     if not 60 <= size <= 65_000:
         raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to 65000 B")
     if traffic.get("jitter"):
         layout.not_told.append(f"flows.{name}.jitter: the real sender keeps an even gap")
     group = Group(name, number, g["count"], _UDP, near, far, size)
-    group.rate_bps, group.datagram = int(traffic["rate"]), size - (48 if layout.ipv6 else 28)
+    group.rates_bps, group.datagram = [int(r) for r in traffic["rate"]], size - (48 if layout.ipv6 else 28)
     return group
 
 

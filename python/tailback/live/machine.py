@@ -35,20 +35,26 @@ def checks() -> list[Check]:
     return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion()]
 
 
-_TRY = "import sys\nfrom tailback import _core\n_core.own_network(sys.argv[1] == 'user')\n"
+_TRY = """
+from tailback import _core
+try:
+    _core.own_network(False)
+    print("with privilege")
+except PermissionError:
+    _core.own_network(True)
+    print("in a user namespace")
+"""
 _TUN = _TRY + "_core.make_tun('tailback0')\n"
 
 
-def _attempt(code: str) -> str:
-    """Do something in a process of its own; why it failed, or nothing."""
-    user = "user" if os.geteuid() else "root"
-    done = subprocess.run([sys.executable, "-c", code, user], capture_output=True, text=True, check=False)
-    return done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
+def _attempt(code: str) -> tuple[str, str]:
+    """Do something in a process of its own: what it says, and why it failed."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.stdout.strip(), done.stderr.strip().rsplit("\n", 1)[-1] if done.returncode else ""
 
 
 def _network() -> Check:
-    why = _attempt(_TRY)
-    how = "as root" if os.geteuid() == 0 else "in a user namespace"
+    how, why = _attempt(_TRY)
     return Check(
         "network namespaces",
         not why,
@@ -64,7 +70,7 @@ def _tun() -> Check:
         return Check(
             "TUN devices", False, "/dev/net/tun is missing", "modprobe tun (in a container: --device /dev/net/tun)"
         )
-    why = _attempt(_TUN)
+    _, why = _attempt(_TUN)
     return Check("TUN devices", not why, why or str(path), "let this user read and write /dev/net/tun")
 
 

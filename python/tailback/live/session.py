@@ -19,7 +19,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.live.agent import Channel
-from tailback.live.layout import FIRST_PORT, SERVER_PORT, Layout, plan
+from tailback.live.layout import FIRST_PORT, SERVER_PORT, Layout, NotPossible, plan
 
 #: A run whose 99th percentile of lateness is above this is not valid, s.
 MOST_LATENESS = 0.001
@@ -105,7 +105,7 @@ class Side:
         self.process.wait()
 
 
-def _config(layout: Layout, role: str, user: bool) -> dict[str, Any]:
+def _config(layout: Layout, role: str) -> dict[str, Any]:
     near = role == "source"
     groups = []
     for g in layout.groups:
@@ -116,7 +116,6 @@ def _config(layout: Layout, role: str, user: bool) -> dict[str, Any]:
         groups.append(row)
     return {
         "role": role,
-        "user_namespace": user,
         "ipv6": layout.ipv6,
         "mtu": layout.mtu,
         "sysctls": layout.sysctls,
@@ -132,13 +131,17 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
         box.record()
     if options.capture:
         box.capture(*options.capture)
-    user = os.geteuid() != 0
-    source = _config(layout, "source", user)
-    source |= {"flows": box.flows(), "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
+    source = _config(layout, "source")
+    flows = box.flows()
+    if len(flows) > len(layout.conversations()):
+        raise NotPossible(
+            "the scenario has sessions, which have no real clients here; use flows of kind bulk or transfer"
+        )
+    source |= {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side("sender", source), Side("receiver", _config(layout, "sink", user))]
+        sides += [Side("sender", source), Side("receiver", _config(layout, "sink"))]
         for side in sides:
             device, refused = side.ready()
             devices.append(device)
@@ -178,7 +181,8 @@ def _gather(
     recorded = {g["name"]: g["recorded"] for g in _core.live_groups(scenario)}
     for number, flow in enumerate(sent["flows"]):
         if flow["error"]:
-            raise LiveError(f"flow {flow['name']} could not send: {flow['error']}{_remedy(flow['error'])}")
+            group = next(g for g in layout.groups if g.name == flow["name"].rpartition(".")[0])
+            raise LiveError(f"flow {flow['name']} could not send: {_why(flow['error'], group.congestion)}")
         _tell(box, number, flow, scenario, recorded[flow["name"].rpartition(".")[0]])
     quality["lost_packets"] = sent["lost"] + got["lost"]
     quality["agents_cpu_s"] = sent["cpu_s"] + got["cpu_s"]
@@ -194,10 +198,11 @@ def _gather(
     )
 
 
-def _remedy(error: str) -> str:
+def _why(error: str, congestion: str) -> str:
     if "No such file" in error:
-        return "; the kernel lacks this congestion control: `modprobe tcp_NAME`, or choose another (`tailback doctor`)"
-    return ""
+        remedy = f"`modprobe tcp_{congestion}`, or choose another with --congestion; `tailback doctor` lists them"
+        return f"this kernel has no congestion control {congestion}; {remedy}"
+    return error
 
 
 def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: list[str]) -> None:

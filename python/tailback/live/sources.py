@@ -15,7 +15,6 @@ from typing import Any
 from tailback.live import tcp_info
 
 #: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
-TCP_NOTSENT_LOWAT = 25
 TCP_WINDOW_CLAMP = 10
 SO_MAX_PACING_RATE = 47
 #: States of a sender's congestion machine (linux/tcp.h).
@@ -115,7 +114,6 @@ class Source(Work):
                 s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
             if g["protocol"] == 6:
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
-                s.setsockopt(socket.IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1 << 17)
             s.bind((g["own"], g["first_port"] + flow.index))
             s.connect((g["other"], g["server_port"]))
         except BlockingIOError:
@@ -152,7 +150,8 @@ class Source(Work):
             return
         with contextlib.suppress(OSError):
             flow.socket.send(_CHUNK[: g["datagram"]])
-        due += (g["datagram"] + g["datagram_header"]) * 8 / g["rate_bps"]
+        rates = g["rates_bps"]
+        due += (g["datagram"] + g["datagram_header"]) * 8 / rates[flow.index % len(rates)]
         self.at(due, lambda: self.datagram(flow, due))
 
     def close(self, flow: Flow) -> None:

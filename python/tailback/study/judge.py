@@ -60,6 +60,9 @@ class Judge:
             decisive = single if not made else decisive
             more.append(f"{len(single)} of {len(findings)} checks ask for an order, and one seed gives none.")
         note = " ".join([note, *more]).strip()
+        if not made and not single:
+            reasons = {self.samples.not_measured.get(x.runs, "") for x in s.asks()} - {""}
+            note = " ".join([note, *sorted(reasons)]).strip()
         if not s.checks:
             note = note or s.why_not or "nothing that is run here measures it"
         return Verdict(

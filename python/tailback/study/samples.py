@@ -29,6 +29,8 @@ class Samples:
         default_factory=dict
     )
     failed: list[str] = field(default_factory=list)
+    #: Sets of runs that this machine could not measure, or not all of them, and why.
+    not_measured: dict[str, str] = field(default_factory=dict)
     #: what rules and figures have read from runs and will ask for again
     memo: dict[Any, Any] = field(default_factory=dict)
 

@@ -193,16 +193,21 @@ class Work:
         if not todo:
             return 0.0
 
-        def one(j: Job) -> tuple[Job, dict[str, Any], float]:
+        def one(j: Job) -> tuple[Job, dict[str, Any] | None, float]:
             began = time.thread_time()
-            answer = computed.FUNCTIONS[j.runs.compute](dict(j.point.labels), j.seed, j.runs.options)
+            try:
+                answer = computed.FUNCTIONS[j.runs.compute](dict(j.point.labels), j.seed, j.runs.options)
+            except computed.NotMeasured as e:
+                self.samples.not_measured.setdefault(j.runs.name, str(e))
+                return j, None, time.thread_time() - began
             return j, answer, time.thread_time() - began
 
         spent = unwritten = 0.0
         pool = ThreadPoolExecutor(max(1, self.threads))
         try:
             for j, answer, cpu in pool.map(one, todo):
-                self.answers.add(j.key, _point_name(j.runs.name, j.point.labels), answer, cpu)
+                if answer is not None:
+                    self.answers.add(j.key, _point_name(j.runs.name, j.point.labels), answer, cpu)
                 spent, unwritten = spent + cpu, unwritten + cpu
                 if unwritten > ANSWERS_EVERY_S:
                     self.answers.write()

@@ -1,0 +1,310 @@
+"""Real packets. What needs namespaces is left out, with the reason, where the machine allows none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="real packets need Linux")
+if sys.platform.startswith("linux"):
+    from tailback import _core
+    from tailback.live import machine
+    from tailback.live.layout import NotPossible, plan
+    from tailback.scenarios import load_scenario
+
+SCENARIO = """
+duration = "{seconds}s"
+warmup = "{warmup}s"
+[link.bottleneck]
+from = "left"
+to = "right"
+rate = "8Mbps"
+delay = "5ms"
+queue = {{ kind = "codel", ecn = true }}
+[flows.bulk]
+from = "left"
+to = "right"
+count = 3
+rtt = "20ms"
+tcp = {{ ecn = "on" }}
+[record.window]
+flows = "bulk"
+probes = ["cwnd", "goodput"]
+every = "100ms"
+"""
+
+
+def missing() -> str:
+    """Why this machine cannot; nothing if it can."""
+    if not sys.platform.startswith("linux"):
+        return "not Linux"
+    return "; ".join(f"{c.what}: {c.found}" for c in machine.checks() if c.needed and not c.good)
+
+
+WHY_NOT = missing()
+real = pytest.mark.skipif(bool(WHY_NOT), reason=f"no real packets here: {WHY_NOT}")
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "real.toml"
+    path.write_text(SCENARIO.format(seconds=3, warmup=1))
+    return path
+
+
+def tailback(*words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    command = [*before, sys.executable, "-m", "tailback", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def interfaces() -> list[str]:
+    return sorted(os.listdir("/sys/class/net"))
+
+
+@pytest.fixture
+def nothing_left() -> Iterator[None]:
+    before = interfaces()
+    yield
+    deadline = time.monotonic() + 5
+    while ours() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert ours() == [] and machine.left_behind() == []
+    assert interfaces() == before
+
+
+def ours() -> list[int]:
+    """Processes of live runs that this test could have started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and b"tailback.live.agent" in (entry / "cmdline").read_bytes():
+                environment = (entry / "environ").read_bytes().split(b"\0")
+                if f"TAILBACK_TEST={os.getpid()}".encode() in environment:
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(autouse=True)
+def marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILBACK_TEST", str(os.getpid()))
+
+
+# ------------------------------------------------------------------------------------------------ without privilege
+
+
+def check(text: str, **overrides: object) -> str:
+    with pytest.raises(NotPossible) as e:
+        plan(load_scenario(text), overrides)
+    return str(e.value)
+
+
+def test_what_no_kernel_can_do_is_refused_in_words() -> None:
+    text = SCENARIO.format(seconds=3, warmup=1)
+    assert "at most 4000" in check(text.replace("count = 3", "count = 100000"))
+    assert "which no kernel has" in check(text.replace('tcp = { ecn = "on" }', 'tcp = { congestion = "binomial" }'))
+    more = (
+        '[flows.more]\nfrom = "left"\nto = "right"\ntransport = "udp"\ntraffic = { kind = "poisson", rate = "1Mbps" }\n'
+    )
+    assert "poisson datagrams" in check(text + more)
+
+
+def test_a_kernel_is_told_what_it_can_be_told() -> None:
+    text = SCENARIO.format(seconds=3, warmup=1)
+    tcp = '{ ecn = "off", initial_window = "4 packets", delayed_ack = 1, variant = "newreno", payload = "536B" }'
+    layout = plan(load_scenario(text.replace('{ ecn = "on" }', tcp)), {})
+    (group,) = layout.groups
+    assert group.there == ["initcwnd", "4"] and group.back == ["quickack", "1"] and group.mtu == 576
+    assert layout.sysctls["net/ipv4/tcp_sack"] == "0" and layout.sysctls["net/ipv4/tcp_recovery"] == "0"
+    assert not any("delayed" in told or "initial window" in told for told in layout.not_told)
+    assert len(set(layout.conversations())) == 3
+
+
+def test_what_a_kernel_cannot_be_told_is_said() -> None:
+    text = SCENARIO.format(seconds=3, warmup=1).replace('{ ecn = "on" }', '{ dupack_threshold = 5, variant = "tahoe" }')
+    told = " ".join(plan(load_scenario(text), {}).not_told)
+    assert "flows.bulk.dupack_threshold" in told and "tahoe" in told and "delayed ACKs" in told
+
+
+def test_a_replay_says_where_it_differs(scenario: Path, tmp_path: Path) -> None:
+    recording = tmp_path / "recording.txt"
+    recording.write_text("arrival 1000 0 0 0 0 0 60 1 0 0\nexit 1000 15060000 0\n")
+    done = tailback("live", str(scenario), "--replay", str(recording))
+    assert done.returncode == 1 and "departures number 1 differs" in done.stderr
+    simulated = done.stderr.split("simulated '")[1].split("'")[0]
+    recording.write_text(f"arrival 1000 0 0 0 0 0 60 1 0 0\n{simulated}\n")
+    done = tailback("live", str(scenario), "--replay", str(recording))
+    assert done.returncode == 0 and "1 arrivals: the same" in done.stdout, done.stderr
+    recording.write_text("nonsense\n")
+    done = tailback("live", str(scenario), "--replay", str(recording))
+    assert done.returncode == 2 and "line 1" in done.stderr
+
+
+# ----------------------------------------------------------------------------------------------------- real packets
+
+
+@real
+@pytest.mark.parametrize("words", [(), ("--ipv6",), ("--congestion", "cubic", "--pacing", "4Mbps")])
+def test_a_live_run_has_the_tables_of_a_simulated_one(
+    scenario: Path, tmp_path: Path, nothing_left: None, words: tuple[str, ...]
+) -> None:
+    done = tailback("live", str(scenario), "--json", "--out", str(tmp_path / "live"), *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert tailback("run", str(scenario), "--out", str(tmp_path / "run")).returncode == 0
+    live, run = (_core.read_results(tmp_path / name) for name in ("live", "run"))
+    for table in _core.TABLES:
+        assert getattr(live, table).columns == getattr(run, table).columns, table
+    assert set(live.series["probe"]) == {"cwnd", "goodput"}
+    (group,) = found["groups"]
+    # 1448 of 1500 bytes are payload, less for IPv6.
+    assert 0.8 < group["goodput_bps_sum"] / 8e6 < 0.97
+    (told,) = found["live"]
+    assert told["quality"]["lost_packets"] == 0
+    # A host of IPv6 looks for routers and groups by itself.
+    assert told["quality"]["strangers_packets"] == 0 or "--ipv6" in words
+    sent = {c["name"]: c["data_segs_out"] for c in told["connections"]}
+    assert len(sent) == 3 and all(n > 100 for n in sent.values())
+    side_by_side = tailback("report", str(tmp_path / "live"), str(tmp_path / "run"))
+    assert side_by_side.returncode == 0 and "goodput" in side_by_side.stdout
+
+
+@real
+def test_each_mark_that_is_set_is_seen_and_nothing_is_sent_again(scenario: Path, nothing_left: None) -> None:
+    done = tailback("live", str(scenario), "--json", "--set", "flows.bulk.start=0.2s")
+    (told,) = json.loads(done.stdout)["live"]
+    marks = told["quality"]["emitted_marked_packets"]
+    assert marks > 0 and told["kernel"]["receiver"]["IpExt.InCEPkts"] == marks
+    assert sum(c["total_retrans"] for c in told["connections"]) == 0
+
+
+@real
+def test_datagrams_keep_their_rate(scenario: Path, nothing_left: None) -> None:
+    more = '[flows.voice]\nfrom = "left"\nto = "right"\ntransport = "udp"\npacket_size = "200B"\n'
+    scenario.write_text(scenario.read_text() + more + 'traffic = { kind = "cbr", rate = "160kbps" }\n')
+    done = tailback("live", str(scenario), "--json")
+    assert done.returncode == 0, done.stderr
+    voice = next(f for f in json.loads(done.stdout)["flows"] if f["group"] == "voice")
+    assert abs(voice["sent_packets"] - 200) <= 10
+
+
+@real
+def test_the_simulator_decides_as_a_live_run_does(scenario: Path, tmp_path: Path, nothing_left: None) -> None:
+    recording = str(tmp_path / "recording.txt")
+    assert tailback("live", str(scenario), "--record", recording).returncode == 0
+    again = tailback("live", str(scenario), "--replay", recording)
+    assert again.returncode == 0, again.stderr
+    assert " 0 departures" not in again.stdout and "the same" in again.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------- faults
+
+
+def start(scenario: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tailback", "live", str(scenario), "--set", "duration=30s"]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def agents_of(run: subprocess.Popen[str], n: int = 2) -> list[int]:
+    """The processes in the namespaces, once there are so many."""
+    deadline = time.monotonic() + 10
+    while len(found := ours()) < n and time.monotonic() < deadline:
+        assert run.poll() is None, run.communicate()[1]
+        time.sleep(0.01)
+    return found
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_killed_gateway_leaves_nothing(scenario: Path, nothing_left: None, seed: int) -> None:
+    run = start(scenario)
+    time.sleep(Random(seed).uniform(0.1, 1.5))
+    run.kill()
+    run.communicate()
+
+
+@real
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_a_killed_agent_ends_the_run_with_a_message(scenario: Path, nothing_left: None, seed: int) -> None:
+    run = start(scenario)
+    random = Random(seed)
+    victims = agents_of(run)
+    time.sleep(random.uniform(0.0, 1.0))
+    os.kill(random.choice(victims), signal.SIGKILL)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 1 and "was killed by signal 9" in said and "Traceback" not in said
+
+
+@real
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_ends_a_run_cleanly(scenario: Path, nothing_left: None, number: int, status: int) -> None:
+    run = start(scenario)
+    agents_of(run)
+    time.sleep(0.8)
+    run.send_signal(number)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == status and "Traceback" not in said
+
+
+@real
+def test_an_interface_that_disappears_is_named(scenario: Path, nothing_left: None) -> None:
+    run = start(scenario)
+    victim = agents_of(run)[0]
+    time.sleep(1.0)
+    enter = ["nsenter", "-t", str(victim), "-n", *(["-U", "--preserve-credentials"] if os.geteuid() else [])]
+    subprocess.run([*enter, "ip", "link", "del", "tailback0"], check=True)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 1 and "interface has stopped working" in said and "Traceback" not in said
+
+
+def in_a_box(script: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A command behind a shell script, in name spaces where it may break things."""
+    return tailback(*words, before=("unshare", "-Urm", "sh", "-c", f'{script}; exec "$0" "$@"'))
+
+
+@real
+def test_no_permission_and_no_device_are_said(scenario: Path, nothing_left: None) -> None:
+    done = in_a_box("echo 0 > /proc/sys/user/max_net_namespaces", "live", str(scenario))
+    assert done.returncode == 1 and "the limit of namespaces is reached" in done.stderr, done.stderr
+    done = in_a_box("mount -t tmpfs none /dev/net", "live", str(scenario))
+    assert done.returncode == 1 and "modprobe tun" in done.stderr, done.stderr
+    done = in_a_box("mount -t tmpfs none /dev/net", "doctor")
+    assert done.returncode == 1 and "no  TUN devices" in done.stdout
+    done = in_a_box("mount -t tmpfs none /proc/sys/net", "live", str(scenario), "--ipv6")
+    assert done.returncode == 1 and "IPv6 switched off" in done.stderr, done.stderr
+
+
+@real
+def test_a_congestion_control_that_the_kernel_lacks_is_named(scenario: Path, nothing_left: None) -> None:
+    done = tailback("live", str(scenario), "--congestion", "nonesuch", "--set", "duration=2s")
+    assert done.returncode == 1 and "nonesuch" in done.stderr and "Traceback" not in done.stderr
+
+
+@real
+def test_what_is_left_behind_is_found_and_ended(nothing_left: None) -> None:
+    """A process that looks as one of ours whose gateway is gone."""
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
+    )
+    code = "import time; time.sleep(60)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "tailback.live.agent"], env={**os.environ, "TAILBACK_LIVE": gone.stdout.strip()}
+    ) as orphan:
+        time.sleep(0.3)
+        assert machine.left_behind() == [orphan.pid]
+        done = tailback("doctor", "--clean")
+        assert done.returncode == 0 and "ended 1 process" in done.stdout
+        assert orphan.wait(5) == -signal.SIGKILL
+    assert "nothing is left behind" in tailback("doctor", "--clean").stdout
