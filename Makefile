@@ -87,6 +87,7 @@ references: build
 	$(BIN)/python benches/references.py $(if $(ARRIVALS),--arrivals $(ARRIVALS))
 	$(BIN)/python benches/queue_references.py
 	$(BIN)/python benches/coloured_references.py
+	$(BIN)/python benches/meter_references.py
 
 # Pages that are made from the program's own declarations.
 docs: build

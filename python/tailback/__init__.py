@@ -38,6 +38,7 @@ _HOME: dict[str, str] = {
     "load_result": "result",
     "load_scenario": "scenarios",
     "load_sweep": "sweep.load",
+    "mark": "builder",
     "network": "builder",
     "packet": "builder",
     "parking_lot": "builder",

@@ -19,6 +19,7 @@ from tailback.builder import Network as Network
 from tailback.builder import Queue as Queue
 from tailback.builder import drive as drive
 from tailback.builder import dumbbell as dumbbell
+from tailback.builder import mark as mark
 from tailback.builder import network as network
 from tailback.builder import packet as packet
 from tailback.builder import parking_lot as parking_lot

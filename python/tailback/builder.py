@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tailback import _core
@@ -65,6 +65,29 @@ def drive(queue: QueueGiven, *, rate: str = "10Mbps", seed: int = 1) -> _core.Dr
     factory = None if isinstance(queue, (str, Mapping, Queue)) else queue
     net = dumbbell(bottleneck=rate, queue="droptail" if factory else queue)
     return _core.DrivenQueue(load_scenario(net._with(duration="1s").to_dict(), name="queue"), seed, factory)
+
+
+def mark(
+    conditioner: str | Mapping[str, Any],
+    packets: Iterable[Sequence[float]],
+    *,
+    rate: str = "100Mbps",
+    seed: int = 1,
+) -> list[int | None]:
+    """What a conditioner makes of packets: the DiffServ code point each leaves with, None if it is dropped.
+
+        tb.mark({"kind": "trtcm", ...}, [(0.0, 1000), (0.001, 1000)])          # seconds and bytes
+        tb.mark({"kind": "trtcm", "mode": "aware", ...}, [(0.0, 1000, 12)])    # and the code point it came with
+
+    AF11 is 10, AF12 is 12, AF13 is 14. All packets are of one flow.
+    """
+    rows = [tuple(p) for p in packets]
+    net = dumbbell(bottleneck=rate, queue="droptail").link("bottleneck", conditioner=conditioner)
+    scenario = load_scenario(net._with(duration="1s").to_dict(), name="conditioner")
+    came = [int(r[2]) for r in rows if len(r) > 2]
+    if came and len(came) < len(rows):
+        raise ValueError("some packets say with which code point they come and some do not")
+    return _core.mark(scenario, [float(r[0]) for r in rows], [int(r[1]) for r in rows], came, seed)
 
 
 def class_name(make: Callable[[], Any]) -> str:

@@ -83,6 +83,8 @@ def quantities() -> tuple[float, float, int]:
 
 
 def by_hand() -> None:
+    colours: list[int | None] = tb.mark({"kind": "tsw2cm", "committed_rate": "1Mbps"}, [(0.0, 1000), (0.1, 1000)])
+    assert colours == [10, 10]
     queue = tb.drive(tb.queue("codel", buffer="100 packets"), rate="10Mbps")
     packet: tb.Packet = tb.packet(flow=1, ecn=True)
     queue.enqueue(packet, now=0.0)

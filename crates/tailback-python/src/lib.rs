@@ -10,6 +10,7 @@ mod discipline;
 mod drive;
 #[cfg(target_os = "linux")]
 mod live;
+mod mark;
 mod outlet;
 mod packet;
 mod plan;
@@ -40,6 +41,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<drive::DrivenQueue>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
+    m.add_function(wrap_pyfunction!(mark::mark, m)?)?;
     m.add_function(wrap_pyfunction!(capture::capture, m)?)?;
     m.add_function(wrap_pyfunction!(capture::trace, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;

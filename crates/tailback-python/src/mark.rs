@@ -1,0 +1,75 @@
+//! A conditioner driven by hand: what it makes of packets that come at given times.
+
+use crate::scenario::Scenario;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use tailback_base::{DropReason, Duration, Stream, Time};
+use tailback_conditioner::{BuildContext, Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, MeterList, registry};
+use tailback_queue::testing::TestPacket;
+
+/// The code point that each packet left with; none of what was dropped or is held.
+struct Left(Vec<Option<u8>>);
+
+impl EdgeOut<TestPacket> for Left {
+    fn send(&mut self, p: TestPacket) {
+        self.0[p.id as usize] = Some(p.dscp);
+    }
+    fn dropped(&mut self, _: TestPacket, _: DropReason) {}
+    fn message(&mut self, _: EdgeId, _: EdgeMessage) {}
+}
+
+/// See `tailback.mark`. Times are seconds; `came` are the code points packets come with, none or one for each.
+#[pyfunction]
+pub fn mark(
+    scenario: &Bound<Scenario>,
+    times: Vec<f64>,
+    sizes: Vec<u32>,
+    came: Vec<u8>,
+    seed: u64,
+) -> PyResult<Vec<Option<u8>>> {
+    let wrong = |e: tailback_base::quantity::Refusal| PyValueError::new_err(e.to_string());
+    let link = scenario.get().loaded.spec.links.first();
+    let given = link.and_then(|l| l.forward.conditioner.as_ref().map(|c| (l, c)));
+    let (link, settings) = given.ok_or_else(|| PyValueError::new_err("the scenario has no conditioner"))?;
+    let rows = registry::entries::<TestPacket>();
+    let row = rows.iter().find(|e| e.model.name == settings.model.name);
+    let row = row.ok_or_else(|| PyValueError::new_err(format!("there is no conditioner {}", settings.model.name)))?;
+    let context = BuildContext {
+        stream: Stream::new(seed, "edge.hand"),
+        rate: link.forward.rate,
+        edge: EdgeId(0),
+        edges: &|_| Ok(EdgeId(0)),
+        meters: &MeterList::standard(),
+    };
+    let mut conditioner = row.build(settings, context).map_err(wrong)?;
+    let mut left = Left(vec![None; times.len()]);
+    let mut last = Time::ZERO;
+    for (i, (t, bytes)) in times.iter().zip(&sizes).enumerate() {
+        if !(t.is_finite() && *t >= 0.0) {
+            return Err(PyValueError::new_err(format!("packet {i} comes at {t} s")));
+        }
+        let now = Time::ZERO + Duration::from_seconds(*t);
+        if now < last {
+            return Err(PyValueError::new_err(format!(
+                "packet {i} comes before the one before it"
+            )));
+        }
+        timers(&mut *conditioner, now, &mut left);
+        let mut p = TestPacket::new(i as u64, 0, *bytes);
+        p.dscp = came.get(i).copied().unwrap_or(0);
+        conditioner.forward(p, &Header::default(), now, &mut left);
+        last = now;
+    }
+    timers(&mut *conditioner, last + Duration::from_seconds(3600.0), &mut left);
+    Ok(left.0)
+}
+
+/// Let it act until an instant.
+fn timers(conditioner: &mut dyn Conditioner<TestPacket>, until: Time, left: &mut Left) {
+    while let Some(t) = conditioner.next_timer().filter(|t| *t <= until) {
+        conditioner.on_timer(t, left);
+        if conditioner.next_timer() == Some(t) {
+            return;
+        }
+    }
+}
