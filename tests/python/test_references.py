@@ -58,6 +58,8 @@ def test_queues_of_three_colours_are_the_same_packet_by_packet_and_in_the_mean()
     assert done.returncode == 0, done.stdout + done.stderr
     inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
     assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 60
+
+
 def test_meters_are_inside_their_tolerances() -> None:
     done = compare(command="meter_references.py")
     assert done.returncode == 0, done.stdout + done.stderr

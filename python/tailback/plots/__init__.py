@@ -16,7 +16,7 @@ from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discip
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
 from tailback.plots.spans import spans
-from tailback.plots.style import STYLE, grid, save, styled
+from tailback.plots.style import STYLE, grid, nothing, save, styled
 
 __all__ = [
     "FAINT",
@@ -35,6 +35,7 @@ __all__ = [
     "goodput_bars",
     "grid",
     "look",
+    "nothing",
     "plot",
     "queue_against_time",
     "save",

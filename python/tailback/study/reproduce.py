@@ -123,13 +123,16 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
-    from tailback.study import cell_tables, mean_table, range_table
+    from tailback.study import cell_tables, change_table, mean_table, range_table
     from tailback.study.figures import Drawing
 
     number = 0
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
         written = len({t["file"] for t in made["tables"]})
+        if o["kind"] == "changes":
+            made["tables"].append(change_table.build(drawing, out, written))
+            continue
         if o["kind"] == "table":
             made["tables"].append(mean_table.build(drawing, out, written))
             continue

@@ -4,6 +4,7 @@
 |---|---|
 | `predict` | `predicted.py`: a closed-form model, without runs |
 | `order` | `order.py`: several disciplines, each above the next |
+| `every` | `every.py`: each flow of several by itself |
 | `along` | `along.py`: the means along an axis, close together or falling |
 | `above`, `below`, `near` with a name | `rival.py`: two disciplines, seed by seed |
 | `above`, `below`, `between`, `published` with numbers | `limit.py`: a mean against limits |
@@ -20,6 +21,7 @@ import msgspec
 
 from tailback.study.checks.along import Along
 from tailback.study.checks.base import Check
+from tailback.study.checks.every import Every
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.order import Order
 from tailback.study.checks.predicted import Predicted
@@ -27,7 +29,7 @@ from tailback.study.checks.rival import Rival
 from tailback.study.files import read_table
 
 #: Kinds that a key of their own names.
-_BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along}
+_BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along, "every": Every}
 
 
 def kind_of(check: dict[str, Any]) -> type[Check]:

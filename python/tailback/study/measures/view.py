@@ -3,11 +3,30 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tailback.store.sources import Columns, RunSource
+
+
+def written_out(names: Sequence[str]) -> list[str]:
+    """Names of groups and flows; `r1.0-11` stands for the flows `r1.0` to `r1.11`.
+
+    Raises ValueError for another range.
+    """
+    found = []
+    for name in names:
+        group, _, last = name.rpartition(".")
+        low, dash, high = last.partition("-")
+        if not (group and dash):
+            found.append(name)
+        elif low.isdigit() and high.isdigit() and int(low) <= int(high):
+            found += [f"{group}.{i}" for i in range(int(low), int(high) + 1)]
+        else:
+            raise ValueError(f'"{name}" is no range of flows: write GROUP.0-11')
+    return found
 
 
 class RunView:
@@ -67,6 +86,10 @@ class RunView:
         return self.table("intervals")
 
     @property
+    def link_intervals(self) -> Columns:
+        return self.table("link_intervals")
+
+    @property
     def series(self) -> Columns:
         return self.table("series")
 
@@ -88,14 +111,26 @@ class RunView:
         """Names of the groups of flows, in order."""
         return list(dict.fromkeys(self.flows.get("group", np.array([])).tolist()))
 
+    @functools.cached_property
+    def _named(self) -> dict[str, set[str]]:
+        """Groups and flows by class, of the classes that the set of runs defines (`options.classes`)."""
+        return {k: set(written_out(v)) for k, v in self.options.get("classes", {}).items()}
+
     def has(self, klass: str) -> bool:
+        if klass in self._named or klass in self.flows.get("id", ()) or klass in self.links.get("name", ()):
+            return True
         if klass.isdigit() and klass not in self.classes:
             return 1 <= int(klass) <= len(self.flows.get("group", ()))
         return klass == "all" or klass in self.classes
 
     def of(self, klass: str) -> np.ndarray:
-        """Which rows of `flows` belong to a class: a group, `all`, or the number of one flow, from 1."""
+        """Which rows of `flows` belong to a class: a group, `all`, several groups, one flow by its name or number."""
         groups = self.flows["group"]
+        if klass in self._named:
+            members = list(self._named[klass])
+            return np.asarray(np.isin(groups, members) | np.isin(self.flows["id"], members))
+        if "." in klass:
+            return np.asarray(self.flows["id"] == klass)
         if klass.isdigit() and klass not in self.classes:
             return np.asarray(np.arange(len(groups)) == int(klass) - 1)
         return np.ones(len(groups), bool) if klass == "all" else np.asarray(groups == klass)
@@ -103,6 +138,10 @@ class RunView:
     def goodput(self, klass: str = "all") -> np.ndarray:
         """Goodput of each flow of a class, whole packets, bit/s."""
         return np.asarray(self.flows["goodput_wire_bps"][self.of(klass)])
+
+    def link_of(self, klass: str) -> str:
+        """The link that a class names, or the studied one."""
+        return klass if klass in self.links.get("name", ()) else self.link
 
     def link_row(self) -> dict[str, Any]:
         """The studied link's row of `links`."""

@@ -1,0 +1,71 @@
+"""Every flow of several by itself: the mean over seeds of each is held against one limit.
+
+check = [{ of = "adaptive", measure = "attain_b", every = ["r1.0-11", "r3.0-11"], above = 0.9 }]
+
+`every` names classes; `r1.0-11` stands for the flows `r1.0` to `r1.11`. The finding counts those that hold, and names
+those that do not.
+"""
+
+from __future__ import annotations
+
+from tailback.study.checks.base import Asked, Judge, Measured, Place, each
+from tailback.study.errors import StudyError
+from tailback.study.measures import MEASURES
+from tailback.study.measures.view import written_out
+from tailback.study.tolerance import Estimate
+from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
+
+#: Flows that are named in a finding; the others are counted.
+MOST_NAMED = 12
+
+
+class Every(Measured, kw_only=True, frozen=True):
+    of: str | list[str]
+    every: list[str]
+    above: float | None = None
+    below: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.above is None) == (self.below is None):
+            raise StudyError("every needs one limit: above or below")
+        try:
+            written_out(self.every)
+        except ValueError as e:
+            raise StudyError(f"every: {e}") from e
+
+    def asks(self) -> list[Asked]:
+        return [Asked(self.runs, c, self.measure) for c in written_out(self.every)]
+
+    def decide(self, judge: Judge) -> list[Finding]:
+        return [self._at(judge, d, place) for d in each(self.of) for place in judge.places(self)]
+
+    def _holds(self, mean: float) -> bool:
+        return mean >= self.above if self.above is not None else mean <= (self.below or 0.0)
+
+    def _at(self, judge: Judge, discipline: str, place: Place) -> Finding:
+        m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
+        limit = f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
+        required = f"every one of {len(written_out(self.every))} {limit}"
+        found = {c: judge.values(self, discipline, place, c) for c in written_out(self.every)}
+        means = {c: Estimate.of(x) for c, x in found.items() if x is not None}
+        if not means:
+            return Finding(f"{title}, {where}", where, "not run", required, OPEN)
+        seeds = min(e.n for e in means.values())
+        missed = {c: e for c, e in means.items() if not self._holds(e.mean)}
+        right = len(means) - len(missed)
+        text = f"{title}, {m.title.lower()}: {right} of {len(means)}"
+        worst = sorted(missed, key=lambda c: missed[c].mean, reverse=self.below is not None)
+        if worst:
+            text += "; not " + ", ".join(f"{c} {missed[c].shown(m)}" for c in worst[:MOST_NAMED])
+        if len(worst) > MOST_NAMED:
+            text += f" and {len(worst) - MOST_NAMED} more"
+        return Finding(
+            f"{title}, {where}",
+            where,
+            text,
+            required,
+            NO if missed or len(means) < len(found) else YES,
+            value=right / len(found),
+            seeds=seeds,
+            remark=ONE_SEED if self.one_seed(judge, seeds) else "",
+        )
