@@ -38,6 +38,7 @@ pub fn mark(
         stream: Stream::new(seed, "edge.hand"),
         rate: link.forward.rate,
         edge: EdgeId(0),
+        edge_count: 1,
         edges: &|_| Ok(EdgeId(0)),
         meters: &MeterList::standard(),
     };
