@@ -15,7 +15,7 @@
 //! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
 
 use std::collections::BTreeMap;
-use tailback_base::{Duration, Stream, Time};
+use tailback_base::{Colour, Duration, Stream, Time};
 
 /// From which loss on q grows.
 const LOSS: f64 = 0.05;
@@ -61,9 +61,12 @@ impl Feedback {
         true
     }
 
-    /// A red packet arrives.
-    pub fn arrives(&mut self, aggregate: u64, bytes: u32) {
-        *self.arrived.entry(aggregate).or_default() += u64::from(bytes);
+    /// A packet arrives. An aggregate of which no red arrives is told of too: all its red may be lost.
+    pub fn arrives(&mut self, aggregate: u64, colour: Colour, bytes: u32) {
+        let red = self.arrived.entry(aggregate).or_default();
+        if colour == Colour::Red {
+            *red += u64::from(bytes);
+        }
     }
 
     pub fn next(&self) -> Time {
@@ -141,10 +144,15 @@ mod tests {
     #[test]
     fn an_exit_tells_each_interval_and_others_aggregates_are_none_of_ours() {
         let mut f = feedback();
-        f.arrives(8, 1000);
-        f.arrives(8, 500);
-        f.arrives(9, 200);
-        assert_eq!(f.close(Time(200_000_000)), [(8, 1500), (9, 200)]);
+        f.arrives(8, Colour::Red, 1000);
+        f.arrives(8, Colour::Green, 400);
+        f.arrives(8, Colour::Red, 500);
+        f.arrives(9, Colour::Yellow, 200);
+        assert_eq!(
+            f.close(Time(200_000_000)),
+            [(8, 1500), (9, 0)],
+            "no red of 9 has come through"
+        );
         assert_eq!(f.close(Time(400_000_000)), [(8, 0), (9, 0)]);
         assert_eq!(f.next(), Time(600_000_000));
         f.hear(8, 0.0);

@@ -330,10 +330,8 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
                 e.round_trips.reverse(p.flow(), ack, now);
             }
         }
-        if let Some(f) = &mut self.feedback
-            && Colour::of(p.dscp()) == Some(Colour::Red)
-        {
-            f.arrives(p.key(KeyField::Aggregate), p.bytes());
+        if let (Some(f), Some(colour)) = (&mut self.feedback, Colour::of(p.dscp())) {
+            f.arrives(p.key(KeyField::Aggregate), colour, p.bytes());
         }
     }
 
