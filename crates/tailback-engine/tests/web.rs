@@ -49,6 +49,23 @@ fn a_page_takes_its_round_trips() {
     }
 }
 
+/// With gaps nothing waits for the main object: the last of eight is asked for after seven gaps, each over its own connection.
+#[test]
+fn with_gaps_objects_wait_for_nothing() {
+    let fixed = FIXED.replace("parse = { kind = \"constant\", mean = \"130ms\" }\n", "");
+    let gap = "preset = \"ns2-large\"\nrequest = \"350B\"\ngap = { kind = \"constant\", mean = \"10ms\" }\npages = 2\n";
+    let o = run_text(&scenario("60s", "100Gbps", &format!("{gap}{fixed}")));
+    let times = column(&o, "pages", "completion_s");
+    assert_eq!(times.len(), 2);
+    times.iter().for_each(|t| near(*t, 0.07 + 0.2, 1e-3));
+    let asked = column(&o, "transfers", "asked_s");
+    asked[..8].windows(2).for_each(|w| near(w[1] - w[0], 0.01, 1e-6));
+    assert_eq!(o["transfers"].rows(), 16);
+    let both = scenario("60s", "100Gbps", &format!("{gap}{FIXED}"));
+    let message = load_text(&both, "t", &[]).map(|_| ()).unwrap_err();
+    assert!(format!("{message:?}").contains("wait for nothing"), "{message:?}");
+}
+
 /// A page that is under way at the end has a row without an end.
 #[test]
 fn an_unfinished_page_has_no_end() {

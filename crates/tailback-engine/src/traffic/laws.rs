@@ -54,7 +54,7 @@ macro_rules! row {
 
 /// Every law that tailback ships, in the order the reference shows them.
 #[rustfmt::skip]
-pub static LAWS: [Law; 6] = [
+pub static LAWS: [Law; 7] = [
     row!("constant", "Always the same", "Every draw is the mean.", "",
         |s| Box::new(Constant(number(s, "mean"))), anything,
         [("mean", BYTES, SOME_TIME, "", "The value.")]),
@@ -67,6 +67,12 @@ pub static LAWS: [Law; 6] = [
         [("mean", BYTES, SOME_TIME, "", "The mean before draws are bounded."),
          ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.5", "The power by which the tail falls; the smaller, the heavier."),
          ("max", BYTES, SOME_TIME, "", "The largest value.")]),
+    row!("lomax", "Pareto from zero (Lomax)",
+        "The Pareto distribution less its smallest value, in whole steps, rounded up.", "Lomax 1954",
+        |s| Box::new(Lomax::of(s)), anything,
+        [("mean", BYTES, SOME_TIME, "", "The mean before draws are rounded."),
+         ("shape", SHAPE_OVER_1, SHAPE_OVER_1, "1.2", "The power by which the tail falls; the smaller, the heavier."),
+         ("step", BYTES, SOME_TIME, "none", "Draws are rounded up to a multiple of it; without it, to a whole one.")]),
     row!("log-normal", "Log-normal",
         "The logarithm of a draw has a normal distribution. Draws outside `min` to `max` are made again.", "",
         |s| Box::new(LogNormal::of(s)), log_normal_fits,
@@ -170,6 +176,32 @@ impl Draw for Pareto {
         // The inverse of the distribution, at a number in (0, 1].
         let u = 1.0 - rng.uniform();
         (self.least * libm::pow(u, -1.0 / self.shape)).min(self.most)
+    }
+}
+
+struct Lomax {
+    scale: f64,
+    shape: f64,
+    step: f64,
+}
+
+impl Lomax {
+    fn of(s: &Settings) -> Lomax {
+        let shape = s.real("shape");
+        Lomax {
+            scale: number(s, "mean") * (shape - 1.0),
+            shape,
+            step: if s.is_none("step") { 1.0 } else { number(s, "step") },
+        }
+    }
+}
+
+impl Draw for Lomax {
+    fn draw(&self, rng: &mut Stream) -> f64 {
+        let u = 1.0 - rng.uniform();
+        let x = self.scale * (libm::pow(u, -1.0 / self.shape) - 1.0);
+        // No distribution of ours is longer than what a transfer may have.
+        (libm::ceil(x / self.step).max(1.0) * self.step).min((1_u64 << 50) as f64)
     }
 }
 

@@ -94,3 +94,22 @@ fn laws_that_cannot_be_drawn_from_are_refused() {
         assert_eq!(found, Some(param), "{kind} {values:?}");
     }
 }
+
+/// In steps of 1 kB: how many are of one step, and of at most ten, by the distribution (1 + x/scale)^-shape; and the mean, where
+/// the tail is light enough for one.
+#[test]
+fn a_lomax_law_counts_whole_steps() {
+    let given = [("mean", "12kB"), ("shape", "1.2"), ("step", "1kB")];
+    let law = Lomax::of(&settings("lomax", &given));
+    let mut rng = Stream::new(3, "law");
+    let all: Vec<f64> = (0..200_000).map(|_| law.draw(&mut rng)).collect();
+    assert!(all.iter().all(|x| x % 1000.0 == 0.0 && *x >= 1000.0));
+    for steps in [1.0, 10.0] {
+        let share = all.iter().filter(|x| **x <= 1000.0 * steps).count() as f64 / 2e5;
+        let expected = 1.0 - libm::pow(1.0 + 1000.0 * steps / 2400.0, -1.2);
+        assert!((share - expected).abs() < 0.004, "{share} {expected}");
+    }
+    let light = Lomax::of(&settings("lomax", &[("mean", "12kB"), ("shape", "4")]));
+    let m = mean(&light, 400_000);
+    assert!((m / 12_000.5 - 1.0).abs() < 0.01, "{m}");
+}

@@ -17,6 +17,7 @@ pub mod poisson;
 pub mod registry;
 pub mod session;
 pub mod sizes;
+pub mod telnet;
 pub mod trains;
 pub mod transfer;
 pub mod video;

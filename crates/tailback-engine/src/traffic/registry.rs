@@ -3,7 +3,7 @@
 //! To add a source: a file with its `MODEL` and its [`Entry`], and a row here.
 
 use super::entry::Entry;
-use super::{bulk, bursts, cbr, churn, on_off, poisson, trains, transfer, video, voice};
+use super::{bulk, bursts, cbr, churn, on_off, poisson, telnet, trains, transfer, video, voice};
 
 /// Every source, in the order the reference shows them.
 pub static SOURCES: &[&Entry] = &[
@@ -15,6 +15,7 @@ pub static SOURCES: &[&Entry] = &[
     &trains::ENTRY,
     &churn::ENTRY,
     &on_off::ENTRY,
+    &telnet::ENTRY,
     &voice::ENTRY,
     &video::ENTRY,
 ];

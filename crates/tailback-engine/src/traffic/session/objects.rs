@@ -59,6 +59,13 @@ pub static PARETO: Model = Model {
             "Which whole number the difference becomes.",
             "",
         ),
+        Param::new(
+            "counts",
+            Kind::Choice(&["embedded", "all"]),
+            "embedded",
+            "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one included.",
+            "",
+        ),
     ],
     probes: &[],
 };
@@ -76,6 +83,7 @@ pub enum Objects {
         shape: f64,
         most: f64,
         whole: fn(f64) -> f64,
+        with_main: bool,
     },
 }
 
@@ -93,6 +101,11 @@ impl Objects {
                     "down" => libm::floor,
                     other => unreachable!("`rounding` is declared as nearest or down: {other}"),
                 },
+                with_main: match s.text("counts") {
+                    "embedded" => false,
+                    "all" => true,
+                    other => unreachable!("`counts` is declared as embedded or all: {other}"),
+                },
             },
             other => unreachable!("{other} is not in the list of object counts"),
         }
@@ -106,10 +119,14 @@ impl Objects {
                 shape,
                 most,
                 whole,
+                with_main,
             } => {
                 // The inverse of the distribution, at a number in (0, 1].
                 let u = 1.0 - rng.uniform();
                 let x = (least * libm::pow(u, -1.0 / shape)).min(*most);
+                if *with_main {
+                    return (libm::ceil(x) as u64).saturating_sub(1);
+                }
                 whole((x - least).max(0.0)) as u64
             }
         }

@@ -1,14 +1,15 @@
 //! People who read pages: a main object, a pause in which it is parsed, the objects embedded in it, and a pause in which it
 //! is read.
 //!
-//! Two published mixes are there as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
+//! Published mixes are there as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
 //! simulators share: sizes drawn again outside their bounds, and a number of objects that is clipped at its largest, which
 //! alone gives the mean of 5.64 that its source states. `surge` is Barford and Crovella, "Generating
 //! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with a
 //! Pareto tail, a number of objects that counts the main one, and heavy-tailed pauses.
 //!
 //! A client fetches one object after the other over one kept connection, as HTTP/1.1 does without pipelining, or up to
-//! `parallel` at once over so many connections, as browsers do. A page is complete when its last object is delivered; its
+//! `parallel` at once over so many connections, as browsers do; or asks for each object a `gap` after the one before, over a
+//! connection of its own, as HTTP/1.0 did and ns-2's web traffic does (presets `ns2-large`, `ns2-small`). A page is complete when its last object is delivered; its
 //! time begins with the request for the main one. All sizes, numbers and pauses of a client come from streams of their own,
 //! and the sizes of a page are drawn when it begins, so that another transport meets the same pages.
 
@@ -17,6 +18,7 @@ use super::objects::{self, Objects};
 use super::{Context, Entry};
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net, PageId};
+use crate::traffic::conflict::Conflict;
 use crate::traffic::laws::Draw;
 use tailback_base::model::Profile;
 use tailback_base::{Duration, Kind, Model, Param, Settings, Stream};
@@ -41,6 +43,41 @@ const PRESETS: &[Profile] = &[
         ],
     },
     Profile {
+        name: "ns2-large",
+        doc: "ns-2's large web example: pages of one object of 12 packets on average, read for 15 s, HTTP/1.0",
+        values: &[
+            ("main", NS2_OBJECT),
+            ("objects", "{ kind = constant, objects = 0 }"),
+            ("embedded", NS2_OBJECT),
+            ("gap", NS2_GAP),
+            ("think", "{ kind = exponential, mean = 15s }"),
+            ("request", "1000B"),
+            ("connection", "new"),
+            ("pages", "5"),
+        ],
+    },
+    Profile {
+        name: "ns2-small",
+        doc: "ns-2's small web example: objects of 10 packets on average, read for 1 s",
+        values: &[
+            ("preset", "ns2-large"),
+            ("main", NS2_SMALL_OBJECT),
+            ("embedded", NS2_SMALL_OBJECT),
+            ("think", "{ kind = exponential, mean = 1s }"),
+        ],
+    },
+    Profile {
+        name: "habib-2000",
+        doc: "ns-2's large web example with a Pareto number of objects, 4 on average",
+        values: &[
+            ("preset", "ns2-large"),
+            (
+                "objects",
+                "{ kind = pareto, min = 0.6666667, shape = 1.2, counts = all }",
+            ),
+        ],
+    },
+    Profile {
         name: "surge",
         doc: "Barford and Crovella 1998: log-normal objects with a Pareto tail, heavy-tailed pauses",
         values: &[
@@ -51,6 +88,11 @@ const PRESETS: &[Profile] = &[
         ],
     },
 ];
+
+/// Whole packets of 1000 bytes, from a Pareto distribution that begins at zero.
+const NS2_OBJECT: &str = "{ kind = lomax, mean = 12kB, shape = 1.2, step = 1kB }";
+const NS2_SMALL_OBJECT: &str = "{ kind = lomax, mean = 10kB, shape = 1.2, step = 1kB }";
+const NS2_GAP: &str = "{ kind = exponential, mean = 10ms }";
 
 /// The body's logarithm has mean 9.357 and standard deviation 1.318, so that its mean is 27600 B.
 const SURGE_OBJECT: &str = "{ kind = body-and-tail, mean = 27600B, shape = 1.318, share = 0.07, tail_min = 133000B, \
@@ -108,6 +150,14 @@ pub static MODEL: Model = Model {
             "",
         ),
         Param::new(
+            "gap",
+            Kind::Model("pause"),
+            "none",
+            "How long after the request for one object of a page the next is asked for, whatever has come so far, as \
+             HTTP/1.0 browsers do; without it, embedded objects wait for the main one and for a free connection.",
+            "",
+        ),
+        Param::new(
             "think",
             Kind::Model("pause"),
             "none",
@@ -149,8 +199,25 @@ pub static MODEL: Model = Model {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Web::new(s, &context)),
-    check: |s| s.nested("objects").map_or(Ok(()), objects::check),
+    check: |s| {
+        s.nested("objects").map_or(Ok(()), objects::check)?;
+        waits_for_one_thing(s)
+    },
 };
+
+/// Objects come at their gaps, or wait for the main one and for connections.
+fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
+    let waits = ["parse", "parallel"].into_iter().find(|p| s.is_given(p));
+    let Some(param) = waits.filter(|_| !s.is_none("gap")) else {
+        return Ok(());
+    };
+    Err(Conflict {
+        param,
+        value: None,
+        problem: format!("{param} says what objects wait for, and with gap they wait for nothing"),
+        remedy: "leave one of them out, or choose a preset without gap",
+    })
+}
 
 /// A distribution and the stream that is drawn from it.
 struct Source<D> {
@@ -169,6 +236,8 @@ enum Due {
     Page,
     /// The main object is parsed.
     Parsed,
+    /// The gap before the next object is over.
+    Object,
     Answer(Answer),
 }
 
@@ -190,6 +259,7 @@ struct Web {
     objects: Source<Objects>,
     embedded: Source<Box<dyn Draw>>,
     parse: Option<Source<Box<dyn Draw>>>,
+    gap: Option<Source<Box<dyn Draw>>>,
     think: Option<Source<Box<dyn Draw>>>,
     parallel: usize,
     /// How many pages are left to fetch; none for no limit.
@@ -216,6 +286,7 @@ impl Web {
             },
             embedded: filled("embedded"),
             parse: source("parse"),
+            gap: source("gap"),
             think: source("think"),
             parallel: s.count("parallel") as usize,
             left: (!s.is_none("pages")).then(|| s.count("pages")),
@@ -235,10 +306,28 @@ impl Web {
         self.page = Some(Page {
             id,
             left,
-            parsed: false,
+            // With gaps the next object does not wait for that.
+            parsed: self.gap.is_some(),
             failed: false,
         });
         self.exchanges.ask(main, net);
+        self.wait_for_object(net);
+    }
+
+    /// The next object is asked for after a gap, if there is one.
+    fn wait_for_object(&mut self, net: &mut dyn Net) {
+        let more = self.page.as_ref().is_some_and(|p| !p.left.is_empty());
+        if let Some(gap) = self.gap.as_mut().filter(|_| more) {
+            let at = net.now() + Duration(gap.whole());
+            self.agenda.put(at, Due::Object, net);
+        }
+    }
+
+    fn ask_next(&mut self, net: &mut dyn Net) {
+        if let Some(bytes) = self.page.as_mut().and_then(|p| p.left.pop()) {
+            self.exchanges.ask(bytes, net);
+        }
+        self.wait_for_object(net);
     }
 
     /// An object is there, or given up.
@@ -272,7 +361,11 @@ impl Web {
     fn fetch(&mut self, net: &mut dyn Net) {
         let Some(page) = &mut self.page else { return };
         let mut under_way = self.exchanges.under_way();
+        if self.gap.is_some() {
+            under_way += page.left.len();
+        }
         while under_way < self.parallel
+            && self.gap.is_none()
             && let Some(bytes) = page.left.pop()
         {
             self.exchanges.ask(bytes, net);
@@ -312,6 +405,7 @@ impl Web {
             Due::Page if !self.is_over() => self.begin(net),
             Due::Page => {}
             Due::Parsed => self.parsed(net),
+            Due::Object => self.ask_next(net),
             Due::Answer(answer) => self.exchanges.answer(answer, net),
         }
     }

@@ -137,3 +137,22 @@ fn surge_has_a_body_and_a_tail() {
     assert!((cut_pareto(1.0, 1.5, 280_800.0) - 3.0).abs() < 0.005);
     assert!(s.is_none("parse"));
 }
+
+/// A Pareto number of objects that counts the main one, rounded up: the share of pages with one object is that of draws up to 1.
+#[test]
+fn a_number_of_all_objects_counts_the_main_one() {
+    let s = preset("habib-2000");
+    let objects = Objects::new(s.nested("objects").unwrap());
+    let mut rng = Stream::new(5, "web");
+    let all: Vec<u64> = (0..200_000).map(|_| 1 + objects.draw(&mut rng)).collect();
+    for most in [1_u64, 4, 20] {
+        let share = all.iter().filter(|n| **n <= most).count() as f64 / 2e5;
+        let expected = 1.0 - libm::pow(most as f64 / (2.0 / 3.0), -1.2);
+        assert!((share - expected).abs() < 0.004, "{most}: {share} {expected}");
+    }
+    assert_eq!(
+        preset("ns2-small").text("connection"),
+        "new",
+        "as in the one it builds on"
+    );
+}
