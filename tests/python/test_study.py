@@ -312,6 +312,10 @@ def test_a_study_says_what_is_declared_twice_or_misspelt(counted):
         ),
         ('[[experiment]]\ntitle = "t"\n', 'c.toml: experiment ?: the key "id" is missing; add id = ...'),
         ('[runs.d.axis.n]\npath = ["x"]\n[runs.d]\ncompute = "count"\n', 'runs.d.axis.n: there is no key "path"'),
+        (
+            '[runs.d.axis.n]\nboth = [1, 2]\n[runs.d]\nscenario = "experiments/c.toml"\n',
+            "axis n: it changes nothing; add paths = [...]",
+        ),
     ],
 )
 def test_a_value_of_another_type_is_named_with_its_file_and_path(counted, text, said):

@@ -41,6 +41,13 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     given = [read_table(CaseTable, c, file, f"{at}.case[{i}]") for i, c in enumerate(t.case)]
     cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(given)]
     axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
+    for x in axes if scenario is not None else ():
+        named = any(x.name in c.labels for c in cases)
+        if not (x.paths or any(x.changes.values()) or named):
+            key = "roles = { ... }" if x.disciplines else "paths = [...]"
+            raise StudyError(
+                f"{file}, [{at}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
+            )
     clash = undone([(path, a.name) for a in axes for path in a.paths])
     if clash is not None:
         raise StudyError(f"{file}, [{at}]: {clash}")

@@ -2,7 +2,8 @@
 
     check = [{ of = "droptail", above = "red" }, { of = "g-fq", near = "g-fcfs", within = 0.02 }]
 
-`factor` multiplies the rival. With `average` the mean of all chosen points is compared, instead of each of them.
+`factor` multiplies the rival, `by` is added to it (`above = "std", by = 1.0`: by more than that). With `average` the
+mean of all chosen points is compared, instead of each of them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Rival(Measured, kw_only=True, frozen=True):
     #: Of `near`: how far apart the means may lie.
     within: float | None = None
     factor: float | None = None
+    by: float | None = None
     average: bool = False
 
     def __post_init__(self) -> None:
@@ -58,9 +60,10 @@ class Rival(Measured, kw_only=True, frozen=True):
         if math.isnan(Estimate.of(a).mean):
             return Finding(what, place, "no value", f"{word} the other discipline", OPEN, seeds=len(a))
         n = min(len(a), len(b))
-        a, b = a[:n], b[:n] * (1.0 if self.factor is None else self.factor)
-        rival = judge.title(other) + (f" x {self.factor:g}" if self.factor is not None else "")
+        a, b = a[:n], b[:n] * (1.0 if self.factor is None else self.factor) + (self.by or 0.0)
         unit = f" {m.unit}" if m.unit != "1" else ""
+        rival = judge.title(other) + (f" x {self.factor:g}" if self.factor is not None else "")
+        rival += f" {'-' if self.by < 0 else '+'} {abs(self.by):g}{unit}" if self.by is not None else ""
         text = f"{name} {Estimate.of(a).shown(m)}, {rival} {Estimate.of(b).shown(m)}{unit}"
         required, d = f"{name} {word} {rival}", Estimate.of_difference(a, b)
 

@@ -1,0 +1,250 @@
+"""Measures of aggregates that enter at edges: their shares, what they lose, and what edges did to them.
+
+The class is an aggregate's group of flows; the set's options name the edge of each (`edges = { flow13 = "e1-c1" }`),
+whose probes must be recorded, and its target in Mb/s (`targets`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+#: Numbers of the stages in the probes of an edge.
+STAGES = ("syn", "small-window", "cwr", "spacing", "feedback", "policer", "adaptive")
+
+
+@measure("drop_ratio", "Packet drop ratio", "%", "packets of the class dropped on the way over those sent", digits=2)
+def drop_ratio(run: RunView, klass: str) -> float:
+    at = run.of(klass)
+    sent = float(np.sum(run.flows["sent_packets"][at]))
+    return 100 * float(np.sum(run.flows["dropped_packets"][at])) / sent if sent > 0 else float("nan")
+
+
+@measure("all_timeouts", "Timeouts", "1", "retransmission timeouts of all flows of the class", digits=0)
+def all_timeouts(run: RunView, klass: str) -> float:
+    return float(np.sum(run.flows["timeouts"][run.of(klass)]))
+
+
+@measure("imbalance", "Imbalance", "1", "difference of the largest and the smallest group's goodput over their sum")
+def imbalance(run: RunView, klass: str) -> float:
+    sums = [float(np.sum(run.goodput(c))) for c in run.classes]
+    return (max(sums) - min(sums)) / sum(sums) if sum(sums) > 0 else float("nan")
+
+
+@measure("excess_share", "Share of the excess", "%", "goodput above the target, over that of all groups together")
+def excess_share(run: RunView, klass: str) -> float:
+    targets = {c: 1e6 * float(t) for c, t in run.options.get("targets", {}).items()}
+    above = {c: float(np.sum(run.goodput(c))) - t for c, t in targets.items() if c in run.classes}
+    together = sum(above.values())
+    return 100 * above[klass] / together if klass in above and together > 0 else float("nan")
+
+
+@measure(
+    "share_error",
+    "Excess off proportion",
+    "points",
+    "share of the excess less that of the targets, largest of the groups",
+)
+def share_error(run: RunView, klass: str) -> float:
+    targets = {c: float(t) for c, t in run.options.get("targets", {}).items()}
+    off = [excess_share(run, c) - 100 * t / sum(targets.values()) for c, t in targets.items()]
+    return max(map(abs, off)) if off else float("nan")
+
+
+@measure("lead", "Lead of the first group", "Mbit/s", "goodput of the first group less that of the second")
+def lead(run: RunView, klass: str) -> float:
+    sums = [float(np.sum(run.goodput(c))) for c in run.classes]
+    return (sums[0] - sums[1]) / 1e6 if len(sums) > 1 else float("nan")
+
+
+@measure(
+    "mean_window",
+    "Congestion window, mean",
+    "packets",
+    "of the flows of the class over the recorded instants",
+    digits=2,
+)
+def mean_window(run: RunView, klass: str) -> float:
+    _, v = run.probe("cwnd")
+    return float(np.mean(v)) if len(v) else float("nan")
+
+
+@measure("fluctuation", "Fluctuation", "Mbit/s", "standard deviation over the intervals of the class's goodput")
+def fluctuation(run: RunView, klass: str) -> float:
+    t = run.intervals
+    if not t or not len(t["to_s"]):
+        return float("nan")
+    keep = np.ones(len(t["to_s"]), bool) if klass == "all" else t["group"] == klass
+    ends = np.unique(t["to_s"][keep])
+    sums = t["goodput_wire_bps"][keep].reshape(len(ends), -1).sum(axis=1)
+    return float(np.std(sums, ddof=1)) / 1e6 if len(sums) > 1 else float("nan")
+
+
+def _last(run: RunView, klass: str, probe: str, index: int = 0) -> float:
+    """The last value of a probe of a class's edge."""
+    edges = run.options.get("edges", {})
+    if klass == "all":
+        return float(np.sum([_last(run, c, probe, index) for c in edges]))
+    if klass not in edges:
+        return float("nan")
+    _, v = run.probe(probe, f"edge.{edges[klass]}", index)
+    return float(v[-1]) if len(v) else float("nan")
+
+
+def _changed(number: int, stage: str) -> None:
+    name = stage.replace("-", "_")
+
+    @measure(
+        f"changed_{name}",
+        f"Changed by {stage}",
+        "1",
+        "packets to which the stage gave another colour, or none",
+        digits=0,
+    )
+    def changed(run: RunView, klass: str) -> float:
+        return _last(run, klass, "changed", number)
+
+    @measure(f"held_{name}", f"Flows of {stage}", "flows", "the most entries the stage has had at an edge", digits=0)
+    def held(run: RunView, klass: str) -> float:
+        return _last(run, klass, "most_flows", number)
+
+    @measure(
+        f"state_{name}", f"State of {stage}", "B", "bytes of the most entries the stage has had at an edge", digits=0
+    )
+    def state(run: RunView, klass: str) -> float:
+        return _last(run, klass, "most_flows", number) * _last(run, klass, "entry_bytes", number)
+
+
+for _number, _stage in enumerate(STAGES):
+    _changed(_number, _stage)
+
+
+@measure("not_applicable", "Not applicable", "1", "packets to which a stage could not apply, all stages", digits=0)
+def not_applicable(run: RunView, klass: str) -> float:
+    return float(np.sum([_last(run, klass, "not_applicable", i) for i in range(len(STAGES))]))
+
+
+def _coloured(code: int, colour: str) -> None:
+    @measure(f"marked_{colour}", f"Marked {colour}", "%", f"packets that left the edge {colour}, over all that left it")
+    def marked(run: RunView, klass: str) -> float:
+        left = [_last(run, klass, "packets", c) for c in (10, 12, 14)]
+        there = [0.0 if np.isnan(x) else x for x in left]
+        return 100 * there[(code - 10) // 2] / sum(there) if sum(there) > 0 else float("nan")
+
+
+for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
+    _coloured(_code, _colour)
+
+
+@measure("mode_changes", "Changes of mode", "1", "of the adaptive stage, at the recorded instants", digits=0)
+def mode_changes(run: RunView, klass: str) -> float:
+    edges = run.options.get("edges", {})
+    times = 0
+    for c in edges if klass == "all" else [klass]:
+        _, v = run.probe("per_flow_mode", f"edge.{edges.get(c)}")
+        times += int(np.count_nonzero(np.diff(v)))
+    return float(times)
+
+
+@measure("per_flow_mode", "Time in per-flow mode", "%", "of the adaptive stage, at the recorded instants")
+def per_flow_mode(run: RunView, klass: str) -> float:
+    edges = run.options.get("edges", {})
+    shares = []
+    for c in edges if klass == "all" else [klass]:
+        _, v = run.probe("per_flow_mode", f"edge.{edges.get(c)}")
+        shares.append(float(np.mean(v)) if len(v) else float("nan"))
+    return 100 * float(np.mean(shares)) if shares else float("nan")
+
+
+@measure("weight_q", "Weight of the aggregate", "1", "the last weight by round trip or target")
+def weight_q(run: RunView, klass: str) -> float:
+    return _last(run, klass, "weight")
+
+
+def _transfers(run: RunView, klass: str, column: str) -> np.ndarray:
+    """A column of the class's transfers, without those that the run did not see."""
+    t = run.table("transfers")
+    if not t or not len(t["group"]):
+        return np.array([])
+    x = np.asarray(t[column] if klass == "all" else t[column][t["group"] == klass], dtype=float)
+    return x[~np.isnan(x)]
+
+
+def _transfer_measure(name: str, title: str, doc: str, column: str) -> None:
+    @measure(name, title, "s", doc, digits=2)
+    def mean(run: RunView, klass: str) -> float:
+        x = _transfers(run, klass, column)
+        return float(np.mean(x)) if len(x) else float("nan")
+
+    @measure(f"{name}_median", f"{title}, median", "s", doc, digits=2)
+    def median(run: RunView, klass: str) -> float:
+        x = _transfers(run, klass, column)
+        return float(np.median(x)) if len(x) else float("nan")
+
+
+_transfer_measure(
+    "completion", "Response time, last byte", "from the request to the last byte of what it asked for", "completion_s"
+)
+_transfer_measure(
+    "response", "Response time, first byte", "from the request to the first byte of what it asked for", "response_s"
+)
+
+
+@measure("transferred", "Transfers completed", "1", "transfers whose last byte arrived", digits=0)
+def transferred(run: RunView, klass: str) -> float:
+    return float(len(_transfers(run, klass, "completion_s")))
+
+
+@measure(
+    "transfer_rate",
+    "Transfer rate",
+    "kbit/s",
+    "bytes of completed transfers over the time to the last of them",
+    digits=1,
+)
+def transfer_rate(run: RunView, klass: str) -> float:
+    t = run.table("transfers")
+    if not t or not len(t["group"]):
+        return float("nan")
+    done = np.asarray(t["done_s"], dtype=float)
+    keep = ~np.isnan(done) & ((t["group"] == klass) | (klass == "all"))
+    return 8e-3 * float(np.sum(t["bytes"][keep])) / float(done[keep].max()) if keep.any() else float("nan")
+
+
+def _delays(run: RunView, klass: str, column: str) -> np.ndarray:
+    x = np.asarray(run.flows[column][run.of(klass)], dtype=float)
+    return x[~np.isnan(x)]
+
+
+@measure(
+    "flow_delay",
+    "Packet delay, median of flows",
+    "s",
+    "mean delay of each flow's packets, median over the flows",
+    digits=3,
+)
+def flow_delay(run: RunView, klass: str) -> float:
+    x = _delays(run, klass, "delay_mean_s")
+    return float(np.median(x)) if len(x) else float("nan")
+
+
+@measure(
+    "flow_delay_max",
+    "Largest packet delay, median of flows",
+    "s",
+    "largest delay of each flow's packets, median over the flows",
+    digits=3,
+)
+def flow_delay_max(run: RunView, klass: str) -> float:
+    x = _delays(run, klass, "delay_max_s")
+    return float(np.median(x)) if len(x) else float("nan")
+
+
+@measure(
+    "lost_rate", "Lost at the studied link", "Mbit/s", "rate of what is dropped there, which has taken room before"
+)
+def lost_rate(run: RunView, klass: str) -> float:
+    row = run.link_row()
+    sent = float(row["delivered_packets"])
+    return float(row["throughput_bps"]) * float(row["dropped_packets"]) / sent / 1e6 if sent > 0 else float("nan")
