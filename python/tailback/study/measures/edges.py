@@ -21,11 +21,6 @@ def drop_ratio(run: RunView, klass: str) -> float:
     return 100 * float(np.sum(run.flows["dropped_packets"][at])) / sent if sent > 0 else float("nan")
 
 
-@measure("all_timeouts", "Timeouts", "1", "retransmission timeouts of all flows of the class", digits=0)
-def all_timeouts(run: RunView, klass: str) -> float:
-    return float(np.sum(run.flows["timeouts"][run.of(klass)]))
-
-
 @measure("imbalance", "Imbalance", "1", "difference of the largest and the smallest group's goodput over their sum")
 def imbalance(run: RunView, klass: str) -> float:
     sums = [float(np.sum(run.goodput(c))) for c in run.classes]
