@@ -24,6 +24,10 @@ where
         let mut view = OneQueue { port: self, q, line };
         let decision = aqm.admit(&mut p, &mut Waiting::new(&mut view, &mut gone, line), line, out);
         self.report(q, &mut *aqm, gone, line, out);
+        if matches!(decision, Decision::Drop(_)) && self.store.packets(q) == 0 {
+            // It came to an empty queue and has left it empty, which a port over a FIFO would tell by asking again.
+            aqm.idle(line);
+        }
         if let Some(aqms) = &mut self.aqms {
             aqms.give_back(q, aqm);
         }

@@ -365,3 +365,35 @@ fn ten_thousand_queues_take_little_memory_and_time() {
     assert_eq!(b.backlog().packets, 1000);
     assert_eq!(b.drain().len(), 1000);
 }
+
+/// RED refuses everything while its average is high; an arrival that it refuses at an empty queue must not end the idle
+/// time for good, or the average would never fall again.
+#[test]
+fn a_refused_arrival_leaves_an_empty_queue_idle() {
+    let red = |stream| -> Box<dyn Admission<TestPacket>> {
+        let settings = tailback_base::Settings::defaults(&crate::aqm::red::MODEL)
+            .with("min_threshold", "5 packets")
+            .with("max_threshold", "15 packets")
+            .with("gentle", "false")
+            .with("initial_average", "20 packets");
+        let context = crate::build_context::BuildContext {
+            stream,
+            rate: tailback_base::BitRate(1_000_000),
+            delay: Duration::ZERO,
+        };
+        Box::new(crate::aqm::red::admission(&settings, context).unwrap())
+    };
+    let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
+    let mut port = Port::new(Size::Packets(100), PerFlow::new(), Drr::new(500), policy);
+    assert!(port.give_aqms(crate::pieces::queue_aqms::seeded(1, red)).is_ok());
+    let mut b = Bench::new(port);
+    b.arrive(TestPacket::new(0, 0, 500));
+    assert_eq!(b.drain(), [] as [u64; 0]);
+    // 300 packet times of 4 ms at weight 0.002 take the average from 20 to 11; one arrival does not.
+    b.pass(Duration::from_millis(1200));
+    b.arrive(TestPacket::new(1, 0, 500));
+    assert_eq!(
+        b.drain().len() + b.log.drops(crate::discipline::DropReason::Early).len(),
+        1
+    );
+}
