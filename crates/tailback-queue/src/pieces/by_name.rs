@@ -6,6 +6,7 @@
 use crate::build_context::BuildContext;
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::bloom::params as bloom;
+use crate::pieces::classify::by_weight::ByWeight;
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::{HashSets, WAYS};
 use crate::pieces::classify::keys;
@@ -67,12 +68,18 @@ impl<P: Packet + 'static> List<P> {
         batch::entry(),
     ];
 
-    const MAPPERS: [MapperRow<P>; 5] = [
+    const MAPPERS: [MapperRow<P>; 6] = [
         MapperRow {
             name: "per_flow",
             queues: QueueCount::ByFlow,
             own: &[],
             build: |_, _, _| Ok(Box::new(PerFlow::new())),
+        },
+        MapperRow {
+            name: "weight",
+            queues: QueueCount::ByFlow,
+            own: &[],
+            build: |_, _, _| Ok(Box::new(ByWeight::default())),
         },
         MapperRow {
             name: "even",
@@ -209,7 +216,7 @@ fn find<B: Copy>(rows: &[Row<B>], own: &Settings, key: &str) -> Result<Row<B>, R
 }
 
 /// All mappers.
-pub fn mappers<P: Packet + 'static>() -> [MapperRow<P>; 5] {
+pub fn mappers<P: Packet + 'static>() -> [MapperRow<P>; 6] {
     List::<P>::MAPPERS
 }
 
@@ -251,7 +258,7 @@ pub const MAPPER: Param = Param::new(
     "mapper",
     Kind::Choice(MAPPER_NAMES),
     "per_flow",
-    "Which flows share a queue: none; flows dealt out in turn to `queues` queues; those whose key has the same hash; those \
+    "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in turn to `queues` queues; those whose key has the same hash; those \
      whose key is in a group of the same queue.",
     "thesis chapter 5",
 );

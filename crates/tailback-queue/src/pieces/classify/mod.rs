@@ -2,6 +2,7 @@
 
 pub mod bloom;
 pub mod buckets;
+pub mod by_weight;
 pub mod conversations;
 pub mod hash;
 pub mod hash_sets;
