@@ -387,6 +387,11 @@ fn test_hosts_ignore_or_hide_marks() {
     let mut p = ecn_path(&[("ecn", "ignore"), ("window_cap", "30 packets")]);
     mark_all(&mut p);
     assert_eq!(p.sender.report(p.now).ecn_reductions, 0);
+    assert!(
+        p.cwnd() >= 25.0,
+        "its window grows as if nothing was marked: {}",
+        p.cwnd()
+    );
     assert!(p.acks.iter().skip(1).all(|(_, s)| s.flags.has(Flags::ECE)));
     let mut p = ecn_path(&[("ecn", "no_echo"), ("window_cap", "30 packets")]);
     mark_all(&mut p);

@@ -172,7 +172,7 @@ static PARAMS: &[Param] = &[
 
     // ECN.
     Param::new("ecn", Kind::Choice(&["off", "on", "ignore", "no_echo"]), "on",
-        "Explicit congestion notification; `ignore` never reduces, `no_echo` is a receiver that hides marks.", "RFC 3168 section 6.1"),
+        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.", "RFC 3168 section 6.1"),
     Param::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
         "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes on asking.", "RFC 3168 section 6.1.1.1"),
     Param::new("echo_rule", Kind::Choice(&["rfc3168", "last_cut"]), "rfc3168",

@@ -24,7 +24,7 @@ pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
 use super::config::{Config, EcnMode};
-use super::congestion::{AckEvent, CongestionControl, EchoRule, Phase, RateSample, Reset};
+use super::congestion::{AckEvent, CongestionControl, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
 use super::recovery::undo::Undo;
@@ -440,7 +440,7 @@ impl ControlBlock {
             pipe: judged.pipe,
             rtt: a.rtt,
             srtt: self.timers.rto.srtt(),
-            ecn_echo: a.ecn_echo && self.heeds_echo(),
+            ecn_echo: a.ecn_echo,
             phase: judged.phase,
             window_limited: a.window_limited,
             limit,
@@ -460,11 +460,6 @@ impl ControlBlock {
         {
             list.application_limited();
         }
-    }
-
-    /// A controller that counts marks is not told of them by a host that ignores them.
-    fn heeds_echo(&self) -> bool {
-        self.cfg.ecn != EcnMode::Ignore || self.control.echo() == EchoRule::Rfc3168
     }
 
     /// There is nothing to send. Where the window has room, the application is what limits the rate.

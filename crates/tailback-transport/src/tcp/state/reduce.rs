@@ -2,7 +2,7 @@
 
 use super::ecn::Cut;
 use super::{ControlBlock, FIRST};
-use crate::tcp::config::{EcnMode, PrrUse};
+use crate::tcp::config::PrrUse;
 use crate::tcp::congestion::{AfterTimeout, Congestion, CongestionEvent, EchoRule, Reset};
 use tailback_base::{Request, Time};
 
@@ -71,7 +71,7 @@ impl ControlBlock {
 
     /// An ACK that acknowledges up to `ack` echoes congestion. A controller that hears of each mark answers by itself.
     pub fn on_echo(&mut self, ack: u64, in_recovery: bool, now: Time) {
-        if self.cfg.ecn == EcnMode::Ignore || self.control.echo() == EchoRule::EveryAck {
+        if self.control.echo() == EchoRule::EveryAck {
             return;
         }
         if self.cfg.echo_by_last_cut {

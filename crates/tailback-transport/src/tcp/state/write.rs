@@ -213,7 +213,7 @@ impl ControlBlock {
     /// Whether this ACK's ECE counts.
     #[inline]
     pub fn echoes(&self, s: &Segment) -> bool {
-        self.ecn.agreed && s.flags.has(Flags::ECE)
+        self.ecn.agreed && self.cfg.ecn != EcnMode::Ignore && s.flags.has(Flags::ECE)
     }
 
     /// Remember the other side's time stamp; the echo of ours, if any.
