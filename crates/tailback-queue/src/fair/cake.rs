@@ -1,14 +1,14 @@
 //! CAKE: everything a home gateway needs at its slow link, in one discipline.
 //!
-//! A shaper that keeps the queue here and not in the modem; three classes, so that calls go before uploads and backups after
+//! A shaper that keeps the queue here and not in the modem; three classes (or four, or one), so that calls go before uploads and backups after
 //! them, each within a share of the rate; in each class a queue for each flow, fair between hosts as well as between flows;
 //! and on each queue a COBALT. Measure: the sojourn time in a flow's own queue. Function: COBALT's. Action: a mark of capable
 //! packets, a drop of others (sojourn), BLUE's drops and drops of the longest queue when memory is short (overload).
 //!
 //! ```text
 //! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped
-//! dequeue:  not before the shaper's clock;  a class: of those due voice, bulk, best effort, else the earliest;
-//!           unshaped: turns by weight 16 : 1 : 4 (best effort, bulk, voice)
+//! dequeue:  not before the shaper's clock;  a class: of those due voice, video, bulk, best effort, else the earliest;
+//!           unshaped: turns by weight 16 : 8 : 4 : 1 (best effort, video, voice, bulk)
 //!           a queue: new before old, a quantum over the bulk flows of its hosts;  COBALT, which spares the last packet
 //! a packet of L bytes on the link puts the shaper's clock on by 8 L / rate, that of its class by 8 L / its rate
 //! ```
@@ -20,8 +20,8 @@
 //! been short, and until nothing waits, an index of the longest queue.
 //!
 //! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass it
-//! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, other
-//! class schemes, NAT lookup, washing, splitting of large segments, automatic rates.
+//! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, the
+//! schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments, automatic rates.
 //!
 //! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a packet,
 //! which are taken at once.
@@ -29,6 +29,7 @@
 mod hosts;
 mod length;
 pub mod params;
+mod scheme;
 mod tin;
 
 use crate::build_context::BuildContext;
@@ -40,7 +41,8 @@ use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::{QueueId, Store, Unit};
 use crate::server::LineClock;
 use crate::view::{Handle, QueueView};
-use params::{Classes, Config, MODEL};
+use params::{Config, MODEL};
+use scheme::BEST_EFFORT;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
 use tin::{Class, Tin};
@@ -64,23 +66,8 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Cake::new(config, s.size("buffer"), context.stream)))
 }
 
-const BEST_EFFORT: usize = 0;
-const BULK: usize = 1;
-const VOICE: usize = 2;
-
-/// Best effort, bulk and voice.
-const CLASSES: [Class; 3] = [
-    Class { divisor: 1, weight: 16 },
-    Class { divisor: 16, weight: 1 },
-    Class { divisor: 4, weight: 4 },
-];
-
 /// A turn of a class of weight one, bytes: that of best effort takes a largest packet.
 const TURN: i64 = 96;
-
-/// The code points of the bulk class (LE, CS1) and of voice (the legacy low-delay bit, VOICE-ADMIT, EF, CS6, CS7).
-const BULK_CODES: [u8; 2] = [1, 8];
-const VOICE_CODES: [u8; 5] = [4, 44, 46, 48, 56];
 
 /// The discipline.
 pub struct Cake<P> {
@@ -103,10 +90,7 @@ impl ServiceOrder for NoOrder {}
 
 impl<P: Packet> Cake<P> {
     pub fn new(config: Config, buffer: Size, mut stream: Stream) -> Cake<P> {
-        let classes = match config.classes {
-            Classes::Diffserv3 => &CLASSES[..],
-            Classes::BestEffort => &CLASSES[..1],
-        };
+        let classes = config.scheme.classes;
         let tin = |(i, class): (usize, &Class)| Tin::new(&config, *class, i as u32 * config.queues, stream.bits());
         Cake {
             tins: classes.iter().enumerate().map(tin).collect(),
@@ -120,13 +104,7 @@ impl<P: Packet> Cake<P> {
     }
 
     fn tin_of(&self, p: &P) -> usize {
-        let code = p.dscp().0;
-        match self.tins.len() {
-            1 => BEST_EFFORT,
-            _ if BULK_CODES.contains(&code) => BULK,
-            _ if VOICE_CODES.contains(&code) => VOICE,
-            _ => BEST_EFFORT,
-        }
+        self.config.scheme.class_of(p.dscp().0)
     }
 
     /// The class of a queue, and its number there.
@@ -220,8 +198,8 @@ impl<P: Packet> Cake<P> {
                 self.turn = (self.turn + 1) % self.tins.len();
             }
         }
-        let order = || [VOICE, BULK, BEST_EFFORT].into_iter().filter(|t| *t < self.tins.len());
-        let waiting = || order().filter(|t| self.tins[*t].packets > 0);
+        let order = self.config.scheme.order;
+        let waiting = || order.iter().copied().filter(|t| self.tins[*t].packets > 0);
         let due = waiting().find(|t| self.tins[*t].due <= now);
         due.or_else(|| waiting().min_by_key(|t| self.tins[*t].due))
             .unwrap_or(BEST_EFFORT)

@@ -1,6 +1,7 @@
 //! What CAKE is set by: its declaration and the checked values.
 
 use super::length::{Framing, Length};
+use super::scheme::{SCHEMES, Scheme};
 use crate::aqm::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::codel::INTERVAL;
 use crate::params::{BEFORE, chosen};
@@ -45,10 +46,11 @@ pub static MODEL: Model = Model {
         ),
         Param::new(
             "tins",
-            Kind::Choice(&["diffserv3", "besteffort"]),
+            Kind::Choice(&["diffserv3", "diffserv4", "besteffort"]),
             "diffserv3",
-            "Classes: bulk, best effort and voice by DiffServ code point, or one for all.",
-            "Linux cake",
+            "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or one \
+             for all.",
+            "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)",
         ),
         Param::new(
             "isolation",
@@ -140,20 +142,13 @@ pub enum Isolation {
     Blind,
 }
 
-/// Which classes there are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Classes {
-    Diffserv3,
-    BestEffort,
-}
-
 /// The checked values.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
     pub rate: Option<BitRate>,
     /// Bytes.
     pub memory: u64,
-    pub classes: Classes,
+    pub scheme: &'static Scheme,
     pub isolation: Isolation,
     pub queues: u32,
     pub ways: u32,
@@ -170,8 +165,6 @@ const ISOLATIONS: [(&str, Isolation); 5] = [
     ("flows", Isolation::Flows),
     ("flowblind", Isolation::Blind),
 ];
-
-const CLASSES: [(&str, Classes); 2] = [("diffserv3", Classes::Diffserv3), ("besteffort", Classes::BestEffort)];
 
 const FRAMINGS: [(&str, Framing); 3] = [("plain", Framing::Plain), ("atm", Framing::Atm), ("ptm", Framing::Ptm)];
 
@@ -201,7 +194,7 @@ impl Config {
                 true => (4 * MIB).max(four_intervals as u64),
                 false => s.count("memory"),
             },
-            classes: chosen(s, "tins", &CLASSES)?,
+            scheme: chosen(s, "tins", &SCHEMES.each_ref().map(|scheme| (scheme.name, scheme)))?,
             isolation,
             queues: if blind { 1 } else { queues },
             ways: if blind { 1 } else { ways },

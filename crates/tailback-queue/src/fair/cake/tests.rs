@@ -108,6 +108,27 @@ fn full_classes_share_by_their_rates() {
     }
 }
 
+/// Of four, video has half and voice a quarter; best effort has what is left.
+#[test]
+fn four_full_classes_share_by_their_rates() {
+    let flows = [(0, 0), (1, 8), (2, 40), (3, 34)].map(|(flow, dscp)| classed(flow, dscp, (u64::from(flow), 9)));
+    let mut b = bench(&[("rate", "10Mbps"), ("tins", "diffserv4")]);
+    let start = b.now;
+    let sent = shares(&mut b, &flows, 20_000);
+    let seconds = (b.now - start).seconds();
+    let rates: Vec<f64> = sent.iter().map(|bytes| bytes * 8.0 / seconds / 1e6).collect();
+    for (rate, expected) in rates.iter().zip([1.875, 0.625, 2.5, 5.0]) {
+        assert!((rate / expected - 1.0).abs() < 0.01, "{rates:?}");
+    }
+    let sent = shares(&mut bench(&[("tins", "diffserv4")]), &flows, 29_000);
+    for (bytes, weight) in sent.iter().zip([16.0, 1.0, 4.0, 8.0]) {
+        assert!(
+            (bytes / (29_000.0 * 1500.0) * 29.0 / weight - 1.0).abs() < 0.01,
+            "{sent:?}"
+        );
+    }
+}
+
 #[test]
 fn unshaped_classes_take_turns_by_weight() {
     let flows = [(0, 0), (1, 1), (2, 4)].map(|(flow, dscp)| classed(flow, dscp, (u64::from(flow), 9)));
@@ -221,12 +242,12 @@ fn a_slow_class_has_a_longer_target() {
     let s = Settings::defaults(&MODEL).with("rate", "1Mbps");
     let config = Config::from_settings(&s, BitRate(1)).unwrap();
     let tin = |class| Tin::new(&config, class, 0, 0);
-    let best_effort = tin(CLASSES[BEST_EFFORT]);
+    let best_effort = tin(scheme::SCHEMES[0].classes[BEST_EFFORT]);
     assert_eq!(best_effort.mtu_time, Duration(12_112_000));
     assert_eq!(best_effort.cobalt.target, Duration(18_168_000));
     assert_eq!(best_effort.cobalt.interval, Duration(113_168_000));
     // Bulk, at 62.5 kb/s: twice the target is more than the interval.
-    let bulk = tin(CLASSES[BULK]);
+    let bulk = tin(scheme::SCHEMES[0].classes[1]);
     assert_eq!(bulk.cobalt.target, Duration(290_688_000));
     assert_eq!(bulk.cobalt.interval, Duration(581_376_000));
 }
