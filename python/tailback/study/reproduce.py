@@ -123,24 +123,25 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
-    from tailback.study import cell_tables, change_table, mean_table, range_table
+    from tailback.study import best_table, cell_tables, change_table, claims_table, mean_table, range_table
     from tailback.study.figures import Drawing
 
+    tables = {
+        "table": mean_table.build,
+        "range": range_table.build,
+        "best": best_table.build,
+        "changes": change_table.build,
+        "claims": claims_table.build,
+    }
     number = 0
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
         written = len({t["file"] for t in made["tables"]})
-        if o["kind"] == "changes":
-            made["tables"].append(change_table.build(drawing, out, written))
-            continue
-        if o["kind"] == "table":
-            made["tables"].append(mean_table.build(drawing, out, written))
+        if o["kind"] in tables:
+            made["tables"].append(tables[o["kind"]](drawing, out, written))
             continue
         if o["kind"] == "cells":
             made["tables"] += cell_tables.build(drawing, out, written)
-            continue
-        if o["kind"] == "range":
-            made["tables"].append(range_table.build(drawing, out, written))
             continue
         if not figures:
             continue
@@ -149,9 +150,8 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
 
         known = kinds.load()
         if o["kind"] not in known:
-            raise StudyError(
-                f'experiment {e.id}: there is no figure "{o["kind"]}"; there are {", ".join(known)}, table'
-            )
+            kinds_known = ", ".join([*known, *tables, "cells"])
+            raise StudyError(f'experiment {e.id}: there is no output "{o["kind"]}"; there are {kinds_known}')
         drawn = known[o["kind"]](drawing)
         several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
         for caption, fig in several:

@@ -1,0 +1,135 @@
+"""Measures of what a sudden change does to a queue: a burst, or a rate that falls, from drops and recordings.
+
+The set of runs logs drops (`log_drops = true`) and records `queue`; for what flows get it has intervals of 1 s. Its
+`options`: `period_s` and `first_s`, when bursts come; or `from_s` and `to_s`, the time in which the rate is low.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+from tailback.study.measures.intervals import goodputs
+
+#: A backlog of fewer packets is over, as the lower threshold of RED has it here.
+OVER = 5
+#: What counts as the beginning of a change, s.
+BEGINNING = 2.0
+
+
+def longest_run(run: RunView, start: float, end: float, klass: str) -> int:
+    """Packets of one flow of the class lost in a row, in the order it sent them, at most, between two instants."""
+    log = run.log
+    keep = (log["link"] == run.link) & (log["event"] == "drop") & (log["time_s"] >= start) & (log["time_s"] < end)
+    flows, numbers, sizes = (log[c][keep] for c in ("flow", "sequence", "bytes"))
+    best = 0
+    for flow in np.unique(flows.astype(str)):
+        if klass != "all" and flow.rsplit(".", 1)[0] != klass:
+            continue
+        mine = flows.astype(str) == flow
+        best = max(best, int(runs_of(np.unique(numbers[mine].astype(np.int64)), int(sizes[mine].max())).max()))
+    return best
+
+
+def runs_of(numbers: np.ndarray, packet: int) -> np.ndarray:
+    """Lengths of the rows of sequence numbers that follow each other, counted in packets or in bytes of payload."""
+    if not len(numbers):
+        return np.zeros(1, int)
+    gaps = np.diff(numbers)
+    cuts = np.flatnonzero((gaps > 1) & ((gaps > packet) | (gaps < packet // 2)))
+    return np.diff(np.concatenate([[0], cuts + 1, [len(numbers)]]))
+
+
+@measure("class_loss", "Packets lost, of those sent", "%", "of the class, anywhere on its way")
+def class_loss(run: RunView, klass: str) -> float:
+    mine = run.of(klass)
+    sent = run.flows["sent_packets"][mine].sum()
+    return 100 * float(run.flows["dropped_packets"][mine].sum() / sent) if sent else float("nan")
+
+
+def _bursts(run: RunView) -> np.ndarray:
+    ends = run.intervals["to_s"]
+    return np.arange(float(run.options["first_s"]), float(ends.max()) - 0.5, float(run.options["period_s"]))
+
+
+@measure("burst_run", "Longest run lost of a burst", "packets", "mean over the bursts", digits=1)
+def burst_run(run: RunView, klass: str) -> float:
+    period = float(run.options["period_s"])
+    return float(np.mean([longest_run(run, t, t + period, klass) for t in _bursts(run)]))
+
+
+@measure("burst_over", "Until a burst is over", "ms", "from its start until fewer than 5 packets wait, mean", digits=0)
+def burst_over(run: RunView, klass: str) -> float:
+    t, q = run.probe("queue")
+    period, found = float(run.options["period_s"]), []
+    for start in _bursts(run):
+        here = (t > start + 0.02) & (t <= start + period)
+        low = np.flatnonzero(q[here] < OVER)
+        found.append(float(t[here][low[0]]) - start if len(low) else period)
+    return 1e3 * float(np.mean(found))
+
+
+@measure("burst_after", "Goodput after a burst, of that before", "%", "in the second that begins with it", digits=1)
+def burst_after(run: RunView, klass: str) -> float:
+    ends, x = goodputs(run, klass)
+    total = x.sum(axis=1)
+    at = np.searchsorted(ends, _bursts(run) + 1 - 1e-6)
+    return 100 * float(total[at].sum() / total[at - 1].sum())
+
+
+def _low(run: RunView) -> tuple[float, float]:
+    return float(run.options["from_s"]), float(run.options["to_s"])
+
+
+@measure("fall_drops", "Drops as the rate falls", "packets", "at the studied link in the first 2 s", digits=0)
+def fall_drops(run: RunView, klass: str) -> float:
+    t, start = run.drops()[0], _low(run)[0]
+    return float(((t >= start) & (t < start + BEGINNING)).sum())
+
+
+@measure("fall_run", "Longest run lost as the rate falls", "packets", "of one flow in the first 2 s", digits=1)
+def fall_run(run: RunView, klass: str) -> float:
+    start = _low(run)[0]
+    return float(longest_run(run, start, start + BEGINNING, klass))
+
+
+@measure(
+    "fall_settled", "Until the queue has settled", "s", "until the mean of a second is within a fifth of the later mean"
+)
+def fall_settled(run: RunView, klass: str) -> float:
+    t, q = run.probe("queue")
+    start, end = _low(run)
+    later = q[(t >= (start + end) / 2) & (t < end)].mean()
+    for at in np.arange(start, end - 1, 0.1):
+        mean = q[(t >= at) & (t < at + 1)].mean()
+        if abs(mean - later) <= 0.2 * later:
+            return float(at - start)
+    return float("nan")
+
+
+def _carried(run: RunView, start: float) -> float:
+    """What the line carried in the first 2 s after an instant, bit/s."""
+    t, bytes_ = run.probe("delivered_bytes")
+    a, b = np.interp([start, start + BEGINNING], t, bytes_)
+    return 8 * float(b - a) / BEGINNING
+
+
+@measure("fall_used", "Line used as the rate falls", "%", "of the rate it has then, in the first 2 s")
+def fall_used(run: RunView, klass: str) -> float:
+    from tailback import _core
+
+    return 100 * _carried(run, _low(run)[0]) / float(_core.parse_rate(run.options["low_rate"]))
+
+
+@measure("rise_used", "Line used as the rate rises", "%", "in the first 2 s after")
+def rise_used(run: RunView, klass: str) -> float:
+    from tailback import _core
+
+    return 100 * _carried(run, _low(run)[1]) / float(_core.parse_rate(run.options["rate"]))
+
+
+@measure("fall_goodput", "Goodput while the rate is low", "Mbit/s", "of the class together", digits=3)
+def fall_goodput(run: RunView, klass: str) -> float:
+    start, end = _low(run)
+    ends, x = goodputs(run, klass)
+    return float(x[(ends > start + 0.5) & (ends < end + 0.5)].sum(axis=1).mean()) / 1e6
