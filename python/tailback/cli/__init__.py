@@ -21,7 +21,8 @@ from tailback.cli.errors import Failure, Stopped, os_message, say
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("tailback.cli.run", "Run a scenario and show what came out."),
     "check": ("tailback.cli.check", "Say whether a scenario is right, without running it."),
-    "reproduce": ("tailback.cli.reproduce", "Repeat a published study, and compare point by point."),
+    "reproduce": ("tailback.cli.reproduce", "Repeat published studies, and compare point by point."),
+    "verify": ("tailback.cli.verify", "Run a bundle of studies again, and compare every number."),
     "compare": ("tailback.cli.compare", "Say which queue discipline serves a link best."),
     "sweep": ("tailback.cli.sweep", "Run a scenario over axes, on all cores or a cluster."),
     "capture": ("tailback.cli.capture", "Capture a link as pcapng, for Wireshark."),

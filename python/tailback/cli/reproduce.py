@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
 import sys
 import textwrap
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -139,7 +140,7 @@ def register(group: click.Group) -> None:
         "--out",
         type=click.Path(file_okay=False),
         callback=folder,
-        help="Where results go; default out/STUDY. Runs kept there are reused.",
+        help="Where results go; default out/STUDY, or out/all. Runs kept there are reused.",
     )
     @click.option(
         "--seeds", type=click.IntRange(1, 1000), help="Repeat each point so often, instead of what the mode says."
@@ -166,44 +167,97 @@ def register(group: click.Group) -> None:
         list_: bool,
         as_json: bool,
     ) -> None:
-        """Reproduce a published study, or one of its experiments, and report point by point what came out."""
+        """Reproduce a published study, or one of its experiments, and report point by point what came out; without a
+        STUDY all of them, on one page.
+
+        `tailback verify` checks the folder that comes of it.
+        """
         try:
-            if list_ or not what:
+            if list_:
                 _list(as_json)
-                return
-            study, chosen = choose(what, _replacements(replaced))
-            study_out = Path(out) if out else Path("out") / study.id
+            elif what is None:
+                if overrides or replaced:
+                    raise click.UsageError("--set and --discipline change a study: name it")
+                _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
+            else:
+                _one(what, _replacements(replaced), mode, out, seeds, jobs, overrides, as_json)
         except StudyError as e:
             raise click.UsageError(str(e)) from e
-        line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
-        told = _Progress()
-        try:
-            r = reproduce(
-                study,
-                chosen,
-                mode,
-                out,
-                jobs=jobs,
-                seeds=seeds,
-                progress=told,
-                overrides=overrides,
-                command=" ".join(line),
-                announce=told.announce,
-            )
-        except StudyError as e:
-            raise click.UsageError(str(e)) from e
-        except (Interrupted, KeyboardInterrupt):
-            raise Stopped(f"interrupted{kept(str(study_out / 'runs'))}") from None
-        except OSError as e:
-            raise Failure(f"results cannot be stored: {os_message(e)}") from e
-        finally:
-            told.end()
-        if as_json:
-            click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
-        else:
-            _print(r)
+
+
+def _one(
+    what: str,
+    replaced: dict[str, dict[str, Any]],
+    mode: str,
+    out: str | None,
+    seeds: int | None,
+    jobs: int,
+    overrides: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    from tailback.study import bundle
+
+    study, chosen = choose(what, replaced)
+    where = Path(out) if out else Path("out") / study.id
+    line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
+    with _told(where / "runs") as told:
+        r = reproduce(
+            study,
+            chosen,
+            mode,
+            where,
+            jobs=jobs,
+            seeds=seeds,
+            progress=told,
+            overrides=overrides,
+            command=" ".join(line),
+            announce=told.announce,
+        )
+        bundle.write(where, [bundle.part(r, where, bundle.Asked(seeds, list(overrides)))])
+    if as_json:
+        click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        _print(r)
+    _fail_of([r])
+
+
+def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> None:
+    from tailback.study.everything import everything
+
+    def ended(r: Reproduction) -> None:
+        told.end()
+        if not as_json:
+            spent = f"{r.runs} runs ({r.reused} kept), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s"
+            click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {spent}")
+
+    with _told(out) as told:
+        found = everything(mode, out, jobs=jobs, seeds=seeds, progress=told, announce=told.announce, ended=ended)
+    if as_json:
+        document = {"mode": mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
+        click.echo(json.dumps(clean(document), indent=1, ensure_ascii=False, allow_nan=False))
+    else:
+        click.echo(f"report: {out / 'report.html'}")
+    _fail_of(found)
+
+
+@contextlib.contextmanager
+def _told(folder: Path) -> Iterator[_Progress]:
+    """Progress for as long as runs go on, and what to say when they are stopped."""
+    told = _Progress()
+    try:
+        yield told
+    except (Interrupted, KeyboardInterrupt):
+        raise Stopped(f"interrupted{kept(str(folder))}") from None
+    except OSError as e:
+        raise Failure(f"results cannot be stored: {os_message(e)}") from e
+    finally:
+        told.end()
+
+
+def _fail_of(found: list[Reproduction]) -> None:
+    for r in found:
         if r.failed:
-            raise Failure(f"{len(r.failed)} of {r.runs} runs failed: {r.failed[0]}")
+            raise Failure(f"{r.study.id}: {len(r.failed)} of {r.runs} runs failed: {r.failed[0]}")
 
 
 def choose(what: str, replaced: dict[str, dict[str, Any]]) -> tuple[Study, list[Experiment]]:

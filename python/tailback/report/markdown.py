@@ -25,7 +25,7 @@ def verdicts(bundle: dict[str, Any]) -> str:
         "`tailback reproduce` as `verdicts.md`.",
         "",
     ]
-    lines[2] = "\n".join(_wrapped(lines[2]))
+    lines[2] = "\n".join(wrapped(lines[2]))
     lines += ["| kind | reproduced | not reproduced | not testable | compared |", "|---|---|---|---|---|"]
     lines += [f"| {' | '.join(row)} |" for row in kinds_rows(bundle["kinds"])]
     group = None
@@ -43,16 +43,16 @@ def verdicts(bundle: dict[str, Any]) -> str:
     if again:
         lines += ["", "## Re-read", ""]
         lines += [
-            *_wrapped("Sentences whose rule was read anew after a look at results: the words, and the first rule."),
+            *wrapped("Sentences whose rule was read anew after a look at results: the words, and the first rule."),
             "",
         ]
         for v in again:
-            lines += _wrapped(f"* **{v['id']}** In the source: {v['words']}. By the first rule: {v['first']}.", "  ")
+            lines += wrapped(f"* **{v['id']}** In the source: {v['words']}. By the first rule: {v['first']}.", "  ")
     why = [v for v in rows if _why(v)]
     if why:
         lines += ["", "## Why the others differ", ""]
         for v in why:
-            lines += _wrapped(f"* **{v['id']}** {_why(v)}", "  ")
+            lines += wrapped(f"* **{v['id']}** {_why(v)}", "  ")
     return "\n".join(lines).replace("\n\n\n", "\n\n") + "\n"
 
 
@@ -63,7 +63,7 @@ def _cells(cells: list[dict[str, Any]]) -> list[str]:
     grades = sorted({v["grade"] for v in cells})
     lines = ["", "## Cells of the published tables", ""]
     lines += [
-        *_wrapped(
+        *wrapped(
             "How many are within what they allow: class A is deterministic, B statistical, Q ruled by phase or by an "
             "open choice and only compared."
         ),
@@ -92,7 +92,7 @@ def _cells(cells: list[dict[str, Any]]) -> list[str]:
             f"**{row}** " + "; ".join(f"{metric}: {', '.join(values)}" for metric, values in by.items())
             for row, by in rows.items()
         ]
-        lines += _wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
+        lines += wrapped(f"* {'. '.join(told)}. {why}".rstrip(), "  ")
     return lines
 
 
@@ -117,7 +117,7 @@ def _row(v: dict[str, Any]) -> str:
     return "| " + " | ".join(x.replace("|", "/").replace("\n", " ") for x in cells) + " |"
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
+def wrapped(text: str, indent: str = "") -> list[str]:
     import textwrap
 
     return textwrap.wrap(text, 120, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -107,6 +107,8 @@ class RunsTable(Table, kw_only=True, frozen=True):
     link: str = "bottleneck"
     options: dict[str, Any] = {}
     cost_s: float | dict[Mode, float] = 0.0
+    #: Why nobody can have these runs again, if so: they are of real packets.
+    not_repeatable: str = ""
 
 
 class ExperimentTable(Table, kw_only=True, frozen=True):

@@ -76,6 +76,8 @@ class Runs:
     cost_s: dict[str, float]
     #: The file it is declared in, for messages.
     file: str = ""
+    #: Why nobody can have the same runs again, if so.
+    not_repeatable: str = ""
     #: What the caller changes (`--set`), by point: after all the study's own.
     asked: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict)
 

@@ -71,6 +71,7 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
         options=t.options,
         cost_s=cost,
         file=str(file),
+        not_repeatable=t.not_repeatable,
     )
 
 

@@ -1,0 +1,136 @@
+"""A folder of reproduced studies as something that can be checked: `bundle.json` says what was run, and lists every
+file with its SHA-256.
+
+    bundle.json            version, studies with mode and seeds, digests, and what cannot be repeated
+    STUDY/                 the folder of a study; of a single study, the folder itself
+    STUDY/scenarios/       its scenarios
+    STUDY/runs/            its results
+    STUDY/verdicts.json    its verdicts
+
+The folder may be packed with tar or zip. A digest finds what was damaged; what was changed together with its digest is
+found by running the studies again (`verify.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tailback import _core
+from tailback.declared import read_table
+from tailback.store import fingerprint
+from tailback.store.manifest import write_text
+from tailback.study.errors import StudyError
+from tailback.study.files import Table
+from tailback.study.study import Study
+from tailback.study.write import Reproduction
+
+NAME = "bundle.json"
+
+
+class NotRepeatable(Table, kw_only=True, frozen=True):
+    """Runs of which nobody can have the same again, such as those of real packets."""
+
+    runs: str
+    points: int
+    why: str
+
+
+class Part(Table, kw_only=True, frozen=True):
+    """A study of a bundle: what to ask of `reproduce` to have it again."""
+
+    study: str
+    #: The study's own files: rules and scenarios.
+    digest: str
+    #: Inside the bundle.
+    folder: str
+    mode: str
+    seeds: int | None
+    experiments: list[str]
+    overrides: list[str]
+    replaced: dict[str, dict[str, Any]]
+    not_repeatable: list[NotRepeatable] = []
+
+
+class Bundle(Table, kw_only=True, frozen=True):
+    """bundle.json"""
+
+    format: int
+    version: str
+    build: str
+    studies: list[Part]
+    #: Path -> SHA-256.
+    files: dict[str, str]
+
+
+@dataclass
+class Asked:
+    """What was asked of `reproduce`, beside what a reproduction knows."""
+
+    seeds: int | None = None
+    overrides: list[str] = field(default_factory=list)
+
+
+def digest_of(study: Study) -> str:
+    """Of all files of a study."""
+    h = hashlib.sha256()
+    for p in sorted(study.path.rglob("*")):
+        if p.is_file() and not p.name.startswith("."):
+            h.update(f"{p.relative_to(study.path).as_posix()}\n".encode())
+            h.update(p.read_bytes())
+    return h.hexdigest()
+
+
+def part(r: Reproduction, out: Path, asked: Asked) -> Part:
+    study = r.study
+    sets = dict.fromkeys(name for e in r.experiments for name in e.runs)
+    fixed = [study.runs[n] for n in sets if study.runs[n].not_repeatable]
+    return Part(
+        study=study.id,
+        digest=digest_of(study),
+        folder=r.out.relative_to(out).as_posix(),
+        mode=r.mode,
+        seeds=asked.seeds,
+        experiments=[e.id for e in r.experiments],
+        overrides=asked.overrides,
+        replaced=study.replaced,
+        not_repeatable=[NotRepeatable(runs=x.name, points=len(x.points(r.mode)), why=x.not_repeatable) for x in fixed],
+    )
+
+
+def write(out: Path, parts: list[Part]) -> None:
+    """Write `bundle.json` into a folder of results."""
+    (out / NAME).unlink(missing_ok=True)
+    files = {
+        p.relative_to(out).as_posix(): sha256(p)
+        for p in sorted(out.rglob("*"))
+        # Locks come and go.
+        if p.is_file() and p.name not in (NAME, "lock") and p.suffix != ".partial"
+    }
+    made = Bundle(format=1, version=_core.__version__, build=fingerprint.build(), studies=parts, files=files)
+    write_text(out / NAME, json.dumps(msgspec.to_builtins(made), indent=1, ensure_ascii=False))
+
+
+def read(folder: Path) -> Bundle:
+    """Raises `StudyError` for a folder that is no bundle."""
+    path = folder / NAME
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as e:
+        raise StudyError(f"{folder} is no bundle: it has no {NAME}, which `tailback reproduce` writes") from e
+    except (ValueError, RecursionError) as e:
+        raise StudyError(f"{path} is damaged") from e
+    return read_table(Bundle, found, path)
+
+
+def sha256(path: Path) -> str:
+    h = hashlib.sha256()
+    with open(path, "rb") as f:
+        while block := f.read(1 << 20):
+            h.update(block)
+    return h.hexdigest()

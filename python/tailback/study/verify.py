@@ -1,0 +1,279 @@
+"""`tailback verify`: run again what a bundle holds, and compare.
+
+Three things are looked at. Every file is held against its digest. Every run is simulated anew, and each of its tables
+compared with the stored one. Every table, verdict and scenario of the bundle is made anew and compared number by
+number: so a number that was changed is found also where its digest was changed with it. Figures and pages are held against
+their digests only.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import shutil
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.store import fingerprint
+from tailback.store.sources import Answers
+from tailback.study import bundle
+from tailback.study import load as studies
+from tailback.study.bundle import NAME, Part
+from tailback.study.errors import StudyError
+from tailback.study.model import Experiment
+from tailback.study.reproduce import reproduce
+from tailback.study.study import Study
+
+#: As many differences of a file are told.
+MOST = 5
+#: Entries of study.json and verdicts.json that are of the whole study, or of figures.
+WHOLE = ("count", "kinds", "opening", "runs", "seeds", "experiments", "sections", "verdicts")
+
+
+@dataclass
+class Found:
+    """What came out for one study."""
+
+    study: str
+    runs: int = 0
+    files: int = 0
+    verdicts: int = 0
+    #: Each says where, what the bundle has, and what came out here.
+    differences: list[str] = field(default_factory=list)
+    not_repeatable: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Path]:
+    """The folder of a bundle, unpacked if it is packed."""
+    if path.is_dir():
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
+        try:
+            if zipfile.is_zipfile(path):
+                shutil.unpack_archive(path, d, "zip")
+            elif tarfile.is_tarfile(path):
+                with tarfile.open(path) as t:
+                    t.extractall(d, filter="data")
+            else:
+                raise StudyError(f"{path} is neither a folder nor packed with tar or zip")
+        except (tarfile.TarError, zipfile.BadZipFile, OSError) as e:
+            raise StudyError(f"{path} cannot be unpacked: {e}") from e
+        inside = [p.parent for p in sorted(Path(d).rglob(NAME), key=lambda p: len(p.parts))]
+        yield inside[0] if inside else Path(d)
+
+
+def changed_files(folder: Path, b: bundle.Bundle) -> list[str]:
+    """Files that are not what the bundle's digests say."""
+    found = []
+    for name, digest in b.files.items():
+        path = folder / name
+        if not path.resolve().is_relative_to(folder.resolve()):
+            found.append(f"{name} lies outside the bundle")
+        elif not path.is_file():
+            found.append(f"{name} is missing")
+        elif bundle.sha256(path) != digest:
+            found.append(f"{name} is not the file that was bundled")
+    return found
+
+
+def check_version(b: bundle.Bundle) -> None:
+    """Raises `StudyError` where nothing can be compared."""
+    if b.build != fingerprint.build():
+        raise StudyError(
+            f"the bundle was made by another source of tailback {b.version} (build {b.build}); this is "
+            f"{_core.__version__} (build {fingerprint.build()}): check that version out to verify it"
+        )
+
+
+def verify(
+    folder: Path,
+    p: Part,
+    jobs: int = 0,
+    progress: Callable[[dict[str, Any]], Any] | None = None,
+    announce: Callable[[str], Any] | None = None,
+) -> Found:
+    """Run a study of a bundle again, and compare."""
+    study = studies.load(p.study, p.replaced)
+    if bundle.digest_of(study) != p.digest:
+        raise StudyError(f"the study {p.study} has other rules or scenarios here than where the bundle was made")
+    found = Found(p.study)
+    for x in p.not_repeatable:
+        found.not_repeatable.append(f"{p.study}: {x.points} points of {x.runs} ({x.why})")
+    again = _repeatable(study, p)
+    if not again:
+        return found
+    theirs = folder / p.folder
+    with tempfile.TemporaryDirectory(prefix="tailback-verify-") as d:
+        ours = Path(d) / p.study
+        reproduce(
+            study,
+            again,
+            p.mode,
+            ours,
+            jobs=jobs,
+            seeds=p.seeds,
+            progress=progress,
+            overrides=p.overrides,
+            figures=False,
+            command="verify",
+            announce=announce,
+        )
+        _runs(ours / "runs", theirs / "runs", found)
+        _answers(ours / "runs", theirs / "runs", found)
+        _texts(ours, theirs, again, found)
+    return found
+
+
+def _repeatable(study: Study, p: Part) -> list[Experiment]:
+    fixed = {x.runs for x in p.not_repeatable}
+    asked = [study.experiment(name) for name in p.experiments]
+    return [e for e in asked if not fixed & set(e.runs)]
+
+
+# ------------------------------------------------------------------------------------------------------------ runs
+
+
+def _runs(ours: Path, theirs: Path, found: Found) -> None:
+    """Every table of every run."""
+    if not ours.is_dir():
+        return
+    # Sets may share runs.
+    runs = dict.fromkeys(r["key"] for r in _core.status(ours)["runs"] if r["stored"])
+    a, b = _core.StoredRuns(ours), _core.StoredRuns(theirs)
+    for key in runs:
+        found.runs += 1
+        if key not in b:
+            found.differences.append(f"run {key} is not whole in the bundle")
+            continue
+        for name in _core.TABLES[1:]:
+            x, y = a.table(key, name), b.table(key, name)
+            if table_digest(x) != table_digest(y):
+                found.differences.append(f"run {key}, table {name}: {_first(x, y)}")
+
+
+def table_digest(t: _core.Table) -> str:
+    h = hashlib.sha256()
+    for name in t.columns:
+        h.update(f"\n{name}:{len(t)}:".encode())
+        values = t.to_list(name) if len(t) and isinstance(t[0][name], str) else None
+        h.update("\0".join(values).encode() if values is not None else np.ascontiguousarray(t[name]).tobytes())
+    return h.hexdigest()
+
+
+def _first(ours: _core.Table, theirs: _core.Table) -> str:
+    """The first thing in which two tables differ."""
+    if ours.columns != theirs.columns or len(ours) != len(theirs):
+        return f"{len(theirs)} rows in the bundle, {len(ours)} here"
+    for i in range(len(ours)):
+        x, y = ours[i], theirs[i]
+        for name in x:
+            if x[name] != y[name] and not (x[name] != x[name] and y[name] != y[name]):
+                return f"{name} of row {i} is {y[name]!r} in the bundle, {x[name]!r} here"
+    return "the same values in another form"
+
+
+def _answers(ours: Path, theirs: Path, found: Found) -> None:
+    """Experiments without packets."""
+    a, b = Answers(ours).found, Answers(theirs).found
+    for key, x in a.items():
+        found.runs += 1
+        y = b.get(key)
+        if y is None:
+            found.differences.append(f"computed.json: {x['of']} is not in the bundle")
+        elif (x["values"], x["series"]) != (y["values"], y["series"]):
+            found.differences += _said("computed.json", {**x, "cpu_s": 0}, {**y, "cpu_s": 0})
+
+
+# ----------------------------------------------------------------------------------------------------------- texts
+
+
+def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) -> None:
+    """Verdicts, tables and scenarios."""
+    mine = {e.id for e in again}
+    x, y = _json(ours / "study.json"), _json(theirs / "study.json")
+    if not isinstance(y, dict):
+        found.differences.append("study.json cannot be read")
+        return
+    # Arithmetic has no experiment of its own.
+    sections = [s for s in y.get("sections", []) if s.get("id") in mine]
+    left_out = {s.get("id") for s in y.get("sections", [])} - mine
+    rows = [v for v in y.get("verdicts", []) if v.get("experiment") not in left_out]
+    found.verdicts = len(x["verdicts"])
+    found.differences += _said("study.json: verdicts", x["verdicts"], rows)
+    found.differences += _said("study.json: sections", _plain(x["sections"]), _plain(sections))
+    skipped = {"command", "sections", "verdicts", *(WHOLE if left_out else ())}
+    rest = [{k: v for k, v in b.items() if k not in skipped} for b in (x, y)]
+    found.differences += _said("study.json", *rest)
+    verdicts = _json(theirs / "verdicts.json")
+    told = verdicts.get("verdicts", []) if isinstance(verdicts, dict) else []
+    told = [v for v in told if isinstance(v, dict) and v.get("experiment") not in left_out]
+    found.differences += _said("verdicts.json: verdicts", x["verdicts"], told)
+    if not left_out:
+        found.differences += _said("verdicts.json", _json(ours / "verdicts.json"), verdicts)
+        found.differences += _lines(ours, theirs, "verdicts.csv")
+    made = [p for kind in ("scenarios", "tables") for p in sorted((ours / kind).glob("*"))]
+    for name in (p.relative_to(ours).as_posix() for p in made):
+        found.files += 1
+        found.differences += _lines(ours, theirs, name)
+
+
+def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Without figures, which are not drawn anew."""
+    return [{k: v for k, v in s.items() if k != "figures"} for s in sections]
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _lines(ours: Path, theirs: Path, name: str) -> list[str]:
+    """A text or a table of CSV, line by line."""
+    a, b = _rows(ours / name), _rows(theirs / name)
+    return _said(name, a, b) if b is not None else [f"{name} is missing"]
+
+
+def _rows(path: Path) -> list[Any] | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as f:
+            return list(csv.reader(f)) if path.suffix == ".csv" else f.read().splitlines()
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return None
+
+
+def _said(name: str, ours: Any, theirs: Any) -> list[str]:
+    """In what two structures differ, each with the place and both values."""
+    all_of = list(_differences("", ours, theirs))
+    told = [f"{name}{place}: {_short(b)} in the bundle, {_short(a)} here" for place, a, b in all_of[:MOST]]
+    return told + ([f"{name}: {len(all_of) - MOST} more"] if len(all_of) > MOST else [])
+
+
+def _differences(at: str, a: Any, b: Any) -> Iterator[tuple[str, Any, Any]]:
+    # What is read back from JSON has lists where this program has tuples.
+    if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)) and len(a) == len(b):
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            yield from _differences(f"{at}[{i}]", x, y)
+    elif isinstance(a, dict) and isinstance(b, dict) and list(a) == list(b):
+        for k in a:
+            yield from _differences(f"{at}.{k}", a[k], b[k])
+    elif a != b:
+        yield at, a, b
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
