@@ -2,8 +2,8 @@
 
 Three things are looked at. Every file is held against its digest. Every run is simulated anew, and each of its tables
 compared with the stored one. Every table, verdict and scenario of the bundle is made anew and compared number by
-number: so a number that was changed is found also where its digest was changed with it. Figures and pages are held against
-their digests only.
+number: so a number that was changed is found also where its digest was changed with it. Figures and pages are held
+against their digests only.
 """
 
 from __future__ import annotations
