@@ -32,6 +32,7 @@ _HOME: dict[str, str] = {
     "__version__": "_core",
     "compare": "comparison",
     "compare_queues": "choose",
+    "compare_points": "comparison",
     "describe": "reference",
     "drive": "builder",
     "dumbbell": "builder",

@@ -26,6 +26,7 @@ from tailback.builder import parking_lot as parking_lot
 from tailback.builder import queue as queue
 from tailback.choose import compare_queues as compare_queues
 from tailback.comparison import compare as compare
+from tailback.comparison import compare_points as compare_points
 from tailback.plan import Plan as Plan
 from tailback.reference import describe as describe
 from tailback.reference import schema as schema

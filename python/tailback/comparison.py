@@ -70,8 +70,35 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> list[Difference]:
             f"the two vary different things: {', '.join(labels) or 'nothing'}, and "
             f"{', '.join(labels_of(b.runs)) or 'nothing'}; compare results of the same axes"
         )
-    points = _paired_runs(runs_a, runs_b, labels)
-    wanted = list(columns)
+    return _all_tables(a, b, _paired_runs(runs_a, runs_b, labels), list(columns))
+
+
+def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> list[Difference]:
+    """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
+    other labels and seeds. A row is called by those labels and by the two that are compared."""
+    runs = finished(results.runs)
+    labels = labels_of(results.runs)
+    if axis not in labels:
+        raise CompareError(
+            f"there is no label {axis!r}; " + (f"labels are {', '.join(labels)}" if labels else "none is")
+        )
+    values = list(dict.fromkeys(str(r[axis]) for r in runs))
+    if against not in values:
+        raise CompareError(f"no point has {axis} = {against}; labels of {axis} are {', '.join(values)}")
+
+    def place(r: dict[str, Any]) -> tuple[tuple[str, ...], int]:
+        return tuple(str(r[n]) for n in labels if n != axis), r["seed"]
+
+    base = {place(r): r["run"] for r in runs if str(r[axis]) == against}
+    points: Points = {}
+    for r in runs:
+        value, at = str(r[axis]), place(r)
+        if value != against and at in base:
+            points.setdefault((*at[0], f"{value} less {against}"), []).append((base[at], r["run"]))
+    return _all_tables(results, results, points, list(columns))
+
+
+def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> list[Difference]:
     found: list[Difference] = []
     for name, keys in TABLES.items():
         found += _table(getattr(a, name), getattr(b, name), keys, points, wanted)

@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("tailback.cli.status", "Say what a folder of results holds."),
     "predict": ("tailback.cli.predict", "Say what theory predicts for a bottleneck."),
     "report": ("tailback.cli.report", "Write the report of a folder of results; compare two."),
+    "export": ("tailback.cli.export", "Write a table of results as CSV or Parquet."),
     "plot": ("tailback.cli.plot", "Draw what a folder of results holds."),
     "describe": ("tailback.cli.describe", "Explain a model, its parameters and probes; or list all."),
     "schema": ("tailback.cli.schema", "Print the JSON schema of scenarios, for editors."),

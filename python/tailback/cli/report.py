@@ -10,19 +10,27 @@ import click
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("other", metavar="[OTHER]", required=False, type=click.Path(exists=True, file_okay=False))
-@click.option("--column", "columns", multiple=True, metavar="NAME", help="With OTHER: only this column. Repeatable.")
-@click.option("--json", "as_json", is_flag=True, help="With OTHER: print one JSON document and nothing else.")
-def report(folder: str, other: str | None, columns: tuple[str, ...], as_json: bool) -> None:
+@click.option("--across", metavar="AXIS=LABEL", help="Hold the points of an axis against those of this label.")
+@click.option(
+    "--column", "columns", multiple=True, metavar="NAME", help="Of differences: only this column. Repeatable."
+)
+@click.option("--json", "as_json", is_flag=True, help="Of differences: one JSON document and nothing else.")
+def report(folder: str, other: str | None, across: str | None, columns: tuple[str, ...], as_json: bool) -> None:
     """Write the report of a folder of results: one HTML file that needs no network.
 
     With OTHER, say instead what differs between the two: OTHER less DIR, column by column, over the seeds that both
-    have, with the 95 % interval of the difference.
+    have, with the 95 % interval of the difference. With --across, say what differs between the points of DIR.
     """
+    if across is not None:
+        if other is not None:
+            raise click.UsageError("--across compares points of one folder; leave the other out")
+        click.echo(_across(folder, across, columns, as_json))
+        return
     if other is not None:
         click.echo(_differences(folder, other, columns, as_json))
         return
     if columns or as_json:
-        raise click.UsageError("--column and --json compare two folders; name the other one too")
+        raise click.UsageError("--column and --json are of differences; name another folder, or give --across")
     from tailback.report import ReportError, write
 
     try:
@@ -46,6 +54,25 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
         document = {"a": folder, "b": other, "differences": [d.as_dict() for d in found]}
         return json.dumps(clean(document), allow_nan=False)
     return text(found, folder, other)
+
+
+def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
+    from tailback import _core
+    from tailback.cli.source import results_folder
+    from tailback.comparison import CompareError, compare_points, text
+    from tailback.document import clean
+
+    axis, sep, label = across.partition("=")
+    if not sep:
+        raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
+    try:
+        found = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
+    except CompareError as e:
+        raise click.UsageError(str(e)) from e
+    if as_json:
+        document = {"dir": folder, "axis": axis, "against": label, "differences": [d.as_dict() for d in found]}
+        return json.dumps(clean(document), allow_nan=False)
+    return text(found, across, f"the other points of {folder}")
 
 
 def register(group: click.Group) -> None:

@@ -1,0 +1,91 @@
+"""Results as others read them: the examples of the page, exported tables, and points held against one another."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import Cli
+from test_sweep import BUFFER, QUEUE, SCENARIO
+
+import tailback as tb
+from tailback import stats
+from tailback.comparison import CompareError
+
+PAGE = (Path(__file__).parents[2] / "docs/read-results.md").read_text()
+EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("results") / "DIR"
+    axes = {"queue": QUEUE, "buffer": BUFFER}
+    tb.load_sweep({"scenario": SCENARIO, "axis": axes, "replications": 3}).execute(out)
+    return out
+
+
+@pytest.mark.parametrize("text", EXAMPLES, ids=[re.findall(r"import (\w+)", x)[0] for x in EXAMPLES])
+def test_an_example_of_the_page_runs(folder: Path, text: str) -> None:
+    needed = {"pandas": ["pandas", "pyarrow"]}.get(
+        re.findall(r"import (\w+)", text)[0], re.findall(r"import (\w+)", text)
+    )
+    for name in needed:
+        if importlib.util.find_spec(name) is None:
+            pytest.skip(f"{name} is not installed: it is in requirements-dev.txt")
+    done = subprocess.run([sys.executable, "-c", text], cwd=folder.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"\d\.\d", done.stdout)
+
+
+def test_a_table_is_exported_whole_and_as_means(folder: Path, cli: Cli) -> None:
+    links = tb.read_results(folder).links
+    assert cli("export", folder, "links", "--to", "links.csv").returncode == 0
+    rows = list(csv.DictReader((cli.cwd / "links.csv").open()))
+    assert len(rows) == len(links) == 24 and list(rows[0]) == links.columns
+    assert [float(r["utilisation"]) for r in rows] == links["utilisation"].tolist()
+    assert cli("export", folder, "links", "--to", "links.parquet").returncode == 0
+    assert tb.read_parquet(cli.cwd / "links.parquet") == links
+    assert cli("export", folder, "links", "--means", "--to", "means.csv").returncode == 0
+    means = list(csv.DictReader((cli.cwd / "means.csv").open()))
+    mine = links.where(queue="codel", buffer="40", name="bottleneck")["utilisation"]
+    (row,) = (r for r in means if (r["queue"], r["buffer"], r["name"]) == ("codel", "40", "bottleneck"))
+    assert float(row["utilisation"]) == pytest.approx(np.mean(mine))
+    assert float(row["utilisation_ci95"]) == pytest.approx(stats.ci95(mine))
+    assert len(means) == 8 and "seed" not in row and "run" not in row
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("lines", "--to", "x.csv"), "there is no table lines; tables are runs, flows"),
+        (("links", "--to", "x.xls"), "should end in .csv or .parquet"),
+        (("runs", "--means", "--to", "x.csv"), "has a row a run and thing"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(folder: Path, cli: Cli, args: tuple[str, ...], said: str) -> None:
+    done = cli("export", folder, *args)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr
+
+
+def test_points_are_compared_seed_by_seed(folder: Path, cli: Cli) -> None:
+    results = tb.read_results(folder)
+    found = tb.compare_points(results, "queue", "droptail", columns=["utilisation"])
+    of = {d.row: d for d in found if d.table == "links"}
+    assert set(of) == {
+        f"{b}, codel less droptail, {n}" for b in ("10", "40") for n in ("bottleneck", "bottleneck.reverse")
+    }
+    x, y = (results.links.where(queue=q, buffer="40", name="bottleneck")["utilisation"] for q in ("droptail", "codel"))
+    d = of["40, codel less droptail, bottleneck"]
+    assert d.seeds == 3 and d.difference == pytest.approx(np.mean(y - x)) and d.ci95 == pytest.approx(stats.ci95(y - x))
+    done = cli("report", folder, "--across", "queue=droptail", "--column", "utilisation")
+    assert done.returncode == 0 and "codel less droptail, bottleneck" in done.stdout
+    with pytest.raises(CompareError, match="there is no label 'rate'; labels are queue, buffer"):
+        tb.compare_points(results, "rate", "1")
+    done = cli("report", folder, "--across", "queue=red")
+    assert done.returncode == 2 and "labels of queue are droptail, codel" in done.stderr
