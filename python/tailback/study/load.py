@@ -203,7 +203,28 @@ def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
     if base is None or "like" in base:
         why = "there is no set of that name" if base is None else "that set is like another itself"
         raise StudyError(f"{file}: runs.{name}: like = {like!r}: {why}; name a set that is written out")
-    return {**base, **own}
+    return {**base, **own, **_axes_like(base, own)}
+
+
+def _axes_like(base: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
+    """The axes that a set writes out, each with what it leaves out from the axis of that name of the one it is like.
+
+    Without the paths and roles of that one an axis would change nothing. Values are one thing: `quick`, `full`, `both`,
+    `pairs` and `disciplines` of an axis take the place of all of those of the other.
+    """
+    tables, given = base.get("axis"), own.get("axis")
+    if not isinstance(tables, dict) or not isinstance(given, dict):
+        return {}
+    values = {"quick", "full", "both", "pairs", "disciplines"}
+    axes = {}
+    for name, axis in given.items():
+        like = tables.get(name, {})
+        if not isinstance(axis, dict) or not isinstance(like, dict):
+            axes[name] = axis
+            continue
+        kept = {k: v for k, v in like.items() if k not in values or not values & axis.keys()}
+        axes[name] = {**kept, **axis}
+    return {"axis": axes}
 
 
 def _readings_of(statements: list[Statement], file: Path) -> None:

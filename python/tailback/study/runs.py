@@ -42,7 +42,8 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
     cases = [_case(f"{file}, [{at}], case[{i}]", c, of_pairs, columns) for i, c in enumerate(given)]
     axes = [_axis(f"{file}, [{at}], axis {k}", k, a, cases, columns) for k, a in tables.items()]
     for x in axes if scenario is not None else ():
-        named = any(x.name in c.labels for c in cases)
+        # One value alone is a name for the whole set.
+        named = any(x.name in c.labels for c in cases) or all(len(v) < 2 for v in x.values.values())
         if not (x.paths or any(x.changes.values()) or named):
             key = "roles = { ... }" if x.disciplines else "paths = [...]"
             raise StudyError(
