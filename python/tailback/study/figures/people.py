@@ -1,0 +1,81 @@
+"""What people at terminals and browsers see, of the first seed.
+
+`flow-values`  a column of the table of flows, flow by flow in order of size; a frame a class, a line a pair
+`responses`    each transfer's time to its first and its last byte against when it was asked for, and the rate at which
+               data arrive; a frame each, a colour a pair
+
+kind = "flow-values"
+column = "delay_mean_s"
+ylabel = "mean packet delay (s)"
+classes = ["flow13", "flow24"]
+class_titles = ["Flow 1-3", "Flow 2-4"]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tailback import plots
+from tailback.study.figures import Drawing, figure
+
+if TYPE_CHECKING:
+    from tailback.study.figures import Drawn
+
+#: How many intervals a run is cut into to show a rate.
+BINS = 60
+
+
+@figure("flow-values")
+@plots.styled
+def flow_values(d: Drawing) -> Drawn:
+    classes = d.output["classes"]
+    lines = []
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is not None:
+            column = np.asarray(view.flows[d.output["column"]], dtype=float)
+            lines.append((d.title(p.labels["pair"]), [np.sort(column[view.of(c)]) for c in classes]))
+    if not lines:
+        return None
+    fig, axes = plots.grid(6.8, 2.8, 1, len(classes), sharey=True)
+    for k, (ax, title) in enumerate(zip(axes[0], d.output.get("class_titles", classes), strict=True)):
+        for i, (name, values) in enumerate(lines):
+            look = plots.look("", i)
+            ax.plot(np.arange(1, len(values[k]) + 1), values[k], color=look.colour, label=name, linewidth=1.2)
+        ax.set_title(title)
+        ax.set_xlabel("microflows, in order")
+    axes[0][0].set_ylabel(d.output["ylabel"])
+    axes[0][0].set_ylim(bottom=0)
+    axes[0][-1].legend()
+    return fig
+
+
+@figure("responses")
+@plots.styled
+def responses(d: Drawing) -> Drawn:
+    lines = []
+    for runs, p in d.points():
+        view = d.view(runs, p)
+        if view is not None and len(view.table("transfers").get("asked_s", ())):
+            lines.append((d.title(p.labels["pair"]), view.table("transfers")))
+    if not lines:
+        return None
+    fig, axes = plots.grid(6.8, 6.6, 3, 1, sharex=True)
+    frames = (("response_s", "first byte"), ("completion_s", "last byte"))
+    for i, (name, t) in enumerate(lines):
+        look = plots.look("", i)
+        for ax, (column, what) in zip(axes[:2, 0], frames, strict=True):
+            ax.plot(t["asked_s"], t[column], ".", color=look.colour, label=name, markersize=2.5, alpha=0.6)
+            ax.set_ylabel(f"to the {what} (s)")
+            ax.set_yscale("log")
+        done = np.asarray(t["done_s"], dtype=float)
+        keep = ~np.isnan(done)
+        edges = np.linspace(0, done[keep].max(), BINS + 1)
+        bits, _ = np.histogram(done[keep], edges, weights=8e-3 * np.asarray(t["bytes"], dtype=float)[keep])
+        axes[2, 0].step(edges[1:], bits / np.diff(edges), color=look.colour, label=name)
+    axes[2, 0].set_ylabel("delivered (kbit/s)")
+    axes[2, 0].set_xlabel("time (s)")
+    axes[0, 0].legend()
+    return fig

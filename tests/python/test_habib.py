@@ -1,0 +1,63 @@
+"""The study habib-2000: its scenarios run alone, its ids, and what its two main findings look like in one short run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tailback import load_scenario, run
+from tailback.study import load as study
+
+NAME = "habib-2000"
+FOLDER = study.load(NAME).path
+
+#: Figures of the report, and what it says in its text.
+IDS = (
+    "fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 fig-11 fig-12a fig-12b target-rate web-ample web-syn many-and-short rtt-under"
+)
+
+
+@pytest.mark.parametrize("name", ["ftp", "short", "telnet", "web", "tcp-udp", "feedback"])
+def test_every_scenario_runs_alone(name: str) -> None:
+    assert load_scenario(FOLDER / f"{name}.toml").warnings == []
+
+
+def test_every_figure_has_its_experiment() -> None:
+    s = study.load(NAME)
+    assert {s.experiment(i).id for i in IDS.split()} == set(IDS.split())
+
+
+def test_every_judged_sentence_that_fails_may_say_why() -> None:
+    s = study.load(NAME)
+    assert len([x for x in s.statements if x.explanation]) >= 20
+
+
+def shares(stages: str) -> dict[str, float]:
+    edge = f'{{ kind = "edge", marker = {{ kind = "rtt-aware", target = "2Mbps" }}, stages = {stages} }}'
+    changes = [f"link.{e}-c1.conditioner={edge}" for e in ("e1", "e2")]
+    scenario = load_scenario(
+        FOLDER / "ftp.toml", overrides=["duration=20s", "link.n2-e2.delay=49.7ms", "record={}", *changes]
+    )
+    groups = run(scenario).groups
+    return dict(zip(groups["group"], groups["goodput_bps_sum"], strict=True))
+
+
+def test_marks_by_round_trip_go_too_far_and_small_windows_mend_it() -> None:
+    alone = shares("[]")
+    assert alone["flow24"] > 2 * alone["flow13"]
+    mended = shares('[{ kind = "small-window", below = 7 }]')
+    assert 0.7 < mended["flow24"] / mended["flow13"] < 1.3
+
+
+def lost_behind_the_core(stages: str) -> float:
+    links = ("e1-c1.conditioner", "e2-c1.conditioner", "c2-e3.reverse_conditioner")
+    changes = [f"link.{at}.stages={stages}" for at in links]
+    quiet = ["flows.others.start=19.9s", "flows.others.count=1", "duration=20s"]
+    links_of = run(load_scenario(FOLDER / "feedback.toml", overrides=[*quiet, *changes])).links
+    at = list(links_of["name"]).index("c2-e3")
+    return 8 * 1024 * float(links_of["dropped_packets"][at]) / 20 / 1e6
+
+
+def test_feedback_saves_what_would_be_lost() -> None:
+    """3 of 8 Mb/s are lost behind the core; with feedback all but what the peak rates allow is dropped before it."""
+    assert lost_behind_the_core("[]") == pytest.approx(3.0, abs=0.1)
+    assert lost_behind_the_core('["feedback"]') < 1.5
