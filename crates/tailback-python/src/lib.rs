@@ -17,6 +17,7 @@ mod plan;
 mod quantities;
 mod reference;
 mod results;
+mod routes;
 mod scenario;
 mod table;
 
@@ -44,6 +45,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(mark::mark, m)?)?;
     m.add_function(wrap_pyfunction!(capture::capture, m)?)?;
     m.add_function(wrap_pyfunction!(capture::trace, m)?)?;
+    m.add_function(wrap_pyfunction!(routes::routes, m)?)?;
     m.add_function(wrap_pyfunction!(results::read_results, m)?)?;
     m.add_function(wrap_pyfunction!(results::status, m)?)?;
     m.add("source", tailback_engine::plan::source())?;

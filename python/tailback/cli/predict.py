@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from tailback.cli.assured import allocation_command, redn_command
 from tailback.document import clean
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
@@ -237,4 +238,6 @@ def memory_command(
 
 
 def register(group: click.Group) -> None:
+    predict.add_command(redn_command)
+    predict.add_command(allocation_command)
     group.add_command(predict)

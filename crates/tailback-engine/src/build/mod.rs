@@ -8,6 +8,7 @@ mod flows;
 mod instants;
 pub(crate) mod links;
 pub mod network;
+pub mod paths;
 mod recordings;
 pub mod route;
 mod sessions;

@@ -1,0 +1,34 @@
+//! The ports that the packets of each declared flow pass, for what is computed of a network without running it.
+
+use crate::build::network::Built;
+use tailback_base::BitRate;
+
+/// The way of a flow's data.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    /// As in the table of flows: `bulk.0`.
+    pub flow: String,
+    pub group: String,
+    pub index: u32,
+    /// Names and rates, in order of travel.
+    pub ports: Vec<(String, BitRate)>,
+}
+
+impl Built {
+    /// The ways of the declared flows, in their order.
+    pub fn paths(&self) -> Vec<Path> {
+        let declared = self.sim.flows[..self.sim.declared()].iter().zip(&self.sim.ways);
+        let path = |(flow, ways): (&crate::sim::flow::Flow, &[crate::sim::flow::Route; 2])| {
+            let group = self.group_names[flow.group as usize].clone();
+            let route = &self.sim.routes[ways[0].start as usize..][..usize::from(ways[0].len)];
+            let port = |p: &u32| (self.port_names[*p as usize].clone(), self.sim.ports[*p as usize].rate());
+            Path {
+                flow: format!("{group}.{}", flow.index),
+                index: flow.index,
+                group,
+                ports: route.iter().map(port).collect(),
+            }
+        };
+        declared.map(path).collect()
+    }
+}
