@@ -7,6 +7,7 @@
 //! To add one: a file with its `MODEL`, its type and its `entry`, and a row in [`registry`]; a [`meter`] has a list of its own.
 
 pub mod atbtc;
+pub mod code_point;
 pub mod conditioner;
 pub mod edge;
 pub mod entry;

@@ -42,6 +42,10 @@ pub trait Admission<P: Packet> {
     fn take(&mut self, from: &mut dyn PacketSource<P>, _line: &Line, _out: &mut dyn Out<P>) -> Option<P> {
         from.pop()
     }
+    /// Whether it decides in [`Admission::take`] alone, so that nothing of it would act before another discipline.
+    fn decides_at_departure(&self) -> bool {
+        false
+    }
     /// This packet is sent now; it has left the backlog. For marks at departure, wherever the admission stands.
     #[inline]
     fn leaving(&mut self, _p: &mut P, _line: &Line, _out: &mut dyn Out<P>) {}
@@ -174,6 +178,9 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     }
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         (**self).take(from, line, out)
+    }
+    fn decides_at_departure(&self) -> bool {
+        (**self).decides_at_departure()
     }
     fn leaving(&mut self, p: &mut P, line: &Line, out: &mut dyn Out<P>) {
         (**self).leaving(p, line, out)

@@ -12,7 +12,9 @@ use crate::buffers::{dsdrr, dtdrr, qsdrr, tdrr};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Entry, Facts};
-use crate::fair::{cake, drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus};
+use crate::fair::{
+    cake, diffserv, drr, fq, fq_cobalt, fq_codel, fq_pie, fqbit, port, scfq, sfq, srr, wdrr, wf2q, wf2q_plus,
+};
 use crate::feedback::decsel;
 use crate::fifo::{droptail, front_drop, random_drop};
 use crate::params::{AQM, BEFORE};
@@ -79,6 +81,7 @@ impl<P: Packet + 'static> List<P> {
         fq_pie::entry(),
         fq_cobalt::entry(),
         cake::entry(),
+        diffserv::entry(),
         decsel::entry(),
         dtdrr::entry(),
         dsdrr::entry(),
@@ -214,6 +217,16 @@ impl<P: Packet + 'static> Registry<P> {
             let make = self.maker(b, settings, &line);
             let admission = make.and_then(|make| make(Stream::new(seed, &format!("before.{i}"))));
             let admission = admission.map_err(|e| e.within(&format!("{}[{i}]", BEFORE.name)))?;
+            if admission.decides_at_departure() {
+                let inner = b.model.name;
+                let e = Refusal::new(
+                    format!("{inner} decides when packets leave its queue, and before {name} nothing of it would act"),
+                    format!(
+                        "put it on the queues of a discipline of several, aqm = \"{inner}\", or use {inner} itself"
+                    ),
+                );
+                return Err(e.within(&format!("{}[{i}]", BEFORE.name)));
+            }
             let Ok(behind) = Viewed::new(queue) else {
                 let e = Refusal::new(
                     format!("nothing can stand before {name}, which shows nobody its packets"),

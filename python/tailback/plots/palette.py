@@ -63,6 +63,7 @@ LOOKS = {
     "fq-cobalt": Look(_GREEN, "X", _SHORT),
     "dualpi2": Look(_SKY, "D", "-"),
     "cake": Look(_BROWN, "D", "-"),
+    "diffserv": Look(_BROWN, "s", _DASH),
     "port": Look(_BLACK, "D", "-"),
     "drr": Look(_ORANGE, "D", _DASH_DOT),
     "tdrr": Look(_PURPLE, "v", _SHORT),

@@ -62,11 +62,8 @@ fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
     one("kind = \"codel\", buffer = \"15000B\"", tcp, &["15000B", "1.2ms"]);
     assert!(warnings("kind = \"codel\", buffer = \"42 packets\"", tcp).is_empty());
     assert!(warnings(&format!("{codel}, ce_threshold = \"1ms\""), tcp).is_empty());
-    // On each queue of another discipline, and before one.
-    for part in [
-        "kind = \"drr\", aqm = \"codel\"",
-        "kind = \"droptail\", before = [\"codel\"]",
-    ] {
+    // On each queue of another discipline.
+    for part in ["kind = \"drr\", aqm = \"codel\"", "kind = \"wdrr\", aqm = \"codel\""] {
         one(
             &format!("{part}, buffer = \"10 packets\""),
             tcp,

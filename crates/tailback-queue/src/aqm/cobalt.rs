@@ -396,6 +396,10 @@ impl<P: Packet> Admission<P> for Cobalt {
         Decision::Drop(DropReason::Overflow)
     }
 
+    fn decides_at_departure(&self) -> bool {
+        true
+    }
+
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         let threshold = self.threshold(line.rate);
         loop {

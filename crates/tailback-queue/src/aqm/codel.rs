@@ -317,6 +317,10 @@ impl<P: Packet> Admission<P> for Codel {
         }
     }
 
+    fn decides_at_departure(&self) -> bool {
+        true
+    }
+
     fn take(&mut self, from: &mut dyn PacketSource<P>, line: &Line, out: &mut dyn Out<P>) -> Option<P> {
         self.control.take(&self.config, from, line.now, out)
     }

@@ -20,7 +20,7 @@ use crate::aqm::red::params::{
     MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::Shape;
-use crate::aqm::red::{AVERAGE, BASE, Config, Red, SINCE};
+use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts, Marks};
@@ -67,7 +67,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE,
         BEFORE,
     ],
-    probes: &[AVERAGE, BASE, SINCE],
+    probes: &[AVERAGE, BASE, SINCE, SHARE_HOT],
 };
 
 /// The row of the list.

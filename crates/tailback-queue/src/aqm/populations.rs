@@ -14,12 +14,12 @@
 //! Cost of a packet: a filter step for each average that moves, up to three.
 
 use crate::aqm::average::{Average, IdleEnds};
-use crate::aqm::precedence::{COLOURS, Colour};
+use crate::aqm::precedence::COLOURS;
 use crate::capacity;
 use crate::line::Line;
 use crate::report::Backlog;
 use std::ops::RangeInclusive;
-use tailback_base::{Size, Time};
+use tailback_base::{Colour, Size, Time};
 
 /// Which packets count for a colour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

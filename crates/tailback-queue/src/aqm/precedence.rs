@@ -2,18 +2,10 @@
 
 use crate::params::chosen;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Dscp, Kind, Param, Settings};
+use tailback_base::{Colour, Dscp, Kind, Param, Settings};
 
 /// How many colours there are.
-pub const COLOURS: usize = 3;
-
-/// What a meter says of a packet, as its drop precedence: green is dropped last, red first (RFC 2697 section 1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Colour {
-    Green,
-    Yellow,
-    Red,
-}
+pub const COLOURS: usize = Colour::ALL.len();
 
 const WORDS: &[(&str, Colour)] = &[
     ("green", Colour::Green),
@@ -49,26 +41,13 @@ impl Colours {
 
     #[inline]
     pub fn of(self, p: Dscp) -> Colour {
-        match of_assured_forwarding(p) {
-            Some(1) => Colour::Green,
-            Some(2) => Colour::Yellow,
-            Some(_) => Colour::Red,
-            None => self.uncoloured,
-        }
+        Colour::of(p).unwrap_or(self.uncoloured)
     }
 }
 
 /// One value for each colour, of one for all or of three ([`Kind::Each`] allows no other number).
 pub fn each_colour<T: Copy>(values: &[T]) -> [T; COLOURS] {
     std::array::from_fn(|c| values[c.min(values.len() - 1)])
-}
-
-/// The drop precedence of assured forwarding, 1 (dropped last) to 3 (RFC 2597 section 6); none outside.
-pub fn of_assured_forwarding(p: Dscp) -> Option<u8> {
-    match (p.0 >> 3, p.0 & 0b111) {
-        (1..=4, low @ (2 | 4 | 6)) => Some(low / 2),
-        _ => None,
-    }
 }
 
 /// The class selector, 0 to 7: the old IP precedence (RFC 2474 section 4.2.2).
@@ -92,19 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn code_points_of_rfc_2597() {
-        for (code, precedence) in [
-            (10, Some(1)),
-            (12, Some(2)),
-            (14, Some(3)),
-            (34, Some(1)),
-            (38, Some(3)),
-        ] {
-            assert_eq!(of_assured_forwarding(Dscp(code)), precedence);
-        }
-        for none in [0, 2, 8, 11, 46, 48] {
-            assert_eq!(of_assured_forwarding(Dscp(none)), None, "{none}");
-        }
+    fn class_selectors() {
         assert_eq!((class_selector(Dscp(46)), class_selector(Dscp(7))), (5, 0));
     }
 }

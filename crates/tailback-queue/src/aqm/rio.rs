@@ -20,7 +20,6 @@
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::aqm::precedence::of_assured_forwarding;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
     BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
@@ -36,7 +35,7 @@ use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::view::Exit;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{Colour, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "ns-2 red-rio";
 
@@ -218,7 +217,7 @@ pub struct Rio {
 
 /// Whether a packet is within its profile.
 fn is_in<P: Packet>(p: &P) -> bool {
-    of_assured_forwarding(p.dscp()) == Some(1)
+    Colour::of(p.dscp()) == Some(Colour::Green)
 }
 
 impl<P: Packet> Admission<P> for Rio {

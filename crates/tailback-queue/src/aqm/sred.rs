@@ -12,12 +12,15 @@
 //!                 hit: count it;  no hit: with probability overwrite, z = (flow, no hits)
 //! P += (overwrite / list) (hit - P)
 //! ps = max_probability from a third of the buffer on, a quarter of it from a sixth on, else 0
-//! simple:  ps min(1, 1 / (256 P)^2)         full:  the same times (1 + hit / P)
+//! simple:  ps min(1, 1 / (256 P)^2)         full:  the same times (1 + hit / P)         detector:  nothing
 //! ```
+//!
+//! As a detector it signals nobody and counts the hits of each flow: one that has a share s of the arrivals is hit with
+//! probability s, so that it has s^2 over the sum of all squares of the hits, and a heavy flow stands out.
 //!
 //! From: Ott, Lakshman, Wong, "SRED: stabilized RED", INFOCOM 1999, sections II to IV; both of its forms.
 //!
-//! State: the list; P, at first 1/256; with `use_average` an average as RED's.
+//! State: the list; of the detector, a count for each flow; P, at first 1/256; with `use_average` an average as RED's.
 //!
 //! Departures. The paper stores a time with each zombie, which neither form uses. P begins at 1/256, so that an empty list
 //! does not weaken the signal. The list is brought up to date even when the packet is dropped. `use_average` takes RED's
@@ -33,10 +36,10 @@ use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, chosen};
 use crate::pieces::classify::keys;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{FlowId, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
 
@@ -52,10 +55,11 @@ pub static MODEL: Model = Model {
         BUFFER,
         Param::new(
             "form",
-            Kind::Choice(&["full", SIMPLE]),
+            Kind::Choice(&["full", SIMPLE, DETECTOR]),
             "full",
-            "simple signals all flows alike; full signals a flow that was hit more.",
-            "Ott, Lakshman, Wong 1999 sections III and IV",
+            "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits by flow, \
+             which needs no buffer.",
+            "Ott, Lakshman, Wong 1999 sections III and IV (the list)",
         ),
         Param::new(
             "list",
@@ -115,10 +119,19 @@ pub static MODEL: Model = Model {
             doc: "Hits of the zombie that was hit most, which points at a flow that sends more than its share",
             per: "",
         },
+        ProbeDef {
+            name: "flow_hits",
+            unit: "packets",
+            doc: "Hits of a flow since the start, with form = \"detector\"",
+            per: "flow",
+        },
     ],
 };
 
 const SIMPLE: &str = "simple";
+const DETECTOR: &str = "detector";
+
+const FORMS: &[(&str, Form)] = &[("full", Form::Full), (SIMPLE, Form::Simple), (DETECTOR, Form::Detector)];
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -142,8 +155,10 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
 /// # Errors
 /// An unlimited buffer, a weight that nothing uses.
 pub fn admission(s: &Settings, context: BuildContext) -> Result<Sred, Refusal> {
+    let form = chosen(s, "form", FORMS)?;
     let buffer = match s.size("buffer") {
         Size::Packets(n) | Size::Bytes(n) => n as f64,
+        Size::Unlimited if form == Form::Detector => f64::INFINITY,
         Size::Unlimited => {
             let e = Refusal::new(
                 "the steps are shares of the buffer, which is unlimited",
@@ -163,10 +178,8 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Sred, Refusal> {
     let (list, overwrite) = (s.count("list") as usize, s.real("overwrite"));
     Ok(Sred {
         buffer,
-        form: match s.text("form") {
-            SIMPLE => Form::Simple,
-            _ => Form::Full,
-        },
+        form,
+        by_flow: Vec::new(),
         size: list,
         zombies: Vec::new(),
         overwrite,
@@ -181,11 +194,12 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Sred, Refusal> {
     })
 }
 
-/// The two forms of the paper.
+/// The two forms of the paper, and its list alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Simple,
     Full,
+    Detector,
 }
 
 /// A packet that was seen.
@@ -203,6 +217,8 @@ pub struct Sred {
     form: Form,
     size: usize,
     zombies: Vec<Zombie>,
+    /// Hits by the number of the flow; of the detector.
+    by_flow: Vec<u32>,
     overwrite: f64,
     /// Weight of a new sample in `hits`.
     filter: f64,
@@ -237,6 +253,9 @@ impl Sred {
 
     /// The signal probability at this backlog, for a packet that was hit or not.
     fn signal_probability(&self, q: f64, hit: bool) -> f64 {
+        if self.form == Form::Detector {
+            return 0.0;
+        }
         let step = if q >= self.buffer / 3.0 {
             self.max_probability
         } else if q >= self.buffer / 6.0 {
@@ -249,13 +268,26 @@ impl Sred {
         match self.form {
             Form::Full if hit && self.hits > 0.0 => (simple * (1.0 + 1.0 / self.hits)).min(1.0),
             Form::Full | Form::Simple => simple,
+            Form::Detector => 0.0,
         }
+    }
+
+    /// Count a hit, or a packet without one.
+    fn count(&mut self, flow: FlowId, hit: bool) {
+        let i = flow.0 as usize;
+        if self.by_flow.len() <= i {
+            self.by_flow.resize(i + 1, 0);
+        }
+        self.by_flow[i] += u32::from(hit);
     }
 }
 
 impl<P: Packet> Admission<P> for Sred {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         let hit = self.meet(p.key(self.key));
+        if self.form == Form::Detector {
+            self.count(p.flow(), hit);
+        }
         self.hits += self.filter * (f64::from(u8::from(hit)) - self.hits);
         let q = match &mut self.average {
             Some(average) => average.arrival(queue.level(), line),
@@ -281,11 +313,12 @@ impl<P: Packet> Admission<P> for Sred {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
         match probe.0 {
             0 => self.hits,
             1 => self.probability,
             2 => self.zombies.iter().map(|z| z.hits).max().map_or(0.0, f64::from),
+            3 => self.by_flow.get(index as usize).map_or(f64::NAN, |n| f64::from(*n)),
             _ => f64::NAN,
         }
     }
@@ -313,6 +346,25 @@ mod tests {
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Sred>> {
         let (s, sred) = build(with).unwrap_or_else(|e| panic!("{e}"));
         Bench::new(Fifo::from_settings(&s, sred))
+    }
+
+    /// One flow of half the arrivals and fifty of a hundredth: 0.25 / (0.25 + 50 / 10^4) of the hits are the heavy one's.
+    #[test]
+    fn as_a_detector_it_counts_hits_by_the_square_of_the_share() {
+        let (mut b, mut pick) = (
+            bench(&[("form", "detector"), ("buffer", "unlimited")]),
+            Stream::new(7, "flows"),
+        );
+        for id in 0..300_000 {
+            let flow = if pick.chance(0.5) { 0 } else { 1 + pick.below(50) };
+            b.arrive(TestPacket::new(id, flow as u32, 500));
+        }
+        assert!(b.log.dropped.is_empty() && b.probe("probability", 0) == 0.0);
+        let hits: Vec<f64> = (0..51).map(|f| b.probe("flow_hits", f)).collect();
+        let share = hits[0] / hits.iter().sum::<f64>();
+        assert!((share - 0.9804).abs() < 0.001, "{share}");
+        assert!((hits[0] / 300_000.0 - 0.25).abs() < 0.005);
+        assert!(b.probe("flow_hits", 51).is_nan());
     }
 
     #[test]

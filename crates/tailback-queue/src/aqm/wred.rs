@@ -18,7 +18,7 @@
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
-use crate::aqm::precedence::{class_selector, of_assured_forwarding};
+use crate::aqm::precedence::class_selector;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
     BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
@@ -34,7 +34,7 @@ use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
+use tailback_base::{Colour, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
 
 const SOURCE: &str = "Cisco, WRED documentation";
 
@@ -134,7 +134,7 @@ impl Classes {
     fn of(self, p: Dscp) -> usize {
         match self {
             Classes::Precedence => usize::from(class_selector(p)),
-            Classes::DropPrecedence => of_assured_forwarding(p).map_or(0, |drop| usize::from(3 - drop)),
+            Classes::DropPrecedence => Colour::of(p).map_or(0, |colour| Colour::Red as usize - colour as usize),
         }
     }
 

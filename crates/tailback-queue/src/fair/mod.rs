@@ -1,6 +1,7 @@
 //! Fair shares of the line: scheduler and drop policy put together. One file a discipline.
 
 pub mod cake;
+pub mod diffserv;
 pub mod drr;
 pub mod fq;
 pub mod fq_cobalt;

@@ -61,6 +61,11 @@ impl<P: Packet> QueueAqms<P> {
         aqm.unwrap_or(&self.unused).read(probe, 0)
     }
 
+    /// The AQM of a queue, for a discipline that keeps its AQMs itself.
+    pub fn made(&self, q: QueueId) -> Box<dyn Admission<P>> {
+        (self.make)(q)
+    }
+
     /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
     pub(super) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
         if self.queues.len() <= q as usize {

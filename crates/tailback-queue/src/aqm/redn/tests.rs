@@ -446,3 +446,66 @@ fn the_static_probability_is_adapted_each_second() {
         b.queue.admission.seconds.is_some() && bench(&[("adapt_static", "true")]).queue.admission.seconds.is_none()
     );
 }
+
+/// What another AQM drops of what waits is gone from the books of its colour; CHOKe goes by the average of all.
+#[test]
+fn pre_filters_stand_before_it() {
+    use crate::registry;
+    let with = |before| {
+        settings(&[
+            ("before", before),
+            ("min_threshold", "5 packets"),
+            ("max_threshold", "200 packets"),
+            ("weight", "0.02"),
+        ])
+        .with("buffer", "400 packets")
+    };
+    let mut b = Bench::new(registry::build(&with("[choke]"), place(RATE.0)).unwrap());
+    for id in 0..3000 {
+        b.arrive(packet(id, [GREEN, YELLOW, RED][id as usize % 3]));
+        if id % 2 == 0 {
+            b.serve();
+        }
+    }
+    assert!(b.log.drops(DropReason::Match).len() > 100);
+    let held: f64 = (0..3).map(|c| b.probe("backlog", c)).sum();
+    assert_eq!(held, b.backlog().packets as f64);
+    let names: Vec<&str> = b.queue.probes().iter().map(|p| p.name).collect();
+    assert!(
+        names[..7]
+            == [
+                "average",
+                "backlog",
+                "probability",
+                "dynamic",
+                "static",
+                "effective",
+                "source"
+            ]
+    );
+    assert!(registry::build::<TestPacket>(&with("[red-pd]"), place(RATE.0)).is_ok());
+    let e = registry::build::<TestPacket>(&with("[red-pd, codel]"), place(RATE.0))
+        .err()
+        .unwrap();
+    assert!(
+        e.path == "before[1]" && e.problem.contains("codel decides when packets leave"),
+        "{e:?}"
+    );
+    // A detector sees all arrivals and changes nothing.
+    let run = |s: Settings| {
+        let mut b = Bench::new(registry::build(&s, place(RATE.0)).unwrap());
+        for id in 0..3000 {
+            b.arrive(packet(id, [GREEN, YELLOW, RED][id as usize % 3]));
+            if id % 2 == 0 {
+                b.serve();
+            }
+        }
+        (b.log.dropped.len(), b.probe("average", 2))
+    };
+    let mut detected = with("none");
+    let detector = Settings::defaults(&crate::aqm::sred::MODEL).with("form", "detector");
+    let inner = tailback_base::Value::Model(Box::new(detector));
+    detected.set_models("before", tailback_base::Value::List(vec![inner]));
+    let (drops, average) = run(detected);
+    assert!(drops > 0 && average > 5.0, "{drops} {average}");
+}
