@@ -13,6 +13,7 @@ use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
 use crate::wire::{self, Headers, Tuple};
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, FlowId, Time};
@@ -65,6 +66,9 @@ struct Parcels {
     twice: bool,
     left: std::collections::VecDeque<(Time, Time)>,
 }
+
+/// Beyond so many places where packets come out, each event is waited for: looking at all of them takes longer.
+const MOST_LAST_PORTS: usize = 1024;
 
 /// As much of a packet is stored in a capture: all headers.
 const SHOWN: usize = 128;
@@ -119,10 +123,14 @@ pub struct Crossing {
     prepared: Prepared,
     conversations: Conversations,
     connections: Vec<Connection>,
+    /// Of conversations that are learned.
+    hosts: HashMap<IpAddr, u32>,
     parcels: Rc<RefCell<Parcels>>,
     watch: Rc<RefCell<Watch>>,
     /// Birth of the last packet.
-    last: Time,
+    newest: Time,
+    /// Where packets come out, and the shortest delay there.
+    last: (Vec<u32>, Duration),
     out: Vec<Emitted>,
     pub passed: Passed,
     pub recording: Option<Recording>,
@@ -172,17 +180,20 @@ impl Crossing {
         let watch = Watch::new(line);
         prepared.built.tap(Box::new(Shared(watch.clone())));
         let flows = prepared.built.flow_ids.len();
+        let last = prepared.built.sim.last_ports();
         Ok(Crossing {
             spec: spec.clone(),
             prepared,
             conversations,
             connections: vec![Connection::default(); flows],
+            hosts: HashMap::new(),
             parcels: Rc::new(RefCell::new(Parcels {
                 twice: duplicates(spec),
                 ..Parcels::default()
             })),
             watch,
-            last: Time::ZERO,
+            newest: Time::ZERO,
+            last,
             out: vec![],
             passed: Passed::default(),
             recording: None,
@@ -218,8 +229,8 @@ impl Crossing {
             self.passed.strangers += 1;
             return false;
         };
-        let born = now.max(self.last + Duration(1));
-        self.last = born;
+        let born = now.max(self.newest + Duration(1));
+        self.newest = born;
         self.prepared.built.sim.run_until(born);
         let segment = self.connections[flow.0 as usize].segment(backward, &headers, packet.len() as u32);
         self.parcels.borrow_mut().hold(born, packet, headers);
@@ -239,11 +250,24 @@ impl Crossing {
         match &mut self.conversations {
             Conversations::Declared(flows) => flows.get(&tuple).map(|f| (*f, backward)),
             Conversations::Learned(flows) => {
+                if let Some(f) = flows.get(&tuple) {
+                    return Some((*f, backward));
+                }
                 let last = self.connections.len() as u32 - 1;
-                let next = FlowId((flows.len() as u32).min(last));
-                Some((*flows.entry(tuple).or_insert(next), backward))
+                let flow = FlowId((flows.len() as u32).min(last));
+                flows.insert(tuple, flow);
+                // For queues that go by hosts.
+                let [source, destination] = [tuple.source, tuple.destination].map(|a| self.number_of(a));
+                self.prepared.built.sim.set_hosts(flow, source, destination);
+                Some((flow, backward))
             }
         }
+    }
+
+    /// Hosts by the order in which they were seen.
+    fn number_of(&mut self, host: IpAddr) -> u32 {
+        let next = self.hosts.len() as u32;
+        *self.hosts.entry(host).or_insert(next)
     }
 
     /// What the network said of packets since the last time: forget the bytes of those that were dropped.
@@ -265,15 +289,23 @@ impl Crossing {
         }
     }
 
-    /// When there is something to do without a packet.
+    /// When the box is to be looked after if no packet comes: when one comes out, or what happens inside can no longer wait.
+    /// What an event inside lets go comes out only after the delay of the last line, so half of that is time enough.
     pub fn next(&mut self) -> Option<Time> {
-        self.prepared.built.sim.next_event()
+        let sim = &mut self.prepared.built.sim;
+        let inside = sim.next_event()?;
+        let (ports, delay) = &self.last;
+        if ports.len() > MOST_LAST_PORTS {
+            return Some(inside);
+        }
+        let inside = inside + Duration(delay.0 / 2);
+        Some(sim.next_out(ports).map_or(inside, |out| out.min(inside)))
     }
 
     /// Let everything happen until `now`, and hand out what comes out: the side it leaves by, its bytes, when it was due.
     /// `write` answers when it was written.
     pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(Side, &[u8], Time) -> Time) {
-        self.prepared.built.sim.run_until(now.max(self.last));
+        self.prepared.built.sim.run_until(now.max(self.newest));
         self.settle();
         let mut out = std::mem::take(&mut self.out);
         self.prepared.built.sim.take_emitted(&mut out);

@@ -181,6 +181,11 @@ fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
     }
 }
 
+/// Sleep for this long, whatever comes.
+pub fn pause(time: Duration) {
+    std::thread::sleep(std::time::Duration::from_nanos(time.0));
+}
+
 /// Sleep until a device has a packet, or for this long.
 pub fn wait(devices: [&Device; 2], most: Duration) {
     let mut fds = devices.map(|d| libc::pollfd {

@@ -226,6 +226,7 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
     d.set_item("busy_stretch_s", longest.map_or(0.0, |s| s.length().seconds()))?;
     d.set_item("busy_stretch_bps", longest.map_or(f64::NAN, |s| s.rate()))?;
     d.set_item("cpu_s", q.cpu as f64 * 1e-9)?;
+    d.set_item("working_s", q.working as f64 * 1e-9)?;
     d.set_item("real_time", q.real_time)?;
     Ok(d)
 }

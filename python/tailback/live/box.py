@@ -94,7 +94,7 @@ def run(near: str, far: str, options: dict[str, Any], status: Callable[[dict[str
         devices = []
         try:
             last.update(
-                box.run(near_end, far_end, time.monotonic_ns(), options["seconds"], 60e-6, options["real_time"], go_on)
+                box.run(near_end, far_end, time.monotonic_ns(), options["seconds"], 30e-6, options["real_time"], go_on)
             )
         except KeyboardInterrupt:
             pass

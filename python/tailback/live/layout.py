@@ -46,6 +46,8 @@ class Group:
     back: list[str] = field(default_factory=list)
     window_bytes: int | None = None
     transfer_bytes: int | None = None
+    #: Both ends send all the time.
+    both: bool = False
     #: Of datagrams, taken by the flows in turn; and the payload of each.
     rates_bps: list[int] = field(default_factory=list)
     datagram: int = 0
@@ -155,6 +157,7 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
         group.window_bytes = window * t["payload"]
     if g["traffic"]["kind"] == "transfer":
         group.transfer_bytes = int(_bytes(g["traffic"].get("bytes") or g["traffic"].get("size")))
+    group.both = bool(overrides.get("both"))
     if pacing := overrides.get("pacing_bps"):
         group.pacing_bps = int(pacing)
     for key in g["given"]:

@@ -42,7 +42,7 @@ class Options:
     capture: tuple[str, str] | None = None
     record: bool = False
     real_time: bool = True
-    watch_s: float = 60e-6
+    watch_s: float = 30e-6
     sample_s: float = 0.02
 
 

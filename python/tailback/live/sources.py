@@ -20,6 +20,8 @@ SO_MAX_PACING_RATE = 47
 #: States of a sender's congestion machine (linux/tcp.h).
 CWR, RECOVERY = 2, 3
 _CHUNK = bytes(1 << 18)
+#: Datagrams whose gap is shorter are sent several at a time, s.
+SHORTEST_SLEEP = 0.0005
 #: As much is read at once; a TCP socket throws away what is read with MSG_TRUNC without copying it.
 _ALL = 1 << 20
 _SCRATCH = bytearray(_ALL)
@@ -64,6 +66,14 @@ class Work:
 
     def report(self) -> list[dict[str, Any]]:
         return []
+
+
+def exchange(s: socket.socket) -> None:
+    """Take what has come, and send as much as there is room for."""
+    with contextlib.suppress(OSError):
+        s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC)
+    with contextlib.suppress(OSError):
+        s.send(_CHUNK)
 
 
 class Flow:
@@ -114,6 +124,8 @@ class Source(Work):
                 s.setsockopt(socket.SOL_SOCKET, SO_MAX_PACING_RATE, g["pacing_bps"] // 8)
             if g["protocol"] == 6:
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, g["congestion"].encode())
+                if g["both"] and g["window_bytes"]:
+                    s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
             s.bind((g["own"], g["first_port"] + flow.index))
             s.connect((g["other"], g["server_port"]))
         except BlockingIOError:
@@ -121,8 +133,10 @@ class Source(Work):
         except OSError as e:
             flow.error = str(e)
             return
-        if g["protocol"] == 6:
-            self.selector.register(s, selectors.EVENT_WRITE, lambda: self.feed(flow))
+        if g["protocol"] == 6 and g["both"]:
+            self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
+        elif g["protocol"] == 6:
+            self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
         else:
             self.datagram(flow, flow.start)
 
@@ -144,15 +158,17 @@ class Source(Work):
         self.close(flow)
 
     def datagram(self, flow: Flow, due: float) -> None:
-        """Send one, and the next so much later than this was due."""
-        g = flow.group
+        """Send what is due, and wake for the next; not more often than a clock of user space is good for."""
+        g, now = flow.group, self.now()
         if flow.socket is None:
             return
-        with contextlib.suppress(OSError):
-            flow.socket.send(_CHUNK[: g["datagram"]])
         rates = g["rates_bps"]
-        due += (g["datagram"] + g["datagram_header"]) * 8 / rates[flow.index % len(rates)]
-        self.at(due, lambda: self.datagram(flow, due))
+        gap = (g["datagram"] + g["datagram_header"]) * 8 / rates[flow.index % len(rates)]
+        while due <= now:
+            with contextlib.suppress(OSError):
+                flow.socket.send(_CHUNK[: g["datagram"]])
+            due += gap
+        self.at(max(due, now + SHORTEST_SLEEP), partial(self.datagram, flow, due))
 
     def close(self, flow: Flow) -> None:
         """No more data; what the kernel has still goes out."""
@@ -217,7 +233,7 @@ class Sink(Work):
                 s = socket.socket(self.family, socket.SOCK_DGRAM)
                 s.setblocking(False)
                 s.bind((g["own"], g["server_port"]))
-                self.selector.register(s, selectors.EVENT_READ, lambda s=s, g=g: self.drain_datagrams(s, g["name"]))
+                self.selector.register(s, selectors.EVENT_READ, partial(self.drain_datagrams, s, g))
 
     def listen(self, g: dict[str, Any]) -> None:
         s = socket.socket(self.family, socket.SOCK_STREAM)
@@ -227,7 +243,7 @@ class Sink(Work):
             s.setsockopt(socket.IPPROTO_TCP, TCP_WINDOW_CLAMP, g["window_bytes"])
         s.bind((g["own"], g["server_port"]))
         s.listen(4096)
-        self.selector.register(s, selectors.EVENT_READ, lambda: self.accept(s, g))
+        self.selector.register(s, selectors.EVENT_READ, partial(self.accept, s, g))
 
     def accept(self, listening: socket.socket, g: dict[str, Any]) -> None:
         while True:
@@ -239,7 +255,10 @@ class Sink(Work):
             name = f"{g['name']}.{peer[1] - g['first_port']}"
             self.infos[name] = s
             self.received.setdefault(name, 0)
-            self.selector.register(s, selectors.EVENT_READ, lambda s=s, name=name: self.drain(s, name))
+            if g["both"]:
+                self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
+            else:
+                self.selector.register(s, selectors.EVENT_READ, partial(self.drain, s, name))
 
     def drain(self, s: socket.socket, name: str) -> None:
         try:
@@ -256,11 +275,11 @@ class Sink(Work):
             return
         self.received[name] += got
 
-    def drain_datagrams(self, s: socket.socket, group: str) -> None:
+    def drain_datagrams(self, s: socket.socket, g: dict[str, Any]) -> None:
         with contextlib.suppress(BlockingIOError):
             for _ in range(64):
-                n, (_, port, *_) = s.recvfrom_into(_SCRATCH)
-                name = f"{group}.{port}"
+                n, peer = s.recvfrom_into(_SCRATCH)
+                name = f"{g['name']}.{peer[1] - g['first_port']}"
                 self.received[name] = self.received.get(name, 0) + n
 
     def report(self) -> list[dict[str, Any]]:

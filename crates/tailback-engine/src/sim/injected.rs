@@ -10,9 +10,9 @@
 use super::{AppSlot, Sim};
 use crate::measure::recorder::{Series, Source};
 use crate::packet::WirePacket;
-use crate::sim::flow::{Carrier, NO_APP};
+use crate::sim::flow::{Carrier, NO_APP, Route};
 use crate::traffic::application::{AppInput, Application, Net, Side};
-use tailback_base::{Dscp, Ecn, FlowId, Time};
+use tailback_base::{Dscp, Duration, Ecn, FlowId, Time};
 use tailback_transport::tcp::reassembly::Reassembly;
 use tailback_transport::{Flags, Segment, SenderReport};
 
@@ -117,6 +117,25 @@ impl Sim {
     /// When something happens next without a packet from outside.
     pub fn next_event(&mut self) -> Option<Time> {
         self.events.next_time()
+    }
+
+    /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event inside
+    /// the network a packet that it lets go can come out at the earliest.
+    pub fn last_ports(&self) -> (Vec<u32>, Duration) {
+        let last = |r: &Route| self.routes[usize::from(r.len) + r.start as usize - 1];
+        let ways = self.ways.iter().flatten().filter(|r| r.len > 0);
+        let mut ports: Vec<u32> = ways.map(last).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        let delays = ports.iter().map(|p| self.ports[*p as usize].delay);
+        let shortest = delays.min().unwrap_or(Duration(0));
+        (ports, shortest)
+    }
+
+    /// When the first of the packets comes out that are on these wires already.
+    pub fn next_out(&self, ports: &[u32]) -> Option<Time> {
+        let heads = ports.iter().filter_map(|p| self.ports[*p as usize].wire.front());
+        heads.map(|f| f.arrives).min()
     }
 
     /// A packet comes from one end of an injected flow, now: its headers as a segment, and its code point.
