@@ -63,8 +63,9 @@ test: test-rust test-python
 test-rust:
 	cargo test --release --locked --workspace --exclude tailback-python
 
+# What is left out for lack of a tool or a privilege is listed at the end, with the reason.
 test-python: build
-	$(BIN)/python -m pytest tests/python
+	$(BIN)/python -m pytest tests/python -rs
 
 # A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
 wheel: $(VENV)/.tools

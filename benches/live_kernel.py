@@ -153,7 +153,7 @@ def main() -> None:
                 good &= compare(congestion, flows, given.seconds)
     queues = {
         "red": '{ kind = "red", buffer = "2000 packets", min_threshold = "20 packets", max_threshold = "60 packets", '
-        "ecn = true, mark_above_max = true }",
+        "ecn = true, mark_above_max = true, mark_cap = 1 }",
         "codel": '{ kind = "codel", buffer = "1000 packets", ecn = true }',
     }
     for name, queue in queues.items():

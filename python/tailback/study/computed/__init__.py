@@ -6,9 +6,9 @@
 
 One call is one run: the labels of a point, a seed, and the set's `options`. The answer holds `values` (numbers by
 measure; register each with `tailback.study.measures.value`) and, where it has any, `series`: a table with the columns
-of a run's series (`what`, `probe`, `index`, `time_s`, `value`). It is stored like a run and not computed again. A
-function that cannot answer on this machine raises `NotMeasured`; what asks for it is then not testable, for that
-reason. Every module of this package is imported and registers itself.
+of a run's series (`what`, `probe`, `index`, `time_s`, `value`), and `elapsed_s` where it takes time but no processor.
+It is stored like a run and not computed again. A function that cannot answer on this machine raises `NotMeasured`; what
+asks for it is then not testable, for that reason. Every module of this package is imported and registers itself.
 """
 
 from __future__ import annotations

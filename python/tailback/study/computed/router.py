@@ -75,7 +75,8 @@ def live_router(labels: dict[str, str], seed: int, options: dict[str, Any]) -> d
             found = _run(text)
             (told,) = found["live"]
             if told["valid"]:
-                return {"values": _values(found, told, float(labels["rate"]) * 1e6)}
+                took = float(options["warmup_s"]) + float(options["measured_s"]) + 2
+                return {"values": _values(found, told, float(labels["rate"]) * 1e6), "elapsed_s": took}
             invalid = told["invalid"]
         raise NotMeasured(f"the run was not valid in {_TRIES} tries: {'; '.join(invalid)}")
 
