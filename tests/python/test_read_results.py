@@ -15,7 +15,7 @@ from conftest import Cli
 from test_sweep import BUFFER, QUEUE, SCENARIO
 
 import tailback as tb
-from tailback import stats
+from tailback import plots, stats
 from tailback.comparison import CompareError
 
 PAGE = (Path(__file__).parents[2] / "docs/read-results.md").read_text()
@@ -89,3 +89,44 @@ def test_points_are_compared_seed_by_seed(folder: Path, cli: Cli) -> None:
         tb.compare_points(results, "rate", "1")
     done = cli("report", folder, "--across", "queue=red")
     assert done.returncode == 2 and "labels of queue are droptail, codel" in done.stderr
+
+
+def test_points_are_drawn_over_one_axis_and_over_two(folder: Path, cli: Cli) -> None:
+    results = tb.read_results(folder)
+    fig = plots.over(results, "links.utilisation", "buffer", name="bottleneck")
+    lines = {line.get_label(): line for line in fig.axes[0].lines}
+    assert set(lines) == {"droptail", "codel"}
+    mine = results.links.where(queue="codel", buffer="40", name="bottleneck")["utilisation"]
+    assert dict(zip(*lines["codel"].get_data(), strict=True))[40.0] == pytest.approx(np.mean(mine))
+    map_ = plots.over(results, "links.utilisation", "buffer", "queue", name="bottleneck")
+    values = map_.axes[0].images[0].get_array()
+    assert values.shape == (2, 2) and values[1, 1] == pytest.approx(np.mean(mine))
+    assert [t.get_text() for t in map_.axes[0].get_yticklabels()] == ["droptail", "codel"]
+    made = cli("plot", folder, "links.utilisation", "--over", "buffer", "--where", "name=bottleneck", "--to", "a.png")
+    assert made.returncode == 0 and (cli.cwd / "a.png").is_file(), made.stderr
+
+
+def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
+    results = tb.read_results(folder)
+    fig = plots.spread(results, "flows.goodput_bps", buffer="40")
+    lines = {line.get_label(): line for line in fig.axes[0].lines}
+    values = np.sort(results.flows.where(queue="codel", buffer="40")["goodput_bps"])
+    x, y = lines["codel, 40"].get_data()
+    assert len(lines) == 2 and x[1:] == pytest.approx(values) and y[-1] == 1 and y[0] == 0
+    assert cli("plot", folder, "flows.goodput_bps", "--to", "b.svg").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("links.utilisation", "--over", "rate"), "axes are queue, buffer"),
+        (("links.utilisation", "--over", "queue"), '"droptail" of the axis queue is no number'),
+        (("links.use", "--over", "buffer"), 'links has no column "use"'),
+        (("flows.goodput_bps", "--over", "buffer"), "leave --over out"),
+        (("goodput", "--over", "buffer"), "--over is of a TABLE.COLUMN"),
+        (("links.utilisation", "--over", "buffer", "--where", "nome=x"), 'there is no "nome"'),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(folder: Path, cli: Cli, args: tuple[str, ...], said: str) -> None:
+    done = cli("plot", folder, *args)
+    assert done.returncode == 2 and said in done.stderr and "Traceback" not in done.stderr

@@ -16,11 +16,14 @@ import click
     help="Where the figure goes; its ending says the kind (png, pdf, svg).  [default: DIR/figures/WHAT, all three]",
 )
 @click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Draw only the points of this value. Repeatable.")
-def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...]) -> None:
+@click.option("--over", "axes", multiple=True, metavar="AXIS", help="Of TABLE.COLUMN: over this axis; two make a map.")
+def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], axes: tuple[str, ...]) -> None:
     """Draw results that are stored in DIR.
 
-    WHAT is a recorded quantity against time (queue, cwnd, ...), goodput, each flow a bar, or completions, times of
-    transfers by their sizes; without it, the queue if it was recorded. Of several replications the first is drawn.
+    Of a sweep, WHAT is TABLE.COLUMN: with --over curves of its mean over an axis, with 95 % bands, or a map over two;
+    without, how its values are spread at each point. Otherwise WHAT is a recorded quantity against time (queue, cwnd,
+    ...), goodput, each flow a bar, or completions, times of transfers by their sizes; without it, the queue if it was
+    recorded. Of several replications the first is drawn.
     """
     from tailback import _core, plots
     from tailback.cli.source import results_folder
@@ -35,7 +38,14 @@ def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...]) 
     what = what or ("queue" if "queue" in set(results.series.to_list("probe")) else "goodput")
     chosen = dict(_pair(text) for text in where)
     try:
-        figure = plots.plot(results, what, **chosen)
+        if plots.is_metric(what):
+            if len(axes) > 2:
+                raise click.BadParameter("one axis makes curves, two a map", param_hint="--over")
+            figure = plots.over(results, what, *axes, **chosen) if axes else plots.spread(results, what, **chosen)
+        elif axes:
+            raise click.UsageError(f"--over is of a TABLE.COLUMN, such as links.utilisation, not of {what}")
+        else:
+            figure = plots.plot(results, what, **chosen)
     except ValueError as e:
         raise click.UsageError(str(e)) from e
     if to is None:

@@ -11,8 +11,11 @@ from __future__ import annotations
 from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.curves import Curve, as_curve, curves
+from tailback.plots.distributions import distributions
 from tailback.plots.goodputs import goodput_bars
+from tailback.plots.heat import heat
 from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
+from tailback.plots.points import is_metric, over, spread
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
 from tailback.plots.spans import spans
@@ -32,15 +35,20 @@ __all__ = [
     "completions",
     "curves",
     "discipline",
+    "distributions",
     "goodput_bars",
     "grid",
+    "heat",
+    "is_metric",
     "look",
     "nothing",
+    "over",
     "plot",
     "queue_against_time",
     "save",
     "series",
     "shares",
     "spans",
+    "spread",
     "styled",
 ]

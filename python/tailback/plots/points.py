@@ -1,0 +1,136 @@
+"""Figures of the points of a sweep: a number over one axis, over two, or how its values are spread.
+
+over(results, "links.utilisation", "buffer", name="bottleneck")             # curves with 95 % bands
+over(results, "links.utilisation", "buffer", "rate", name="bottleneck")     # a map over two axes
+spread(results, "flows.goodput_bps")                                        # distributions, a line a point
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tailback import _core
+from tailback.comparison import TABLES
+from tailback.means import averages, finished, labels_of
+from tailback.plots.curves import as_curve, curves
+from tailback.plots.distributions import distributions
+from tailback.plots.heat import heat
+from tailback.plots.palette import discipline
+from tailback.plots.style import Drawing
+
+#: As many lines or maps a figure has.
+MOST = 12
+
+
+def is_metric(what: str) -> bool:
+    """Whether it is written TABLE.COLUMN."""
+    table, dot, column = what.partition(".")
+    return bool(dot) and table in _core.TABLES and column.isidentifier()
+
+
+def over(results: Any, metric: str, x: str, y: str | None = None, **where: str) -> Drawing:
+    """The mean of a number over the axis `x`, a curve for each combination of the others; with `y`, maps over both.
+
+    `where` chooses rows, by label or by column. Raises ValueError for what is not there.
+    """
+    table, column, unit = _column(results, metric)
+    labels = labels_of(table)
+    for axis in (x, *([y] if y is not None else [])):
+        if axis not in labels:
+            raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(labels) or "none"}')
+    if table.name not in TABLES:
+        raise ValueError(f"{metric} has many values a run: leave --over out to draw how they are spread")
+    keys = [*labels, *TABLES[table.name]]
+    rows = [r for r in averages(table, keys, runs=finished(results.runs), columns=[column]) if _meets(r, where)]
+    others = [k for k in keys if k not in (x, y) and len({r[k] for r in rows}) > 1]
+    title = f"{column} ({unit})" if unit else column
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for r in rows:
+        groups.setdefault(tuple(str(r[k]) for k in others), []).append(r)
+    if len(groups) > MOST:
+        raise ValueError(_too_many(len(groups), others))
+    if y is not None:
+        xs, ys = (_ordered([str(r[a]) for r in rows]) for a in (x, y))
+        panels = [(", ".join(k), _map(mine, (x, xs), (y, ys), column)) for k, mine in groups.items()]
+        return heat(panels, (x, xs), (y, ys), title)
+    numbers = {str(r[x]): _number(str(r[x])) for r in rows}
+    if any(math.isnan(v) for v in numbers.values()):
+        odd = next(k for k, v in numbers.items() if math.isnan(v))
+        raise ValueError(f'"{odd}" of the axis {x} is no number, so nothing can be drawn over it; name another axis')
+    lines = [
+        as_curve(
+            discipline(k),
+            ", ".join(k) or column,
+            sorted((numbers[str(r[x])], float(r[column]), float(r.get(f"{column}_ci95", math.nan))) for r in mine),
+        )
+        for k, mine in groups.items()
+    ]
+    values = [v for v in numbers.values() if v > 0]
+    log_x = len(values) == len(numbers) > 1 and max(values) / min(values) >= 8
+    return curves([("", lines)], x, title, log_x=log_x)
+
+
+def spread(results: Any, metric: str, **where: str) -> Drawing:
+    """The empirical distribution of a column over all runs, a line for each point."""
+    table, column, unit = _column(results, metric)
+    labels = labels_of(table)
+    unknown = [k for k in where if k not in table.columns]
+    if unknown:
+        raise ValueError(f'{table.name} has no column "{unknown[0]}"; columns are {", ".join(table.columns)}')
+    chosen = table.where(**where) if where else table
+    names = list(zip(*(chosen.to_list(n) for n in labels), strict=True)) if labels else [()] * len(chosen)
+    values = np.asarray(chosen[column], float)
+    groups: dict[tuple[str, ...], list[int]] = {}
+    for i, k in enumerate(names):
+        groups.setdefault(tuple(map(str, k)), []).append(i)
+    if len(groups) > MOST:
+        raise ValueError(_too_many(len(groups), labels))
+    lines = [(discipline(k), ", ".join(k) or column, values[at]) for k, at in groups.items()]
+    return distributions(lines, f"{column} ({unit})" if unit else column)
+
+
+def _column(results: Any, metric: str) -> tuple[Any, str, str]:
+    name, _, column = metric.partition(".")
+    if name not in _core.TABLES:
+        raise ValueError(f"there is no table {name}; write TABLE.COLUMN, tables are {', '.join(_core.TABLES)}")
+    table = getattr(results, name)
+    if column not in table.columns:
+        raise ValueError(f'{name} has no column "{column}"; columns are {", ".join(table.columns)}')
+    if not len(table) or isinstance(table[0][column], str):
+        raise ValueError(f"{metric} has no numbers" + ("" if len(table) else ": the table is empty"))
+    unit = table.units[column]
+    return table, column, "" if unit == "1" else unit
+
+
+def _too_many(n: int, by: list[str]) -> str:
+    return f"that makes {n} lines, one for each {', '.join(by)}; choose some by --where {by[-1]}=VALUE"
+
+
+def _meets(row: dict[str, Any], where: dict[str, str]) -> bool:
+    for k in where:
+        if k not in row:
+            raise ValueError(f'there is no "{k}" to choose by; there are {", ".join(row)}')
+    return all(str(row[k]) == v for k, v in where.items())
+
+
+def _number(label: str) -> float:
+    try:
+        return float(label.split()[0])
+    except (ValueError, IndexError):
+        return math.nan
+
+
+def _ordered(labels: list[str]) -> list[str]:
+    """Numbers by size; words as they come."""
+    distinct = list(dict.fromkeys(labels))
+    return distinct if any(math.isnan(_number(x)) for x in distinct) else sorted(distinct, key=_number)
+
+
+def _map(rows: list[dict[str, Any]], x: tuple[str, list[str]], y: tuple[str, list[str]], column: str) -> np.ndarray:
+    values = np.full((len(y[1]), len(x[1])), np.nan)
+    for r in rows:
+        values[y[1].index(str(r[y[0]])), x[1].index(str(r[x[0]]))] = float(r[column])
+    return values
