@@ -1,6 +1,7 @@
-"""The means along an axis, everything else equal: at most `within` apart, rising by no more than so much, or falling.
+"""The means along an axis, everything else equal: at most `within` apart, rising by no more than so much, falling, or
+closer together than another discipline's, the greatest over the smallest.
 
-check = [{ of = "dsdrr", along = "limit", within = 3 }]
+check = [{ of = "dsdrr", along = "limit", within = 3 }, { of = "sred", along = "flows", narrower_than = "red" }]
 """
 
 from __future__ import annotations
@@ -26,18 +27,23 @@ class Along(Measured, kw_only=True, frozen=True):
     falls: bool = False
     #: One-sided: how much a mean may lie above one at a smaller value of the axis.
     rises_at_most: float | None = None
+    #: The discipline whose greatest mean is more times its smallest.
+    narrower_than: str | None = None
 
     def __post_init__(self) -> None:
-        if sum((self.falls, self.within is not None, self.rises_at_most is not None)) != 1:
+        asked = (self.falls, self.within is not None, self.rises_at_most is not None, self.narrower_than is not None)
+        if sum(asked) != 1:
             raise StudyError(
-                "along an axis the means lie within a number, rise by no more than one, or fall: write "
-                "rises_at_most = 3, within = 3, or falls = true"
+                "along an axis the means lie within a number, rise by no more than one, fall, or lie closer together "
+                'than another\'s: write rises_at_most = 3, within = 3, falls = true, or narrower_than = "red"'
             )
 
     def kind(self, judge: Judge) -> str:
-        return ORDER if self.falls else super().kind(judge)
+        return ORDER if self.falls or self.narrower_than is not None else super().kind(judge)
 
     def decide(self, judge: Judge) -> list[Finding]:
+        if self.narrower_than is not None:
+            return [self._narrower(judge, discipline, self.narrower_than) for discipline in each(self.of)]
         return [f for discipline in each(self.of) for f in self._of(judge, discipline)]
 
     def _of(self, judge: Judge, discipline: str) -> list[Finding]:
@@ -73,6 +79,28 @@ class Along(Measured, kw_only=True, frozen=True):
                 Finding(what, place, text, required, outcome, value=apart, half_width=None, seeds=seeds, remark=remark)
             )
         return found
+
+    def _narrower(self, judge: Judge, discipline: str, other: str) -> Finding:
+        """Seed by seed: the greatest over the smallest value along the axis, of both."""
+        spreads, m = [], MEASURES[self.measure]
+        for name in (discipline, other):
+            values = [judge.values(self, name, where) for where in judge.places(self)]
+            kept = [x for x in values if x is not None]
+            n = min((len(x) for x in kept), default=0)
+            spreads.append(np.array([max(x[i] for x in kept) / min(x[i] for x in kept) for i in range(n)]))
+        names = [judge.title(discipline), judge.title(other)]
+        required = f"{m.title.lower()} of {names[0]} varies less along {self.along} than that of {names[1]}"
+        n = min(len(x) for x in spreads)
+        if n == 0:
+            return Finding(names[0], "", "not run", required, OPEN)
+        ours, theirs = (Estimate.of(x) for x in spreads)
+        shown = [f"{e.mean:.2f} ± {e.half:.2f}" for e in (ours, theirs)]
+        text = f"greatest over smallest {shown[0]}, {names[1]} {shown[1]}"
+        d = Estimate.of_difference(spreads[0][:n], spreads[1][:n])
+        if self.one_seed(judge, n):
+            return Finding(names[0], "", text, required, OPEN, seeds=n, remark=ONE_SEED)
+        outcome = YES if d.mean < 0 and not abs(d.mean) <= d.half else NO
+        return Finding(names[0], "", text, required, outcome, value=d.mean, half_width=d.half, seeds=n)
 
     def _falls(self, name: str, points: Points, seeds: int) -> tuple[str, str, None]:
         """It falls where each mean is below the one before it, and zero outside the interval of the difference."""
