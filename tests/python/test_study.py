@@ -331,7 +331,7 @@ def test_a_value_of_another_type_is_named_with_its_file_and_path(counted, text, 
     [
         ({"of": "red"}, "a check needs a limit"),
         ({"of": "red", "near": "blue"}, "near and within go together"),
-        ({"of": "red", "along": "buffer"}, "within = 3, or falls = true"),
+        ({"of": "red", "along": "buffer"}, "falls = true, or narrower_than"),
         ({"of": "red", "above": 1, "wihtin": 2}, 'no key "wihtin"'),
         ({"of": 7, "above": 1}, "check[0].of = 7"),
     ],

@@ -77,6 +77,24 @@ def test_a_fall_along_an_axis_is_an_order_too(judge):
     assert (found.outcome, found.remark) == (OPEN, ONE_SEED)
 
 
+def test_one_discipline_varies_less_along_an_axis_than_another(judge):
+    check = Along(runs="bl", measure="ratio_mean", of="pb", along="hold", narrower_than="db")
+    assert check.kind(judge) == ORDER
+
+    def outcome(**values):
+        for name, ends in values.items():
+            for hold, x in zip(("0.5", "1"), ends, strict=True):
+                judge.samples.data["bl", (name, hold), "all", "ratio_mean"] = np.array(x)
+        return check.decide(judge)[0]
+
+    # Twice from one end to the other, against three times; then three times against that.
+    twice, thrice = ([1.0, 1.1, 1.05], [2.0, 2.2, 2.11]), ([1.0, 1.2, 1.1], [3.0, 3.6, 3.31])
+    assert outcome(pb=twice, db=thrice).outcome == YES
+    assert outcome(pb=thrice, db=twice).outcome == NO
+    assert outcome(pb=([1.0, 1.0, 1.0], [2.0, 4.0, 3.0]), db=thrice).outcome == NO
+    assert outcome(pb=([1.0], [2.0]), db=([1.0], [3.0])).remark == ONE_SEED
+
+
 def test_counts_by_kind_add_up_to_the_counts():
     for name in study.known():
         s = study.load(name)
