@@ -1,8 +1,8 @@
 """What people at terminals and browsers see, of the first seed.
 
 `flow-values`  a column of the table of flows, flow by flow in order of size; a frame a class, a line a pair
-`responses`    each transfer's time to its first and its last byte against when it was asked for, and the rate at which
-               data arrive; a frame each, a colour a pair
+`responses`    each transfer's time to its first and its last byte against when it was asked for, and the bytes of
+               transfers over the time in which they completed; a frame each, a colour a pair
 
 kind = "flow-values"
 column = "delay_mean_s"
@@ -70,12 +70,13 @@ def responses(d: Drawing) -> Drawn:
             ax.plot(t["asked_s"], t[column], ".", color=look.colour, label=name, markersize=2.5, alpha=0.6)
             ax.set_ylabel(f"to the {what} (s)")
             ax.set_yscale("log")
+            ax.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
         done = np.asarray(t["done_s"], dtype=float)
         keep = ~np.isnan(done)
         edges = np.linspace(0, done[keep].max(), BINS + 1)
         bits, _ = np.histogram(done[keep], edges, weights=8e-3 * np.asarray(t["bytes"], dtype=float)[keep])
         axes[2, 0].step(edges[1:], bits / np.diff(edges), color=look.colour, label=name)
-    axes[2, 0].set_ylabel("delivered (kbit/s)")
+    axes[2, 0].set_ylabel("completed (kbit/s)")
     axes[2, 0].set_xlabel("time (s)")
     axes[0, 0].legend()
     return fig
