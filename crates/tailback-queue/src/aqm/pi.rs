@@ -16,7 +16,8 @@
 //! where the loop gain is one; trapezoidal sampling.
 //!
 //! State: `p`, 0 to 1; the backlog at the last sample, packets; how many samples there were, so that the n-th comes at
-//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle.
+//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle. Samples from before
+//! it was made, as for a queue that is first used in the middle of a run, are not made up for.
 //!
 //! Departures: an arrival that does not fit is dropped before the random test and draws nothing. A buffer in bytes counts
 //! `mean_packet` as a packet.
@@ -258,7 +259,12 @@ impl<P: Packet> Admission<P> for Pi {
         Some(Time::from_seconds((self.samples + 1) as f64 / self.frequency))
     }
 
-    fn on_timer(&mut self, queue: &mut Waiting<'_, P>, _line: &Line, _out: &mut dyn Out<P>) {
+    fn on_timer(&mut self, queue: &mut Waiting<'_, P>, line: &Line, _out: &mut dyn Out<P>) {
+        if line.now > Time::from_seconds((self.samples + 1) as f64 / self.frequency) {
+            let passed = line.now.since(Time::ZERO).seconds() * self.frequency;
+            self.samples = (self.samples + 1).max(passed as u64);
+            return;
+        }
         let q = queue.level() / self.packet;
         let step = self.a * (q - self.reference) - self.b * (self.before - self.reference);
         self.probability = (self.probability + step).clamp(0.0, 1.0);
@@ -320,6 +326,20 @@ mod tests {
         assert!((b.probe("probability", 0) - jump - held).abs() < 1e-12);
         // 1.02e-5 per packet of error and second.
         assert!((held - 1.02e-3).abs() < 1e-12);
+    }
+
+    /// Made after ten seconds, with a backlog there: it samples from then on, and does not add up what it has not seen.
+    #[test]
+    fn samples_from_before_it_was_made_are_not_made_up_for() {
+        let mut b = bench(&[]);
+        b.by_hand.now = Time::from_seconds(10.0);
+        fill(&mut b, 150);
+        b.pass(Duration::ZERO);
+        assert_eq!(b.probe("probability", 0), 0.0);
+        b.pass(Duration::from_seconds(1.5 / 170.0));
+        let jump = 1.822e-5 * 100.0 + 1.816e-5 * 50.0;
+        let more = b.probe("probability", 0) - jump;
+        assert!((0.0..1e-5).contains(&more), "one sample or two: {more}");
     }
 
     /// Below the reference it falls, never below zero, and it goes on falling while nothing arrives.
