@@ -60,9 +60,10 @@ def over(results: Any, metric: str, x: str, y: str | None = None, **where: str) 
     if any(math.isnan(v) for v in numbers.values()):
         odd = next(k for k, v in numbers.items() if math.isnan(v))
         raise ValueError(f'"{odd}" of the axis {x} is no number, so nothing can be drawn over it; name another axis')
+    looks = _looks(list(groups))
     lines = [
         as_curve(
-            discipline(k),
+            looks[k],
             ", ".join(k) or column,
             sorted((numbers[str(r[x])], float(r[column]), float(r.get(f"{column}_ci95", math.nan))) for r in mine),
         )
@@ -88,7 +89,8 @@ def spread(results: Any, metric: str, **where: str) -> Drawing:
         groups.setdefault(tuple(map(str, k)), []).append(i)
     if len(groups) > MOST:
         raise ValueError(_too_many(len(groups), labels))
-    lines = [(discipline(k), ", ".join(k) or column, values[at]) for k, at in groups.items()]
+    looks = _looks(list(groups))
+    lines = [(looks[k], ", ".join(k) or column, values[at]) for k, at in groups.items()]
     return distributions(lines, f"{column} ({unit})" if unit else column)
 
 
@@ -103,6 +105,13 @@ def _column(results: Any, metric: str) -> tuple[Any, str, str]:
         raise ValueError(f"{metric} has no numbers" + ("" if len(table) else ": the table is empty"))
     unit = table.units[column]
     return table, column, "" if unit == "1" else unit
+
+
+def _looks(points: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """Each discipline has its look; several points of one discipline have looks of their own."""
+    named = [discipline(k) for k in points]
+    alike = len(set(named)) < len(named)
+    return {k: ", ".join(k) if alike else name for k, name in zip(points, named, strict=True)}
 
 
 def _too_many(n: int, by: list[str]) -> str:
