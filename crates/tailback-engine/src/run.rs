@@ -8,6 +8,7 @@ use crate::packet::SimPacket;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
 use crate::spec::{End, Spec};
+use crate::traffic::application::Ends;
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
@@ -16,12 +17,17 @@ use tailback_queue::{BuildContext, QueueDiscipline};
 /// Makes a discipline for one run at this port, which may know what a discipline of the registry may.
 pub type QueueMaker<'a> = &'a (dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
+/// Makes both ends of the flow of this number.
+pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;
+
 /// What a caller adds to a scenario from outside.
 #[derive(Default)]
 pub struct Hooks<'a> {
     /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
     /// `bottleneck.reverse`.
     pub queues: HashMap<String, QueueMaker<'a>>,
+    /// Transports that no scenario can name, by the group of flows that are to have them in place of the scenario's.
+    pub connections: HashMap<String, ConnectionMaker<'a>>,
     /// What the scenario was read with, if not the standard library.
     pub library: Option<&'a Library>,
     /// Makes what sees every packet of a run at every port.

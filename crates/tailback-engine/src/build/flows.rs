@@ -7,12 +7,13 @@ use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
 use crate::measure::quality::{DEADLINE, Quality};
-use crate::run::FlowEnds;
+use crate::run::{ConnectionMaker, FlowEnds};
 use crate::sim::flow::Media;
 use crate::sim::injected::Silent;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
+use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Stream, Time};
 use tailback_transport::Connection;
@@ -20,6 +21,8 @@ use tailback_transport::Connection;
 /// What all groups of a run share.
 pub(super) struct Around<'a> {
     pub library: &'a Library,
+    /// Transports that were handed to the run, by group.
+    pub connections: &'a HashMap<String, ConnectionMaker<'a>>,
     pub seed: u64,
     pub end: Time,
     /// Whether to go on; asked now and then.
@@ -73,6 +76,7 @@ pub(super) fn add_group<'s>(
             },
         ),
     };
+    let own = around.connections.get(&g.name);
     let (starts, stops) = times(g, seed);
     let source = library.source(g.traffic.model)?;
     let number = |edge: &String| around.aggregates.iter().position(|a| a == edge).unwrap_or(0) as u16;
@@ -100,10 +104,11 @@ pub(super) fn add_group<'s>(
             }
             None => to,
         };
-        let transport = match (around.ends, &connection) {
-            (FlowEnds::Injected, _) => Transport::Injected,
-            (FlowEnds::Simulated, Some(c)) => Transport::Described(c.clone()),
-            (FlowEnds::Simulated, None) => Transport::Datagrams { ecn },
+        let transport = match (around.ends, own, &connection) {
+            (FlowEnds::Injected, _, _) => Transport::Injected,
+            (FlowEnds::Simulated, Some(make), _) => Transport::Connection(make(i)),
+            (FlowEnds::Simulated, None, Some(c)) => Transport::Described(c.clone()),
+            (FlowEnds::Simulated, None, None) => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, from_host, to_host, transport);
         if source.facts.own_address {

@@ -44,6 +44,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     let mut edges = links::add(&mut net, spec, seed, hooks)?;
     let around = flows::Around {
         library: hooks.library(),
+        connections: &hooks.connections,
         seed,
         end: Time::ZERO + spec.duration,
         go_on: &|| hooks.go_on(0.0),

@@ -1,0 +1,192 @@
+//! A path in words, and a run of it.
+
+use crate::carried::{Carried, OnTheWay};
+use crate::{Endpoint, Run};
+use std::cell::RefCell;
+use std::fmt;
+use std::rc::Rc;
+use tailback_engine::run::{ConnectionMaker, Hooks, run};
+use tailback_engine::scenario::load_text;
+use tailback_engine::traffic::application::Ends;
+
+/// The group of the caller's connections in the simulator.
+pub(crate) const OWN: &str = "own";
+/// The bottleneck.
+pub(crate) const LINE: &str = "line";
+
+/// What is wrong with a path, in words: what, where, and what to write instead.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Problem(String);
+
+impl std::error::Error for Problem {}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// As it is shown, so that `unwrap` says it readably.
+impl fmt::Debug for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "\n{}", self.0)
+    }
+}
+
+/// A bottleneck with a queue, a round trip, and what else happens on the way. Quantities and tables are written as in
+/// tailback's scenarios; they are read when the path is run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Path {
+    rate: String,
+    rtt: String,
+    queue: String,
+    impair: [Vec<String>; 2],
+    beside: Vec<(String, String)>,
+    warmup: String,
+    seed: u64,
+}
+
+impl Path {
+    /// A line of this rate (`10Mbps`) with this round trip (`40ms`) and a drop-tail queue of 100 packets before it.
+    pub fn new(rate: &str, rtt: &str) -> Path {
+        Path {
+            rate: rate.into(),
+            rtt: rtt.into(),
+            queue: r#"{ kind = "droptail", buffer = "100 packets" }"#.into(),
+            impair: [vec![], vec![]],
+            beside: vec![],
+            warmup: "0s".into(),
+            seed: 1,
+        }
+    }
+
+    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`). `tailback describe`
+    /// lists them.
+    #[must_use]
+    pub fn queue(mut self, queue: &str) -> Path {
+        self.queue = if queue.trim_start().starts_with('{') {
+            queue.into()
+        } else {
+            format!("{queue:?}")
+        };
+        self
+    }
+
+    /// What happens to datagrams before the queue, in the order of the calls: `{ kind = "random", probability = 0.01 }`, `gilbert`,
+    /// `every-nth`, `by-index`, `duplicate`, `reorder`, `send-delay`.
+    #[must_use]
+    pub fn impair(mut self, impairment: &str) -> Path {
+        self.impair[0].push(impairment.into());
+        self
+    }
+
+    /// The same on the way back.
+    #[must_use]
+    pub fn impair_back(mut self, impairment: &str) -> Path {
+        self.impair[1].push(impairment.into());
+        self
+    }
+
+    /// Other traffic through the same queue: a group of flows of this name, with its keys as in a scenario's `[flows.NAME]`, one
+    /// a line: `count = 2` and `tcp = { congestion = "cubic" }`.
+    #[must_use]
+    pub fn beside(mut self, name: &str, keys: &str) -> Path {
+        self.beside.push((name.into(), keys.into()));
+        self
+    }
+
+    /// Time at the start that no measure counts.
+    #[must_use]
+    pub fn warmup(mut self, time: &str) -> Path {
+        self.warmup = time.into();
+        self
+    }
+
+    /// The seed of everything that is drawn; 1 unless it is set.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Path {
+        self.seed = seed;
+        self
+    }
+
+    /// Run so many pairs of ends, which all start at once, for this long (`20s`).
+    ///
+    /// # Errors
+    /// What is wrong with the words of the path.
+    pub fn run<S, R>(&self, ends: impl IntoIterator<Item = (S, R)>, duration: &str) -> Result<Run<S, R>, Problem>
+    where
+        S: Endpoint + 'static,
+        R: Endpoint<Data = S::Data> + 'static,
+        S::Data: 'static,
+    {
+        let shared: Vec<_> = ends
+            .into_iter()
+            .map(|(s, r)| (Rc::new(RefCell::new(s)), Rc::new(RefCell::new(r))))
+            .collect();
+        let text = self.scenario(shared.len(), duration)?;
+        let loaded = load_text(&text, "the path", &[]).map_err(|e| Problem(e.to_string()))?;
+        let make = |i: u32| -> Ends {
+            let (s, r) = &shared[i as usize];
+            let copies = self.impair.iter().flatten().any(|i| i.contains("duplicate"));
+            let on_the_way = OnTheWay::new(copies);
+            [
+                Box::new(Carried {
+                    end: s.clone(),
+                    on_the_way: on_the_way.clone(),
+                    started: false,
+                }),
+                Box::new(Carried {
+                    end: r.clone(),
+                    on_the_way,
+                    started: false,
+                }),
+            ]
+        };
+        let hooks = Hooks {
+            connections: [(OWN.to_string(), &make as ConnectionMaker)].into(),
+            ..Hooks::default()
+        };
+        let outcome =
+            run(&loaded.spec, self.seed, &hooks).map_err(|e| Problem(format!("{}; {}", e.problem, e.remedy)))?;
+        drop(hooks);
+        let ends = shared
+            .into_iter()
+            .map(|(s, r)| (alone(s), alone(r)))
+            .collect::<Vec<_>>();
+        Ok(Run { ends, outcome })
+    }
+
+    /// The scenario that is run.
+    fn scenario(&self, pairs: usize, duration: &str) -> Result<String, Problem> {
+        if pairs == 0 {
+            return Err(Problem("there is no pair of ends to run; give at least one".into()));
+        }
+        let rtt =
+            tailback_base::quantity::parse_time(&self.rtt).map_err(|e| Problem(format!("the round trip: {e}")))?;
+        let list = |way: usize| self.impair[way].join(", ");
+        let mut text = format!(
+            "duration = {duration:?}\nwarmup = {:?}\nseed = {}\n\n[link.{LINE}]\nfrom = \"a\"\nto = \"b\"\nrate = {:?}\ndelay = \"{}ns\"\n\
+             queue = {}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = [{}]\nreverse_impair = [{}]\n\n\
+             [flows.{OWN}]\ncount = {pairs}\n",
+            self.warmup,
+            self.seed,
+            self.rate,
+            rtt.0 / 2,
+            self.queue,
+            list(0),
+            list(1),
+        );
+        for (name, keys) in &self.beside {
+            text.push_str(&format!("\n[flows.{name}]\n{keys}\n"));
+        }
+        Ok(text)
+    }
+}
+
+/// The value itself, now that the simulator is gone.
+fn alone<T>(shared: Rc<RefCell<T>>) -> T {
+    match Rc::try_unwrap(shared) {
+        Ok(cell) => cell.into_inner(),
+        Err(_) => unreachable!("the simulator that shared it has been dropped"),
+    }
+}

@@ -1,0 +1,35 @@
+//! What a user can name is written in `public-items.txt`: a change of it is seen in the diff. `TAILBACK_PUBLIC=write` writes it anew.
+
+use std::fs;
+use std::path::Path;
+
+/// First lines of items that are public, by file. `carried.rs` has none.
+fn items(source: &Path) -> String {
+    let mut found = String::new();
+    for file in ["lib.rs", "path.rs", "run.rs"] {
+        let text = fs::read_to_string(source.join(file)).unwrap();
+        let mut in_trait = false;
+        for line in text.lines() {
+            in_trait = (in_trait && line != "}") || line.starts_with("pub trait");
+            let code = line.trim();
+            if (code.starts_with("pub ") && !line.contains("pub(crate)")) || (in_trait && code.starts_with("fn ")) {
+                found.push_str(&format!("{file}: {}\n", code.trim_end_matches(['{', ';', ',', ' '])));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_public_items_are_those_that_are_written_down() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (now, file) = (items(&root.join("src")), root.join("public-items.txt"));
+    if std::env::var("TAILBACK_PUBLIC").is_ok_and(|v| v == "write") {
+        fs::write(&file, &now).unwrap();
+    }
+    let written = fs::read_to_string(&file).unwrap();
+    assert_eq!(
+        now, written,
+        "if this is meant: TAILBACK_PUBLIC=write cargo test -p tailback-path --test public_items"
+    );
+}
