@@ -3,7 +3,7 @@
 # make demo         repeat six experiments of a published study in a short form, and say where the report is
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
-# make docs         pages made from the declarations
+# make docs         the reference from the declarations, and the site in out/site
 # make figures      the pictures on the pages of transports, from runs
 # make lint         style alone
 #
@@ -90,9 +90,15 @@ references: build
 	$(BIN)/python benches/coloured_references.py
 	$(BIN)/python benches/meter_references.py
 
-# Pages that are made from the program's own declarations.
-docs: build
+$(VENV)/.docs: requirements-docs.txt $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-docs.txt
+	touch $@
+
+# The reference from the program's own declarations, and the site of all pages; no network once its packages are there.
+docs: build $(VENV)/.docs
 	$(BIN)/tailback describe --markdown > docs/reference.md
+	$(BIN)/python tools/build_docs.py out/site
+	@echo "The site is out/site/index.html."
 
 figures: build
 	$(BIN)/python tools/transport_figures.py

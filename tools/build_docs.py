@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""The site from the pages in docs/ and from the program's own declarations.
+
+    tools/build_docs.py [OUT]      OUT/index.html, out/site without; exit status 1 and the warnings where anything is
+    amiss
+
+Pages are staged beside OUT: the reference is split by family, what only the program knows (commands, measures of
+`compare`, studies, the Python names) becomes pages, and links that leave docs/ lead to the repository. Sphinx then
+builds with every warning an error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+REPOSITORY = "https://github.com/tailback/tailback/blob/main"
+
+#: Parts of the site, in order, and their pages; a name with a star takes what is there.
+PARTS: dict[str, list[str]] = {
+    "Start": ["getting-started", "choosing", "howto/*"],
+    "Studies": ["studies/README", "studies/*", "made/studies"],
+    "Reference": ["made/reference/*", "made/commands", "made/measures", "made/python"],
+    "Queues": ["disciplines/README", "disciplines/*"],
+    "Transports": ["transports/README", "transports/*"],
+    "Traffic and results": ["workloads", "media", "conditioners", "edge", "captures", "results"],
+    "Trust": ["validation", "speed", "not-modelled", "decisions/README", "decisions/*"],
+    "The project": ["architecture", "made/contributing", "open-work"],
+}
+
+
+def main() -> int:
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "out/site").resolve()
+    staged = out.parent / f"{out.name}-pages"
+    shutil.rmtree(staged, ignore_errors=True)
+    shutil.copytree(DOCS, staged, ignore=shutil.ignore_patterns("__pycache__"))
+    anchors = split_reference(staged)
+    made_pages(staged)
+    for page in staged.rglob("*.md"):
+        page.write_text(relinked(page, staged, anchors), encoding="utf-8")
+    (staged / "index.md").write_text(index(staged), encoding="utf-8")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-b", "html", str(staged), str(out)]
+    return subprocess.run(command, check=False).returncode
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as a forge makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).strip().replace(" ", "-")
+
+
+def split_reference(staged: Path) -> dict[str, str]:
+    """A page a family of the reference; gives back the page of each anchor, that of `""` being the first."""
+    folder = staged / "made/reference"
+    folder.mkdir(parents=True)
+    # `make docs` has just written it from the declarations.
+    reference = staged / "reference.md"
+    whole = reference.read_text(encoding="utf-8")
+    reference.unlink()
+    anchors: dict[str, str] = {}
+    for number, part in enumerate(whole.split("\n## ")[1:]):
+        title = part.split("\n", 1)[0]
+        name = f"made/reference/{number:02}-{slug(title)}.md"
+        # One level up: the page has a title of its own.
+        text = re.sub(r"^#(#+ )", r"\1", f"# {part}", flags=re.MULTILINE)
+        text = re.sub(r"^# .*\n", f"# {title}\n", text, count=1)
+        (staged / name).write_text(text, encoding="utf-8")
+        anchors.setdefault("", name)
+        for heading in re.findall(r"^## (.*)$", text, re.MULTILINE):
+            anchors.setdefault(slug(heading), name)
+    return anchors
+
+
+def relinked(page: Path, staged: Path, anchors: dict[str, str]) -> str:
+    """The page with its links as the site has them."""
+
+    def link(found: re.Match[str]) -> str:
+        target, _, anchor = found[1].partition("#")
+        if not target or "://" in target or target.startswith("mailto:"):
+            return found[0]
+        here = Path(os.path.normpath(page.parent / target))
+        if here == staged / "reference.md":
+            there = os.path.relpath(staged / anchors[anchor], page.parent)
+            return f"]({there}#{anchor})" if anchor else f"]({there})"
+        if staged in here.parents or here == staged:
+            return found[0] if here.is_file() else f"]({REPOSITORY}/docs/{here.relative_to(staged)})"
+        # As seen from docs/, which the staged pages stand for.
+        outside = Path(os.path.normpath(DOCS / page.relative_to(staged).parent / target)).relative_to(ROOT)
+        return f"]({REPOSITORY}/{outside})"
+
+    text = page.read_text(encoding="utf-8")
+    parts = re.split(r"(^```.*?^```)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(p if p.startswith("```") else re.sub(r"\]\(([^)\s]+)\)", link, p) for p in parts)
+
+
+def made_pages(staged: Path) -> None:
+    """What the program knows of itself."""
+    made = staged / "made"
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = re.sub(r"\]\((?!https?:|#)([^)]+)\)", rf"]({REPOSITORY}/\1)", text)
+    (made / "contributing.md").write_text(text, encoding="utf-8")
+    (made / "commands.md").write_text(commands(), encoding="utf-8")
+    (made / "measures.md").write_text(measures(), encoding="utf-8")
+    (made / "python.md").write_text(python_names(), encoding="utf-8")
+    (made / "studies.md").write_text(studies(), encoding="utf-8")
+
+
+def commands() -> str:
+    """Every command with what its `--help` says."""
+    import click
+
+    from tailback.cli import COMMANDS, cli
+
+    lines = ["# Commands", "", "What `tailback COMMAND --help` says.", ""]
+    with click.Context(cli, info_name="tailback") as top:
+        for name in COMMANDS:
+            command = cli.get_command(top, name)
+            assert command is not None
+            with click.Context(command, info_name=name, parent=top, terminal_width=100) as context:
+                lines += [f"## `tailback {name}`", "", "```text", command.get_help(context), "```", ""]
+    return "\n".join(lines)
+
+
+def measures() -> str:
+    from tailback.choose.measures import MEASURES
+
+    lines = [
+        "# Measures of `tailback compare`",
+        "",
+        "[Which queue for my link](../choosing.md) says how they are judged.",
+        "",
+    ]
+    lines += ["| measure | name | unit | better | what it is |", "|---|---|---|---|---|"]
+    for m in MEASURES:
+        lines.append(f"| {m.title} | `{m.name}` | {m.unit} | {m.better or 'not judged'} | {m.doc} |")
+    return "\n".join([*lines, ""])
+
+
+def python_names() -> str:
+    """The public names with their signatures and what they say of themselves."""
+    import tailback
+
+    lines = ["# Python names", "", "What `import tailback as tb` gives.", ""]
+    for name in tailback.__all__:
+        if name.startswith("__"):
+            continue
+        value = getattr(tailback, name)
+        lines += [f"## `tb.{name}`", ""]
+        # A type of the extension may have no signature.
+        with contextlib.suppress(ValueError, TypeError):
+            lines += ["```python", f"{name}{inspect.signature(value)}", "```", ""]
+        lines += ["```text", (inspect.getdoc(value) or "").strip(), "```", ""]
+    return "\n".join(lines)
+
+
+def studies() -> str:
+    """What each study is, from its own file."""
+    lines = ["# Studies, by their own files", ""]
+    for file in sorted((ROOT / "studies").glob("*/study.toml")):
+        study = tomllib.loads(file.read_text(encoding="utf-8"))
+        lines += [
+            f"## `{study['id']}`",
+            "",
+            f"**{study['title']}**",
+            "",
+            study["citation"],
+            "",
+            study["question"].strip(),
+            "",
+        ]
+        lines += ["```text", f"tailback reproduce {study['id']} --quick", "```", ""]
+        if (DOCS / f"studies/{study['id']}.md").is_file():
+            lines += [f"[Its page](../studies/{study['id']}.md).", ""]
+    return "\n".join(lines)
+
+
+def index(staged: Path) -> str:
+    """The first page: what it is, and every page under a part. What no part names stands under the last."""
+    lines = ["# tailback", "", "A packet-level laboratory for the queue behind a bottleneck.", ""]
+    lines += ["* [Getting started](getting-started.md)", "* [Which queue for my link](choosing.md)"]
+    lines += ["* [Studies](studies/README.md): published experiments, repeated and held against what was published"]
+    lines += ["* [Test your own transport on a simulated path](howto/test-your-transport.md)"]
+    lines += ["* [How right it is](validation.md), [how fast](speed.md), [what is not modelled](not-modelled.md)", ""]
+    left = {str(p.relative_to(staged).with_suffix("")) for p in staged.rglob("*.md")} - {"index"}
+    named = {name for names in PARTS.values() for name in names}
+    for part, names in PARTS.items():
+        pages: list[str] = []
+        for name in names:
+            taken = sorted(p for p in left if Path(p).match(name) and (p == name or p not in named))
+            pages += taken
+            left -= set(taken)
+        if part == "The project":
+            pages += sorted(left)
+        lines += ["```{toctree}", ":hidden:", ":maxdepth: 1", f":caption: {part}", "", *pages, "```", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
