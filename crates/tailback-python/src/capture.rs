@@ -1,6 +1,6 @@
 //! Captures and traces, from Python: one run of a scenario that writes what its packets do.
 
-use crate::results::os_error;
+use crate::os_error::os_error;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

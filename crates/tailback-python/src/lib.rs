@@ -11,6 +11,7 @@ mod drive;
 #[cfg(target_os = "linux")]
 mod live;
 mod mark;
+mod os_error;
 mod outlet;
 mod packet;
 mod plan;

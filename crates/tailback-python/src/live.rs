@@ -1,6 +1,7 @@
 //! Real packets, from Python: the box between two TUN devices, and what a process needs to make a network of its own.
 
-use crate::results::{Results, os_error};
+use crate::os_error::os_error;
+use crate::results::Results;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,7 +1,8 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
 use crate::discipline::PyQueue;
-use crate::results::{Results, RunTables, os_error};
+use crate::os_error::os_error;
+use crate::results::{Results, RunTables, report};
 use crate::scenario::{self, Scenario};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -297,19 +298,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// The state of a plan, for Python.
-pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
-    let d = PyDict::new(py);
-    d.set_item("total", r.total)?;
-    d.set_item("reused", r.reused)?;
-    d.set_item("done", r.done)?;
-    d.set_item("failed", r.failed)?;
-    d.set_item("share", r.share)?;
-    d.set_item("elapsed_s", r.elapsed_s)?;
-    d.set_item("remaining_s", r.remaining_s)?;
-    Ok(d)
 }
 
 /// A label is a column of every table, and no table has two columns of one name.

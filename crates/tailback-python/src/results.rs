@@ -1,6 +1,6 @@
 //! What a plan gives back, and what a folder of results holds.
 
-use crate::plan::report;
+use crate::os_error::os_error;
 use crate::table::Table;
 use pyo3::exceptions::{PyAttributeError, PyFileNotFoundError, PyKeyError, PyOSError};
 use pyo3::prelude::*;
@@ -11,7 +11,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use tailback_engine::plan::keeper::Kept;
 use tailback_engine::plan::store::{self, Stored};
-use tailback_engine::plan::{RunReport, execute, tables};
+use tailback_engine::plan::{Report, RunReport, execute, tables};
+
+/// The state of a plan, for Python.
+pub fn report<'py>(py: Python<'py>, r: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let d = PyDict::new(py);
+    d.set_item("total", r.total)?;
+    d.set_item("reused", r.reused)?;
+    d.set_item("done", r.done)?;
+    d.set_item("failed", r.failed)?;
+    d.set_item("share", r.share)?;
+    d.set_item("elapsed_s", r.elapsed_s)?;
+    d.set_item("remaining_s", r.remaining_s)?;
+    Ok(d)
+}
 
 /// A plan's results. Tables are attributes: `runs` has one row a run (status, cost in packets and events). Those of a
 /// stored plan are read when they are asked for.
@@ -390,37 +403,6 @@ pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>
     d.set_item("shards", shards)?;
     d.set_item("manifest", serde_json::Value::Object(found.manifest).to_string())?;
     Ok(d)
-}
-
-/// An error of the file system as the exception Python would raise for it.
-pub fn os_error(py: Python, e: std::io::Error, path: Option<PathBuf>) -> PyErr {
-    let e = system_error(e);
-    let Some(code) = e.raw_os_error() else {
-        return PyErr::from(e);
-    };
-    let text = py
-        .import("os")
-        .and_then(|os| os.getattr("strerror")?.call1((code,))?.extract::<String>());
-    // OSError chooses its subclass, such as PermissionError, by the number.
-    PyOSError::new_err((code, text.unwrap_or_else(|_| e.to_string()), path))
-}
-
-/// The error of the system inside an error of Arrow or Parquet, so that its number is not lost.
-fn system_error(e: std::io::Error) -> std::io::Error {
-    if e.raw_os_error().is_some() {
-        return e;
-    }
-    let mut inner: Option<&(dyn std::error::Error + 'static)> = e.get_ref().map(|x| x as _);
-    while let Some(x) = inner {
-        if let Some(code) = x
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::raw_os_error)
-        {
-            return std::io::Error::from_raw_os_error(code);
-        }
-        inner = x.source();
-    }
-    e
 }
 
 /// Read the tables of a finished plan back.

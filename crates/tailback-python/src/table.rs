@@ -5,7 +5,7 @@
 //! it becomes a data frame is written in Python, in `tailback/tables.py`.
 
 use crate::column::{ColumnBuffer, Numbers};
-use crate::results::os_error;
+use crate::os_error::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};

@@ -42,10 +42,10 @@ use crate::pieces::store::{QueueId, Store, Unit};
 use crate::server::LineClock;
 use crate::view::{Handle, QueueView};
 use params::{Config, MODEL};
-use scheme::BEST_EFFORT;
+use scheme::{BEST_EFFORT, Class};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Packet, ProbeDef, Settings, Size, Stream, Time};
-use tin::{Class, Tin};
+use tin::Tin;
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -16,6 +16,7 @@
 //! stand keys and where their rows are, not rows.
 
 mod filing;
+mod folders;
 mod manifest;
 mod read;
 pub mod shards;
@@ -136,7 +137,7 @@ impl Store {
         if lock.is_some() {
             keep.within.as_deref().map_or(Ok(()), shards::alone)?;
             of_shards = shards::claim(&keep.dir)?;
-            write::tidy(&keep.dir)?;
+            folders::tidy(&keep.dir)?;
         }
         let found = read::Folder::look(&keep.dir);
         let manifest = Manifest::new(&keep, &found.manifest, &found.times);

@@ -3,7 +3,7 @@
 use super::manifest::{self, Found, Said};
 use super::source::{Contents, LIST, Listed, Source, file_of, without_rows};
 use super::times::Times;
-use super::{PUBLISH, STAGED, shards};
+use super::{PUBLISH, STAGED, folders};
 use crate::plan::tables::{RunTables, declared, is_rare, names, own_rows};
 use crate::plan::{Key, Status};
 use crate::results::parquet;
@@ -33,8 +33,8 @@ impl Folder {
             Found::Nothing | Found::Damaged => (Said::read(&dir.join(manifest::FILE)), ""),
         };
         let (mut chunks, mut broken) = (Vec::new(), Vec::new());
-        let places = std::iter::once(dir.to_path_buf()).chain(shards::folders(dir));
-        for at in places.flat_map(|d| chunk_folders(&d)) {
+        let places = std::iter::once(dir.to_path_buf()).chain(folders::shards(dir));
+        for at in places.flat_map(|d| folders::chunks(&d)) {
             match Source::chunk(&at, &mut damaged) {
                 Some(c) => chunks.push(c),
                 None => broken.push(at),
@@ -62,7 +62,7 @@ impl Folder {
             }
         };
         let mut times = Times::read(dir);
-        times.lines.extend(shards::times(dir));
+        times.lines.extend(folders::times_of_shards(dir));
         Folder {
             manifest,
             times,
@@ -72,26 +72,6 @@ impl Folder {
             broken,
         }
     }
-}
-
-/// The folders of chunks that are complete, in order of their names.
-pub fn chunk_folders(dir: &Path) -> Vec<PathBuf> {
-    let inside = |d: &Path| -> Vec<PathBuf> {
-        let mut found: Vec<PathBuf> = std::fs::read_dir(d)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|e| e.path())
-            .filter(|p| p.extension().is_none() && p.is_dir())
-            .collect();
-        found.sort();
-        found
-    };
-    inside(dir)
-        .iter()
-        .flat_map(|part| inside(part))
-        .filter(|c| names().any(|n| file_of(c, n, "").exists()))
-        .collect()
 }
 
 /// The tables of the chunk that was read last: neighbours are asked for one after the other.

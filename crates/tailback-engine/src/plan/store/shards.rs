@@ -7,59 +7,29 @@
 use super::manifest::{About, Found, Manifest, Said, Telling};
 use super::source::{LIST, Source, file_of};
 use super::times::Times;
-use super::{Keep, LOCK, manifest, write};
+use super::{Keep, LOCK, folders, manifest};
 use crate::plan::lock::{self, Lock};
 use crate::plan::{Key, Plan, RunReport};
 use crate::results::file::{sync_folder, write_whole};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Where shards are in a folder of results.
-pub const FOLDER: &str = "shards";
 /// What the manifest says of a plan that is left to its shards.
 pub const SHARED: &str = "in shards";
-
-/// The folder of a shard.
-pub fn folder(dir: &Path, name: &str) -> PathBuf {
-    dir.join(FOLDER).join(name)
-}
-
-/// The folders of the shards that are there, in the order of their names.
-pub fn folders(dir: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(dir.join(FOLDER)).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = entries
-        .map(|e| e.path())
-        .filter(|p| p.extension().is_none() && p.is_dir())
-        .collect();
-    all.sort();
-    all
-}
 
 /// Take the locks of all shards, so that none writes while what it stored is gathered; and bring them into order.
 ///
 /// # Errors
 /// A shard is at work, which the message names.
 pub fn claim(dir: &Path) -> io::Result<Vec<Lock>> {
-    folders(dir)
+    folders::shards(dir)
         .iter()
         .map(|s| {
             let lock = Lock::take(s, LOCK)?;
-            write::tidy(s)?;
+            folders::tidy(s)?;
             Ok(lock)
         })
         .collect()
-}
-
-/// What the runs of all shards cost, as lines that are of no execution of the whole folder.
-pub fn times(dir: &Path) -> Vec<(u64, Key, RunReport)> {
-    let mut all = Vec::new();
-    for s in folders(dir) {
-        if let Found::Said(said) = Said::read(&s.join(manifest::FILE)) {
-            all.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
-        }
-        all.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
-    }
-    all
 }
 
 /// Say in a folder what plan its shards are of, unless that stands there; `by` is the shard that says it.
@@ -68,7 +38,7 @@ pub fn times(dir: &Path) -> Vec<(u64, Key, RunReport)> {
 /// Of the file system; a process is at work on the whole folder.
 pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<()> {
     alone(dir)?;
-    std::fs::create_dir_all(folder(dir, by))?;
+    std::fs::create_dir_all(folders::shard(dir, by))?;
     let place = dir.join(manifest::FILE);
     let before = match Said::read(&place) {
         Found::Said(said) => said,
@@ -87,7 +57,7 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
         run: &|_| None,
     };
     // Two shards may begin at once: each writes a file of its own, and the last to move it says the same.
-    let own = folder(dir, by).join("whole.json");
+    let own = folders::shard(dir, by).join("whole.json");
     Manifest::new(&keep, &before, &Times::read(dir)).write(&own, &telling)?;
     std::fs::rename(own, place)?;
     sync_folder(dir)
@@ -98,12 +68,12 @@ pub fn announce(dir: &Path, by: &str, plan: &Plan, about: About) -> io::Result<(
 /// # Errors
 /// Of the file system.
 pub fn sweep(dir: &Path) -> io::Result<()> {
-    for s in folders(dir) {
-        if super::read::chunk_folders(&s).is_empty() {
-            write::remove_chunk(&s)?;
+    for s in folders::shards(dir) {
+        if folders::chunks(&s).is_empty() {
+            folders::remove_chunk(&s)?;
         }
     }
-    write::remove_if_empty(&dir.join(FOLDER));
+    folders::remove_if_empty(&dir.join(folders::SHARDS));
     Ok(())
 }
 
@@ -117,11 +87,11 @@ impl Inbox {
     /// # Errors
     /// The shard or the whole folder is in use, or cannot be written.
     pub fn open(whole: &Path, name: &str) -> io::Result<Inbox> {
-        let dir = folder(whole, name);
+        let dir = folders::shard(whole, name);
         std::fs::create_dir_all(&dir)?;
         let lock = Lock::take(&dir, LOCK)?;
         alone(whole)?;
-        write::tidy(&dir)?;
+        folders::tidy(&dir)?;
         Ok(Inbox { dir, _lock: lock })
     }
 
@@ -150,7 +120,7 @@ impl Inbox {
             return Err(io::Error::other(format!("{} came back damaged", list.display())));
         }
         if at.exists() {
-            write::remove_chunk(&at)?;
+            folders::remove_chunk(&at)?;
         }
         std::fs::rename(&partial, &at)?;
         sync_folder(&part)

@@ -2,7 +2,7 @@
 
 use super::manifest::SaidRun;
 use super::read::Folder;
-use super::{LOCK, shards, source::Source};
+use super::{LOCK, folders, shards, source::Source};
 use crate::plan::{Key, lock};
 use serde_json::{Map, Value};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -100,7 +100,7 @@ pub fn status(dir: &Path) -> FolderStatus {
         .filter(|k| !planned.contains(k))
         .collect();
     runs.extend(others.iter().map(|k| one(*k, None)));
-    let shards: Vec<ShardStatus> = shards::folders(dir).iter().map(|s| shard(s)).collect();
+    let shards: Vec<ShardStatus> = folders::shards(dir).iter().map(|s| shard(s)).collect();
     let at_work = in_use_by.or(shards.iter().find_map(|s| s.in_use_by));
     FolderStatus {
         status: state(found.manifest.status(), at_work, runs.is_empty()),

@@ -1,9 +1,9 @@
 //! Writing chunks, and the finished tables; every step can be cut short.
 
-use super::manifest::{self, Found, Said, Telling};
+use super::manifest::{self, Telling};
 use super::source::{Contents, LIST, Source};
 use super::times::Times;
-use super::{Finish, Others, PUBLISH, STAGED, Store, part_folder, shards};
+use super::{Finish, Others, PUBLISH, STAGED, Store, folders, part_folder, shards};
 use crate::plan::tables::{Assembly, Frame, RunTables, declared, is_rare, names};
 use crate::plan::{Key, Plan, RunReport, Status, chunks};
 use crate::results::Table;
@@ -12,67 +12,6 @@ use crate::results::parquet::ChunkWriter;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// Bring a folder that a kill left into order: what was complete takes its place, what was not goes.
-pub fn tidy(dir: &Path) -> io::Result<()> {
-    if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
-        settle(dir, &said.tables())?;
-    }
-    let unfinished = |p: &Path| {
-        let e = p.extension().and_then(|e| e.to_str());
-        matches!(e, Some("partial" | "old" | "next"))
-    };
-    let mut parts = Vec::new();
-    for entry in std::fs::read_dir(dir)?.flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            parts.push(path);
-        } else if unfinished(&path) {
-            std::fs::remove_file(path)?;
-        }
-    }
-    for part in parts {
-        for entry in std::fs::read_dir(&part)?.flatten() {
-            let path = entry.path();
-            if unfinished(&path) && path.is_dir() {
-                std::fs::remove_dir_all(path)?;
-            }
-        }
-        remove_if_empty(&part);
-    }
-    Ok(())
-}
-
-/// All staged files are complete: give each its place, the manifest last. `tables` are all that there will be.
-fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
-    for name in names() {
-        let (staged, place) = (
-            dir.join(format!("{name}.parquet{STAGED}")),
-            dir.join(format!("{name}.parquet")),
-        );
-        if staged.is_file() {
-            std::fs::rename(staged, place)?;
-        } else if is_rare(name) && !tables.contains(&name) && place.is_file() {
-            // Of a plan that had rows for it.
-            std::fs::remove_file(place)?;
-        }
-    }
-    sync_folder(dir)?;
-    std::fs::rename(dir.join(PUBLISH), dir.join(manifest::FILE))?;
-    sync_folder(dir)
-}
-
-pub fn remove_if_empty(dir: &Path) {
-    // Fails where there is something in it.
-    let _ = std::fs::remove_dir(dir);
-}
-
-/// Take a folder away: out of sight first, so that nothing half removed is ever taken for whole.
-pub fn remove_chunk(dir: &Path) -> io::Result<()> {
-    let old = dir.with_extension("old");
-    std::fs::rename(dir, &old)?;
-    std::fs::remove_dir_all(old)
-}
 
 impl Store {
     /// Say in the folder what is about to be done there.
@@ -157,14 +96,14 @@ impl Store {
             contents.close(files)?;
             sync_folder(&partial)?;
             if at.exists() {
-                remove_chunk(&at)?;
+                folders::remove_chunk(&at)?;
             }
             std::fs::rename(&partial, &at)?;
             sync_folder(part)
         };
         if let Err(e) = write() {
             let _ = std::fs::remove_dir_all(&partial);
-            remove_if_empty(part);
+            folders::remove_if_empty(part);
             return Err(e);
         }
         self.broken.retain(|b| *b != at);
@@ -210,7 +149,7 @@ impl Store {
             Ok(tables)
         });
         match done {
-            Ok(tables) => settle(&self.keep.dir, &tables),
+            Ok(tables) => folders::settle(&self.keep.dir, &tables),
             Err(e) => {
                 paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
                 Err(e)
@@ -341,9 +280,9 @@ impl Store {
             }
         }
         for f in folders {
-            remove_chunk(&f)?;
+            folders::remove_chunk(&f)?;
             if let Some(part) = f.parent() {
-                remove_if_empty(part);
+                folders::remove_if_empty(part);
             }
         }
         Times::remove(&self.keep.dir)?;

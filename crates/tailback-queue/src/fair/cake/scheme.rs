@@ -3,7 +3,14 @@
 //! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for shares
 //! and code points. Without a shaper the weights are in proportion to the shares.
 
-use super::tin::Class;
+/// What distinguishes a class.
+#[derive(Clone, Copy, Debug)]
+pub struct Class {
+    /// The share of CAKE's rate, as a divisor.
+    pub divisor: u64,
+    /// Turns while nothing is shaped.
+    pub weight: i64,
+}
 
 /// Classes in an order of their own: best effort is the first.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 use super::hosts::{HostId, Hosts};
 use super::params::{Config, Isolation};
+use super::scheme::Class;
 use crate::aqm::cobalt::{self, Control};
 use crate::pieces::classify::hash_sets::{Found, Sets};
 use crate::pieces::store::{QueueId, Store};
@@ -41,15 +42,6 @@ struct Flow {
 /// A list of queues; entries of queues that have moved on are skipped.
 #[derive(Clone, Debug, Default)]
 struct List(VecDeque<(u32, u32)>);
-
-/// What distinguishes a class.
-#[derive(Clone, Copy, Debug)]
-pub struct Class {
-    /// The share of CAKE's rate, as a divisor.
-    pub divisor: u64,
-    /// Turns while nothing is shaped.
-    pub weight: i64,
-}
 
 /// One class.
 pub struct Tin {

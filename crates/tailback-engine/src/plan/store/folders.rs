@@ -1,0 +1,116 @@
+//! The folders inside a folder of results: those of chunks, those of shards; and order among them after a kill.
+
+use super::manifest::{self, Found, Said};
+use super::source::file_of;
+use super::times::Times;
+use super::{PUBLISH, STAGED};
+use crate::plan::tables::{is_rare, names};
+use crate::plan::{Key, RunReport};
+use crate::results::file::sync_folder;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where shards are in a folder of results.
+pub const SHARDS: &str = "shards";
+/// The folder of a shard.
+pub fn shard(dir: &Path, name: &str) -> PathBuf {
+    dir.join(SHARDS).join(name)
+}
+
+/// The folders of the shards that are there, in the order of their names.
+pub fn shards(dir: &Path) -> Vec<PathBuf> {
+    finished(&dir.join(SHARDS))
+}
+
+/// The folders of chunks that are complete, in order of their names.
+pub fn chunks(dir: &Path) -> Vec<PathBuf> {
+    finished(dir)
+        .iter()
+        .flat_map(|part| finished(part))
+        .filter(|c| names().any(|n| file_of(c, n, "").exists()))
+        .collect()
+}
+
+/// The folders inside that are not half made or half removed, in the order of their names.
+fn finished(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut all: Vec<PathBuf> = entries
+        .map(|e| e.path())
+        .filter(|p| p.extension().is_none() && p.is_dir())
+        .collect();
+    all.sort();
+    all
+}
+
+/// What the runs of all shards cost, as lines that are of no execution of the whole folder.
+pub fn times_of_shards(dir: &Path) -> Vec<(u64, Key, RunReport)> {
+    let mut all = Vec::new();
+    for s in shards(dir) {
+        if let Found::Said(said) = Said::read(&s.join(manifest::FILE)) {
+            all.extend(said.runs.into_iter().filter_map(|r| Some((0, r.key, r.cost?))));
+        }
+        all.extend(Times::read(&s).lines.into_iter().map(|(_, key, cost)| (0, key, cost)));
+    }
+    all
+}
+
+/// Bring a folder that a kill left into order: what was complete takes its place, what was not goes.
+pub fn tidy(dir: &Path) -> io::Result<()> {
+    if let Found::Said(said) = Said::read(&dir.join(PUBLISH)) {
+        settle(dir, &said.tables())?;
+    }
+    let unfinished = |p: &Path| {
+        let e = p.extension().and_then(|e| e.to_str());
+        matches!(e, Some("partial" | "old" | "next"))
+    };
+    let mut parts = Vec::new();
+    for entry in std::fs::read_dir(dir)?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            parts.push(path);
+        } else if unfinished(&path) {
+            std::fs::remove_file(path)?;
+        }
+    }
+    for part in parts {
+        for entry in std::fs::read_dir(&part)?.flatten() {
+            let path = entry.path();
+            if unfinished(&path) && path.is_dir() {
+                std::fs::remove_dir_all(path)?;
+            }
+        }
+        remove_if_empty(&part);
+    }
+    Ok(())
+}
+
+/// All staged files are complete: give each its place, the manifest last. `tables` are all that there will be.
+pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
+    for name in names() {
+        let (staged, place) = (
+            dir.join(format!("{name}.parquet{STAGED}")),
+            dir.join(format!("{name}.parquet")),
+        );
+        if staged.is_file() {
+            std::fs::rename(staged, place)?;
+        } else if is_rare(name) && !tables.contains(&name) && place.is_file() {
+            // Of a plan that had rows for it.
+            std::fs::remove_file(place)?;
+        }
+    }
+    sync_folder(dir)?;
+    std::fs::rename(dir.join(PUBLISH), dir.join(manifest::FILE))?;
+    sync_folder(dir)
+}
+
+pub fn remove_if_empty(dir: &Path) {
+    // Fails where there is something in it.
+    let _ = std::fs::remove_dir(dir);
+}
+
+/// Take a folder away: out of sight first, so that nothing half removed is ever taken for whole.
+pub fn remove_chunk(dir: &Path) -> io::Result<()> {
+    let old = dir.with_extension("old");
+    std::fs::rename(dir, &old)?;
+    std::fs::remove_dir_all(old)
+}
