@@ -5,22 +5,32 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from tailback import _core
 from tailback.plan import Plan
 from tailback.progress import Progress, shown
 from tailback.store import manifest
 from tailback.sweep import places
+from tailback.sweep.files import StopTable
 from tailback.sweep.grow import Metric, check, wanted
-from tailback.sweep.model import Sweep
 from tailback.sweep.places import Errand
 
 
+class Points(Protocol):
+    """What is run: the points of a sweep, and when they have seeds enough."""
+
+    points: list[tuple[dict[str, str], _core.Scenario]]
+    stop: StopTable | None
+
+    def plan(self, replications: Sequence[int] | None = None) -> Plan: ...
+    def about(self) -> dict[str, Any]: ...
+
+
 def execute(
-    sweep: Sweep,
+    sweep: Points,
     dir: str | os.PathLike[str] | None,
     jobs: int = 0,
     progress: Progress = None,
@@ -61,7 +71,7 @@ def execute(
         return _whole(errand.run(plan._core))
 
 
-def _rounds(sweep: Sweep, errand: Errand, run: Callable[[Plan], None], points: set[int] | None = None) -> Plan:
+def _rounds(sweep: Points, errand: Errand, run: Callable[[Plan], None], points: set[int] | None = None) -> Plan:
     """Run what each point has, look, and add seeds where they are wanted; the last plan. Of `points`, or of all."""
     plan = sweep.plan()
     if sweep.stop is None:
@@ -87,7 +97,7 @@ def _rounds(sweep: Sweep, errand: Errand, run: Callable[[Plan], None], points: s
         plan = sweep.plan(counts)
 
 
-def _shard(sweep: Sweep, errand: Errand, shard: tuple[int, int]) -> _core.Results:
+def _shard(sweep: Points, errand: Errand, shard: tuple[int, int]) -> _core.Results:
     """The runs of a shard. Where points grow, a shard has whole points, and so knows all that decides."""
     growing = sweep.stop is not None
     plan = sweep.plan()
