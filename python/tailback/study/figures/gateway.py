@@ -72,8 +72,8 @@ def _probabilities(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None
         if len(t):
             t, x = np.append(t, end), np.append(x, x[-1])
             ax.plot(t, x, color=SHADES[i], linewidth=0.9, drawstyle="steps-post", label=name)
-    if not len(run.probe("effective", f"link.{run.link_of(link)}")[0]):
-        plots.nothing(ax, "no change: 0.1 throughout")
+    if not ax.lines and "stands" in o:
+        ax.axhline(o["stands"], color=plots.INK, linewidth=0.9)
     ax.set_ylabel("effective")
 
 

@@ -99,9 +99,24 @@ def _of_loads() -> None:
             x = attainments(run, load_of(run, name), klass)
             return float(np.sum(x >= ENOUGH)) if len(x) else float("nan")
 
+        def together(run: RunView, klass: str, name: str = name) -> float:
+            load = load_of(run, name)
+            if load is None:
+                return float("nan")
+            due = np.array([float(load.get.get(g, 0)) for g in run.flows["group"].tolist()])
+            mine = run.of(klass) & (due > 0)
+            return float(settled_rates(run, load)[mine].sum() / due[mine].sum()) if mine.any() else float("nan")
+
+        def even(run: RunView, klass: str, name: str = name) -> float:
+            x = attainments(run, load_of(run, name), klass)
+            return float(x.sum() ** 2 / (len(x) * (x**2).sum())) if len(x) else float("nan")
+
         of = f"throughput over what the flow is to get, {word} load"
         measure(f"attain_{name}", f"Attainment, {word}", "1", f"{of}, mean over the class", digits=2)(attain)
         measure(f"attained_{name}", f"Flows that attain, {word}", "flows", f"{of}, at least {ENOUGH}", digits=1)(short)
+        title = f"Attainment together, {word}"
+        measure(f"together_{name}", title, "1", "sum of the class over what it is to get in all", digits=2)(together)
+        measure(f"even_{name}", f"Jain index of attainments, {word}", "1", "of the flows of the class", digits=2)(even)
 
 
 _of_loads()
@@ -190,6 +205,20 @@ def roughness(run: RunView, klass: str) -> float:
     return 100 * _mean(x.std(axis=0) / x.mean(axis=0)) if x.size else float("nan")
 
 
+@measure("lost_part", "Lost on the way", "%", "dropped packets of the class over those it sent", digits=2)
+def lost_part(run: RunView, klass: str) -> float:
+    mine = run.of(klass)
+    sent = float(run.flows["sent_packets"][mine].sum())
+    return 100 * float(run.flows["dropped_packets"][mine].sum()) / sent if sent else float("nan")
+
+
+@measure("response_time", "Response", "ms", "from the request to the last byte, mean over the transfers of the class")
+def response_time(run: RunView, klass: str) -> float:
+    t = run.table("transfers")
+    mine = t["completion_s"][t["group"] == klass] if t else np.array([])
+    return 1e3 * float(np.nanmean(mine)) if len(mine) else float("nan")
+
+
 # --------------------------------------------------------------------------------------------------------- colours
 
 
@@ -205,6 +234,16 @@ def colours(run: RunView, klass: str) -> np.ndarray:
         # A colour that has not passed yet has no points.
         total[:, i] = np.maximum.accumulate(total[:, i])
     return np.diff(total, axis=0) * 8e-6 * float(run.options.get("packet", 1000))
+
+
+@measure(
+    "green_part", "Green at the edge", "%", "packets that the conditioner named by the class let through, of colours"
+)
+def green_part(run: RunView, klass: str) -> float:
+    s = run.series
+    here = (s["what"] == f"edge.{klass}") & (s["probe"] == "packets")
+    last = [float(np.max(s["value"][here & (s["index"] == code)], initial=0)) for code in (10, 12, 14)]
+    return 100 * last[0] / sum(last) if sum(last) else float("nan")
 
 
 def _off(run: RunView, klass: str, upto: int, red: bool | None) -> float:

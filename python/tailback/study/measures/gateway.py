@@ -63,7 +63,16 @@ def _of_loads() -> None:
             x = x[(starts >= load.settled - 1e-9) & (starts < load.end - 1e-9)]
             return 100 * float(np.max(x)) if len(x) else float("nan")
 
+        def dropped_mean(run: RunView, klass: str, name: str = name) -> float:
+            load = load_of(run, name)
+            if load is None:
+                return float("nan")
+            starts, x = early(run, klass)
+            return 100 * _mean(x[(starts >= load.settled - 1e-9) & (starts < load.end - 1e-9)])
+
         once = f"{word} load, settled"
+        title = f"Early drops, {word}, in the mean"
+        measure(f"early_mean_{name}", title, "%", f"over arrivals, mean of the seconds, {once}", digits=4)(dropped_mean)
         measure(f"wait_{name}", f"Delay at the gateway, {word}", "ms", f"mean over packets, {once}")(wait)
         measure(f"used_{name}", f"Utilisation, {word}", "%", f"mean, {once}")(used)
         measure(f"early_{name}", f"Early drops, {word}", "%", f"over arrivals, in the worst second, {once}", digits=4)(
