@@ -291,7 +291,7 @@ impl Crossing {
 
     /// When the box is to be looked after if no packet comes: when one comes out, or what happens inside can no longer wait.
     /// What an event inside lets go comes out only after the delay of the last line, so half of that is time enough.
-    pub fn next(&mut self) -> Option<Time> {
+    pub fn due(&mut self) -> Option<Time> {
         let sim = &mut self.prepared.built.sim;
         let inside = sim.next_event()?;
         let (ports, delay) = &self.last;

@@ -164,7 +164,7 @@ fn cycle(
         if busy {
             continue;
         }
-        let due = crossing.next().unwrap_or(Time::NEVER).min(settings.end).min(ask);
+        let due = crossing.due().unwrap_or(Time::NEVER).min(settings.end).min(ask);
         let begin = r.now();
         let left = due.since(begin);
         if left > settings.watch {
