@@ -137,18 +137,14 @@ def test_workers_of_dask_that_are_killed_change_nothing(file: Path, whole: Path,
 
 
 def _kill_workers(cluster: Any, rng: random.Random, took: float, over: threading.Event, done: list[int]) -> None:
-    """Kill one worker after the other while a sweep goes on; their nannies start new ones."""
+    """Kill one worker after the other while a sweep goes on; their nannies start new ones.
+
+    A nanny whose worker is killed before it has begun gives up, so only workers that the scheduler knows are killed, and
+    only when both are there.
+    """
     while not over.wait(rng.uniform(0.1, max(took / 2, 0.3))) and len(done) < IN_A_ROW:
-        nanny = rng.choice(list(cluster.workers.values()))
-        pid = nanny.pid
-        if pid is not None and _alive(pid):
-            os.kill(pid, signal.SIGKILL)
-            done.append(pid)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
+        known = cluster.scheduler_info["workers"]
+        pids = [n.pid for n in list(cluster.workers.values()) if n.worker_address in known and n.pid]
+        if len(pids) == 2:
+            os.kill(rng.choice(pids), signal.SIGKILL)
+            done.append(1)
