@@ -139,8 +139,8 @@ def test_workers_of_dask_that_are_killed_change_nothing(file: Path, whole: Path,
 def _kill_workers(cluster: Any, rng: random.Random, took: float, over: threading.Event, done: list[int]) -> None:
     """Kill one worker after the other while a sweep goes on; their nannies start new ones.
 
-    A nanny whose worker is killed before it has begun gives up, so only workers that the scheduler knows are killed, and
-    only when both are there.
+    A nanny whose worker is killed before it has begun gives up, so only workers that the scheduler knows are killed,
+    and only when both are there.
     """
     while not over.wait(rng.uniform(0.1, max(took / 2, 0.3))) and len(done) < IN_A_ROW:
         known = cluster.scheduler_info["workers"]
