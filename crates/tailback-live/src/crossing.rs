@@ -7,7 +7,7 @@
 //! State: the simulator; the bytes of the packets inside; the headers seen last of each flow.
 //! A packet costs a look-up of its conversation, one of its bytes, and what the simulator spends on its hops.
 
-use crate::recording::{Arrival, Exit, Recording};
+use crate::recording::{Arrival, Exit, Recording, readable};
 use crate::stream::Connection;
 use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
 use crate::wire::{self, Headers, Tuple};
@@ -24,7 +24,7 @@ use tailback_engine::measure::capture::Tap;
 use tailback_engine::results::Outcome;
 use tailback_engine::run::{FlowEnds, Hooks, read};
 use tailback_engine::sim::injected::{Emitted, Injected};
-use tailback_engine::spec::{Impairment, Spec, Target};
+use tailback_engine::spec::{Impairment, Spec};
 
 /// The two sides of the box: that of the flows' sources, and that of their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,17 +144,6 @@ fn duplicates(spec: &Spec) -> bool {
         .flat_map(|d| &d.impairments)
         .chain(private.flat_map(|a| &a.impairments));
     all.into_iter().any(|i| matches!(i, Impairment::Duplicate { .. }))
-}
-
-/// The scenario without recordings of what only a simulated end can tell; a sender's kernel may tell it.
-pub(crate) fn readable(spec: &Spec) -> Spec {
-    let mut spec = spec.clone();
-    for r in &mut spec.record {
-        if matches!(r.what, Target::Flows { .. }) {
-            r.probes.retain(|p| p == "goodput");
-        }
-    }
-    spec
 }
 
 impl Crossing {

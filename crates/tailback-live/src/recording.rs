@@ -4,14 +4,13 @@
 //! stand elsewhere. Replayed, it shows that a live run decides as the simulator does: the same packets leave, in the same
 //! order at the same instants, and the same are dropped and marked.
 
-use crate::crossing::readable;
 use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
 use tailback_engine::build::prepare;
 use tailback_engine::run::{FlowEnds, Hooks};
-use tailback_engine::spec::Spec;
+use tailback_engine::spec::{Spec, Target};
 use tailback_transport::{Flags, SackBlocks, Segment};
 
 /// A packet as it came.
@@ -194,4 +193,15 @@ impl Recording {
         let port = port as u32;
         self.events.push(Event { born, at, port, fate });
     }
+}
+
+/// The scenario without recordings of what only a simulated end can tell; a sender's kernel may tell it.
+pub(crate) fn readable(spec: &Spec) -> Spec {
+    let mut spec = spec.clone();
+    for r in &mut spec.record {
+        if matches!(r.what, Target::Flows { .. }) {
+            r.probes.retain(|p| p == "goodput");
+        }
+    }
+    spec
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,10 @@ from tailback import _core
 from tailback.choose import candidates as known
 from tailback.choose import measures
 from tailback.choose.candidates import Candidate
+from tailback.choose.compared import Compared
 from tailback.choose.link import Link, LinkError, link
-from tailback.choose.ranking import CONFIDENCE, Ranking, rank
-from tailback.choose.traffic import Times, run_times, scenario
+from tailback.choose.ranking import CONFIDENCE, rank
+from tailback.choose.traffic import run_times, scenario
 from tailback.progress import Progress
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
@@ -22,18 +23,8 @@ Given = str | Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Answer:
-    """Disciplines side by side on a link."""
-
-    link: Link
-    times: Times
-    candidates: Mapping[str, Candidate]
-    ranking: Ranking
-    seeds: tuple[int, ...]
-    #: The scenario of each discipline, without the unresponsive flow.
-    scenarios: Mapping[str, _core.Scenario]
-    runs: Mapping[str, Sequence[measures.Seed]] = field(repr=False, default_factory=dict)
-    command: str = ""
+class Answer(Compared):
+    """Disciplines side by side on a link, and how to show them."""
 
     def text(self, width: int | None = None) -> str:
         """The answer for a terminal."""

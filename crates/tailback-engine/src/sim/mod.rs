@@ -9,6 +9,7 @@ mod applications;
 pub(crate) mod conditioners;
 mod endpoints;
 pub mod flow;
+mod inject;
 pub mod injected;
 mod links;
 pub mod members;
