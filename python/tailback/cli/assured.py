@@ -19,7 +19,7 @@ from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
 T = TypeVar("T")
 
 
-class Exact(click.ParamType):
+class Exact(click.ParamType[Fraction]):
     """A quantity with its unit, or a bare number, as a fraction."""
 
     name = "exact"

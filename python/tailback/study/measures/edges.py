@@ -163,7 +163,8 @@ def _transfers(run: RunView, klass: str, column: str) -> np.ndarray:
     if not t or not len(t["group"]):
         return np.array([])
     x = np.asarray(t[column] if klass == "all" else t[column][t["group"] == klass], dtype=float)
-    return x[~np.isnan(x)]
+    known: np.ndarray = x[~np.isnan(x)]
+    return known
 
 
 def _transfer_measure(name: str, title: str, doc: str, column: str) -> None:
@@ -209,7 +210,8 @@ def transfer_rate(run: RunView, klass: str) -> float:
 
 def _delays(run: RunView, klass: str, column: str) -> np.ndarray:
     x = np.asarray(run.flows[column][run.of(klass)], dtype=float)
-    return x[~np.isnan(x)]
+    known: np.ndarray = x[~np.isnan(x)]
+    return known
 
 
 @measure(
