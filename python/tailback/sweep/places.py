@@ -12,6 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +25,9 @@ Tell = Callable[[dict[str, Any]], Any] | None
 DASK = "dask"
 #: A chunk whose worker died is sent again so often, beside what the scheduler does on its own.
 AGAIN = 3
-
-
+#: How often is looked whether workers are alive, and how long none may be at work before that is an error.
+LOOK_S = 5
+PATIENCE_S = 60
 #: With fewer chunks for a shard, one may have much more to do than another.
 FEW = 4
 
@@ -186,44 +188,67 @@ Back = tuple[int, list[tuple[str, list[tuple[str, bytes]]]], list[tuple[str, flo
 
 def _come_back(core: _core.Plan, errand: Errand, client: Any, parcels: list[tuple[int, list[int]]]) -> Iterator[Back]:
     """Send chunks to the workers, a few more than there are threads, and hand back what is finished."""
-    from distributed import as_completed
+    from distributed import wait
     from distributed.scheduler import KilledWorker
 
     # Without workers nothing would ever be said.
-    client.wait_for_workers(1, timeout=60)
+    client.wait_for_workers(1, timeout=PATIENCE_S)
     threads = max(1, sum(client.nthreads().values()))
     waiting = iter(parcels)
     sent: dict[Any, tuple[int, list[int], int]] = {}
-    done = as_completed()
 
     def send(number: int, part: list[int], tries: int) -> None:
         future = client.submit(run_chunk, core.only(part), errand.build, pure=False, retries=0)
-        sent[future.key] = (number, part, tries)
-        done.add(future)
+        sent[future] = (number, part, tries)
+
+    def again(future: Any, why: BaseException | None) -> None:
+        number, part, tries = sent.pop(future)
+        if tries >= AGAIN:
+            raise WorkerError(
+                f"the workers that ran chunk {number} died {tries + 1} times over; look at their logs, or "
+                "give them more memory"
+            ) from why
+        send(number, part, tries + 1)
 
     for _, (number, part) in zip(range(threads + 2), waiting, strict=False):
         send(number, part, 0)
+    idle_since: float | None = None
     try:
-        for future in done:
-            number, part, tries = sent.pop(future.key)
+        while sent:
             try:
-                chunks, costs, failed = future.result()
-            except KilledWorker as e:
-                if tries >= AGAIN:
+                finished = wait(list(sent), timeout=LOOK_S, return_when="FIRST_COMPLETED").done
+                idle_since = None
+            except TimeoutError:
+                at_work = any(client.processing().values())
+                idle_since = None if at_work else (idle_since or time.monotonic())
+                if idle_since is None or time.monotonic() - idle_since < PATIENCE_S:
+                    continue
+                if not client.nthreads():
                     raise WorkerError(
-                        f"the workers that ran chunk {number} died {tries + 1} times over; look at their logs, or "
-                        "give them more memory"
-                    ) from e
-                send(number, part, tries + 1)
+                        f"no worker of dask is left since {PATIENCE_S} s; start workers and run the plan again: what "
+                        "is finished is stored"
+                    ) from None
+                # The scheduler has lost what died with its workers.
+                idle_since = None
+                client.cancel(list(sent))
+                for future in list(sent):
+                    again(future, None)
                 continue
-            following = next(waiting, None)
-            if following is not None:
-                send(*following, 0)
-            future.release()
-            yield number, chunks, costs, failed
+            for future in finished:
+                try:
+                    chunks, costs, failed = future.result()
+                except (KilledWorker, CancelledError) as e:
+                    again(future, e)
+                    continue
+                number, _, _ = sent.pop(future)
+                following = next(waiting, None)
+                if following is not None:
+                    send(*following, 0)
+                future.release()
+                yield number, chunks, costs, failed
     finally:
         if sent:
-            client.cancel(list(done.futures))
+            client.cancel(list(sent))
 
 
 def run_chunk(part: _core.Plan, build: str) -> tuple[Any, Any, int]:
