@@ -12,7 +12,7 @@
 //! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of British
 //! Columbia, 2001, chapter 4; the marker is RFC 2698's.
 //!
-//! State: a [`Client`] for each sender, or for each aggregate; reports of senders that have not come yet.
+//! State: a `Client` for each sender, or for each aggregate; reports of senders that have not come yet.
 //!
 //! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets pass come
 //! `report_delay` late. An aggregate takes the largest round trip of its flows. Pure acknowledgements pass as they are. The

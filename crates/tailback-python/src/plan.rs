@@ -33,6 +33,9 @@ pub struct Plan {
 /// A point as it is sent to another process: labels, part, scenario as TOML, seed.
 type Packed = (Labelled, String, String, u64);
 
+/// What makes a pickled plan again: its points, and its runs as point and seed.
+type Arguments = (Vec<Packed>, Vec<(usize, u64)>);
+
 #[pymethods]
 impl Plan {
     /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs with
@@ -134,7 +137,7 @@ impl Plan {
     }
 
     /// Pickled with its scenarios as TOML.
-    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Vec<Packed>, Vec<(usize, u64)>))> {
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Arguments)> {
         let make = py.import("tailback._core")?.getattr("make_plan")?;
         let pack = |p: &Point| {
             let (l, seed) = (&p.loaded, p.loaded.spec.seed);

@@ -1,6 +1,6 @@
 //! The edge conditioner: a marker, and stages that know what TCP does with losses.
 //!
-//! A marker (any meter, or [`excess`]) gives each packet a colour by the rate of its aggregate. Stages then change colours by what
+//! A marker (any meter, or `excess`) gives each packet a colour by the rate of its aggregate. Stages then change colours by what
 //! a loss would cost the flow, and may drop or delay. Each stage is a file; their order is fixed, whatever the order in which they are listed:
 //!
 //! ```text

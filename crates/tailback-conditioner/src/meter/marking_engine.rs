@@ -136,11 +136,11 @@ impl Meter for MarkingEngine {
             for t in &mut self.targets {
                 t.step(rate, self.gain);
             }
-            self.next = self.next + self.step;
+            self.next += self.step;
             // Long before that many steps both probabilities are 1; what is left of a long silence changes nothing.
             if self.targets.iter().all(|t| t.probability == 1.0) {
                 let behind = now.since(self.next).0 / self.step.0;
-                self.next = self.next + Duration(behind * self.step.0);
+                self.next += Duration(behind * self.step.0);
             }
         }
         self.rate.count(bytes, now);

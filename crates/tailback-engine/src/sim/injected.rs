@@ -1,5 +1,5 @@
 //! What is known of flows whose ends are outside the simulator: what their packets show. How packets come and go is in
-//! [`inject`](super::inject).
+//! `inject.rs`.
 
 use crate::packet::WirePacket;
 use crate::traffic::application::{AppInput, Application, Net, Side};
