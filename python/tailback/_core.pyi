@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, Self, final, overload
 import numpy as np
 
 __all__ = [
-    "TABLES",
     "ColumnBuffer",
     "DrivenQueue",
     "Inbox",
@@ -22,6 +21,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StoredRuns",
+    "TABLES",
     "Table",
     "Wait",
     "__version__",
@@ -40,6 +40,7 @@ __all__ = [
     "make_results",
     "make_table",
     "make_tun",
+    "mark",
     "may_be_real_time",
     "own_network",
     "parse_bytes",
@@ -51,6 +52,7 @@ __all__ = [
     "read_parquet",
     "read_results",
     "reference_markdown",
+    "routes",
     "schema_json",
     "source",
     "spread_drift",

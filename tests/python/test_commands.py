@@ -100,7 +100,7 @@ def test_what_cannot_be_compared_is_said(cli, small) -> None:
         (["a", "b"], "same --seed"),
         (["a", "a", "--column", "utilization"], "no column utilization"),
         (["a", "nothere"], "does not exist"),
-        (["a", "--json"], "name the other one too"),
+        (["a", "--json"], "name another folder"),
     ):
         r = cli("report", *args)
         assert r.returncode == 2 and word in r.stderr and "Traceback" not in r.stderr, (args, r.stderr)
