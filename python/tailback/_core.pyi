@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, Self, final, overload
 import numpy as np
 
 __all__ = [
+    "TABLES",
     "ColumnBuffer",
     "DrivenQueue",
     "Inbox",
@@ -21,7 +22,6 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "StoredRuns",
-    "TABLES",
     "Table",
     "Wait",
     "__version__",
