@@ -1,7 +1,8 @@
 """How fast tailback is: packet-hops per CPU second, instructions per packet-hop, memory, start-up.
 
-    make bench            everything, about half an hour
-    make bench QUICK=1    one run each instead of five
+    make bench                               everything, about half an hour
+    make bench QUICK=1                       one run each instead of five
+    python benches/run.py counted memory     these parts alone: start_up, counted, speed, disciplines, memory
 
 A packet-hop is a packet, data or ACK, fully received at the far end of a link. Statistics are on, recording is off.
 Times are user CPU of the whole process, medians; they move with the machine and what else it does. Instructions do not:
@@ -206,12 +207,14 @@ def memory() -> None:
 
 
 def main() -> None:
+    parts = {f.__name__: f for f in (start_up, counted, speed, disciplines, memory)}
+    wanted = sys.argv[1:] or list(parts)
+    odd = [name for name in wanted if name not in parts]
+    if odd:
+        sys.exit(f"there is no part {odd[0]}; there are {', '.join(parts)}")
     subprocess.run(["cargo", "build", "--release", "-p", "tailback-engine", "--example", "run"], check=True, cwd=ROOT)
-    start_up()
-    counted()
-    speed()
-    disciplines()
-    memory()
+    for name in wanted:
+        parts[name]()
 
 
 if __name__ == "__main__":

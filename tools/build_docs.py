@@ -27,12 +27,12 @@ REPOSITORY = "https://github.com/tailback/tailback/blob/main"
 
 #: Parts of the site, in order, and their pages; a name with a star takes what is there.
 PARTS: dict[str, list[str]] = {
-    "Start": ["getting-started", "choosing", "howto/*"],
+    "Start": ["getting-started", "choosing", "sweeps", "cluster", "read-results", "captures", "live", "howto/*"],
     "Studies": ["studies/README", "studies/*", "made/studies"],
     "Reference": ["made/reference/*", "made/commands", "made/measures", "made/python"],
     "Queues": ["disciplines/README", "disciplines/*"],
     "Transports": ["transports/README", "transports/*"],
-    "Traffic and results": ["workloads", "media", "conditioners", "edge", "captures", "results"],
+    "Traffic and results": ["workloads", "media", "conditioners", "edge", "results"],
     "Trust": ["validation", "speed", "not-modelled", "decisions/README", "decisions/*"],
     "The project": ["architecture", "made/contributing", "open-work"],
 }
@@ -186,6 +186,9 @@ def index(staged: Path) -> str:
     """The first page: what it is, and every page under a part. What no part names stands under the last."""
     lines = ["# tailback", "", "A packet-level laboratory for the queue behind a bottleneck.", ""]
     lines += ["* [Getting started](getting-started.md)", "* [Which queue for my link](choosing.md)"]
+    lines += ["* [Sweeps](sweeps.md) on all cores, [on a cluster](cluster.md), [reading results](read-results.md)"]
+    lines += ["* [A discipline of your own](howto/add-a-discipline.md), in Rust or in Python"]
+    lines += ["* [Real packets](live.md) through a simulated box; [captures](captures.md) for Wireshark"]
     lines += ["* [Studies](studies/README.md): published experiments, repeated and held against what was published"]
     lines += ["* [Test your own transport on a simulated path](howto/test-your-transport.md)"]
     lines += ["* [How right it is](validation.md), [how fast](speed.md), [what is not modelled](not-modelled.md)", ""]

@@ -89,7 +89,7 @@ class Result:
 
         return document(self)
 
-    def plot(self, what: str = "queue", **kw: Any) -> Drawing:
+    def plot(self, what: str = "queue", /, **kw: Any) -> Drawing:
         """A matplotlib figure; see `tailback.plots` for what there is."""
         from tailback import plots
 

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import tailback as tb
-from tailback import report
+from tailback import plots, report
 from tailback.cli import cli
 from tailback.plan import Plan
 from tailback.study import load as study
@@ -95,9 +95,68 @@ def test_a_sweep_over_a_number_draws_curves(tmp_path):
     }
     Plan.product(SCENARIO.split("[record.q]")[0], axes, replications=2).execute(tmp_path / "o")
     report.write(tmp_path / "o")
-    _, page = check(tmp_path / "o" / "report.html")
-    assert page.images == 4
+    text, page = check(tmp_path / "o" / "report.html")
+    assert page.images == 5  # three of the link, goodputs, and how they are distributed
     assert (tmp_path / "o" / "figures" / "utilisation.pdf").is_file()
+    assert "Against" not in text
+
+
+#: Labels may be called as anything is called, the parameters of functions too.
+TWO_AXES = """
+replications = 2
+scenario = '''
+duration = "2s"
+topology = {{ kind = "dumbbell", rate = "5Mbps", delay = "5ms", queue = {{ buffer = "20 packets" }} }}
+[flows.f]
+count = 3
+rtt = "30ms"
+start = {{ kind = "uniform", to = "1s" }}
+'''
+[axis.y]
+paths = ["topology.queue.kind"]
+values = ["droptail", "codel"]
+[axis.x]
+title = "Buffer"
+paths = ["topology.queue.buffer"]
+unit = "packets"
+values = [10, 40]
+[axis.metric]
+title = "Rate"
+paths = ["topology.rate"]
+unit = "Mbps"
+values = [2, 8]
+{compare}
+"""
+
+
+@pytest.mark.slow
+def test_the_page_of_a_sweep_has_maps_and_the_comparison_of_its_file(tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text(TWO_AXES.format(compare='[compare]\naxis = "y"\nagainst = "droptail"'))
+    tb.load_sweep(file).execute(tmp_path / "o")
+    text, page = check(report.write(tmp_path / "o"))
+    assert page.images == 8  # three curves, three maps, goodputs, and how they are distributed
+    assert "Loss of bottleneck (%) over Buffer (packets) and Rate (Mbps)" in text
+    results = tb.read_results(tmp_path / "o")
+    found = {d.row: d for d in tb.compare_points(results, "y", "droptail") if d.column == "utilisation"}
+    row = "40, 2, codel less droptail, bottleneck"
+    shown = re.search(rf"{row}</td><td>(.*?)</td>", text.partition("Links</caption>")[2])[1]
+    value, _, half = shown.replace("\N{NO-BREAK SPACE}", " ").rstrip("* ").partition(" ± ")
+    assert float(value) == pytest.approx(100 * found[row].difference, rel=0.1, abs=0.06)
+    assert float(half) == pytest.approx(100 * found[row].ci95, rel=0.1)
+    assert shown.endswith("*") == found[row].clear
+    said = CliRunner().invoke(cli, ["report", str(tmp_path / "o"), "--across"])
+    typed = CliRunner().invoke(cli, ["report", str(tmp_path / "o"), "--across", "y=droptail"])
+    assert said.exit_code == 0 and row in said.output and said.output == typed.output
+    assert len(plots.over(results, "links.utilisation", "x", x="40", y="codel", metric="2").axes[0].lines) == 2
+
+
+def test_a_plan_that_compares_nothing_says_so(tmp_path):
+    file = tmp_path / "plan.toml"
+    file.write_text(TWO_AXES.format(compare=""))
+    tb.load_sweep(file, ["duration=20ms"]).execute(tmp_path / "o")
+    said = CliRunner().invoke(cli, ["report", str(tmp_path / "o"), "--across"])
+    assert said.exit_code == 2 and "has no [compare]; write --across AXIS=LABEL" in " ".join(said.output.split())
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,13 @@ import click
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @click.argument("other", metavar="[OTHER]", required=False, type=click.Path(exists=True, file_okay=False))
-@click.option("--across", metavar="AXIS=LABEL", help="Hold the points of an axis against those of this label.")
+@click.option(
+    "--across",
+    is_flag=False,
+    flag_value="",
+    metavar="[AXIS=LABEL]",
+    help="Hold the points of an axis against those of this label; alone, as [compare] of the sweep's file says.",
+)
 @click.option(
     "--column", "columns", multiple=True, metavar="NAME", help="Of differences: only this column. Repeatable."
 )
@@ -19,7 +25,8 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
     """Write the report of a folder of results: one HTML file that needs no network.
 
     With OTHER, say instead what differs between the two: OTHER less DIR, column by column, over the seeds that both
-    have, with the 95 % interval of the difference. With --across, say what differs between the points of DIR.
+    have, with the 95 % interval of the difference. With --across, say what differs between the points of DIR. The page
+    of a sweep whose file has [compare] has those differences too.
     """
     if across is not None:
         if other is not None:
@@ -62,7 +69,7 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     from tailback.comparison import CompareError, compare_points, text
     from tailback.document import clean
 
-    axis, sep, label = across.partition("=")
+    axis, sep, label = (across or _as_planned(folder)).partition("=")
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
     try:
@@ -72,7 +79,22 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     if as_json:
         document = {"dir": folder, "axis": axis, "against": label, "differences": [d.as_dict() for d in found]}
         return json.dumps(clean(document), allow_nan=False)
-    return text(found, across, f"the other points of {folder}")
+    return text(found, f"{axis}={label}", f"the other points of {folder}")
+
+
+def _as_planned(folder: str) -> str:
+    """What the plan says is compared."""
+    from pathlib import Path
+
+    from tailback.store import manifest
+
+    compared = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")
+    if not compared:
+        raise click.BadParameter(
+            f"the plan of {folder} has no [compare]; write --across AXIS=LABEL, such as queue=droptail",
+            param_hint="--across",
+        )
+    return f"{compared['axis']}={compared['against']}"
 
 
 def register(group: click.Group) -> None:

@@ -19,7 +19,7 @@ from tailback.plots.points import is_metric, over, spread
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
 from tailback.plots.spans import spans
-from tailback.plots.style import STYLE, grid, nothing, save, styled
+from tailback.plots.style import STYLE, Drawing, grid, nothing, save, styled
 
 __all__ = [
     "FAINT",
@@ -30,6 +30,7 @@ __all__ = [
     "STYLE",
     "Completions",
     "Curve",
+    "Drawing",
     "Look",
     "as_curve",
     "completions",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -22,15 +23,21 @@ def heat(
     NaN leaves a cell empty.
     """
     n = max(len(panels), 1)
+    columns = n if n <= 3 else 2 if n == 4 else 3
+    rows = math.ceil(n / columns)
     (xname, xs), (yname, ys) = x, y
-    fig, axes = grid(1.6 + n * max(2.4, 0.62 * len(xs)), 1.2 + max(1.6, 0.42 * len(ys)), 1, n, sharey=True)
+    width, height = 1.6 + columns * max(2.4, 0.62 * len(xs)), rows * (1.2 + max(1.6, 0.42 * len(ys)))
+    fig, frames = grid(width, height, rows, columns, sharex=True, sharey=True)
+    for ax in frames.flat[n:]:
+        ax.set_axis_off()
+    axes = list(frames.flat[:n])
     known = [v for _, values in panels for v in np.ravel(values) if np.isfinite(v)]
     if not known:
-        nothing(axes[0][0], "nothing to draw: no point has a value")
+        nothing(axes[0], "nothing to draw: no point has a value")
         return fig
     low, high = min(known), max(known)
     image = None
-    for ax, (name, values) in zip(axes[0], panels, strict=True):
+    for i, (ax, (name, values)) in enumerate(zip(axes, panels, strict=True)):
         # From light to dark in equal steps for every eye, and in print.
         image = ax.imshow(values, origin="lower", aspect="auto", cmap="cividis", vmin=low, vmax=high)
         for (row, column), v in np.ndenumerate(values):
@@ -40,10 +47,13 @@ def heat(
         ax.set_xticks(range(len(xs)), list(xs))
         ax.set_yticks(range(len(ys)), list(ys))
         ax.grid(visible=False)
-        ax.set_xlabel(xname)
+        if i + columns >= n:
+            ax.set_xlabel(xname)
+            ax.tick_params(labelbottom=True)
+        if i % columns == 0:
+            ax.set_ylabel(yname)
         if name:
             ax.set_title(name)
-    axes[0][0].set_ylabel(yname)
     if image is not None:
-        fig.colorbar(image, ax=list(axes[0]), label=title)
+        fig.colorbar(image, ax=list(frames.flat), label=title)
     return fig

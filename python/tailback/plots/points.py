@@ -8,6 +8,7 @@ spread(results, "flows.goodput_bps")                                        # di
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,28 @@ def is_metric(what: str) -> bool:
     return bool(dot) and table in _core.TABLES and column.isidentifier()
 
 
-def over(results: Any, metric: str, x: str, y: str | None = None, **where: str) -> Drawing:
+def over(results: Any, metric: str, x: str, y: str | None = None, /, **where: str) -> Drawing:
     """The mean of a number over the axis `x`, a curve for each combination of the others; with `y`, maps over both.
 
     `where` chooses rows, by label or by column. Raises ValueError for what is not there.
     """
+    return figure_over(results, metric, [x] if y is None else [x, y], where)
+
+
+def figure_over(
+    results: Any,
+    metric: str,
+    axes: Sequence[str],
+    where: Mapping[str, str],
+    *,
+    titles: Mapping[str, str] | None = None,
+    shown: tuple[str, float] | None = None,
+) -> Drawing:
+    """As `over`; `titles` are what axes are called, `shown` what the number is, and what it is multiplied by."""
     table, column, unit = _column(results, metric)
     labels = labels_of(table)
-    for axis in (x, *([y] if y is not None else [])):
+    x, y = axes[0], axes[1] if len(axes) > 1 else None
+    for axis in axes:
         if axis not in labels:
             raise ValueError(f'there is no axis "{axis}"; axes are {", ".join(labels) or "none"}')
     if table.name not in TABLES:
@@ -46,7 +61,8 @@ def over(results: Any, metric: str, x: str, y: str | None = None, **where: str) 
     keys = [*labels, *TABLES[table.name]]
     rows = [r for r in averages(table, keys, runs=finished(results.runs), columns=[column]) if _meets(r, where)]
     others = [k for k in keys if k not in (x, y) and len({r[k] for r in rows}) > 1]
-    title = f"{column} ({unit})" if unit else column
+    title, scale = shown or (f"{column} ({unit})" if unit else column, 1.0)
+    called = titles or {}
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for r in rows:
         groups.setdefault(tuple(str(r[k]) for k in others), []).append(r)
@@ -54,28 +70,38 @@ def over(results: Any, metric: str, x: str, y: str | None = None, **where: str) 
         raise ValueError(_too_many(len(groups), others))
     if y is not None:
         xs, ys = (_ordered([str(r[a]) for r in rows]) for a in (x, y))
-        panels = [(", ".join(k), _map(mine, (x, xs), (y, ys), column)) for k, mine in groups.items()]
-        return heat(panels, (x, xs), (y, ys), title)
+        panels = [(", ".join(k), scale * _map(mine, (x, xs), (y, ys), column)) for k, mine in groups.items()]
+        return heat(panels, (called.get(x, x), xs), (called.get(y, y), ys), title)
     numbers = {str(r[x]): _number(str(r[x])) for r in rows}
     if any(math.isnan(v) for v in numbers.values()):
         odd = next(k for k, v in numbers.items() if math.isnan(v))
         raise ValueError(f'"{odd}" of the axis {x} is no number, so nothing can be drawn over it; name another axis')
-    looks = _looks(list(groups))
+    named = looks(list(groups))
     lines = [
         as_curve(
-            looks[k],
+            named[k],
             ", ".join(k) or column,
-            sorted((numbers[str(r[x])], float(r[column]), float(r.get(f"{column}_ci95", math.nan))) for r in mine),
+            sorted(
+                (numbers[str(r[x])], scale * float(r[column]), scale * float(r.get(f"{column}_ci95", math.nan)))
+                for r in mine
+            ),
         )
         for k, mine in groups.items()
     ]
     values = [v for v in numbers.values() if v > 0]
     log_x = len(values) == len(numbers) > 1 and max(values) / min(values) >= 8
-    return curves([("", lines)], x, title, log_x=log_x)
+    return curves([("", lines)], called.get(x, x), title, log_x=log_x)
 
 
-def spread(results: Any, metric: str, **where: str) -> Drawing:
+def spread(results: Any, metric: str, /, **where: str) -> Drawing:
     """The empirical distribution of a column over all runs, a line for each point."""
+    return figure_spread(results, metric, where)
+
+
+def figure_spread(
+    results: Any, metric: str, where: Mapping[str, str], shown: tuple[str, float] | None = None
+) -> Drawing:
+    """As `spread`; `shown` is what the number is, and what it is multiplied by."""
     table, column, unit = _column(results, metric)
     labels = labels_of(table)
     unknown = [k for k in where if k not in table.columns]
@@ -89,9 +115,10 @@ def spread(results: Any, metric: str, **where: str) -> Drawing:
         groups.setdefault(tuple(map(str, k)), []).append(i)
     if len(groups) > MOST:
         raise ValueError(_too_many(len(groups), labels))
-    looks = _looks(list(groups))
-    lines = [(looks[k], ", ".join(k) or column, values[at]) for k, at in groups.items()]
-    return distributions(lines, f"{column} ({unit})" if unit else column)
+    named = looks(list(groups))
+    title, scale = shown or (f"{column} ({unit})" if unit else column, 1.0)
+    lines = [(named[k], ", ".join(k) or column, scale * values[at]) for k, at in groups.items()]
+    return distributions(lines, title)
 
 
 def _column(results: Any, metric: str) -> tuple[Any, str, str]:
@@ -107,7 +134,7 @@ def _column(results: Any, metric: str) -> tuple[Any, str, str]:
     return table, column, "" if unit == "1" else unit
 
 
-def _looks(points: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+def looks(points: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     """Each discipline has its look; several points of one discipline have looks of their own."""
     named = [discipline(k) for k in points]
     alike = len(set(named)) < len(named)
@@ -118,7 +145,7 @@ def _too_many(n: int, by: list[str]) -> str:
     return f"that makes {n} lines, one for each {', '.join(by)}; choose some by --where {by[-1]}=VALUE"
 
 
-def _meets(row: dict[str, Any], where: dict[str, str]) -> bool:
+def _meets(row: dict[str, Any], where: Mapping[str, str]) -> bool:
     for k in where:
         if k not in row:
             raise ValueError(f'there is no "{k}" to choose by; there are {", ".join(row)}')

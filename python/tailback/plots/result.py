@@ -16,7 +16,7 @@ from tailback.plots.palette import discipline
 from tailback.plots.style import Drawing
 
 
-def plot(result: Any, what: str = "queue", **where: str) -> Drawing:
+def plot(result: Any, what: str = "queue", /, **where: str) -> Drawing:
     """A figure of a result: a recorded quantity against time (`queue`, `cwnd`, ...); `goodput`, each flow a bar; or
     `completions`, times of transfers and pages against their sizes and as distributions.
 
