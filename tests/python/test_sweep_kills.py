@@ -140,8 +140,8 @@ def test_workers_of_dask_that_are_killed_change_nothing(file: Path, whole: Path,
 def _kill_workers(cluster: Any, rng: random.Random, took: float, over: threading.Event, done: list[int]) -> None:
     """Kill one worker after the other while a sweep goes on; their nannies start new ones.
 
-    Only workers that the scheduler knows are killed, and only when both are there: a nanny whose worker is killed before
-    it has begun gives up, and so does a cluster on a worker that is not back in time, which a busy machine does to it.
+    Only workers that the scheduler knows are killed, and only when both are there: a nanny whose worker is killed
+    before it has begun gives up, and so does a cluster on a worker that is not back in time, as on a busy machine.
     Such a worker is started anew.
     """
     while not over.wait(rng.uniform(0.1, max(took / 2, 0.3))) and len(done) < IN_A_ROW:
