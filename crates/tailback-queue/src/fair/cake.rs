@@ -16,8 +16,8 @@
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018; defaults of Linux cake.
 //!
-//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock. Once memory has
-//! been short, and until nothing waits, an index of the longest queue.
+//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock; what finds the longest
+//! queue while memory is short.
 //!
 //! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass it
 //! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, the
@@ -36,9 +36,8 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};
 use crate::entry::{Build, Entry, Facts, Marks};
-use crate::pieces::index::length_index::{LengthIndex, Tie};
-use crate::pieces::schedule::ServiceOrder;
-use crate::pieces::store::{QueueId, Store, Unit};
+use crate::pieces::index::fattest::Fattest;
+use crate::pieces::store::{QueueId, Store};
 use crate::server::LineClock;
 use crate::view::{Handle, QueueView};
 use params::{Config, MODEL};
@@ -78,15 +77,9 @@ pub struct Cake<P> {
     shaper: Option<(LineClock, Time)>,
     /// Whose turn it is, unshaped.
     turn: usize,
-    /// Which queue is the longest, while it matters.
-    longest: Option<LengthIndex>,
+    longest: Fattest,
     stream: Stream,
 }
-
-/// No order among equals is needed.
-struct NoOrder;
-
-impl ServiceOrder for NoOrder {}
 
 impl<P: Packet> Cake<P> {
     pub fn new(config: Config, buffer: Size, mut stream: Stream) -> Cake<P> {
@@ -97,7 +90,7 @@ impl<P: Packet> Cake<P> {
             store: Store::new(buffer),
             shaper: config.rate.map(|rate| (LineClock::new(rate), Time::ZERO)),
             turn: 0,
-            longest: None,
+            longest: Fattest::default(),
             config,
             stream,
         }
@@ -121,37 +114,15 @@ impl<P: Packet> Cake<P> {
         let (q, p) = self.store.remove(slot)?;
         let (tin, _) = self.place_of(q);
         self.tins[tin].packets -= 1;
-        self.note_length(q);
-        if self.store.backlog().packets == 0 {
-            self.longest = None;
-        }
+        self.longest.changed(q, &self.store);
         Some((q, p))
-    }
-
-    fn note_length(&mut self, q: QueueId) {
-        let bytes = Some(self.store.bytes(q)).filter(|_| self.store.packets(q) > 0);
-        if let Some(index) = &mut self.longest {
-            index.set(q, bytes);
-        }
-    }
-
-    /// The queue with most bytes.
-    fn longest(&mut self) -> Option<QueueId> {
-        if self.longest.is_none() {
-            let mut index = LengthIndex::new(Unit::Bytes, Tie::Lowest, Stream::new(0, ""));
-            for q in (0..self.store.queues()).filter(|q| self.store.packets(*q) > 0) {
-                index.set(q, Some(self.store.bytes(q)));
-            }
-            self.longest = Some(index);
-        }
-        self.longest.as_mut()?.longest(&NoOrder)
     }
 
     /// Drop heads of the longest queue until memory is kept; `newcomer` is the slot of the packet that came.
     fn shed(&mut self, newcomer: u32, line: &Line, out: &mut dyn Out<P>) {
         let mut newcomer = Some(newcomer);
         while self.is_over() {
-            let head = self.longest().and_then(|q| self.store.head(q));
+            let head = self.longest.find(&self.store).and_then(|q| self.store.head(q));
             let Some((slot, (q, p))) = head.and_then(|slot| Some((slot, self.take(slot)?))) else {
                 return;
             };
@@ -260,8 +231,7 @@ impl<P: Packet> QueueDiscipline<P> for Cake<P> {
         };
         tin.packets += 1;
         tin.wake(q);
-        let id = tin.first + q;
-        self.note_length(id);
+        self.longest.changed(tin.first + q, &self.store);
         self.shed(slot, line, out);
     }
 

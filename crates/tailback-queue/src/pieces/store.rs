@@ -254,8 +254,19 @@ impl<T: Copy + Default> PerQueue<T> {
     #[inline]
     pub fn at(&mut self, q: QueueId) -> &mut T {
         if self.0.len() <= q as usize {
-            self.0.resize(q as usize + 1, T::default());
+            self.grow(q);
         }
+        &mut self.0[q as usize]
+    }
+
+    #[cold]
+    fn grow(&mut self, q: QueueId) {
+        self.0.resize(q as usize + 1, T::default());
+    }
+
+    /// The value of a queue that [`PerQueue::at`] was asked for before.
+    #[inline]
+    pub fn seen(&mut self, q: QueueId) -> &mut T {
         &mut self.0[q as usize]
     }
 

@@ -28,15 +28,15 @@ enum Standing {
     Decaying,
 }
 
+/// What every turn looks at, apart from the rest so that a thousand queues stay in a cache.
 #[derive(Clone, Debug)]
 struct Flow {
-    standing: Standing,
+    deficit: i64,
     /// Grows with each move, so that entries of lists that were left are known.
     moves: u32,
-    deficit: i64,
-    control: Control,
     source: HostId,
     destination: HostId,
+    standing: Standing,
 }
 
 /// A list of queues; entries of queues that have moved on are skipped.
@@ -60,9 +60,11 @@ pub struct Tin {
     /// Off in a test that holds both ways equal.
     pub skips_rounds: bool,
     isolation: Isolation,
-    quantum: i64,
+    /// What a turn gives a queue of a host with so many bulk flows.
+    credits: Vec<i64>,
     sets: Sets,
     flows: Vec<Flow>,
+    controls: Vec<Control>,
     new: List,
     old: List,
     decaying: List,
@@ -83,10 +85,11 @@ impl Tin {
             standing: Standing::Out,
             moves: 0,
             deficit: 0,
-            control: Control::new(&cobalt),
             source: 0,
             destination: 0,
         };
+        // All queues can be bulk flows of one host.
+        let credit = |n: u32| ((quantum as i64) << BYTE) / i64::from(n.max(1));
         Tin {
             class,
             first,
@@ -99,9 +102,10 @@ impl Tin {
             bulk_flows: 0,
             skips_rounds: true,
             isolation: config.isolation,
-            quantum: (quantum as i64) << BYTE,
+            credits: (0..=config.queues).map(credit).collect(),
             sets: Sets::new(KeyField::Tuple, config.queues, config.ways, seed),
             flows: vec![flow; config.queues as usize],
+            controls: vec![Control::new(&cobalt); config.queues as usize],
             new: List::default(),
             old: List::default(),
             decaying: List::default(),
@@ -154,11 +158,11 @@ impl Tin {
 
     /// The memory was full, and this queue was the longest.
     pub fn overflow(&mut self, q: u32, now: Time) {
-        self.flows[q as usize].control.overflow(now);
+        self.controls[q as usize].overflow(now);
     }
 
     pub fn control(&mut self, q: u32) -> &mut Control {
-        &mut self.flows[q as usize].control
+        &mut self.controls[q as usize]
     }
 
     /// What was sent of the queue.
@@ -175,61 +179,86 @@ impl Tin {
 
     /// The queue whose turn it is: one with packets. None when none has any.
     pub fn turn<P: Packet>(&mut self, store: &Store<P>, now: Time) -> Option<u32> {
-        // Visits in a row that only gave credit.
-        let mut gave = 0;
         loop {
-            let q = self.new.first(&self.flows).or_else(|| self.old.first(&self.flows))?;
+            let q = match self.new.first(&self.flows) {
+                Some(q) => q,
+                None => self.first_with_credit()?,
+            };
             let holds = store.packets(self.first + q) > 0;
-            if self.flows[q as usize].deficit <= 0 {
-                let standing = match (self.flows[q as usize].standing, holds) {
-                    (Standing::Sparse, true) => {
-                        self.bulk_flows += 1;
-                        self.count_hosts(q, true);
-                        Standing::Bulk
-                    }
-                    (Standing::Sparse, false) => Standing::Waiting,
-                    (other, _) => other,
-                };
-                gave = if standing == self.flows[q as usize].standing {
-                    gave + 1
-                } else {
-                    0
-                };
-                self.flows[q as usize].deficit += self.turn_credit(q);
-                self.move_to(q, standing);
-                if gave >= self.old.0.len() && self.skips_rounds {
-                    self.skip_rounds();
-                    gave = 0;
+            if self.flows[q as usize].deficit > 0 {
+                if holds {
+                    return Some(q);
                 }
+                self.found_empty(q, now);
                 continue;
             }
-            if holds {
-                return Some(q);
-            }
-            self.found_empty(q, now);
+            // Only in the new list.
+            let standing = match holds {
+                true => {
+                    self.bulk_flows += 1;
+                    self.count_hosts(q, true);
+                    Standing::Bulk
+                }
+                false => Standing::Waiting,
+            };
+            self.flows[q as usize].deficit += self.turn_credit(q);
+            self.move_to(q, standing);
         }
     }
 
+    /// The first queue of the old list that may send; those before it get the credit of a turn and go to its end.
+    ///
     /// A round in which every queue was given credit and none had enough will be followed by others like it: a host with a
-    /// thousand flows needs a thousand of them for a packet. They are taken at once, all but the last.
-    fn skip_rounds(&mut self) {
-        let standing = |(q, moves): &&(u32, u32)| self.flows[*q as usize].moves == *moves;
-        let queues: Vec<u32> = self.old.0.iter().filter(standing).map(|e| e.0).collect();
-        let short = |q: &u32| -self.flows[*q as usize].deficit / self.turn_credit(*q);
-        let rounds = queues.iter().map(short).min().unwrap_or(0).max(0);
-        for q in queues {
-            self.flows[q as usize].deficit += rounds * self.turn_credit(q);
+    /// thousand flows needs hundreds of them for a packet. They are taken at once, all but the last.
+    fn first_with_credit(&mut self) -> Option<u32> {
+        // Visits in this round, and how many rounds more none of those visited will have enough.
+        let (mut visits, mut rounds) = (0, i64::MAX);
+        loop {
+            let entry = *self.old.0.front()?;
+            let flow = &self.flows[entry.0 as usize];
+            if flow.moves == entry.1 && flow.deficit > 0 {
+                return Some(entry.0);
+            }
+            self.old.0.pop_front();
+            if flow.moves != entry.1 {
+                continue;
+            }
+            let credit = self.credit_of(flow);
+            let flow = &mut self.flows[entry.0 as usize];
+            flow.deficit += credit;
+            if -flow.deficit < rounds.saturating_mul(credit) {
+                rounds = -flow.deficit / credit;
+            }
+            // It is the same entry, so that it has not moved.
+            self.old.0.push_back(entry);
+            visits += 1;
+            if visits >= self.old.0.len() {
+                if rounds > 0 && self.skips_rounds {
+                    self.skip(rounds);
+                }
+                (visits, rounds) = (0, i64::MAX);
+            }
+        }
+    }
+
+    /// So many rounds in which nobody may send.
+    fn skip(&mut self, rounds: i64) {
+        for i in 0..self.old.0.len() {
+            let (q, moves) = self.old.0[i];
+            if self.flows[q as usize].moves == moves {
+                self.flows[q as usize].deficit += rounds * self.turn_credit(q);
+            }
         }
     }
 
     /// What a turn gives this queue.
     fn turn_credit(&self, q: u32) -> i64 {
-        self.quantum / i64::from(self.load(q))
+        self.credit_of(&self.flows[q as usize])
     }
 
-    /// Between how many flows the quantum of this one is divided.
-    fn load(&self, q: u32) -> u32 {
-        let flow = &self.flows[q as usize];
+    /// The quantum, divided between the bulk flows of a host of this one.
+    #[inline]
+    fn credit_of(&self, flow: &Flow) -> i64 {
         let source = self.sources.bulk(flow.source);
         let destination = self.destinations.bulk(flow.destination);
         let load = match self.isolation {
@@ -238,7 +267,7 @@ impl Tin {
             Isolation::Destination => destination,
             Isolation::Flows | Isolation::Blind => 1,
         };
-        load.max(1)
+        self.credits[load as usize]
     }
 
     fn found_empty(&mut self, q: u32, now: Time) {
@@ -246,7 +275,7 @@ impl Tin {
             self.bulk_flows -= 1;
             self.count_hosts(q, false);
         }
-        let control = &mut self.flows[q as usize].control;
+        let control = &mut self.controls[q as usize];
         control.found_empty(&self.cobalt, now);
         let rests = control.is_at_rest(now);
         self.move_to(q, if rests { Standing::Out } else { Standing::Decaying });
@@ -282,6 +311,7 @@ impl Tin {
 
 impl List {
     /// The first queue that still stands here.
+    #[inline]
     fn first(&mut self, flows: &[Flow]) -> Option<u32> {
         loop {
             let (q, moves) = *self.0.front()?;

@@ -4,7 +4,7 @@
 //! mappers that spread flows over a fixed number of queues count them here, for the measure "fullest over emptiest queue".
 //! No decision uses these numbers, but for the start-up of the Bloom mapper.
 //!
-//! State: a count for each queue and the ratio. A change costs O(K).
+//! State: a count for each queue. A change costs O(1), the ratio O(K) where it is asked for.
 
 use crate::pieces::store::QueueId;
 use tailback_base::ProbeDef;
@@ -28,14 +28,12 @@ pub const QUEUE_FLOWS: ProbeDef = ProbeDef {
 #[derive(Clone, Debug)]
 pub struct Occupancy {
     flows: Vec<u32>,
-    ratio: f64,
 }
 
 impl Occupancy {
     pub fn new(queues: u32) -> Occupancy {
         Occupancy {
             flows: vec![0; queues.max(1) as usize],
-            ratio: f64::NAN,
         }
     }
 
@@ -46,17 +44,20 @@ impl Occupancy {
 
     /// Fullest over emptiest queue: infinite when one is empty, not a number when all are.
     pub fn ratio(&self) -> f64 {
-        self.ratio
+        let (mut least, mut most) = (u32::MAX, 0);
+        for n in &self.flows {
+            least = least.min(*n);
+            most = most.max(*n);
+        }
+        f64::from(most) / f64::from(least)
     }
 
     pub fn join(&mut self, q: QueueId, n: u32) {
         self.flows[q as usize] += n;
-        self.weigh();
     }
 
     pub fn leave(&mut self, q: QueueId, n: u32) {
         self.flows[q as usize] = self.flows[q as usize].saturating_sub(n);
-        self.weigh();
     }
 
     pub fn transfer(&mut self, from: QueueId, to: QueueId, n: u32) {
@@ -72,16 +73,6 @@ impl Occupancy {
         for (q, n) in groups {
             self.flows[q as usize] += n;
         }
-        self.weigh();
-    }
-
-    fn weigh(&mut self) {
-        let (mut least, mut most) = (u32::MAX, 0);
-        for n in &self.flows {
-            least = least.min(*n);
-            most = most.max(*n);
-        }
-        self.ratio = f64::from(most) / f64::from(least);
     }
 }
 

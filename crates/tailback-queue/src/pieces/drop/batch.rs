@@ -6,11 +6,13 @@
 //!
 //! From: RFC 8290, section 4.1 (a batch from the queue with the largest byte count).
 //!
-//! State: none. A packet costs nothing; a shedding looks at every queue, and takes up to `batch` packets. Of equal queues
-//! the one with the lowest number loses, which among hashed queues favours nobody.
+//! State: what finds the fattest queue ([`Fattest`]). A packet costs a count and a shedding a look at every queue, or both
+//! O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which among hashed
+//! queues favours nobody.
 
 use crate::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
+use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
 use crate::row::PolicyEntry;
 use tailback_base::{Kind, Model, Packet, Param, Settings};
@@ -58,25 +60,32 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings) -> BatchDrop {
-    BatchDrop {
-        batch: s.count(DROP_BATCH.name),
-        memory: s.count(MEMORY.name),
-    }
+    BatchDrop::new(s.count(DROP_BATCH.name), s.count(MEMORY.name))
 }
 
 /// Shed from the fattest queue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BatchDrop {
-    pub batch: u64,
-    /// Bytes.
-    pub memory: u64,
+    batch: u64,
+    memory: u64,
+    fattest: Fattest,
+}
+
+impl BatchDrop {
+    /// At most so many packets at once, and so many bytes in all queues.
+    pub fn new(batch: u64, memory: u64) -> BatchDrop {
+        BatchDrop {
+            batch,
+            memory,
+            fattest: Fattest::default(),
+        }
+    }
 }
 
 impl<P: Packet> DropPolicy<P> for BatchDrop {
     fn evict(&mut self, _newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction> {
         let store = scene.store;
-        let fatter = |a: QueueId, b: QueueId| if store.bytes(b) > store.bytes(a) { b } else { a };
-        let queue = (0..store.queues()).filter(|q| store.packets(*q) > 0).reduce(fatter)?;
+        let queue = self.fattest.find(store)?;
         let enough = store.bytes(queue) / 2;
         let (mut gone, mut packets) = (0, 0);
         for p in store.packets_of(queue) {
@@ -96,6 +105,16 @@ impl<P: Packet> DropPolicy<P> for BatchDrop {
 
     fn is_over(&self, bytes: u64) -> bool {
         bytes > self.memory
+    }
+
+    fn after_append(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.fattest.changed(q, scene.store);
+    }
+    fn after_service(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.fattest.changed(q, scene.store);
+    }
+    fn after_evict(&mut self, q: QueueId, _p: &P, scene: &mut Scene<P>) {
+        self.fattest.changed(q, scene.store);
     }
 }
 

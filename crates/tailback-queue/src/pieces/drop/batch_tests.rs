@@ -13,7 +13,7 @@ fn bench(buffer: Size, batch: u64, memory: u64) -> Bench<Ported> {
         buffer,
         PerFlow::new(),
         DrrPlusPlus::new(1514),
-        BatchDrop { batch, memory },
+        BatchDrop::new(batch, memory),
     );
     Bench::new(port.counting_newcomer(true))
 }

@@ -1,6 +1,7 @@
 //! The longest, the shortest or the fastest of many queues, found without a search; rates to order them by; lists of queues.
 
 pub mod bit_tree;
+pub mod fattest;
 pub mod length_index;
 pub mod queue_list;
 pub mod rate_estimate;
