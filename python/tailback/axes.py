@@ -111,6 +111,9 @@ def _text(value: Any, after: str) -> str:
 def _range(r: RangeTable, where: str) -> list[int | float]:
     if (r.step is None) == (r.count is None):
         raise FileError(f"{where}: a range has either step or count: {{ from = 1, to = 9, step = 2 }}")
+    for key, value in (("from", r.from_), ("to", r.to), ("step", r.step)):
+        if value is not None and not math.isfinite(value):
+            raise FileError(f"{where}: {key} = {value}; write a number")
     if r.to < r.from_:
         raise FileError(f"{where}: the range goes from {r.from_} to {r.to}; write the smaller number first")
     if r.step is not None:

@@ -66,11 +66,22 @@ def _said(kind: type[Table], table: Any, at: str, message: str) -> str:
         return f'{lead}the key "{missing[1]}" is missing; add {missing[1]} = ...'
     value = _at(table, inner.rstrip("`"))
     shown = f" = {value!r}" if value is not None else ""
+    if what.startswith("Invalid enum value"):
+        choices = _choices(kind, re.sub(r"\[.*|`", "", inner.rpartition(".")[2]))
+        if choices:
+            return f"{path}{shown}: there is no such choice; there are {', '.join(map(str, choices))}"
     return f"{path or kind.__doc__}{shown}: {what[0].lower()}{what[1:]}"
 
 
 def _fields(kind: type[Table]) -> list[str]:
     return [f.encode_name for f in msgspec.structs.fields(kind)]
+
+
+def _choices(kind: type[Table], key: str) -> list[Any]:
+    """The words a key may have, where it is one of the table itself."""
+    of = next((f.type for f in msgspec.structs.fields(kind) if f.encode_name == key), None)
+    said = msgspec.json.schema(of) if of is not None else {}
+    return list(said.get("items", said).get("enum", []))
 
 
 def _at(table: Any, path: str) -> Any:

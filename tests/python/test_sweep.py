@@ -155,6 +155,9 @@ def test_a_label_may_set_several_things() -> None:
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 9, "to": 1, "step": 1}}}}, "smaller number first"),
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 0, "to": 1, "count": 3, "scale": "log"}}}}, "above zero"),
         ({"axis": {"q": {"paths": ["a"], "values": {"from": 0, "to": 1, "step": 1e-9}}}}, "at most 100000 values"),
+        ({"axis": {"q": {"paths": ["a"], "values": {"from": 0, "to": float("nan"), "count": 3}}}}, "to = nan; write"),
+        ({"axis": {"q": {"paths": ["a"], "values": {"from": 1, "to": 9, "count": 3, "scale": "lin"}}}}, "linear, log"),
+        ({"axis": {"q": QUEUE}, "zip": [["q"]]}, "'q' goes in step with nothing"),
         ({"axis": {"q": QUEUE, "r": QUEUE}}, "both set topology.queue.kind"),
         ({"axis": {"b": BUFFER, "k": {"paths": ["topology.queue"], "values": ["red"]}}}, "put 'b' after 'k'"),
         ({"axis": {"q": QUEUE}, "zip": [["q", "z"]]}, "no axis 'z'"),
@@ -317,9 +320,19 @@ def test_a_metric_that_no_run_has_is_refused_before_any_run(file: Path, tmp_path
     for given, said in (
         (GROW.replace('where = { name = "bottleneck" }\n', ""), "is in 2 rows of a run (name = bottleneck;"),
         (GROW.replace("links.utilisation", "links.use"), "has no column 'use'"),
-        (GROW.replace('name = "bottleneck"', 'name = "neck"'), "is in 0 rows of a run"),
+        (GROW.replace("links.utilisation", "links.utilization"), 'did you mean "utilisation"?'),
+        (GROW.replace('name = "bottleneck"', 'name = "neck"'), "is in 0 rows of a run; there are: name = bottleneck;"),
     ):
         file.write_text(text + given)
         done = run("sweep", str(file), "--out", str(tmp_path / "out"))
-        assert done.returncode == 2 and said in done.stderr
+        assert done.returncode == 2 and said in " ".join(done.stderr.split()) and file.name in done.stderr
         assert not (tmp_path / "out").exists()
+
+
+def test_a_point_that_has_all_its_seeds_and_a_wide_interval_is_said(file: Path, tmp_path: Path) -> None:
+    text = file.read_text().replace("replications = 3\n", "")
+    for bound, wide in (("relative = 1e-9", True), ("relative = 1e9", False)):
+        own = f'[stop]\nmetric = "links.utilisation"\nwhere = {{ name = "bottleneck" }}\n{bound}\nat_most = 6\n'
+        file.write_text(text + own)
+        done = run("sweep", str(file), "--out", str(tmp_path / "out"))
+        assert done.returncode == 0 and ("is above the bound with 6 seeds" in done.stdout) == wide, done.stderr

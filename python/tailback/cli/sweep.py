@@ -56,10 +56,15 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
             given, str(where), overrides, shards=how["shards"], cpus=how["cpus"], runs=len(made), here=os.getcwd()
         )
         click.echo(text, nl=False)
-    elif how["dry_run"]:
-        _dry_run(made, where, jobs, how["as_json"])
     else:
-        _run(made, where, jobs, how)
+        try:
+            if how["dry_run"]:
+                _dry_run(made, where, jobs, how["as_json"])
+            else:
+                _run(made, where, jobs, how)
+        except ValueError as e:
+            # What only a run can tell is of the file too.
+            raise click.UsageError(f"{file}: {e}") from e
 
 
 def _one_of(how: dict[str, Any]) -> None:
@@ -87,10 +92,7 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
     if made.stop is not None:
         from tailback.sweep.grow import check
 
-        try:
-            check(made.stop, made.points[0][1])
-        except ValueError as e:
-            raise click.UsageError(str(e)) from e
+        check(made.stop, made.points[0][1])
     found = estimate(made, where)
     if as_json:
         click.echo(json.dumps(clean(found.as_dict()), allow_nan=False))
@@ -117,8 +119,6 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
             )
     except (places.MissingRuns, places.WorkerError) as e:
         raise Failure(str(e)) from e
-    except ValueError as e:
-        raise click.UsageError(str(e)) from e
     except OSError as e:
         raise Failure(os_message(e)) from e
     except KeyboardInterrupt:
@@ -156,6 +156,15 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         click.echo(f"when all {n} are done: tailback sweep FILE --out {where} --merge")
         return
     click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
+    if made.stop is not None and not results.failure:
+        from tailback.sweep.grow import too_wide
+
+        wide = too_wide(made.stop, results)
+        if wide:
+            click.echo(
+                f"at {wide} of them the interval of {made.stop.metric} is above the bound with "
+                f"{made.stop.at_most} seeds; stop.at_most allows more"
+            )
 
 
 def register(group: click.Group) -> None:

@@ -63,7 +63,7 @@ def study_page(folder: Path, b: Bundle) -> str:
 
 def _section(folder: Path, x: Bundle) -> Bundle:
     pictures = [picture(folder, f["files"], f["caption"]) for f in x["figures"]]
-    return {**x, "pictures": pictures, "tables": [{"note": "", **t} for t in x["tables"]]}
+    return {"notes": [], **x, "pictures": pictures, "tables": [{"note": "", **t} for t in x["tables"]]}
 
 
 def _again(b: Bundle) -> list[tuple[str, str]]:

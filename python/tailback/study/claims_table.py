@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from tailback.store.paths import table_file, write_csv
-from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.verdict import NO, OPEN, YES
@@ -32,8 +31,6 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     for r in d.output["row"]:
         found = []
         for name in r.get("statements", []):
-            if name not in known:
-                raise StudyError(f"experiment {d.experiment.id}, row {r['name']}: there is no statement {name!r}")
             found.append(f"{name}: {OUTCOMES[judge.statement(known[name]).outcome]}")
         rows.append([r["name"], *parts(r["queue"]), r["says"], "; ".join(found) or "not shown"])
     heads = ["Discipline", "Measures", "Decides by", "Does", "What the survey says", "Shown here"]

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from tailback.study import computed
+from tailback.study import computed, outputs
 from tailback.study.checks.base import Asked, Statement
 from tailback.study.errors import StudyError
 from tailback.study.files import (
@@ -74,6 +74,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     _replace(about.id, plan.disciplines, replaced)
     columns = Columns(plan.disciplines, plan.pairs, replaced)
     runs = {k: read_runs(folder, file, k, _like(k, file, plan), columns) for k, (file, _) in plan.runs.items()}
+    computed.FUNCTIONS.load()  # registers measures of its own
     experiments = [(file, _experiment(file, e, runs)) for file, e in plan.experiments]
     if replaced:
         experiments = [(file, e) for file, e in experiments if not e.variants]
@@ -91,6 +92,8 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
         for x in part.reading:
             statements += read_otherwise(x, statements, file)
     _readings_of(statements, folder / "statements.toml")
+    for file, e in experiments:
+        outputs.check_claims(file, e, [s.id for s in statements])
     _ask(((s.id, s.asks()) for s in statements), runs, folder / "statements.toml")
     return Study(
         id=about.id,
@@ -176,10 +179,7 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Exp
     for n in names:
         if n not in runs:
             raise StudyError(f'{file}: experiment {e.id} reads runs "{n}", which is not declared')
-    for i, o in enumerate(e.output):
-        if "kind" not in o:
-            raise StudyError(f'{file}: experiment {e.id}.output[{i}]: the key "kind" is missing; add kind = ...')
-    return Experiment(
+    made = Experiment(
         id=e.id,
         item=e.item,
         title=e.title,
@@ -191,6 +191,8 @@ def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Exp
         variants=e.variants,
         aliases=tuple(e.aliases),
     )
+    outputs.check(file, made, runs)
+    return made
 
 
 def _like(name: str, file: Path, plan: _Plan) -> dict[str, Any]:
@@ -239,7 +241,6 @@ def _readings_of(statements: list[Statement], file: Path) -> None:
 
 def _ask(asked: Iterable[tuple[str, list[Asked]]], runs: dict[str, Runs], file: Path) -> None:
     """Whether every number that is asked for can be measured."""
-    computed.FUNCTIONS.load()  # registers measures of its own
     for name, numbers in asked:
         for x in numbers:
             for what, given, there in (("runs", x.runs, runs), ("measure", x.measure, MEASURES)):

@@ -23,7 +23,6 @@ from tailback.store.paths import file_name
 from tailback.study import load as studies
 from tailback.study.asked import with_asked
 from tailback.study.checks.base import Published, Statement
-from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
@@ -120,6 +119,7 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
 def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict[str, Any]:
     """Draw and tabulate one experiment; what the report needs of it."""
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
+    made["notes"] = []
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
@@ -148,14 +148,11 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
         from tailback import plots
         from tailback.study import figures as kinds
 
-        known = kinds.load()
-        if o["kind"] not in known:
-            kinds_known = ", ".join([*known, *tables, "cells"])
-            raise StudyError(f'experiment {e.id}: there is no output "{o["kind"]}"; there are {kinds_known}')
-        drawn = known[o["kind"]](drawing)
+        drawn = kinds.load()[o["kind"]](drawing)
         several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
         for caption, fig in several:
             if fig is None:
+                made["notes"].append(f"Not drawn ({caption or o['kind']}): no point of it has a value in {mode}.")
                 continue
             number += 1
             stem = out / "figures" / file_name(e.id if number == 1 else f"{e.id}-{number}")

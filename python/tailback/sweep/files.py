@@ -49,7 +49,7 @@ class PairedTable(Table, kw_only=True, frozen=True):
     """[compare]: the axis across which points of a seed are compared, and the label the others are held against."""
 
     axis: str
-    against: str
+    against: str | int | float
 
 
 class StopTable(Table, kw_only=True, frozen=True):
@@ -58,7 +58,7 @@ class StopTable(Table, kw_only=True, frozen=True):
     #: TABLE.COLUMN, such as links.utilisation.
     metric: str
     #: Which row of the table: columns and their values. Not needed where a run has one row.
-    where: dict[str, str] = {}
+    where: dict[str, str | int | float] = {}
     #: The bound, in the unit of the number.
     half_width: float | None = None
     #: Or as a share of the mean.

@@ -6,6 +6,7 @@ how many pieces, the sweep was run.
 
 from __future__ import annotations
 
+import difflib
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 
 from tailback import _core, stats
 from tailback.declared import FileError
-from tailback.means import PLAN
+from tailback.means import PLAN, finished, labels_of
 from tailback.sweep.files import StopTable
 
 
@@ -55,6 +56,18 @@ def check(stop: StopTable, scenario: _core.Scenario) -> None:
         Metric(stop, Path()).value(getattr(results, table), column)
 
 
+def too_wide(stop: StopTable, results: Any) -> int:
+    """How many points of a finished sweep have an interval above the bound, though they had all the seeds they may."""
+    table, _, column = stop.metric.partition(".")
+    values: dict[tuple[str, ...], list[float]] = {}
+    labels = labels_of(results.runs)
+    numbers = getattr(results, table)
+    for row in finished(results.runs):
+        own = Metric(stop, Path()).value(numbers.where(run=row["run"]), column)
+        values.setdefault(tuple(str(row[n]) for n in labels), []).append(own)
+    return sum(not enough(stop, v) for v in values.values())
+
+
 class Metric:
     """Reads the number that decides from stored runs, each once."""
 
@@ -78,20 +91,21 @@ class Metric:
         stop = self.stop
         for name in (column, *stop.where):
             if name not in t.columns:
-                raise FileError(
-                    f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; columns are "
-                    f"{', '.join(t.columns)}"
-                )
+                near = difflib.get_close_matches(name, t.columns, 1)
+                hint = f'did you mean "{near[0]}"?' if near else f"columns are {', '.join(t.columns)}"
+                raise FileError(f"stop.metric = {stop.metric!r}: the table {t.name} has no column {name!r}; {hint}")
         keep = np.ones(len(t), bool)
         for name, value in stop.where.items():
-            keep &= np.asarray([str(x) == value for x in t.to_list(name)], bool)
+            keep &= np.asarray([str(x) == str(value) for x in t.to_list(name)], bool)
         rows = np.flatnonzero(keep)
         if len(rows) != 1:
             names = [c for c in t.columns if c not in PLAN and len(t) and isinstance(t[0][c], str)][:3]
-            said = "; ".join(", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in rows[:4])
+            said = "; ".join(
+                ", ".join(f"{c} = {t[int(i)][c]}" for c in names) for i in (rows if len(rows) else range(len(t)))[:4]
+            )
             raise FileError(
                 f"stop.metric = {stop.metric!r} is in {len(rows)} rows of a run"
-                + (f" ({said})" if said else "")
+                + (f" ({said})" if said and len(rows) else f"; there are: {said}" if said else "")
                 + '; say which one by stop.where, such as { name = "bottleneck" }'
             )
         value = t[int(rows[0])][column]

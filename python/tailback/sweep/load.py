@@ -115,6 +115,8 @@ def _in_step(groups: list[list[str]], of_axis: dict[str, list[Point]], file: str
     factors = []
     for name, axis in of_axis.items():
         group = next((g for g in groups if name in g), [name])
+        if group == [name] and name in grouped:
+            raise FileError(f"{file}: zip: {name!r} goes in step with nothing; name two axes, or leave it out")
         if name == group[0]:
             try:
                 factors.append(in_step([of_axis[x] for x in group]) if len(group) > 1 else axis)
@@ -161,6 +163,6 @@ def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTab
     if not labels:
         names = list(points[0].labels)
         raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; there are {', '.join(names)}")
-    if c.against not in labels:
+    if str(c.against) not in labels:
         raise FileError(f"{file}: compare.against = {c.against!r}: labels of {c.axis} are {', '.join(labels)}")
-    return c
+    return msgspec.structs.replace(c, against=str(c.against))

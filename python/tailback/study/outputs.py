@@ -1,0 +1,294 @@
+"""What may stand in an `[[experiment.output]]`: a structure a kind, held against the study before anything is run.
+
+A key that nobody reads would be a wish that is not met, and a measure that is not there would only be missed when all
+runs are done. Defaults stand where a kind is drawn: a key that is left out here is left out there. This file knows no
+figures, for they need matplotlib, which takes its time.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import UNSET, UnsetType
+
+from tailback.axes import Where, matches
+from tailback.study.errors import StudyError
+from tailback.study.files import Table, read_table
+from tailback.study.measures import MEASURES
+from tailback.study.measures.sources import METRICS
+from tailback.study.model import MODES, Experiment, Point, Runs
+
+Texts = list[str] | UnsetType
+Text = str | UnsetType
+Numbers = list[float] | UnsetType
+
+
+class Output(Table, kw_only=True, frozen=True):
+    """What every kind takes, and all that some do"""
+
+    kind: str
+    caption: Text = UNSET
+    #: Which sets of runs, and which of their points.
+    runs: str | list[str] | UnsetType = UNSET
+    where: Where | UnsetType = UNSET
+
+
+class Measured(Output, kw_only=True, frozen=True):
+    measures: list[str]
+    classes: Texts = UNSET
+
+
+class Curves(Output, kw_only=True, frozen=True):
+    measure: Text = UNSET
+    measures: Texts = UNSET
+    classes: Texts = UNSET
+    class_titles: Texts = UNSET
+    #: Axes: below, a line each, a frame each.
+    x: Text = UNSET
+    lines: Text = UNSET
+    panels: Text = UNSET
+    xlabel: Text = UNSET
+    ylabel: Text = UNSET
+    log_x: bool | UnsetType = UNSET
+    limits: Numbers = UNSET
+
+
+class Against(Output, kw_only=True, frozen=True):
+    measures: list[str]
+    lines: Text = UNSET
+    panels: Texts = UNSET
+
+
+class Best(Output, kw_only=True, frozen=True):
+    along: str
+    most: str
+    knee: dict[str, float]
+    shows: str
+    measures: list[str]
+
+
+class Range(Measured, kw_only=True, frozen=True):
+    over: str
+
+
+class Cells(Output, kw_only=True, frozen=True):
+    metrics: list[str]
+    title: Text = UNSET
+    sources: Texts = UNSET
+    published: Text = UNSET
+
+
+class Changes(Output, kw_only=True, frozen=True):
+    pair: str
+    probe: str
+
+
+class Claim(Table, kw_only=True, frozen=True):
+    name: str
+    queue: str
+    says: str
+    statements: Texts = UNSET
+
+
+class Claims(Output, kw_only=True, frozen=True):
+    row: list[Claim]
+
+
+class ProbePanel(Table, kw_only=True, frozen=True):
+    pair: str
+    #: Probe -> what the line is called.
+    probes: dict[str, str]
+    title: Text = UNSET
+    ylabel: Text = UNSET
+    what: Text = UNSET
+    #: The measure whose published values are drawn, and of which class.
+    published: dict[str, str] | UnsetType = UNSET
+
+
+class AgainstTime(Output, kw_only=True, frozen=True):
+    panel: list[ProbePanel]
+    what: Text = UNSET
+    span: Numbers = UNSET
+    lines: Numbers = UNSET
+
+
+class FlowRates(Output, kw_only=True, frozen=True):
+    round_trips: list[str]
+    pair: Text = UNSET
+    ends: Text = UNSET
+    high: float | UnsetType = UNSET
+
+
+class FlowValues(Output, kw_only=True, frozen=True):
+    column: str
+    ylabel: str
+    classes: list[str]
+    class_titles: Texts = UNSET
+
+
+Frame = Literal["averages", "delay", "utilisation", "drops", "probabilities", "attained"]
+
+
+class Gateway(Output, kw_only=True, frozen=True):
+    pair: Text = UNSET
+    link: Text = UNSET
+    panels: list[Frame] | UnsetType = UNSET
+    thresholds: dict[str, float] | UnsetType = UNSET
+    loads: Texts = UNSET
+    round_trips: Texts = UNSET
+    #: A probability that stands still, of a discipline that records none.
+    stands: float | UnsetType = UNSET
+
+
+class SideBySide(Gateway, kw_only=True, frozen=True):
+    pairs: list[str]
+    panels: list[Frame]
+
+
+class MarkedTraffic(Output, kw_only=True, frozen=True):
+    flows: dict[str, str]
+    pair: Text = UNSET
+
+
+class MaxMin(Output, kw_only=True, frozen=True):
+    high: float | UnsetType = UNSET
+
+
+class Model(Table, kw_only=True, frozen=True):
+    flows: int
+    rate: str
+    packet: str
+    rtt: str
+    hit_share: float
+
+
+class QueueModel(Output, kw_only=True, frozen=True):
+    model: Model
+
+
+class Panelled(Output, kw_only=True, frozen=True):
+    panels: Text = UNSET
+    limits: Numbers = UNSET
+
+
+class QueuePanels(Output, kw_only=True, frozen=True):
+    panels: str
+    marks: dict[str, float] | UnsetType = UNSET
+
+
+class Shares(Output, kw_only=True, frozen=True):
+    classes: list[str]
+    titles: Texts = UNSET
+
+
+class StackedQueues(Output, kw_only=True, frozen=True):
+    offset: float
+    published_overflows: Numbers = UNSET
+
+
+class Utility(Output, kw_only=True, frozen=True):
+    panels: list[list[str]]
+    sources: list[int] | UnsetType = UNSET
+    box_sigmas: float | UnsetType = UNSET
+    smallest_box: float | UnsetType = UNSET
+
+
+KINDS: dict[str, type[Output]] = {
+    "against": Against,
+    "against-time": AgainstTime,
+    "best": Best,
+    "cells": Cells,
+    "changes": Changes,
+    "claims": Claims,
+    "curves": Curves,
+    "drop-raster": Output,
+    "flow-rates": FlowRates,
+    "flow-values": FlowValues,
+    "gateway": Gateway,
+    "goodput-bars": Output,
+    "holds": Output,
+    "marked-traffic": MarkedTraffic,
+    "max-min": MaxMin,
+    "queue-against-time": QueueModel,
+    "queue-aligned": Panelled,
+    "queue-and-windows": Output,
+    "queue-panels": QueuePanels,
+    "range": Range,
+    "ratio-against-time": Panelled,
+    "responses": Output,
+    "shares": Shares,
+    "side-by-side": SideBySide,
+    "stacked-queues": StackedQueues,
+    "table": Measured,
+    "utility": Utility,
+    "windows": Output,
+}
+
+#: Keys whose words are measures, and those whose words are axes; of one kind and of all.
+_MEASURES = ("measure", "measures", "most", "shows", "knee")
+_AXES = {
+    "against": ("lines", "panels"),
+    "best": ("along",),
+    "curves": ("x", "panels"),
+    "queue-aligned": ("panels",),
+    "queue-panels": ("panels",),
+    "range": ("over",),
+    "ratio-against-time": ("panels",),
+}
+
+
+def check(file: Path, e: Experiment, runs: Mapping[str, Runs]) -> None:
+    """Raises StudyError, with file, experiment, output, value and remedy, for an output that could not be made."""
+    for i, o in enumerate(e.output):
+        at = f"experiment {e.id}.output[{i}]"
+        where = f"{file}: {at}"
+        if "kind" not in o:
+            raise StudyError(f'{where}: the key "kind" is missing; add kind = ...')
+        kind = o["kind"]
+        _known(f"{where}.kind", [kind], KINDS)
+        read_table(KINDS[kind], o, file, at)
+        for key in _MEASURES:
+            if key in o:
+                _known(f"{where}.{key}", _words(o[key]), MEASURES)
+        if kind == "cells":
+            _known(f"{where}.metrics", o["metrics"], METRICS)
+        if kind == "curves" and "measure" not in o and "measures" not in o:
+            raise StudyError(f'{where}: it draws nothing; add measure = "..." or measures = [...]')
+        _known(f"{where}.runs", _words(o.get("runs", ())), runs)
+        points = [
+            (runs[n], p) for n in _words(o.get("runs", e.runs)) for m in MODES for p in runs[n].points(m, [e.where])
+        ]
+        axes = {a.name for r, _ in points for a in r.axes}
+        for key in _AXES.get(kind, ()):
+            _known(f"{where}.{key}", _words(o.get(key, ())), axes)
+        _narrowed(f"{where}.where", o.get("where") or {}, points, axes)
+
+
+def check_claims(file: Path, e: Experiment, statements: Iterable[str]) -> None:
+    """Raises StudyError for a claim whose statement is not there."""
+    known = list(statements)
+    for i, o in enumerate(e.output):
+        for k, row in enumerate(o["row"] if o["kind"] == "claims" else ()):
+            _known(f"{file}: experiment {e.id}.output[{i}].row[{k}].statements", row.get("statements", ()), known)
+
+
+def _narrowed(where: str, given: Where, points: list[tuple[Runs, Point]], axes: set[str]) -> None:
+    _known(where, given, axes)
+    if given and not any(matches(p.labels, given) for _, p in points):
+        raise StudyError(f"{where} = {given}: no point of the runs is meant; labels are texts as in the axes")
+
+
+def _words(given: Any) -> list[str]:
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _known(where: str, given: Iterable[str], there: Iterable[str]) -> None:
+    known = list(there)
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, 1)
+            hint = f'did you mean "{near[0]}"?' if near else f"there are {', '.join(sorted(known)) or 'none'}"
+            raise StudyError(f'{where} = "{name}": there is none of that name; {hint}')
