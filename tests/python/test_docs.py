@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -92,6 +93,16 @@ def test_the_page_of_workloads_says_what_loads() -> None:
         if parts:
             filled = line.replace("{top}", "").replace("{flows}", "[flows.x]\n" + "\n".join(parts) + "\n")
             assert tailback.load_scenario(filled).duration_s == 1.0
+
+
+def test_the_page_of_disciplines_has_each_under_its_group() -> None:
+    page = (ROOT / "docs/disciplines/README.md").read_text().partition("\n## ")[0]
+    shown: list[tuple[str, str]] = []
+    for part in page.split("\n### ")[1:]:
+        title = part.partition("\n")[0]
+        shown += [(title, name) for name in re.findall(r"^\| \[`(.*?)`\]", part, re.MULTILINE)]
+    (queues,) = (f for f in json.loads(_core.describe_json()) if f["family"] == "queue")
+    assert shown == [(m["group"], m["name"]) for m in queues["models"]]
 
 
 @pytest.mark.slow

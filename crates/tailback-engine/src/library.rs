@@ -73,7 +73,8 @@ impl Library {
                 "queue",
                 "Queue disciplines",
                 queues.entries().iter().map(|e| e.model).collect(),
-            ),
+            )
+            .grouped(tailback_queue::registry::groups()),
         ];
         families.extend(queues.nested().families().iter().cloned());
         families.extend([

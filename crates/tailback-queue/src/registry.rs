@@ -28,65 +28,106 @@ use tailback_base::model::{Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
-/// Every discipline, in the order the reference shows them.
-pub fn entries<P: Packet + 'static>() -> &'static [Entry<P>] {
-    List::<P>::ROWS
+/// Disciplines of one kind, as the reference shows them.
+struct Group<P: 'static> {
+    title: &'static str,
+    rows: &'static [Entry<P>],
 }
 
 struct List<P>(PhantomData<P>);
 
 impl<P: Packet + 'static> List<P> {
-    const ROWS: &'static [Entry<P>] = &[
-        droptail::entry(),
-        random_drop::entry(),
-        front_drop::entry(),
-        red::entry(),
-        ared::entry(),
-        feng_red::entry(),
-        nlred::entry(),
-        rio::entry(),
-        wred::entry(),
-        mred::entry(),
-        redn::entry(),
-        dred::entry(),
-        sred::entry(),
-        fred::entry(),
-        choke::entry(),
-        red_pb::entry(),
-        red_pd::entry(),
-        blue::entry(),
-        pi::entry(),
-        sfb::entry(),
-        rem::entry(),
-        avq::entry(),
-        green::entry(),
-        green_tcp::entry(),
-        codel::entry(),
-        aaqm::entry(),
-        pie::entry(),
-        cobalt::entry(),
-        dualpi2::entry(),
-        drr::entry(),
-        tdrr::entry(),
-        qsdrr::entry(),
-        wdrr::entry(),
-        scfq::entry(),
-        sfq::entry(),
-        srr::entry(),
-        wf2q_plus::entry(),
-        wf2q::entry(),
-        fq::entry(),
-        fqbit::entry(),
-        fq_codel::entry(),
-        fq_pie::entry(),
-        fq_cobalt::entry(),
-        cake::entry(),
-        diffserv::entry(),
-        decsel::entry(),
-        dtdrr::entry(),
-        dsdrr::entry(),
-        port::entry(),
+    const GROUPS: &'static [Group<P>] = &[
+        Group {
+            title: "One queue, and who loses when it is full",
+            rows: &[droptail::entry(), random_drop::entry(), front_drop::entry()],
+        },
+        Group {
+            title: "RED and its kin",
+            rows: &[
+                red::entry(),
+                ared::entry(),
+                feng_red::entry(),
+                nlred::entry(),
+                dred::entry(),
+                sred::entry(),
+            ],
+        },
+        Group {
+            title: "RED by colour or precedence",
+            rows: &[rio::entry(), wred::entry(), mred::entry(), redn::entry()],
+        },
+        Group {
+            title: "AQM that knows flows",
+            rows: &[
+                fred::entry(),
+                choke::entry(),
+                red_pb::entry(),
+                red_pd::entry(),
+                sfb::entry(),
+            ],
+        },
+        Group {
+            title: "AQM by load, losses or queue",
+            rows: &[
+                blue::entry(),
+                pi::entry(),
+                rem::entry(),
+                avq::entry(),
+                green::entry(),
+                green_tcp::entry(),
+                aaqm::entry(),
+            ],
+        },
+        Group {
+            title: "AQM by delay",
+            rows: &[codel::entry(), pie::entry(), cobalt::entry(), dualpi2::entry()],
+        },
+        Group {
+            title: "Several queues that share a buffer",
+            rows: &[
+                drr::entry(),
+                tdrr::entry(),
+                qsdrr::entry(),
+                dtdrr::entry(),
+                dsdrr::entry(),
+            ],
+        },
+        Group {
+            title: "Fair queueing and weights",
+            rows: &[
+                wdrr::entry(),
+                sfq::entry(),
+                srr::entry(),
+                scfq::entry(),
+                wf2q_plus::entry(),
+                wf2q::entry(),
+                fq::entry(),
+            ],
+        },
+        Group {
+            title: "Fair queueing with an AQM on each queue",
+            rows: &[fq_codel::entry(), fq_pie::entry(), fq_cobalt::entry(), cake::entry()],
+        },
+        Group {
+            title: "Bits that ask senders to slow down",
+            rows: &[fqbit::entry(), decsel::entry()],
+        },
+        Group {
+            title: "Ports put together",
+            rows: &[diffserv::entry(), port::entry()],
+        },
     ];
+}
+
+/// Every discipline, in the order the reference shows them.
+pub fn entries<P: Packet + 'static>() -> impl Iterator<Item = &'static Entry<P>> {
+    List::GROUPS.iter().flat_map(|g| g.rows)
+}
+
+/// The titles of the groups, each with how many disciplines stand under it.
+pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
+    List::<TestPacket>::GROUPS.iter().map(|g| (g.title, g.rows.len()))
 }
 
 /// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
@@ -113,7 +154,7 @@ impl<P: Packet + 'static> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
-        let aqms: Vec<AqmEntry<P>> = entries().iter().filter_map(aqm).collect();
+        let aqms: Vec<AqmEntry<P>> = entries().filter_map(aqm).collect();
         let pieces = Pieces::standard();
         let nested = Catalogue::new([
             family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues"),
@@ -125,7 +166,7 @@ impl<P: Packet + 'static> Registry<P> {
             family(&pieces.policies, "policy", "Drop policies of a port of several queues"),
         ]);
         Registry {
-            entries: entries().to_vec(),
+            entries: entries().copied().collect(),
             aqms,
             pieces,
             nested,
@@ -297,12 +338,12 @@ type MakeAdmission<P> = Box<dyn Fn(Stream) -> Result<Box<dyn Admission<P>>, Refu
 
 /// The declarations alone, in the same order.
 pub fn models() -> impl Iterator<Item = &'static Model> {
-    entries::<TestPacket>().iter().map(|e| e.model)
+    entries::<TestPacket>().map(|e| e.model)
 }
 
 /// The row of this name.
 fn entry<P: Packet + 'static>(name: &str) -> Option<&'static Entry<P>> {
-    entries().iter().find(|e| e.model.name == name)
+    entries().find(|e| e.model.name == name)
 }
 
 /// The model of this name.

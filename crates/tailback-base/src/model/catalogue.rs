@@ -13,11 +13,40 @@ pub struct Family {
     pub title: &'static str,
     /// In the order the reference shows them.
     pub models: Vec<&'static Model>,
+    /// Where the family is long: titles, each for so many models from where the last ended. What is added later has none.
+    pub groups: Vec<(&'static str, usize)>,
 }
 
 impl Family {
     pub fn new(name: &'static str, title: &'static str, models: Vec<&'static Model>) -> Family {
-        Family { name, title, models }
+        Family {
+            name,
+            title,
+            models,
+            groups: vec![],
+        }
+    }
+
+    /// The same family under titles.
+    #[must_use]
+    pub fn grouped(mut self, groups: impl IntoIterator<Item = (&'static str, usize)>) -> Family {
+        self.groups = groups.into_iter().collect();
+        self
+    }
+
+    /// The models under the titles; a family without groups is one, and its title is empty.
+    pub fn by_group(&self) -> Vec<(&'static str, &[&'static Model])> {
+        let mut rest = &self.models[..];
+        let mut groups = vec![];
+        for &(title, count) in &self.groups {
+            let (these, others) = rest.split_at(count);
+            groups.push((title, these));
+            rest = others;
+        }
+        if !rest.is_empty() {
+            groups.push((if groups.is_empty() { "" } else { "Others" }, rest));
+        }
+        groups
     }
 }
 

@@ -48,12 +48,12 @@ fn profile(p: &Profile) -> Value {
 /// Every model, by family.
 pub fn list() -> Value {
     let families = catalogue().families().iter().map(|f| {
-        let models: Vec<Value> = f
-            .models
+        let row = |m: &Model, group| json!({ "name": m.name, "title": m.title, "summary": m.summary, "group": group });
+        let groups = f.by_group();
+        let models = groups
             .iter()
-            .map(|m| json!({ "name": m.name, "title": m.title, "summary": m.summary }))
-            .collect();
-        json!({ "family": f.name, "models": models })
+            .flat_map(|(title, models)| models.iter().map(move |m| row(m, title)));
+        json!({ "family": f.name, "models": models.collect::<Vec<Value>>() })
     });
     Value::Array(families.collect())
 }
@@ -189,8 +189,14 @@ pub fn list_text() -> String {
     let mut out = String::new();
     for family in catalogue().families() {
         let _ = writeln!(out, "{}", family.name);
-        for m in &family.models {
-            let _ = writeln!(out, "  {:<16}{}", m.name, m.title);
+        for (title, models) in family.by_group() {
+            if !title.is_empty() {
+                let _ = writeln!(out, "  {title}");
+            }
+            let indent = if title.is_empty() { "  " } else { "    " };
+            for m in models {
+                let _ = writeln!(out, "{indent}{:<16}{}", m.name, m.title);
+            }
         }
     }
     out
