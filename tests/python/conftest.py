@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,13 @@ class Cli:
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     return Cli(tmp_path)
+
+
+@pytest.fixture
+def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A live run of this test leaves nothing."""
+    from realnet import watched
+
+    monkeypatch.setenv("TAILBACK_TEST", str(os.getpid()))
+    with watched():
+        yield

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 import pytest
+from realnet import LINUX, ours, real, tailback
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="real packets need Linux")
-if sys.platform.startswith("linux"):
+pytestmark = pytest.mark.skipif(not LINUX, reason="real packets need Linux")
+if LINUX:
     from tailback import _core
     from tailback.live import machine
     from tailback.live.layout import NotPossible, plan
@@ -44,61 +43,11 @@ every = "100ms"
 """
 
 
-def missing() -> str:
-    """Why this machine cannot; nothing if it can."""
-    if not sys.platform.startswith("linux"):
-        return "not Linux"
-    return "; ".join(f"{c.what}: {c.found}" for c in machine.checks() if c.needed and not c.good)
-
-
-WHY_NOT = missing()
-real = pytest.mark.skipif(bool(WHY_NOT), reason=f"no real packets here: {WHY_NOT}")
-
-
 @pytest.fixture
 def scenario(tmp_path: Path) -> Path:
     path = tmp_path / "real.toml"
     path.write_text(SCENARIO.format(seconds=3, warmup=1))
     return path
-
-
-def tailback(*words: str, before: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [*before, sys.executable, "-m", "tailback", *words]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-
-
-def interfaces() -> list[str]:
-    return sorted(os.listdir("/sys/class/net"))
-
-
-@pytest.fixture
-def nothing_left() -> Iterator[None]:
-    before = interfaces()
-    yield
-    deadline = time.monotonic() + 5
-    while ours() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert ours() == [] and machine.left_behind() == []
-    assert interfaces() == before
-
-
-def ours() -> list[int]:
-    """Processes of live runs that this test could have started."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and b"tailback.live.agent" in (entry / "cmdline").read_bytes():
-                environment = (entry / "environ").read_bytes().split(b"\0")
-                if f"TAILBACK_TEST={os.getpid()}".encode() in environment:
-                    found.append(int(entry.name))
-        except OSError:
-            continue
-    return found
-
-
-@pytest.fixture(autouse=True)
-def marked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TAILBACK_TEST", str(os.getpid()))
 
 
 # ------------------------------------------------------------------------------------------------ without privilege
@@ -309,56 +258,3 @@ def test_what_is_left_behind_is_found_and_ended(nothing_left: None) -> None:
         assert done.returncode == 0 and "ended 1 process" in done.stdout
         assert orphan.wait(5) == -signal.SIGKILL
     assert "nothing is left behind" in tailback("doctor", "--clean").stdout
-
-
-ECHO = """
-import socket, sys
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.settimeout(5)
-if sys.argv[1] == "answer":
-    s.bind(("10.203.0.2", 7))
-    for _ in range(20):
-        data, who = s.recvfrom(2000)
-        s.sendto(data, who)
-else:
-    import time
-    for i in range(20):
-        begin = time.monotonic()
-        s.sendto(b"x" * 72, ("10.203.0.2", 7))
-        assert s.recv(2000) == b"x" * 72
-        print(time.monotonic() - begin)
-"""
-
-
-@real
-@pytest.mark.skipif(os.geteuid() != 0, reason="the namespaces of others are entered by root alone")
-def test_the_box_alone_joins_two_namespaces_and_delays_what_passes(nothing_left: None) -> None:
-    with contextlib.ExitStack() as stack:
-        hosts = [stack.enter_context(subprocess.Popen(["unshare", "-n", "sleep", "60"])) for _ in range(2)]
-        for host in hosts:
-            stack.callback(host.kill)
-        time.sleep(0.3)
-        words = [str(h.pid) for h in hosts] + ["--delay", "20ms", "--queue", "fq-codel", "--seconds", "8"]
-        box = subprocess.Popen([sys.executable, "-m", "tailback", "gateway", *words], stdout=subprocess.PIPE, text=True)
-        stack.enter_context(box)
-        stack.callback(box.kill)
-        assert box.stdout is not None and "10.203.0.2" in box.stdout.readline()
-        inside = [["nsenter", "-t", str(h.pid), "-n", sys.executable, "-c", ECHO] for h in hosts]
-        answers = stack.enter_context(subprocess.Popen([*inside[1], "answer"]))
-        time.sleep(0.5)
-        asks = subprocess.run([*inside[0], "ask"], capture_output=True, text=True, check=False, timeout=20)
-        assert asks.returncode == 0, asks.stderr
-        answers.wait(5)
-        round_trips = sorted(float(t) for t in asks.stdout.split())
-        assert len(round_trips) == 20 and 0.040 <= round_trips[0] < 0.045
-        said, _ = box.communicate(timeout=20)
-        assert "line.reverse" in said and "0 dropped" in said
-        left = subprocess.run([*inside[0][:4], "ls", "/sys/class/net"], capture_output=True, text=True, check=True)
-        assert "tailback0" not in left.stdout
-
-
-def test_the_box_refuses_what_it_should_not_touch(nothing_left: None) -> None:
-    own = tailback("gateway", str(os.getpid()), "nonesuch")
-    assert own.returncode == 2 and "the machine's own network" in own.stderr
-    unknown = tailback("gateway", "nonesuch", "other")
-    assert unknown.returncode == 2 and "ip netns add nonesuch" in unknown.stderr

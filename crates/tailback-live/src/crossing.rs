@@ -7,13 +7,13 @@
 //! State: the simulator; the bytes of the packets inside; the headers seen last of each flow.
 //! A packet costs a look-up of its conversation, one of its bytes, and what the simulator spends on its hops.
 
+use crate::conversations::Conversations;
 use crate::recording::{Arrival, Exit, Recording, readable};
 use crate::stream::Connection;
 use crate::watch::{Event, Fate, Line, Shared, Stretch, Watch};
-use crate::wire::{self, Headers, Tuple};
+use crate::wire::{self, Headers};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, FlowId, Time};
@@ -42,17 +42,11 @@ impl Side {
     }
 }
 
-/// Which packets belong to which flow.
-pub enum Conversations {
-    /// Those that the caller names, as their sources send.
-    Declared(HashMap<Tuple, FlowId>),
-    /// Each new one takes the next flow; those that come when all are taken share the last.
-    Learned(HashMap<Tuple, FlowId>),
-}
-
 /// A packet's bytes while it is inside.
 struct Parcel {
     bytes: Vec<u8>,
+    /// Where the headers of IP begin: an interface's frames have others before.
+    ip: usize,
     headers: Headers,
 }
 
@@ -77,11 +71,11 @@ const SHOWN: usize = 128;
 const SECOND_COPY: Duration = Duration::from_millis(2_000);
 
 impl Parcels {
-    fn hold(&mut self, born: Time, packet: &[u8], headers: Headers) {
+    fn hold(&mut self, born: Time, packet: &[u8], ip: usize, headers: Headers) {
         let mut bytes = self.spare.pop().unwrap_or_default();
         bytes.clear();
         bytes.extend_from_slice(packet);
-        self.held.insert(born, Parcel { bytes, headers });
+        self.held.insert(born, Parcel { bytes, ip, headers });
     }
 
     fn forget(&mut self, born: Time) {
@@ -123,8 +117,6 @@ pub struct Crossing {
     prepared: Prepared,
     conversations: Conversations,
     connections: Vec<Connection>,
-    /// Of conversations that are learned.
-    hosts: HashMap<IpAddr, u32>,
     parcels: Rc<RefCell<Parcels>>,
     watch: Rc<RefCell<Watch>>,
     /// Birth of the last packet.
@@ -175,7 +167,6 @@ impl Crossing {
             prepared,
             conversations,
             connections: vec![Connection::default(); flows],
-            hosts: HashMap::new(),
             parcels: Rc::new(RefCell::new(Parcels {
                 twice: duplicates(spec),
                 ..Parcels::default()
@@ -204,16 +195,17 @@ impl Crossing {
         let parcels = self.parcels.clone();
         let frames: Frames = Box::new(move |id| {
             let parcels = parcels.borrow();
-            let bytes = &parcels.held.get(&id.born)?.bytes;
+            let parcel = parcels.held.get(&id.born)?;
+            let bytes = &parcel.bytes[parcel.ip..];
             Some((bytes[..bytes.len().min(SHOWN)].to_vec(), bytes.len() as u32))
         });
         let tap = make(&self.names(), frames);
         self.watch.borrow_mut().show_also(tap);
     }
 
-    /// A packet comes from one side, now. False if it belongs to no flow.
-    pub fn enter(&mut self, now: Time, side: Side, packet: &[u8]) -> bool {
-        let found = wire::parse(packet).and_then(|h| Some((self.flow_of(side, &h)?, h)));
+    /// A packet comes from one side, now, whose IP headers begin at `ip`. False if it belongs to no flow.
+    pub fn enter(&mut self, now: Time, side: Side, packet: &[u8], ip: usize) -> bool {
+        let found = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
         let Some(((flow, backward), headers)) = found else {
             self.passed.strangers += 1;
             return false;
@@ -221,8 +213,8 @@ impl Crossing {
         let born = now.max(self.newest + Duration(1));
         self.newest = born;
         self.prepared.built.sim.run_until(born);
-        let segment = self.connections[flow.0 as usize].segment(backward, &headers, packet.len() as u32);
-        self.parcels.borrow_mut().hold(born, packet, headers);
+        let segment = self.connections[flow.0 as usize].segment(backward, &headers, (packet.len() - ip) as u32);
+        self.parcels.borrow_mut().hold(born, packet, ip, headers);
         self.passed.entered += 1;
         if let Some(r) = &mut self.recording {
             r.arrivals
@@ -233,30 +225,25 @@ impl Crossing {
         true
     }
 
-    fn flow_of(&mut self, side: Side, h: &Headers) -> Option<(FlowId, bool)> {
+    fn flow_of(&mut self, now: Time, side: Side, h: &Headers) -> Option<(FlowId, bool)> {
         let backward = side == Side::Far;
         let tuple = if backward { h.tuple.turned() } else { h.tuple };
-        match &mut self.conversations {
-            Conversations::Declared(flows) => flows.get(&tuple).map(|f| (*f, backward)),
-            Conversations::Learned(flows) => {
-                if let Some(f) = flows.get(&tuple) {
-                    return Some((*f, backward));
-                }
-                let last = self.connections.len() as u32 - 1;
-                let flow = FlowId((flows.len() as u32).min(last));
-                flows.insert(tuple, flow);
-                // For queues that go by hosts.
-                let [source, destination] = [tuple.source, tuple.destination].map(|a| self.number_of(a));
-                self.prepared.built.sim.set_hosts(flow, source, destination);
-                Some((flow, backward))
+        let learned = match &mut self.conversations {
+            Conversations::Declared(flows) => return flows.get(&tuple).map(|f| (*f, backward)),
+            Conversations::Learned(learned) => learned,
+        };
+        let found = learned.flow_of(tuple, h, now);
+        let (flow, sim) = (found.flow, &mut self.prepared.built.sim);
+        if let Some([source, destination]) = found.new {
+            // For queues that go by hosts.
+            sim.set_hosts(flow, source, destination);
+            self.connections[flow.0 as usize] = Connection::default();
+            if let Some(ends) = sim.ends_mut(flow) {
+                ends.begin_again();
             }
         }
-    }
-
-    /// Hosts by the order in which they were seen.
-    fn number_of(&mut self, host: IpAddr) -> u32 {
-        let next = self.hosts.len() as u32;
-        *self.hosts.entry(host).or_insert(next)
+        self.connections[flow.0 as usize].is_crowd(!found.alone);
+        Some((flow, backward))
     }
 
     /// What the network said of packets since the last time: forget the bytes of those that were dropped.
@@ -310,7 +297,7 @@ impl Crossing {
             return;
         };
         if (p.headers.ecn, p.headers.dscp) != (e.ecn, e.dscp) {
-            wire::set_class(&mut p.bytes, e.dscp, e.ecn);
+            wire::set_class(&mut p.bytes[p.ip..], e.dscp, e.ecn);
             self.passed.emitted_marked += u64::from(e.ecn == Ecn::Ce && p.headers.ecn != Ecn::Ce);
             (p.headers.ecn, p.headers.dscp) = (e.ecn, e.dscp);
         }

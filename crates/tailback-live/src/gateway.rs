@@ -7,15 +7,14 @@
 //! that it is not valid.
 
 use crate::crossing::{Crossing, Side};
-use crate::sys::{self, Device};
+use crate::device::{self, Device, Got, LARGEST};
+use crate::sys;
 use std::io;
 use tailback_base::{Duration, Time};
 use tailback_engine::measure::histogram::Histogram;
 
 /// Packets taken from one device before the other has its turn.
 const BATCH: usize = 32;
-/// The largest packet of IP.
-const LARGEST: usize = 65_536;
 /// How often whoever runs the gateway is asked whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
@@ -38,6 +37,10 @@ pub struct Quality {
     pub lateness: Histogram,
     /// Packets that a device would not take.
     pub refused: u64,
+    /// Frames of interfaces that are not IP: they pass beside the network, at once.
+    pub beside: u64,
+    /// Frames for which an interface's socket had no room, or which no card is known to cut.
+    pub lost: u64,
     /// Processor time of the gateway, ns, with its looking at the clock while it waits.
     pub cpu: u64,
     /// Time in which it had packets to move, ns.
@@ -68,29 +71,50 @@ impl Running<'_> {
 
     fn write(&mut self, side: Side, packet: &[u8], due: Time) -> Time {
         let now = self.now();
-        match self.devices[side as usize].write(packet) {
-            Ok(true) => self.quality.lateness.add(now.since(due)),
-            Ok(false) => self.quality.refused += 1,
-            // A network that is down, or a packet that it does not like, is not the end of the device.
-            Err(e) if matches!(e.raw_os_error(), Some(libc::EIO | libc::EINVAL | libc::ENOBUFS)) => {
-                self.quality.refused += 1;
-            }
-            Err(error) => self.gone = Some(Gone { side, error }),
+        if self.hand(side, packet) {
+            self.quality.lateness.add(now.since(due));
         }
         now
+    }
+
+    /// Whether the device has taken it.
+    fn hand(&mut self, side: Side, packet: &[u8]) -> bool {
+        match self.devices[side as usize].write(packet) {
+            Ok(true) => return true,
+            Ok(false) => {}
+            // A network that is down, or a packet that it does not like, is not the end of the device.
+            Err(e)
+                if matches!(
+                    e.raw_os_error(),
+                    Some(libc::EIO | libc::EINVAL | libc::ENOBUFS | libc::EMSGSIZE)
+                ) => {}
+            Err(error) => {
+                self.gone = Some(Gone { side, error });
+                return false;
+            }
+        }
+        self.quality.refused += 1;
+        false
     }
 
     /// Take what the devices have; whether there was anything.
     fn take(&mut self, crossing: &mut Crossing, buffer: &mut [u8]) -> Result<bool, Gone> {
         let mut any = false;
         for side in [Side::Near, Side::Far] {
+            let device = self.devices[side as usize];
             for _ in 0..BATCH {
-                let read = self.devices[side as usize].read(buffer);
-                let Some(n) = read.map_err(|error| Gone { side, error })? else {
-                    break;
-                };
+                let got = device.read(buffer, &mut |packet, ip| match ip {
+                    Some(ip) => {
+                        crossing.enter(self.now(), side, packet, ip);
+                    }
+                    None => self.quality.beside += u64::from(self.hand(side.other(), packet)),
+                });
+                match got.map_err(|error| Gone { side, error })? {
+                    Got::Nothing => break,
+                    Got::Packets => {}
+                    Got::Unknown => self.quality.lost += 1,
+                }
                 any = true;
-                crossing.enter(self.now(), side, &buffer[..n]);
             }
         }
         Ok(any)
@@ -156,6 +180,7 @@ fn cycle(
         if now >= ask {
             ask = now + ASK_EVERY;
             (r.quality.now, r.quality.cpu) = (now, sys::thread_cpu() - cpu);
+            r.quality.lost += r.devices.iter().map(|d| d.lost()).sum::<u64>();
             if !go_on(crossing, &r.quality) {
                 return Ok(());
             }
@@ -168,7 +193,7 @@ fn cycle(
         let begin = r.now();
         let left = due.since(begin);
         if left > settings.watch {
-            sys::wait(devices_of(r), Duration(left.0 - settings.watch.0));
+            device::wait(r.devices, Duration(left.0 - settings.watch.0));
             rest.slept.0 += r.now().since(begin).0;
         }
     }
@@ -196,8 +221,4 @@ impl Rest {
         }
         (self.since, self.slept) = (r.now(), Duration::ZERO);
     }
-}
-
-fn devices_of<'a>(r: &Running<'a>) -> [&'a Device; 2] {
-    r.devices
 }

@@ -23,6 +23,8 @@ pub struct Connection {
     directions: [Direction; 2],
     /// Datagrams sent so far.
     datagrams: [u64; 2],
+    /// Several conversations pass as one: their numbers say nothing together.
+    crowd: bool,
 }
 
 /// The number nearest to `near` that ends in these 32 bits.
@@ -32,11 +34,16 @@ fn unwrap(low: u32, near: u64) -> u64 {
 }
 
 impl Connection {
+    /// Several conversations pass as this one, or no longer.
+    pub fn is_crowd(&mut self, crowd: bool) {
+        self.crowd = crowd;
+    }
+
     /// The next packet that one end sends, as a segment.
     pub fn segment(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
         match &h.tcp {
-            Some(t) => self.tcp(backward, h, t, bytes),
-            None => {
+            Some(t) if !self.crowd => self.tcp(backward, h, t, bytes),
+            _ => {
                 let number = &mut self.datagrams[usize::from(backward)];
                 *number += 1;
                 Segment {

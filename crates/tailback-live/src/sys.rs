@@ -1,11 +1,11 @@
-//! The system calls of a gateway, each as a safe function: the clock, TUN devices, waiting, namespaces, priority.
+//! The system calls of a gateway, each as a safe function: the clock, waiting, namespaces, priority.
 
-use std::ffi::{c_int, c_short, c_void};
+use std::ffi::c_int;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::AsRawFd;
 use tailback_base::Duration;
 
-fn check(answer: c_int) -> io::Result<c_int> {
+pub(crate) fn check(answer: c_int) -> io::Result<c_int> {
     match answer {
         -1 => Err(io::Error::last_os_error()),
         n => Ok(n),
@@ -94,87 +94,8 @@ pub fn set_real_time(on: bool) -> io::Result<()> {
     check(unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &param) }).map(drop)
 }
 
-/// `struct ifreq` as `TUNSETIFF` reads it.
-#[repr(C)]
-struct Request {
-    name: [u8; libc::IFNAMSIZ],
-    flags: c_short,
-    rest: [u8; 22],
-}
-
-/// Make a TUN device of this name in the network of this process. It lasts as long as what is returned.
-///
-/// # Errors
-/// There is no `/dev/net/tun`, the user may not open it, or the name is taken.
-pub fn make_tun(name: &str) -> io::Result<OwnedFd> {
-    let file = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/net/tun")?;
-    let mut request = Request {
-        name: [0; libc::IFNAMSIZ],
-        flags: (libc::IFF_TUN | libc::IFF_NO_PI) as c_short,
-        rest: [0; 22],
-    };
-    let bytes = name.as_bytes();
-    if bytes.is_empty() || bytes.len() >= libc::IFNAMSIZ {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    request.name[..bytes.len()].copy_from_slice(bytes);
-    // SAFETY: `request` has the layout and the size of an ifreq, and outlives the call.
-    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &mut request) })?;
-    Ok(file.into())
-}
-
-/// One side of the gateway: an open TUN device that never waits.
-pub struct Device {
-    fd: OwnedFd,
-}
-
-impl Device {
-    /// Take over a descriptor.
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn take(fd: RawFd) -> io::Result<Device> {
-        // SAFETY: no memory is involved; a number that is no descriptor is refused here.
-        let flags = check(unsafe { libc::fcntl(fd, libc::F_GETFL) })?;
-        // SAFETY: as above.
-        check(unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
-        // SAFETY: it is open, and the caller gives it away.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Device { fd })
-    }
-
-    /// The next packet; `None` when there is none now.
-    ///
-    /// # Errors
-    /// The device is gone.
-    pub fn read(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        // SAFETY: `into` is as long as is said.
-        let n = unsafe { libc::read(self.fd.as_raw_fd(), into.as_mut_ptr().cast::<c_void>(), into.len()) };
-        match usize::try_from(n) {
-            Ok(n) => Ok(Some(n)),
-            Err(_) => no_wait(io::Error::last_os_error()),
-        }
-    }
-
-    /// Hand a packet to the network behind the device; false when it would not take it.
-    ///
-    /// # Errors
-    /// The device is gone.
-    pub fn write(&self, packet: &[u8]) -> io::Result<bool> {
-        // SAFETY: `packet` is as long as is said.
-        let n = unsafe { libc::write(self.fd.as_raw_fd(), packet.as_ptr().cast::<c_void>(), packet.len()) };
-        match n {
-            -1 => no_wait::<()>(io::Error::last_os_error()).map(|_| false),
-            _ => Ok(true),
-        }
-    }
-}
-
 /// Nothing now is no error.
-fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
+pub(crate) fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
     match e.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
         _ => Err(e),
@@ -184,19 +105,4 @@ fn no_wait<T>(e: io::Error) -> io::Result<Option<T>> {
 /// Sleep for this long, whatever comes.
 pub fn pause(time: Duration) {
     std::thread::sleep(std::time::Duration::from_nanos(time.0));
-}
-
-/// Sleep until a device has a packet, or for this long.
-pub fn wait(devices: [&Device; 2], most: Duration) {
-    let mut fds = devices.map(|d| libc::pollfd {
-        fd: d.fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    });
-    let time = libc::timespec {
-        tv_sec: (most.0 / 1_000_000_000) as libc::time_t,
-        tv_nsec: (most.0 % 1_000_000_000) as _,
-    };
-    // SAFETY: `fds` and `time` outlive the call. An interruption ends the sleep early, which does no harm.
-    unsafe { libc::ppoll(fds.as_mut_ptr(), 2, &time, std::ptr::null()) };
 }

@@ -1,4 +1,4 @@
-//! Real packets, from Python: the box between two TUN devices, and what a process needs to make a network of its own.
+//! Real packets, from Python: the box between two devices, and what a process needs to make a network of its own.
 
 use crate::os_error::os_error;
 use crate::results::Results;
@@ -20,10 +20,12 @@ use tailback_engine::plan::tables::{Assembly, Frame, RunTables};
 use tailback_engine::plan::{Key, Run, Status};
 use tailback_engine::scenario::Loaded;
 use tailback_engine::spec::{GroupSpec, Target};
-use tailback_live::crossing::{Conversations, Crossing, Side};
+use tailback_live::conversations::{Conversations, Learned};
+use tailback_live::crossing::{Crossing, Side};
+use tailback_live::device::{self, Device};
 use tailback_live::gateway::{self, Quality, Settings};
 use tailback_live::recording::{Recording, replay};
-use tailback_live::sys::{self, Device};
+use tailback_live::sys;
 use tailback_live::wire::Tuple;
 
 fn refused(e: impl ToString) -> PyErr {
@@ -55,7 +57,10 @@ impl LiveBox {
     #[pyo3(signature = (scenario, seed, conversations = None))]
     fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<Conversation>>) -> PyResult<LiveBox> {
         let known = match conversations {
-            None => Conversations::Learned(HashMap::new()),
+            None => {
+                let flows: u32 = scenario.loaded.spec.flows.iter().map(|g| g.count).sum();
+                Conversations::Learned(Learned::new(flows.max(1)))
+            }
             Some(all) => {
                 let tuple = |(source, destination, protocol, from, to): Conversation| Tuple {
                     source,
@@ -220,6 +225,8 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
     d.set_item("inside_packets", c.inside())?;
     d.set_item("strangers_packets", c.passed.strangers)?;
     d.set_item("refused_packets", q.refused)?;
+    d.set_item("beside_packets", q.beside)?;
+    d.set_item("lost_packets", q.lost)?;
     d.set_item("lateness_p50_s", late.quantile(0.5))?;
     d.set_item("lateness_p99_s", late.quantile(0.99))?;
     d.set_item("lateness_max_s", late.max())?;
@@ -367,8 +374,15 @@ pub fn join_network(py: Python, path: PathBuf) -> PyResult<()> {
 /// A TUN device in the network of this process; it lasts as long as the descriptor.
 #[pyfunction]
 pub fn make_tun(py: Python, name: &str) -> PyResult<i32> {
-    let device = sys::make_tun(name).map_err(|e| os_error(py, e, None))?;
+    let device = device::make_tun(name).map_err(|e| os_error(py, e, None))?;
     Ok(device.into_raw_fd())
+}
+
+/// What an interface in the network of this process carries, as a descriptor; nothing of the interface is changed.
+#[pyfunction]
+pub fn open_interface(py: Python, name: &str) -> PyResult<i32> {
+    let socket = device::open_interface(name).map_err(|e| os_error(py, e, None))?;
+    Ok(socket.into_raw_fd())
 }
 
 /// Whether this thread may have real-time priority.
@@ -388,5 +402,6 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(own_network, m)?)?;
     m.add_function(wrap_pyfunction!(join_network, m)?)?;
     m.add_function(wrap_pyfunction!(make_tun, m)?)?;
+    m.add_function(wrap_pyfunction!(open_interface, m)?)?;
     m.add_function(wrap_pyfunction!(may_be_real_time, m)?)
 }

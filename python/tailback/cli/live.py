@@ -194,20 +194,21 @@ def _replayed(scenario: Any, path: str) -> str:
 @click.option(
     "--queue", default="codel", show_default=True, help="A discipline: its name, or a table as in a scenario."
 )
-@click.option("--mtu", type=click.IntRange(68, 65_000), default=1500, show_default=True)
+@click.option("--mtu", type=click.IntRange(68, 65_000), help="Of tailback0.  [default: 1500]")
 @click.option(
     "--flows", type=click.IntRange(1, 65_536), default=1024, show_default=True, help="Conversations told apart."
 )
-@click.option(
-    "--seconds", type=click.FloatRange(0.1, 86_400 * 3), default=86_400.0, help="End by itself; without it, at Ctrl-C."
-)
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="End by itself; without it, at Ctrl-C.")
 @click.option("--capture", metavar="FILE", help="Write the packets at the queue as pcapng.")
 @_SLEEPY
 def gateway(near: str, far: str, **options: Any) -> None:
-    """The box alone, between two network namespaces: NEAR and FAR are names of `ip netns`, or process numbers.
+    """The box alone, between two network namespaces or two interfaces.
 
-    In each it makes the device tailback0 with an address (10.203.0.1 and 10.203.0.2) and a route to the other; they
-    vanish when the box ends.
+    NEAR and FAR are namespaces: names of `ip netns`, or process numbers. In each the box makes the device tailback0
+    with an address (10.203.0.1 and 10.203.0.2) and a route to the other; they vanish when the box ends.
+
+    Or they are interfaces: INTERFACE of this network, or NAMESPACE:INTERFACE. What one receives leaves by the other,
+    as over a cable, through the queue. Nothing of them is changed; they must be up, and have no addresses.
     """
     linux()
     from tailback.live.box import BoxError, run

@@ -16,10 +16,11 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 from tailback import _core
-from tailback.live import tcp_info
+from tailback.live import interfaces, tcp_info
 from tailback.live.sources import Sink, Source, Work
 
 DEVICE = "tailback0"
@@ -40,6 +41,8 @@ def _ip(*words: str) -> None:
 
 def _network(config: dict[str, Any]) -> None:
     """A network of one's own, or the one that the user has named."""
+    if config.get("stay"):
+        return
     if path := config.get("join"):
         try:
             _core.join_network(path)
@@ -149,11 +152,32 @@ class Channel:
         return json.loads(data), descriptors
 
 
+def take(config: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    """An interface of the user's: its descriptor, and what it is."""
+    _network(config)
+    name = config["interface"]
+    try:
+        found = interfaces.usable(name)
+        return _core.open_interface(name), asdict(found)
+    except interfaces.Unfit as e:
+        raise Refused(str(e)) from e
+    except PermissionError:
+        raise Refused(f"what passes {name} may not be read and written by this user; run as root") from None
+    except OSError as e:
+        raise Refused(f"{name} cannot be opened ({e.strerror or e}); packet sockets of Linux 4.20 are needed") from e
+
+
 def serve(channel: Channel) -> None:
     config, _ = channel.receive()
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     try:
+        if "interface" in config:
+            device, what = take(config)
+            channel.send({"ready": True, "refused_settings": [], "interface": what}, (device,))
+            os.close(device)
+            channel.receive()
+            return
         device, refused = make(config)
         work: Work = {"source": Source, "sink": Sink, "none": Work}[config["role"]](config)
     except Refused as e:

@@ -78,11 +78,12 @@ class Side:
         self.channel = Channel(ours)
         self.channel.send(config)
 
-    def ready(self) -> tuple[int, list[str]]:
+    def ready(self) -> tuple[int, dict[str, Any]]:
+        """The device, and what else its process says."""
         answer, descriptors = self.answer()
         if "refused" in answer:
             raise LiveError(answer["refused"])
-        return descriptors[0], answer["refused_settings"]
+        return descriptors[0], answer
 
     def answer(self) -> tuple[dict[str, Any], list[int]]:
         try:
@@ -143,9 +144,9 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
     try:
         sides += [Side("sender", source), Side("receiver", _config(layout, "sink"))]
         for side in sides:
-            device, refused = side.ready()
+            device, answer = side.ready()
             devices.append(device)
-            layout.not_told += refused
+            layout.not_told += answer["refused_settings"]
         begin = time.monotonic_ns() + int(LEAD * 1e9)
         for side in sides:
             side.channel.send({"begin_ns": begin})

@@ -1,0 +1,64 @@
+"""Interfaces that a user names for the box: what they are, and why one would not do.
+
+Nothing of them is changed. So an interface must be up already, and carry nothing but what the box is to forward.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from typing import Any
+
+
+class Unfit(Exception):
+    """An interface will not do; the text says why, and what to do."""
+
+
+@dataclass
+class Interface:
+    name: str
+    mtu: int
+    #: The other end of a veth, where it is in the same network.
+    peer: str | None
+
+
+def _ask(*words: str) -> list[dict[str, Any]]:
+    try:
+        done = subprocess.run(["ip", "-json", *words], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise Unfit("the command `ip` is missing; install the package iproute2") from None
+    return json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+
+
+def usable(name: str) -> Interface:
+    """The interface of this name in the network of this process; raises Unfit."""
+    found = _ask("-details", "address", "show", "dev", name)
+    if not found:
+        raise Unfit(f"there is no interface {name} there; `ip link` shows those that are")
+    (i,) = found
+    if i.get("link_type") != "ether":
+        raise Unfit(
+            f"{name} is no Ethernet interface ({i.get('link_type')}); give one that is, such as an end of a veth"
+        )
+    for family in ("-4", "-6"):
+        if any(r.get("dev") == name for r in _ask(family, "route", "show", "default")):
+            raise Unfit(
+                f"{name} is the way of the default route: the machine would lose its network to the box; "
+                "give an interface that carries nothing else"
+            )
+    if master := i.get("master"):
+        raise Unfit(f"{name} is part of {master}, which forwards its packets too; `ip link set {name} nomaster`")
+    for a in i.get("addr_info", []):
+        # Every interface that is up has an IPv6 address of the link; nothing is sent from it by itself.
+        if a["family"] != "inet6" or a["scope"] != "link":
+            address = f"{a['local']}/{a['prefixlen']}"
+            raise Unfit(
+                f"{name} has the address {address}: what this machine sends and receives there would pass beside the "
+                f"queue; `ip addr del {address} dev {name}`, and give it to a host behind the box"
+            )
+    if "UP" not in i["flags"]:
+        raise Unfit(f"{name} is down; `ip link set {name} up`")
+    if "NO-CARRIER" in i["flags"]:
+        raise Unfit(f"{name} has no carrier; set its other end up, or plug it in")
+    return Interface(name, i["mtu"], None if "link_netnsid" in i else i.get("link"))
