@@ -44,11 +44,11 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                         Source::Queue(p)
                         | Source::QueueBytes(p)
                         | Source::PortDelivered(p)
-                        | Source::Discipline { port: p, .. }
-                        | Source::Pushed { port: p, .. } => {
+                        | Source::Discipline { port: p, .. } => {
                             built.sim.ports[p as usize].watched = true;
                             r.port_series[p as usize].push(i);
                         }
+                        Source::Outside => {}
                     }
                 }
             }
@@ -65,7 +65,7 @@ type Found = (String, &'static str, Source);
 fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) -> Result<(), Refusal> {
     let on_change = record.when == Sampling::OnChange;
     let found = match &record.what {
-        Target::Link { name, reverse } => of_link(name, *reverse, probe, built, on_change).map(|found| vec![found]),
+        Target::Link { name, reverse } => of_link(name, *reverse, probe, built).map(|found| vec![found]),
         Target::Edge { name } => of_edges(name, probe, built),
         Target::Flows { group, reverse } => of_flows(group, *reverse, probe, built),
     };
@@ -78,22 +78,13 @@ fn series_of(record: &RecordSpec, probe: &str, built: &Built, r: &mut Recorder) 
     let series = found
         .ok_or_else(unknown)?
         .into_iter()
-        .map(|(what, unit, source)| Series {
-            what,
-            probe: probe.to_string(),
-            unit,
-            source,
-            on_change,
-            times: vec![],
-            values: vec![],
-            indices: vec![],
-        });
+        .map(|(what, unit, source)| Series::new(what, probe.to_string(), unit, source, on_change));
     r.series.extend(series);
     Ok(())
 }
 
 /// A probe of a port; `None` when there is no such probe.
-fn of_link(name: &str, reverse: bool, probe: &str, built: &Built, on_change: bool) -> Option<Found> {
+fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Found> {
     let full = match reverse {
         true => format!("{name}.reverse"),
         false => name.to_string(),
@@ -113,13 +104,10 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built, on_change: boo
     let i = probes.iter().position(|p| p.name == probe)?;
     let single = probes[i].per.is_empty();
     let probe = i as u16;
-    let source = match on_change && !single {
-        true => Source::Pushed { port, probe },
-        false => Source::Discipline {
-            port,
-            probe,
-            index: if single { 0 } else { ALL },
-        },
+    let source = Source::Discipline {
+        port,
+        probe,
+        index: if single { 0 } else { ALL },
     };
     Some((what, probes[i].unit, source))
 }

@@ -21,11 +21,6 @@ pub enum Source {
         probe: u16,
         index: u32,
     },
-    /// A push probe of the port's discipline: points come from the discipline itself.
-    Pushed {
-        port: u32,
-        probe: u16,
-    },
     /// A probe of the endpoint at one side of a flow.
     Endpoint {
         flow: u32,
@@ -48,6 +43,8 @@ pub enum Source {
         flow: u32,
         by: Side,
     },
+    /// Nothing of the simulator: the points came from outside.
+    Outside,
 }
 
 /// The index of a source that is read at every index.
@@ -91,11 +88,33 @@ pub struct Series {
     pub on_change: bool,
     pub times: Vec<Time>,
     pub values: Vec<f64>,
-    /// Which of several (queue, colour), for pushed and indexed probes.
+    /// Which of several (queue, colour), for indexed probes.
     pub indices: Vec<u32>,
+    /// The discipline tells every change of it, so that nobody has to look.
+    pub told: bool,
+    /// What the last look found at each index, and when the first was.
+    seen: Vec<f64>,
+    first: Time,
 }
 
 impl Series {
+    /// Without points yet.
+    pub fn new(what: String, probe: String, unit: &'static str, source: Source, on_change: bool) -> Series {
+        Series {
+            what,
+            probe,
+            unit,
+            source,
+            on_change,
+            times: vec![],
+            values: vec![],
+            indices: vec![],
+            told: false,
+            seen: vec![],
+            first: Time::ZERO,
+        }
+    }
+
     pub fn point(&mut self, now: Time, index: u32, value: f64) {
         self.times.push(now);
         self.indices.push(index);
@@ -107,6 +126,35 @@ impl Series {
         if self.values.last().is_none_or(|v| v.to_bits() != value.to_bits()) {
             self.point(now, 0, value);
         }
+    }
+
+    /// The same at one of several indices. What was found first is written with the first change: until then a discipline may
+    /// still begin to tell changes itself.
+    pub fn change_at(&mut self, now: Time, index: u32, value: f64) {
+        let Some(seen) = self.seen.get_mut(index as usize) else {
+            match self.times.is_empty() {
+                true => self.first = now,
+                false => self.point(now, index, value),
+            }
+            self.seen.push(value);
+            return;
+        };
+        if seen.to_bits() == value.to_bits() {
+            return;
+        }
+        let before = std::mem::replace(seen, value);
+        if self.times.is_empty() {
+            let first = std::mem::take(&mut self.seen);
+            for (i, v) in first.iter().enumerate() {
+                let then = if i == index as usize { before } else { *v };
+                // Most of the 64 colours never pass an edge.
+                if !matches!(self.source, Source::EdgeSent { .. }) {
+                    self.point(self.first, i as u32, then);
+                }
+            }
+            self.seen = first;
+        }
+        self.point(now, index, value);
     }
 }
 

@@ -81,20 +81,11 @@ impl Sim {
     /// Add a series that was recorded outside.
     pub fn add_series(&mut self, what: &str, probe: &str, unit: &'static str, points: &[(Time, f64)]) {
         let recorder = self.recorder.get_or_insert_default();
-        recorder.series.push(Series {
-            what: what.into(),
-            probe: probe.into(),
-            unit,
-            // Nothing reads it again.
-            source: Source::Pushed {
-                port: u32::MAX,
-                probe: 0,
-            },
-            on_change: false,
-            times: points.iter().map(|p| p.0).collect(),
-            values: points.iter().map(|p| p.1).collect(),
-            indices: vec![0; points.len()],
-        });
+        let mut series = Series::new(what.into(), probe.into(), unit, Source::Outside, false);
+        for (time, value) in points {
+            series.point(*time, 0, *value);
+        }
+        recorder.series.push(series);
     }
 
     /// The hosts at the ends of a flow, for queues that go by them.

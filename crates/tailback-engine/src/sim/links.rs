@@ -3,7 +3,7 @@
 use super::{Broken, Sim};
 use crate::event::EventKind;
 use crate::measure::capture::{Sight, Tap};
-use crate::measure::recorder::{Fate, LogRow, Recorder, Source};
+use crate::measure::recorder::{ALL, Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
 use crate::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
@@ -102,12 +102,13 @@ impl Out<SimPacket> for Outlet<'_> {
         let Some(r) = self.recorder else { return };
         for i in r.port_series.get(self.port as usize).into_iter().flatten() {
             let s = &mut r.series[*i as usize];
-            if s.source
-                == (Source::Pushed {
-                    port: self.port,
-                    probe: probe.0,
-                })
-            {
+            let told = Source::Discipline {
+                port: self.port,
+                probe: probe.0,
+                index: ALL,
+            };
+            if s.source == told {
+                s.told = true;
                 s.point(self.now, index, value);
             }
         }

@@ -23,7 +23,7 @@ impl Sim {
                 Queue::Explicit(e) => e.server.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,
             },
-            Source::Pushed { .. } => f64::NAN,
+            Source::Outside => f64::NAN,
             Source::Edge { edge, probe, index } => {
                 let conditioner = &self.edges[edge as usize].conditioner;
                 conditioner.read(usize::from(probe), index, now)
@@ -41,14 +41,35 @@ impl Sim {
     pub(super) fn record_changes(&mut self, series: &[u32]) {
         for &i in series {
             let Some(r) = &self.recorder else { return };
-            let source = r.series[i as usize].source;
-            if matches!(source, Source::Pushed { .. }) {
+            let s = &r.series[i as usize];
+            let source = s.source;
+            if source.is_indexed() {
+                if !s.told {
+                    self.record_changes_at(i, source);
+                }
                 continue;
             }
             let value = self.read(source);
             let now = self.now;
             if let Some(r) = &mut self.recorder {
                 r.series[i as usize].change(now, value);
+            }
+        }
+    }
+
+    /// Of an indexed source: look at every index up to the first that has no value.
+    fn record_changes_at(&mut self, series: u32, source: Source) {
+        let now = self.now;
+        for index in 0..u32::MAX {
+            let value = self.read(source.at(index));
+            if value.is_nan() {
+                return;
+            }
+            if index == MOST_INDICES {
+                return self.endless(series, source);
+            }
+            if let Some(r) = &mut self.recorder {
+                r.series[series as usize].change_at(now, index, value);
             }
         }
     }
