@@ -20,7 +20,7 @@
 //! static probability and which of them acts ([`steering`]).
 //!
 //! Departures and choices. Where the source leaves it open: the averages that move are those whose population has the arriving
-//! colour; either of the average and the backlog below its threshold stops signals, in both phases; for a colour without middle
+//! colour (`moves`); either of the average and the backlog below its threshold stops signals, in both phases; for a colour without middle
 //! threshold the static probability never acts; a stale crossing of the middle threshold is cleared below the lower one. Given no
 //! thresholds, they follow the line by the source's guidelines (section 3.3). `stepped_red` is a coarse relative that the source names:
 //! three equal regions that end at 1/4, 1/2 and 1 of max_probability, our values.
@@ -42,7 +42,7 @@ use crate::discipline::{Backlog, Line, Out, ProbeId};
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Fifo;
 use crate::view::Exit;
-use params::{Config, Mode};
+use params::{Config, Mode, Moves};
 use steering::{Source, Steering};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Model, Packet, ProbeDef, Settings, Stream, Time};
@@ -129,6 +129,7 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Redn, Refusal> {
     Ok(Redn {
         colours: Colours::from_settings(s)?,
         populations: config.populations,
+        moves: config.moves,
         classes,
         rules: config.rules,
         gates: config.gates,
@@ -147,6 +148,7 @@ pub fn admission(s: &Settings, context: BuildContext) -> Result<Redn, Refusal> {
 pub struct Redn {
     colours: Colours,
     populations: Populations,
+    moves: Moves,
     classes: [Class; COLOURS],
     rules: [Rules; COLOURS],
     gates: [f64; COLOURS],
@@ -189,7 +191,11 @@ impl Redn {
 impl<P: Packet> Admission<P> for Redn {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         let colour = self.colours.of(p.dscp());
-        for k in self.populations.with(colour) {
+        let first = match self.moves {
+            Moves::Population => *self.populations.with(colour).start(),
+            Moves::All => 0,
+        };
+        for k in first..COLOURS {
             let average = self.populations.arrival(k, line);
             if self.steers && self.steering[k].arrival(average) {
                 self.follow(k, out);

@@ -31,6 +31,16 @@ const MODES: &[(&str, Mode)] = &[
     ("stepped_red", Mode::Stepped),
 ];
 
+/// Which averages an arrival moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moves {
+    /// Those of the populations that have its colour.
+    Population,
+    All,
+}
+
+const MOVES: &[(&str, Moves)] = &[("population", Moves::Population), ("all", Moves::All)];
+
 /// Spread signals or not, wait after each or not.
 type Spacing = (bool, bool);
 
@@ -174,6 +184,13 @@ pub const PARAMS: &[Param] = &[
     by_colour(GENTLE, &Kind::Bool),
     by_colour(ECN, &Kind::Bool),
     by_colour(SPACING, &SPACING.kind),
+    Param::new(
+        "moves",
+        Kind::Choice(&["population", "all"]),
+        "population",
+        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that of green faster.",
+        "Clark and Fang 1998 (population); Liu 2001 leaves it open",
+    ),
     with_default(MEAN_PACKET, "1000B", LIU),
     by_colour(INITIAL_AVERAGE, &Kind::Level),
     UNCOLOURED,
@@ -184,6 +201,7 @@ pub const PARAMS: &[Param] = &[
 #[derive(Clone, Debug)]
 pub struct Config {
     pub mode: Mode,
+    pub moves: Moves,
     pub populations: Populations,
     pub ramps: [Ramp; COLOURS],
     pub rules: [Rules; COLOURS],
@@ -231,6 +249,7 @@ impl Config {
         });
         Ok(Config {
             mode,
+            moves: chosen(s, "moves", MOVES)?,
             populations: Populations::new(Accounting::Coupled, s.size("buffer"), averages(s)?),
             rules: rules(s, &ramps)?,
             ramps,

@@ -404,6 +404,25 @@ fn any_parameter_may_differ_by_colour() {
     }
 }
 
+/// With `moves = "all"` red packets move the average of green too.
+#[test]
+fn an_arrival_can_move_all_averages() {
+    let green_after = |moves: &str| {
+        let mut b = bench(&[
+            ("moves", moves),
+            ("weight", "0.5"),
+            ("initial_average", "[64 packets, 0 packets, 0 packets]"),
+        ]);
+        b.arrive(packet(0, GREEN));
+        (1..4).for_each(|id| b.arrive(packet(id, RED)));
+        b.probe("average", 0)
+    };
+    // By the green one to 32; three red ones find one green packet or none.
+    assert_eq!(green_after("population"), 32.0);
+    let all = green_after("all");
+    assert!((4.0..5.0).contains(&all), "{all}");
+}
+
 /// Every change is told, with the colour; nothing else is.
 #[test]
 fn changes_are_told() {
