@@ -15,7 +15,7 @@
 //! State: a `Client` for each sender, or for each aggregate; reports of senders that have not come yet.
 //!
 //! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets pass come
-//! `report_delay` late. An aggregate takes the largest round trip of its flows. Pure acknowledgements pass as they are. The
+//! `report_delay` late, or the conditioner reads round trips off their time stamps ([`snoop`]). An aggregate takes the largest round trip of its flows. Pure acknowledgements pass as they are. The
 //! thesis names `retransmit_green`, `colours` and `slowstart_police` and gives no rules: a green retransmission takes the tokens
 //! there are; the policer drops the first red packet of each slow start.
 //!
@@ -23,13 +23,15 @@
 
 mod client;
 mod params;
+mod snoop;
 
 use crate::conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
 use crate::meter::meters::Scope;
 use crate::meter::params::CLASS;
 use client::{Client, Profile};
-use params::{PROBES, REPORT_DELAY};
+use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SRTT_SOURCE};
+use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, DropReason, Duration, FlowId, Packet, ProbeDef, Settings, Time};
@@ -60,6 +62,8 @@ pub struct Atbtc {
     class: u8,
     report_delay: Duration,
     reports: VecDeque<Report>,
+    /// Of each flow, where nobody reports.
+    snooped: Option<BTreeMap<FlowId, Snooper>>,
     clients: Vec<Client>,
     /// Which client a key has.
     of: BTreeMap<u64, usize>,
@@ -81,12 +85,26 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
         class: s.count(CLASS.name) as u8,
         report_delay: s.time(REPORT_DELAY.name),
         reports: VecDeque::new(),
+        snooped: snoops(s)?.then(BTreeMap::new),
         clients: vec![],
         of: BTreeMap::new(),
         keys: BTreeMap::new(),
         free: vec![],
         probes: probes.collect(),
     }))
+}
+
+/// Whether the conditioner reads round trips off what passes.
+fn snoops(s: &Settings) -> Result<bool, Refusal> {
+    let snoops = s.text(SRTT_SOURCE.name) == "snoop";
+    if snoops && s.flag(SLOWSTART_POLICE.name) {
+        let e = Refusal::new(
+            "slowstart_police needs the sender's phase, and time stamps do not show it",
+            "leave out one of slowstart_police = true and srtt_source = \"snoop\"",
+        );
+        return Err(e.within(SLOWSTART_POLICE.name));
+    }
+    Ok(snoops)
 }
 
 impl Atbtc {
@@ -122,6 +140,21 @@ impl Atbtc {
         i
     }
 
+    /// What passes says something of a flow's round trip.
+    fn snoop(&mut self, flow: FlowId, now: Time, look: impl FnOnce(&mut Snooper)) {
+        let Some(all) = &mut self.snooped else { return };
+        let snooper = all.entry(flow).or_default();
+        look(snooper);
+        let known = self.keys.get(&flow).and_then(|key| self.of.get(key));
+        if let (Some(srtt), Some(i)) = (snooper.round_trip(), known) {
+            let state = SenderState {
+                srtt,
+                slow_start: false,
+            };
+            self.clients[*i].report(flow, state, now);
+        }
+    }
+
     /// Believe the reports that have come.
     fn listen(&mut self, now: Time) {
         while self.reports.front().is_some_and(|r| r.due <= now) {
@@ -136,10 +169,13 @@ impl Atbtc {
 }
 
 impl<P: Packet> Conditioner<P> for Atbtc {
-    fn forward(&mut self, mut p: P, _seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+    fn forward(&mut self, mut p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
         self.listen(now);
         if !p.is_data() {
             return out.send(p);
+        }
+        if let Some(stamps) = seen.stamps {
+            self.snoop(p.flow(), now, |s| s.data(stamps, now));
         }
         let client = self.client(&p, now);
         let colour = client.colour(p.bytes(), p.is_retransmission(), now);
@@ -150,7 +186,16 @@ impl<P: Packet> Conditioner<P> for Atbtc {
         out.send(p);
     }
 
+    fn reverse(&mut self, p: &P, seen: &Header, now: Time) {
+        if let Some(stamps) = seen.stamps {
+            self.snoop(p.flow(), now, |s| s.acknowledgement(stamps, now));
+        }
+    }
+
     fn sender(&mut self, flow: FlowId, state: SenderState, now: Time) {
+        if self.snooped.is_some() {
+            return;
+        }
         let due = now + self.report_delay;
         self.reports.push_back(Report { due, flow, state });
         self.listen(now);
@@ -163,6 +208,9 @@ impl<P: Packet> Conditioner<P> for Atbtc {
 
     fn flow_left(&mut self, p: &P, now: Time) {
         self.listen(now);
+        if let Some(all) = &mut self.snooped {
+            all.remove(&p.flow());
+        }
         let Some(key) = self.keys.remove(&p.flow()) else { return };
         let Some(i) = self.of.get(&key).copied() else { return };
         if self.clients[i].leave(p.flow(), now) {

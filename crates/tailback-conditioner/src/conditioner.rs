@@ -31,6 +31,17 @@ pub struct Header {
     pub payload: u32,
     /// Next byte its sender expects from the other side, if the packet says so.
     pub ack: Option<u64>,
+    /// The time stamps option (RFC 7323 section 3), if the connection has it.
+    pub stamps: Option<Stamps>,
+}
+
+/// Time stamps of a packet, each by the clock of the end that made it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamps {
+    /// When its sender sent it.
+    pub value: Time,
+    /// The last one from the other side that its sender had seen.
+    pub echo: Time,
 }
 
 /// What a sender on the same host tells.

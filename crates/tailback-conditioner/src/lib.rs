@@ -17,6 +17,6 @@ pub mod registry;
 #[cfg(test)]
 mod testing;
 
-pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay, SenderState};
+pub use conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay, SenderState, Stamps};
 pub use entry::{BuildContext, Entry, Facts, Stands};
 pub use meter::{Meter, MeterList, MeterRow, Meters};

@@ -5,7 +5,7 @@
 //! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
-use tailback_conditioner::Header;
+use tailback_conditioner::{Header, Stamps};
 use tailback_transport::{Flags, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
@@ -246,6 +246,11 @@ impl WirePacket {
             cwr: flags.has(Flags::CWR),
             payload: self.payload(),
             ack: flags.has(Flags::ACK).then_some(ack),
+            stamps: extras
+                .slots
+                .get(self.extra as usize)
+                .and_then(|e| e.timestamps)
+                .map(|(value, echo)| Stamps { value, echo }),
         }
     }
 

@@ -7,6 +7,14 @@ use tailback_engine::results::Outcome;
 
 /// A flow held to 150 packets of 1000 bytes in 200 ms: 6 Mb/s in bursts, with these conditioners in its host and on its link.
 fn run(host: &str, link: &str, count: u32) -> Outcome {
+    run_of(host, link, count, "")
+}
+
+fn run_with_tcp(tcp: &str, link: &str) -> Outcome {
+    run_of("", link, 1, tcp)
+}
+
+fn run_of(host: &str, link: &str, count: u32, tcp: &str) -> Outcome {
     let mut text = format!(
         r#"
         duration = "20s"
@@ -23,7 +31,7 @@ fn run(host: &str, link: &str, count: u32) -> Outcome {
         rtt = "200ms"
         access_rate = "100Mbps"
         {host}
-        tcp = {{ payload = "960B", window_cap = "150 packets" }}
+        tcp = {{ payload = "960B", window_cap = "150 packets", {tcp} }}
         [record.link]
         edge = "bottleneck"
         probes = ["packets"]
@@ -83,6 +91,18 @@ fn a_router_can_hear_of_senders() {
         near(yellow + red, 7500.0, 75.0);
         assert!(red < 150.0, "{per} {delay}: {red}");
     }
+}
+
+/// A router that reads round trips off time stamps colours as one that is told; without time stamps it knows nothing.
+#[test]
+fn a_router_can_read_round_trips_in_passing() {
+    let link = r#"conditioner = { kind = "atbtc", committed_rate = "1Mbps", by_weight = true, per = "flow", srtt_source = "snoop" }"#;
+    let [green, yellow, red] = colours(&run_with_tcp("timestamps = true", link), "edge.bottleneck");
+    near(green, 3750.0, 40.0);
+    near(yellow, 3750.0, 80.0);
+    assert!(red < 80.0, "{red}");
+    let [green, ..] = colours(&run_with_tcp("timestamps = false", link), "edge.bottleneck");
+    assert!(green < 0.8 * 3750.0, "{green}");
 }
 
 /// Behind a conditioner of the same rates and depths a colour-aware meter changes nothing.

@@ -21,6 +21,7 @@ pub static MODEL: Model = Model {
         RETRANSMIT_GREEN,
         SLOWSTART_POLICE,
         BY_WEIGHT,
+        SRTT_SOURCE,
         REPORT_DELAY,
         PER,
         CLASS,
@@ -84,6 +85,14 @@ pub const BY_WEIGHT: Param = Param::new(
     "false",
     "Each flow that is there brings both rates times its weight; a client of several flows has the sum.",
     "",
+);
+pub const SRTT_SOURCE: Param = Param::new(
+    "srtt_source",
+    Kind::Choice(&["sender", "snoop"]),
+    "sender",
+    "Who knows the round trip: the sender, which tells it; or nobody, and a router reads it off the time stamps of data and \
+     acknowledgements that pass.",
+    THESIS,
 );
 pub const REPORT_DELAY: Param = Param::new(
     "report_delay",

@@ -173,3 +173,14 @@ fn a_peak_below_the_committed_rate_is_refused() {
     let e = built(&s).err().expect("refused");
     assert_eq!(e.path, "peak_rate");
 }
+
+/// Who does not see the phase of the sender cannot police it.
+#[test]
+fn a_snooper_does_not_police_slow_start() {
+    let settings = Settings::defaults(&MODEL)
+        .with("committed_rate", "3Mbps")
+        .with("srtt_source", "snoop")
+        .with("slowstart_police", "true");
+    let e = built(&settings).err().expect("refused");
+    assert!(e.problem.contains("phase") && !e.remedy.is_empty(), "{e}");
+}

@@ -67,6 +67,7 @@ fn traffic() -> Vec<(Time, Event)> {
             cwr: std::mem::take(cut),
             payload,
             ack: (!syn).then_some(1),
+            ..Header::default()
         };
         events.push((Time(at), Event::Data(p, header)));
         *sent += if syn { 1 } else { u64::from(payload) };

@@ -1,0 +1,121 @@
+//! A sender's round trip, read off the packets that pass a router.
+//!
+//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). From a data
+//! packet to the first acknowledgement that echoes it is the part of the round trip below the router; from an acknowledgement to
+//! the first data packet that echoes it, the part above. Each is smoothed as TCP smooths its samples (RFC 6298 section 2), and the
+//! round trip is their sum once both are known.
+//!
+//! State for each flow: two smoothed times; the stamps that have passed each way and were not echoed yet, a window at most.
+//!
+//! Choices. A stamp counts from its first packet to its first echo, as RFC 7323 section 4 has it, so a delayed acknowledgement
+//! counts as in the sender. A sender that waits for its application makes the part above longer; nothing tells that apart.
+
+use crate::conditioner::Stamps;
+use std::collections::VecDeque;
+use tailback_base::{Duration, Time};
+
+/// Stamps that went one way, with when they passed, in their order.
+#[derive(Debug, Default)]
+struct Way {
+    passed: VecDeque<(Time, Time)>,
+    /// ns.
+    smoothed: Option<f64>,
+}
+
+impl Way {
+    fn pass(&mut self, value: Time, now: Time) {
+        if self.passed.back().is_none_or(|last| last.0 < value) {
+            self.passed.push_back((value, now));
+        }
+    }
+
+    /// A packet the other way echoes this stamp.
+    fn echoed(&mut self, echo: Time, now: Time) {
+        while self.passed.front().is_some_and(|first| first.0 < echo) {
+            self.passed.pop_front();
+        }
+        if self.passed.front().is_some_and(|first| first.0 == echo)
+            && let Some((_, then)) = self.passed.pop_front()
+        {
+            let sample = (now - then).0 as f64;
+            self.smoothed = Some(self.smoothed.map_or(sample, |s| s + (sample - s) / 8.0));
+        }
+    }
+}
+
+/// What is known of one flow.
+#[derive(Debug, Default)]
+pub(super) struct Snooper {
+    below: Way,
+    above: Way,
+}
+
+impl Snooper {
+    /// A data packet passes on its way down.
+    pub fn data(&mut self, stamps: Stamps, now: Time) {
+        self.above.echoed(stamps.echo, now);
+        self.below.pass(stamps.value, now);
+    }
+
+    /// An acknowledgement passes on its way up.
+    pub fn acknowledgement(&mut self, stamps: Stamps, now: Time) {
+        self.below.echoed(stamps.echo, now);
+        self.above.pass(stamps.value, now);
+    }
+
+    /// The smoothed round trip, once both parts are known.
+    pub fn round_trip(&self) -> Option<Duration> {
+        let sum = self.below.smoothed? + self.above.smoothed?;
+        Some(Duration(sum.round() as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn stamps(value: u64, echo: u64) -> Stamps {
+        Stamps {
+            value: Time(value * MS),
+            echo: Time(echo * MS),
+        }
+    }
+
+    /// The router is 10 ms from the sender and 40 ms from the receiver. Clocks of both ends need not agree.
+    #[test]
+    fn the_parts_add_up() {
+        let (mut s, far) = (Snooper::default(), 7_000);
+        s.data(stamps(0, 0), Time(10 * MS));
+        assert_eq!(s.round_trip(), None);
+        s.acknowledgement(stamps(far + 50, 0), Time(90 * MS));
+        assert_eq!(s.round_trip(), None, "nothing is known above");
+        s.data(stamps(100, far + 50), Time(110 * MS));
+        assert_eq!(s.round_trip(), Some(Duration(100 * MS)));
+        // A queue of 8 ms below, once: an eighth of it.
+        s.acknowledgement(stamps(far + 158, 100), Time(198 * MS));
+        assert_eq!(s.round_trip(), Some(Duration(101 * MS)));
+    }
+
+    /// One stamp on several packets counts from the first; an echo that comes again, or an old one, counts for nothing.
+    #[test]
+    fn only_first_packets_and_first_echoes_count() {
+        let mut s = Snooper::default();
+        for at in [0, 1, 2] {
+            s.data(stamps(5, 1), Time(at * MS));
+        }
+        s.acknowledgement(stamps(50, 5), Time(80 * MS));
+        s.data(stamps(90, 50), Time(100 * MS));
+        let first = s.round_trip();
+        assert_eq!(first, Some(Duration(100 * MS)));
+        s.acknowledgement(stamps(51, 5), Time(200 * MS));
+        s.acknowledgement(stamps(52, 1), Time(300 * MS));
+        s.data(stamps(91, 50), Time(500 * MS));
+        assert_eq!(s.round_trip(), first);
+        // What was never echoed is forgotten with the first later echo.
+        (100..200).for_each(|v| s.data(stamps(v, 50), Time(v * MS)));
+        s.acknowledgement(stamps(60, 199), Time(600 * MS));
+        assert!(s.below.passed.is_empty());
+    }
+}
