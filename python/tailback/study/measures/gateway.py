@@ -19,7 +19,7 @@ def by_second(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.nda
     return t["from_s"][keep], t[column][keep]
 
 
-def _settled(run: RunView, klass: str, column: str, load: Load) -> np.ndarray:
+def settled(run: RunView, klass: str, column: str, load: Load) -> np.ndarray:
     starts, x = by_second(run, klass, column)
     return np.asarray(x[(starts >= load.settled - 1e-9) & (starts < load.end - 1e-9)])
 
@@ -48,12 +48,12 @@ def _of_loads() -> None:
             load = load_of(run, name)
             if load is None:
                 return float("nan")
-            d, n = (_settled(run, klass, c, load) for c in ("sojourn_mean_s", "delivered_packets"))
+            d, n = (settled(run, klass, c, load) for c in ("sojourn_mean_s", "delivered_packets"))
             return 1e3 * float(np.sum(np.nan_to_num(d) * n) / np.sum(n))
 
         def used(run: RunView, klass: str, name: str = name) -> float:
             load = load_of(run, name)
-            return float("nan") if load is None else 100 * _mean(_settled(run, klass, "utilisation", load))
+            return float("nan") if load is None else 100 * _mean(settled(run, klass, "utilisation", load))
 
         def dropped(run: RunView, klass: str, name: str = name) -> float:
             load = load_of(run, name)

@@ -1,0 +1,103 @@
+"""Measures of colours round by round: how the packets of one round trip fall into pieces of one colour.
+
+The set of runs records the packets of the conditioner at every change, and says under `options` how long the round trip
+of each group is (ms), and from when on slow start is over:
+
+    options.round_trip = { near = 30, far = 200 }
+    options.from_s = 3
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tailback.study.measures import RunView, measure
+
+#: The code points of green, yellow and red.
+CODES = (10, 12, 14)
+
+
+def packets(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
+    """When each packet left the conditioner of a group's first flow (s), and its colour (0 green, 1 yellow, 2 red)."""
+    s = run.series
+    here = (s["what"] == f"edge.flows.{klass}.0.access") & (s["probe"] == "packets") & (s["value"] > 0)
+    t, code = s["time_s"][here], s["index"][here]
+    order = np.argsort(t, kind="stable")
+    return t[order], np.array([CODES.index(int(c)) for c in code[order]], dtype=int)
+
+
+def round_trip(run: RunView, klass: str) -> float:
+    """In seconds."""
+    return 1e-3 * float(run.options["round_trip"][klass])
+
+
+def settled(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray]:
+    t, colour = packets(run, klass)
+    keep = t >= float(run.options["from_s"])
+    return t[keep], colour[keep]
+
+
+def rounds(run: RunView, klass: str) -> float:
+    """How many round trips there are from the end of slow start to the end of the run."""
+    return (float(np.max(run.intervals["to_s"])) - float(run.options["from_s"])) / round_trip(run, klass)
+
+
+def a_round(run: RunView, klass: str, colour: int) -> float:
+    return float(np.sum(settled(run, klass)[1] == colour)) / rounds(run, klass)
+
+
+def _of_colours() -> None:
+    for i, name in enumerate(("green", "yellow", "red")):
+
+        def of(run: RunView, klass: str, i: int = i) -> float:
+            return a_round(run, klass, i)
+
+        doc = "packets of the colour over round trips, once slow start is over"
+        measure(f"{name}_a_round", f"Packets a round trip, {name}", "packets", doc, digits=1)(of)
+
+
+_of_colours()
+
+
+@measure("upto_yellow_a_round", "Green and yellow packets a round trip", "packets", "the sum of both", digits=1)
+def upto_yellow_a_round(run: RunView, klass: str) -> float:
+    return a_round(run, klass, 0) + a_round(run, klass, 1)
+
+
+def pieces(run: RunView, klass: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Runs of packets of one colour: that colour, how many packets, and how long from the first to the last (s)."""
+    t, of = settled(run, klass)
+    if not len(t):
+        return of, of, t
+    cuts = np.flatnonzero(np.diff(of)) + 1
+    first = np.append(0, cuts)
+    last = np.append(cuts, len(of)) - 1
+    return of[first], last - first + 1, t[last] - t[first]
+
+
+@measure(
+    "changes_a_round", "Changes of colour a round trip", "1", "from one packet to the next, over round trips", digits=1
+)
+def changes_a_round(run: RunView, klass: str) -> float:
+    return float(np.sum(np.diff(settled(run, klass)[1]) != 0)) / rounds(run, klass)
+
+
+@measure("longest_green", "Longest piece of green", "packets", "packets of one colour one after another")
+def longest_green(run: RunView, klass: str) -> float:
+    colour, n, _ = pieces(run, klass)
+    green = n[colour == 0]
+    return float(green.max()) if len(green) else 0.0
+
+
+@measure(
+    "green_beyond",
+    "Green beyond what the bucket allows",
+    "packets",
+    "most of: packets of a green piece, less what the rate brings in a round trip and in the time of the piece",
+    digits=1,
+)
+def green_beyond(run: RunView, klass: str) -> float:
+    colour, n, length = pieces(run, klass)
+    rate = 1e6 / 8 / float(run.options["packet"]) * float(run.options["promised"][klass])
+    over = (n - rate * (length + round_trip(run, klass)))[colour == 0]
+    return float(over.max()) if len(over) else float("nan")
