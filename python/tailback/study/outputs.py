@@ -148,6 +148,14 @@ class SideBySide(Gateway, kw_only=True, frozen=True):
     panels: list[Frame]
 
 
+class ColourRounds(Output, kw_only=True, frozen=True):
+    #: Groups, of each its first flow, and what their frames are called.
+    classes: dict[str, str]
+    rounds: int
+    from_s: float
+    pair: Text = UNSET
+
+
 class MarkedTraffic(Output, kw_only=True, frozen=True):
     flows: dict[str, str]
     pair: Text = UNSET
@@ -203,6 +211,7 @@ KINDS: dict[str, type[Output]] = {
     "cells": Cells,
     "changes": Changes,
     "claims": Claims,
+    "colour-rounds": ColourRounds,
     "curves": Curves,
     "drop-raster": Output,
     "flow-rates": FlowRates,
