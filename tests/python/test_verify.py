@@ -13,10 +13,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from click.testing import CliRunner
 from conftest import Cli
 
 from tailback import _core
+from tailback.cli import cli as command_line
 from tailback.study import bundle, verify
+from tailback.study import load as studies
 from tailback.study.everything import everything
 
 pytestmark = pytest.mark.slow
@@ -162,14 +165,23 @@ def _outcome(folder: Path) -> str:
     return "study.json: verdicts[0].outcome: 'not reproduced' in the bundle, 'reproduced' here"
 
 
-@pytest.mark.parametrize("change", [_json_number, _csv_number, _scenario, _outcome])
-def test_what_was_changed_is_found_also_with_its_digest(made: Path, cli: Cli, change: Callable[[Path], str]) -> None:
+def _verdicts_csv(folder: Path) -> str:
+    path = folder / "tiny/verdicts.csv"
+    path.write_text(path.read_text().replace(",2,", ",3,", 1))
+    return "verdicts.csv[1][10]: '3' in the bundle, '2' here"
+
+
+@pytest.mark.parametrize("how", [(), ("--sample", "1")], ids=["whole", "sample"])
+@pytest.mark.parametrize("change", [_json_number, _csv_number, _verdicts_csv, _scenario, _outcome])
+def test_what_was_changed_is_found_also_with_its_digest(
+    made: Path, cli: Cli, change: Callable[[Path], str], how: tuple[str, ...]
+) -> None:
     where = change(made)
-    done = cli("verify", made)
+    done = cli("verify", made, *how)
     assert done.returncode == 1 and "is not the file that was bundled" in done.stdout and where in done.stdout
     # Now the digest fits what was changed.
     bundle.write(made, bundle.read(made).studies)
-    done = cli("verify", made)
+    done = cli("verify", made, *how)
     assert "is not the file that was bundled" not in done.stdout
     assert done.returncode == 1 and where in done.stdout, done.stdout
     assert "Traceback" not in done.stderr and "does not hold what its scenarios give" in done.stderr
@@ -181,8 +193,9 @@ def test_a_table_of_a_run_that_was_changed_is_found(made: Path, tiny: Path, tmp_
     t = _core.read_parquet(chunk / "links.parquet")
     _core.write_parquet(t.where(name="bottleneck"), chunk / "links.parquet")
     bundle.write(made, b.studies)
-    done = cli("verify", made)
-    assert done.returncode == 1 and "is not whole in the bundle" in done.stdout
+    for how in ((), ("--sample", "1")):
+        done = cli("verify", made, *how)
+        assert done.returncode == 1 and "is not whole in the bundle" in done.stdout
 
 
 def test_what_cannot_be_compared_is_said(made: Path, tiny: Path, tmp_path: Path, cli: Cli) -> None:
@@ -217,6 +230,16 @@ def test_the_page_of_all_studies_is_one_file(made: Path) -> None:
     assert "| tiny | 2 | 0 | 0 | 0 | 8 |" in summary and "| all | 2 | 0 | 0 | 0 | 8 |" in summary
 
 
+def test_all_studies_end_with_what_came_of_them(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studies, "known", lambda: ["tiny"])
+    said = CliRunner().invoke(command_line, ["reproduce", "--out", str(tmp_path / "all")])
+    assert said.exit_code == 0, said.output
+    assert (
+        "all 1 studies: 2 reproduced, 0 not reproduced, 0 not testable; 0 more compared, not judged; 8 runs"
+        in said.output
+    )
+
+
 def test_a_study_alone_is_a_bundle_too(tiny: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "one"
     made = cli("reproduce", "tiny/use", "--out", out, "--seeds", "1", "--set", "duration=1s")
@@ -224,6 +247,24 @@ def test_a_study_alone_is_a_bundle_too(tiny: Path, tmp_path: Path, cli: Cli) -> 
     done = cli("verify", out)
     assert done.returncode == 0 and "tiny: 2 runs" in done.stdout and "cannot be repeated" not in done.stdout
     assert bundle.read(out).studies[0].overrides == ["duration=1s"]
+
+
+def test_a_look_simulates_runs_that_a_seed_draws(made: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = cli("verify", made, "--sample", "2")
+    assert done.returncode == 0, done.stderr
+    assert "tiny: 2 of 4 runs, 1 verdicts and 2 files made again: no difference" in done.stdout
+    assert done.stdout.endswith("verified: no difference in 2 of 4 runs of 1 studies\n")
+    assert "tiny: 4 of 4 runs" in cli("verify", made, "--sample", "9").stdout
+    (part,) = bundle.read(made).studies
+    drawn: list[frozenset[str]] = []
+
+    def keys(ours: Path, theirs: Path, found: verify.Found) -> None:
+        drawn.append(frozenset(r["key"] for r in _core.status(ours)["runs"]))
+
+    monkeypatch.setattr(verify, "_runs", keys)
+    for seed in (1, 1, 2, 3, 4, 5, 6):
+        verify.look(made, part, verify.Sample(1, seed))
+    assert drawn[0] == drawn[1] and len(drawn[0]) == 1 and len(set(drawn)) > 1
 
 
 def test_a_number_in_a_table_of_a_run_is_compared(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

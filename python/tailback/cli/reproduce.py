@@ -237,6 +237,8 @@ def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> N
         click.echo(json.dumps(clean(document), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         click.echo(f"report: {out / 'report.html'}")
+        spent = f"{sum(r.runs for r in found)} runs, {_duration(sum(r.seconds for r in found))}"
+        click.echo(f"all {len(found)} studies: {summary_text([v for r in found for v in r.verdicts])}; {spent}")
     _fail_of(found)
 
 

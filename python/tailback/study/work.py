@@ -15,7 +15,7 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,6 +146,13 @@ class Work:
         key = hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:32]
         cost = self.known.cost(runs, point, mode)
         return Job(runs, point, seed, key, key in self.answers, cost)
+
+    def only(self, chosen: Sequence[int]) -> None:
+        """Leave out all jobs but these, which are counted in the order of `jobs`."""
+        chosen = sorted(chosen)
+        packets = [i for i in chosen if i < self.packets]
+        self.plan = self.plan.only(packets)
+        self.jobs, self.packets = [self.jobs[i] for i in chosen], len(packets)
 
     def estimate(self) -> Estimate:
         todo = [j for j in self.jobs if not j.kept]
