@@ -136,6 +136,58 @@ def test_each_mark_that_is_set_is_seen_and_nothing_is_sent_again(scenario: Path,
     marks = told["quality"]["emitted_marked_packets"]
     assert marks > 0 and told["kernel"]["receiver"]["IpExt.InCEPkts"] == marks
     assert sum(c["total_retrans"] for c in told["connections"]) == 0
+    # A reduction answers some of the marks of one round trip.
+    reductions = [f["ecn_reductions"] for f in json.loads(done.stdout)["flows"]]
+    assert all(0 < n < marks for n in reductions)
+
+
+LOSSY = """
+duration = "4s"
+[link.bottleneck]
+from = "left"
+to = "right"
+rate = "8Mbps"
+delay = "5ms"
+queue = { kind = "droptail", buffer = "20 packets" }
+[flows.bulk]
+from = "left"
+to = "right"
+count = 3
+rtt = "20ms"
+tcp = { ecn = "off", congestion = "reno" }
+"""
+
+
+@real
+def test_recoveries_are_those_that_the_kernel_counts(scenario: Path, nothing_left: None) -> None:
+    scenario.write_text(LOSSY)
+    done = tailback("live", str(scenario), "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    ours = sum(f["fast_retransmits"] for f in found["flows"])
+    kernel = found["live"][0]["kernel"]["sender"]["TcpExt.TCPSackRecovery"]
+    # Two that touch can be taken for one.
+    assert kernel > 10 and 0 <= kernel - ours <= 1 + 0.1 * kernel
+
+
+@real
+def test_both_ends_send_where_the_scenario_says_so(scenario: Path, nothing_left: None) -> None:
+    two_way = LOSSY.replace('ecn = "off"', 'ecn = "off", connection = "two-way"')
+    scenario.write_text(two_way + 'traffic = { kind = "bulk", back = "1s" }\n')
+    done = tailback("live", str(scenario), "--json")
+    assert done.returncode == 0, done.stderr
+    there, back = (row["delivered_packets"] for row in json.loads(done.stdout)["links"])
+    # 8 Mb/s are 2667 packets in 4 s, 2000 in the 3 s in which the destinations send.
+    assert there > 2000 and 1200 < back < 4000
+
+
+@real
+def test_transfers_have_their_sizes(scenario: Path, nothing_left: None) -> None:
+    scenario.write_text(LOSSY + 'traffic = { kind = "transfer", size = ["100kB", "50kB", "200kB"] }\n')
+    done = tailback("live", str(scenario), "--json")
+    assert done.returncode == 0, done.stderr
+    (told,) = json.loads(done.stdout)["live"]
+    assert [f["bytes"] for f in told["received"]] == [100_000, 50_000, 200_000]
 
 
 @real

@@ -157,20 +157,11 @@ impl LiveBox {
     }
 
     /// What a sender's kernel says of its flow in the measured time; packets tell the rest.
-    #[allow(clippy::too_many_arguments)] // By name, from Python.
-    #[pyo3(signature = (flow, *, timeouts, recoveries, ecn_reductions, rtt, limited_s))]
-    fn know(
-        &mut self,
-        flow: u32,
-        timeouts: u64,
-        recoveries: u64,
-        ecn_reductions: u64,
-        rtt: Vec<f64>,
-        limited_s: [f64; 3],
-    ) -> PyResult<()> {
+    #[pyo3(signature = (flow, *, timeouts, rtt, limited_s))]
+    fn know(&mut self, flow: u32, timeouts: u64, rtt: Vec<f64>, limited_s: [f64; 3]) -> PyResult<()> {
         if let Some(ends) = self.open()?.ends_mut(FlowId(flow)) {
             let s = &mut ends.senders[0];
-            (s.timeouts, s.fast_retransmits, s.ecn_reductions) = (timeouts, recoveries, ecn_reductions);
+            s.timeouts = timeouts;
             s.rtt_samples = rtt.len() as u64;
             s.rtt_sum = rtt.iter().sum();
             s.rtt_min = rtt.iter().copied().fold(f64::INFINITY, f64::min);

@@ -18,8 +18,8 @@ MOST_GROUPS = 200
 _KERNEL_NAMES = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
 #: What becomes a setting of the kernel, or has no effect there beyond one.
 _TOLD = {
-    "congestion", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile", "header", "rwnd",
-    "delayed_ack", "dsack",
+    "congestion", "connection", "ecn", "payload", "timestamps", "variant", "initial_window", "min_rto", "profile",
+    "header", "rwnd", "delayed_ack", "dsack",
 }  # fmt: skip
 _TCP, _UDP = 6, 17
 
@@ -45,7 +45,10 @@ class Group:
     there: list[str] = field(default_factory=list)
     back: list[str] = field(default_factory=list)
     window_bytes: int | None = None
-    transfer_bytes: int | None = None
+    #: Taken by the flows in turn; none for flows that always have data.
+    transfer_bytes: list[int] = field(default_factory=list)
+    #: So long after a flow's start its destination sends as well, s.
+    back_s: float | None = None
     #: Both ends send all the time.
     both: bool = False
     #: Of datagrams, taken by the flows in turn; and the payload of each.
@@ -156,7 +159,9 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
     if window := _segments(t["rwnd"], t["payload"]):
         group.window_bytes = window * t["payload"]
     if g["traffic"]["kind"] == "transfer":
-        group.transfer_bytes = int(_bytes(g["traffic"].get("bytes") or g["traffic"].get("size")))
+        group.transfer_bytes = g["traffic"]["size"]
+    else:
+        group.back_s = g["traffic"]["back"]
     group.both = bool(overrides.get("both"))
     if pacing := overrides.get("pacing_bps"):
         group.pacing_bps = int(pacing)
@@ -164,14 +169,6 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
         if key not in _TOLD:
             layout.not_told.append(f"flows.{name}.{key}: a kernel has no setting for it")
     return group
-
-
-def _bytes(value: Any) -> float:
-    if isinstance(value, tuple) and value[1] == "bytes":
-        return float(value[0])
-    if isinstance(value, (int, float)):
-        return float(value)
-    raise NotPossible("a transfer's size must be given in bytes")
 
 
 def _segments(size: tuple[int, str] | None, payload: int) -> int | None:

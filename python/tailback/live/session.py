@@ -139,10 +139,11 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
             "the scenario has sessions, which have no real clients here; use flows of kind bulk or transfer"
         )
     source |= {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
+    sink = _config(layout, "sink") | {"flows": flows}
     sides: list[Side] = []
     devices: list[int] = []
     try:
-        sides += [Side("sender", source), Side("receiver", _config(layout, "sink"))]
+        sides += [Side("sender", source), Side("receiver", sink)]
         for side in sides:
             device, answer = side.ready()
             devices.append(device)
@@ -224,8 +225,6 @@ def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: 
     box.know(
         number,
         timeouts=max(0, int(since("total_rto"))),
-        recoveries=flow["recoveries"],
-        ecn_reductions=flow["reductions"],
         rtt=[rtt for when, _, _, rtt in flow["samples"] if when >= scenario.warmup_s],
         limited_s=[max(0.0, busy - held), held, max(0.0, measured - busy)],
     )

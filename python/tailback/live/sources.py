@@ -17,8 +17,6 @@ from tailback.live import tcp_info
 #: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
 TCP_WINDOW_CLAMP = 10
 SO_MAX_PACING_RATE = 47
-#: States of a sender's congestion machine (linux/tcp.h).
-CWR, RECOVERY = 2, 3
 _CHUNK = bytes(1 << 18)
 #: Datagrams whose gap is shorter are sent several at a time, s.
 SHORTEST_SLEEP = 0.0005
@@ -83,13 +81,11 @@ class Flow:
         self.name, self.group, self.index = name, group, index
         self.start, self.stop = start, stop
         self.socket: socket.socket | None = None
-        self.left: int | None = group["transfer_bytes"]
+        sizes = group["transfer_bytes"]
+        self.left: int | None = sizes[index % len(sizes)] if sizes else None
         self.first: dict[str, Any] = {}
         self.last: dict[str, Any] = {}
         self.samples: list[tuple[float, int, int, float]] = []
-        self.recoveries = 0
-        self.reductions = 0
-        self.state = 0
         self.error = ""
 
 
@@ -133,7 +129,7 @@ class Source(Work):
         except OSError as e:
             flow.error = str(e)
             return
-        if g["protocol"] == 6 and g["both"]:
+        if g["protocol"] == 6 and (g["both"] or g["back_s"] is not None):
             self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
         elif g["protocol"] == 6:
             self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
@@ -179,9 +175,18 @@ class Source(Work):
             flow.socket = None
             return
         with contextlib.suppress(KeyError, ValueError):
-            self.selector.unregister(flow.socket)
+            if flow.group["back_s"] is None:
+                self.selector.unregister(flow.socket)
+            else:
+                # What the other end has still to say is heard.
+                self.selector.modify(flow.socket, selectors.EVENT_READ, partial(self.hear, flow.socket))
         with contextlib.suppress(OSError):
             flow.socket.shutdown(socket.SHUT_WR)
+
+    def hear(self, s: socket.socket) -> None:
+        with contextlib.suppress(BlockingIOError):
+            if s.recv_into(_SCRATCH, _ALL, socket.MSG_TRUNC) == 0:
+                self.selector.unregister(s)
 
     def sample(self) -> None:
         now = self.now()
@@ -191,10 +196,6 @@ class Source(Work):
             flow.last = i = tcp_info.read(flow.socket)
             if i["state"] != 1:
                 continue
-            if i["ca_state"] != flow.state:
-                flow.recoveries += i["ca_state"] == RECOVERY and now >= self.config["warmup_s"]
-                flow.reductions += i["ca_state"] == CWR and now >= self.config["warmup_s"]
-                flow.state = i["ca_state"]
             flow.samples.append((now, i["cwnd"], i["ssthresh"], i["rtt_us"] * 1e-6))
         self.at(now + self.every, self.sample)
 
@@ -211,8 +212,6 @@ class Source(Work):
                 "first": f.first,
                 "last": f.last,
                 "samples": f.samples,
-                "recoveries": f.recoveries,
-                "reductions": f.reductions,
                 "error": f.error,
             }
             for f in self.flows
@@ -226,6 +225,7 @@ class Sink(Work):
         super().__init__(config)
         self.received: dict[str, int] = {}
         self.infos: dict[str, socket.socket] = {}
+        self.starts = {name: start for name, start, _ in config["flows"]}
         for g in self.groups:
             if g["protocol"] == 6:
                 self.listen(g)
@@ -257,8 +257,21 @@ class Sink(Work):
             self.received.setdefault(name, 0)
             if g["both"]:
                 self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
-            else:
-                self.selector.register(s, selectors.EVENT_READ, partial(self.drain, s, name))
+                continue
+            self.selector.register(s, selectors.EVENT_READ, partial(self.drain, s, name))
+            if g["back_s"] is not None:
+                self.at(self.starts[name] + g["back_s"], partial(self.answer, s, name))
+
+    def answer(self, s: socket.socket, name: str) -> None:
+        """From now on this end always has data too."""
+
+        def both(s: socket.socket) -> None:
+            self.drain(s, name)
+            with contextlib.suppress(OSError):
+                s.send(_CHUNK)
+
+        with contextlib.suppress(KeyError):
+            self.selector.modify(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(both, s))
 
     def drain(self, s: socket.socket, name: str) -> None:
         try:

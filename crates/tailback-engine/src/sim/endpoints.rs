@@ -116,8 +116,9 @@ impl Sim {
                 }
             }
             Carrier::Injected(ends) => {
+                let ack = p.header(&self.extras).ack;
                 self.extras.release(&p);
-                ends.arrive(&p);
+                ends.arrive(&p, ack);
                 self.emitted.push(Emitted::new(&p, now));
             }
             Carrier::Member(_) | Carrier::Closed => {

@@ -13,6 +13,41 @@ use tailback_transport::{Flags, Segment, SenderReport};
 pub struct Injected {
     pub senders: [SenderReport; 2],
     streams: [Stream; 2],
+    repairs: [Repair; 2],
+}
+
+/// How far one end is with repairing losses (RFC 6582 section 3.2, RFC 6675 section 5): a recovery begins with the first
+/// segment that is sent again after a duplicate acknowledgement, and ends when all is acknowledged that had been sent until
+/// then. What is sent again without a duplicate was called for by a timer, for which kernels have counts of their own.
+#[derive(Clone, Copy, Debug, Default)]
+struct Repair {
+    /// One past the last byte sent.
+    sent: u64,
+    acknowledged: u64,
+    /// An acknowledgement said nothing new while data were on their way.
+    duplicate: bool,
+    /// Acknowledged up to here a repair is over.
+    until: u64,
+}
+
+impl Repair {
+    /// Data are sent; true if that begins a recovery.
+    fn send(&mut self, from: u64, payload: u32, again: bool) -> bool {
+        let begins = again && self.acknowledged >= self.until;
+        if begins {
+            self.until = self.sent;
+        }
+        self.sent = self.sent.max(from + u64::from(payload));
+        begins && self.duplicate
+    }
+
+    fn hear(&mut self, ack: u64, with_data: bool) {
+        if ack > self.acknowledged {
+            (self.acknowledged, self.duplicate) = (ack, false);
+        } else if ack == self.acknowledged && self.sent > ack && !with_data {
+            self.duplicate = true;
+        }
+    }
 }
 
 /// What one end has got of the other's bytes.
@@ -34,7 +69,7 @@ impl Injected {
 
     /// Another conversation takes the place of the one before: its bytes begin at the first.
     pub fn begin_again(&mut self) {
-        self.streams = Default::default();
+        (self.streams, self.repairs) = Default::default();
     }
 
     pub(super) fn send(&mut self, from: Side, s: &Segment) {
@@ -44,10 +79,21 @@ impl Injected {
         let sender = &mut self.senders[from as usize];
         sender.sent_packets += 1;
         sender.sent_payload_bytes += u64::from(s.payload);
-        sender.retransmitted_packets += u64::from(s.flags.has(Flags::RETRANSMISSION));
+        let again = s.flags.has(Flags::RETRANSMISSION);
+        sender.retransmitted_packets += u64::from(again);
+        if !s.flags.has(Flags::ACK) {
+            return;
+        }
+        // New data after a reduction say so (RFC 3168 section 6.1.2).
+        sender.ecn_reductions += u64::from(s.flags.has(Flags::CWR) && !again);
+        sender.fast_retransmits += u64::from(self.repairs[from as usize].send(s.seq, s.payload, again));
     }
 
-    pub(super) fn arrive(&mut self, p: &WirePacket) {
+    /// A packet has reached the other end; `ack` is what it acknowledges, of a connection.
+    pub(super) fn arrive(&mut self, p: &WirePacket, ack: Option<u64>) {
+        if let Some(ack) = ack {
+            self.repairs[side(!p.is_backward()) as usize].hear(ack, p.payload() > 0);
+        }
         let (from, payload) = (side(p.is_backward()), u64::from(p.payload()));
         let stream = &mut self.streams[from as usize];
         if !p.flags().has(Flags::ACK) {
@@ -107,4 +153,48 @@ pub(crate) struct Silent;
 
 impl Application for Silent {
     fn on(&mut self, _: AppInput, _: &mut dyn Net) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u32 = 1000;
+
+    /// A sender that has sent so many segments, of which none is acknowledged.
+    fn sender(segments: u64) -> Repair {
+        let mut r = Repair::default();
+        r.hear(1, false);
+        for i in 0..segments {
+            assert!(!r.send(FIRST_BYTE + i * u64::from(MSS), MSS, false));
+        }
+        r
+    }
+
+    #[test]
+    fn a_recovery_is_counted_once_however_much_it_sends_again() {
+        let mut r = sender(10);
+        r.hear(1, false);
+        assert!(r.send(1, MSS, true));
+        // Further holes, partial acknowledgements, new data meanwhile.
+        assert!(!r.send(2001, MSS, true));
+        r.send(10_001, MSS, false);
+        r.hear(2001, false);
+        r.hear(2001, false);
+        assert!(!r.send(2001, MSS, true));
+        // All that had been sent is there: what follows is another loss.
+        r.hear(10_001, false);
+        r.hear(10_001, false);
+        assert!(r.send(10_001, MSS, true));
+    }
+
+    #[test]
+    fn what_a_timer_sends_again_is_no_recovery() {
+        let mut r = sender(3);
+        assert!(!r.send(1, MSS, true), "no duplicate has come");
+        let mut r = sender(3);
+        r.hear(1001, false);
+        r.hear(1001, true);
+        assert!(!r.send(1001, MSS, true), "data of the other side are no duplicate");
+    }
 }
