@@ -10,6 +10,7 @@ from tailback.study.checks.every import Every
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.assured import attainments, colours, loads
+from tailback.study.tolerance import seeds_of
 
 #: Two loads of 10 s: a alone, then a and b. Packets of 1000 bytes: 125 a second are 1 Mb/s.
 OPTIONS = {
@@ -121,3 +122,9 @@ def test_a_conditioner_driven_by_hand() -> None:
         tb.mark(trtcm, [(0, 1000), (1, 1000, 10)])
     with pytest.raises(tb.ScenarioError, match="tsw9cm"):
         tb.mark("tsw9cm", [])
+
+
+def test_a_finding_says_in_which_seeds_it_fails() -> None:
+    assert seeds_of(np.array([True, False, False, True])) == "seeds 1 4"
+    assert seeds_of(np.array([True, True])) == "all seeds"
+    assert seeds_of(np.array([True])) == "" == seeds_of(np.array([False, False]))

@@ -41,6 +41,14 @@ class Estimate:
         return m.show(self.mean) if math.isnan(self.half) else f"{m.show(self.mean)} ± {m.show(self.half)}"
 
 
+def seeds_of(missed: np.ndarray) -> str:
+    """Which seeds these are, from 1 on: "seeds 1 4", or "all seeds"; empty with one seed or none missed."""
+    at = np.flatnonzero(missed)
+    if len(missed) < 2 or not len(at):
+        return ""
+    return "all seeds" if len(at) == len(missed) else f"seeds {' '.join(str(i + 1) for i in at)}"
+
+
 def half_width(x: Sequence[float] | np.ndarray) -> float:
     """Half the 95 % interval of the mean; NaN for fewer than two values."""
     return float(ci95(np.asarray(x, dtype=float))) if len(x) > 1 else math.nan

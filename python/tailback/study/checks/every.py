@@ -3,16 +3,18 @@
 check = [{ of = "adaptive", measure = "attain_b", every = ["r1.0-11", "r3.0-11"], above = 0.9 }]
 
 `every` names classes; `r1.0-11` stands for the flows `r1.0` to `r1.11`. The finding counts those that hold, and names
-those that do not.
+those that do not, each with the seeds in which it does not.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
-from tailback.study.measures import MEASURES
+from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
-from tailback.study.tolerance import Estimate
+from tailback.study.tolerance import Estimate, seeds_of
 from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
@@ -42,6 +44,10 @@ class Every(Measured, kw_only=True, frozen=True):
     def _holds(self, mean: float) -> bool:
         return mean >= self.above if self.above is not None else mean <= (self.below or 0.0)
 
+    def _named(self, klass: str, e: Estimate, x: np.ndarray | None, m: Measure) -> str:
+        seeds = seeds_of(np.array([not self._holds(v) for v in ([] if x is None else x)]))
+        return f"{klass} {e.shown(m)}" + (f" [{seeds}]" if seeds else "")
+
     def _at(self, judge: Judge, discipline: str, place: Place) -> Finding:
         m, title, where = MEASURES[self.measure], judge.title(discipline), judge.where_text(place, self.runs)
         limit = f"above {self.above:g}" if self.above is not None else f"below {self.below:g}"
@@ -56,7 +62,7 @@ class Every(Measured, kw_only=True, frozen=True):
         text = f"{title}, {m.title.lower()}: {right} of {len(means)}"
         worst = sorted(missed, key=lambda c: missed[c].mean, reverse=self.below is not None)
         if worst:
-            text += "; not " + ", ".join(f"{c} {missed[c].shown(m)}" for c in worst[:MOST_NAMED])
+            text += "; not " + ", ".join(self._named(c, missed[c], found[c], m) for c in worst[:MOST_NAMED])
         if len(worst) > MOST_NAMED:
             text += f" and {len(worst) - MOST_NAMED} more"
         return Finding(

@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
+
 from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate, Limits
+from tailback.study.tolerance import Estimate, Limits, seeds_of
 from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 
@@ -89,6 +91,8 @@ class Limit(Measured, kw_only=True, frozen=True):
         text = m.show(e.mean)
         shown = limits.telling(e.mean, text) + e.shown(m).removeprefix(text) + (f" {self.unit}" if self.unit else "")
         outcome = YES if limits.hold(e.mean) else NO
+        if outcome == NO and (seeds := seeds_of(np.array([not limits.hold(x) for x in a]))):
+            times += f" [{seeds}]"
         remark = "close: the interval reaches over the limit" if limits.close(e) else ""
         remark = ONE_SEED if self.one_seed(judge, e.n) else remark
         return Finding(
