@@ -73,7 +73,7 @@ def _probabilities(ax: Axes, run: RunView, link: str, o: dict[str, Any]) -> None
             t, x = np.append(t, end), np.append(x, x[-1])
             ax.plot(t, x, color=SHADES[i], linewidth=0.9, drawstyle="steps-post", label=name)
     if not ax.lines and "stands" in o:
-        ax.axhline(o["stands"], color=plots.INK, linewidth=0.9)
+        ax.plot([0, end], [o["stands"]] * 2, color=plots.INK, linewidth=0.9)
     ax.set_ylabel("effective")
 
 
