@@ -175,7 +175,7 @@ def test_the_text_fits_its_width(answer: Any) -> None:
 
 def test_the_page_is_one_file(answer: Any, tmp_path: Path) -> None:
     page = answer.write_page(tmp_path).read_text()
-    assert page.count("data:image/svg+xml;base64,") == 3 and "<script" not in page and "http" not in page
+    assert page.count("data:image/svg+xml;base64,") == 4 and "<script" not in page and "http" not in page
     for word in (
         "early",
         "Harm by the unresponsive flow",
@@ -184,6 +184,11 @@ def test_the_page_is_one_file(answer: Any, tmp_path: Path) -> None:
         "as asked for",
     ):
         assert word in page, word
+    # Whole distributions, which agree with the quantiles that are judged.
+    for seeds in answer.runs.values():
+        for s in seeds:
+            assert len(s.alone.waits) == 101
+            assert s.alone.waits[50] == pytest.approx(s.alone.link["sojourn_p50_s"], rel=0.05)
 
 
 def test_the_command_prints_one_document(cli: Any, tmp_path: Path) -> None:

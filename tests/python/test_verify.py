@@ -240,6 +240,21 @@ def test_all_studies_end_with_what_came_of_them(tiny: Path, tmp_path: Path, monk
     )
 
 
+def test_parts_of_a_study_leave_what_it_leaves_whole(made: Path, tmp_path: Path, cli: Cli) -> None:
+    out = tmp_path / "parts"
+    for part in ("2/2", "1/2"):
+        done = cli("reproduce", "tiny", "--out", out, "--shard", part)
+        assert done.returncode == 0 and f"part {part[0]} of 2, 4 runs" in done.stdout, done.stderr
+        assert not (out / "report.html").exists()
+    gathered = cli("reproduce", "tiny", "--out", out, "--json")
+    assert json.loads(gathered.stdout)["reused"] == 8
+    for name in ("verdicts.csv", "tables/use.csv", "tables/real.csv"):
+        assert (out / name).read_bytes() == (made / "tiny" / name).read_bytes()
+    assert cli("verify", out).returncode == 0
+    wrong = cli("reproduce", "tiny", "--shard", "3/2")
+    assert wrong.returncode == 2 and "write I/N" in wrong.stderr
+
+
 def test_a_study_alone_is_a_bundle_too(tiny: Path, tmp_path: Path, cli: Cli) -> None:
     out = tmp_path / "one"
     made = cli("reproduce", "tiny/use", "--out", out, "--seeds", "1", "--set", "duration=1s")

@@ -180,9 +180,9 @@ def _cake(link: Link) -> Candidate:
         _buffer(link),
         Setting("target", _seconds(target), why),
         Setting("interval", _seconds(interval), why),
-        Setting("tins", "besteffort", "nothing here carries a DiffServ code point"),
+        Setting("tins", "diffserv3", "its own default: the call is marked as one (EF) and has a class of its own"),
     )
-    line = f"cake bandwidth {_tc_rate(link.rate_bps)} besteffort triple-isolate rtt {rtt} memlimit {link.buffer_bytes}b"
+    line = f"cake bandwidth {_tc_rate(link.rate_bps)} diffserv3 triple-isolate rtt {rtt} memlimit {link.buffer_bytes}b"
     remark = (
         "There cake is the shaper too, and takes its target from the rate and from rtt; here the line itself is "
         "the rate."

@@ -12,7 +12,7 @@ import numpy as np
 
 from tailback import stats
 from tailback.choose.link import Link
-from tailback.choose.traffic import CALL, LINK, UNRESPONSIVE, WEB
+from tailback.choose.traffic import CALL, LINK, UNRESPONSIVE, WAITS, WEB
 
 #: Transfers up to this size are short.
 SHORT_BYTES = 100_000
@@ -31,6 +31,8 @@ class Run:
     #: Goodput of each flow by group, in bit/s.
     goodput: dict[str, np.ndarray]
     call: dict[str, Any] | None
+    #: Seconds in the queue that so many percent of packets did not exceed, 0 to 100.
+    waits: np.ndarray
     #: Objects that were asked for: bytes, and seconds until they were there, or until the run ended if they were not.
     sizes: np.ndarray
     times: np.ndarray
@@ -299,6 +301,7 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
     rows_of = {name: _by_run(getattr(results, name)) for name in ("links", "groups", "datagrams")}
     goodputs = _goodputs(results.flows)
     transfers = _transfers(results.transfers, duration_s)
+    waits = _waits(results.series)
     nothing = np.empty(0), np.empty(0)
     made: dict[tuple[str, str, int], Run] = {}
     for run in runs:
@@ -307,7 +310,9 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
         groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
         sizes, times = transfers.get(n, nothing)
-        made[run["queue"], run["load"], run["seed"]] = Run(line, groups, goodputs.get(n, {}), call, sizes, times)
+        made[run["queue"], run["load"], run["seed"]] = Run(
+            line, groups, goodputs.get(n, {}), call, waits.get(n, nothing[0]), sizes, times
+        )
     found: dict[str, list[Seed]] = {}
     for (queue, load, seed), run in made.items():
         if load == ALONE:
@@ -333,6 +338,17 @@ def _goodputs(flows: Any) -> dict[int, dict[str, np.ndarray]]:
         for n in np.unique(runs):
             mine = runs == n
             found[int(n)] = {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
+    return found
+
+
+def _waits(series: Any) -> dict[int, np.ndarray]:
+    """Percentiles of the time in the queue, by run."""
+    found: dict[int, np.ndarray] = {}
+    if len(series):
+        runs, values = np.asarray(series["run"]), np.asarray(series["value"])
+        mine = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
+        for n in np.unique(runs[mine]):
+            found[int(n)] = values[mine & (runs == n)]
     return found
 
 

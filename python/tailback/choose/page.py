@@ -120,7 +120,7 @@ def _rows(answer: Compared) -> list[dict[str, Any]]:
 
 def _figures(answer: Compared, folder: Path) -> list[Picture | None]:
     made = []
-    for name, fig, caption in (_delays(answer), _completions(answer), _shares(answer)):
+    for name, fig, caption in (_delays(answer), _waits(answer), _completions(answer), _shares(answer)):
         if fig is None:
             continue
         files = plots.save(fig, folder / "figures" / name)
@@ -148,6 +148,29 @@ def _delays(answer: Compared) -> tuple[str, Any, str]:
         "transfers."
     )
     return "delays", fig, said
+
+
+def _waits(answer: Compared) -> tuple[str, Any, str]:
+    """The whole distribution of the time in the queue."""
+    lines = []
+    for q in _names(answer):
+        seeds = [s.alone.waits for s in answer.runs[q] if len(s.alone.waits)]
+        lines.append((q, q, np.mean(seeds, axis=0) if seeds else np.empty(0)))
+    rtt = answer.link.shortest_rtt_s
+    fig = plots.distributions(
+        lines,
+        "time in the queue",
+        "nothing passed the queue",
+        seconds=True,
+        aside=(rtt, "the round trip"),
+        of="packets",
+    )
+    said = (
+        "The same for every packet: how many of them (upwards) wait no longer than so long (to the right, log scale). "
+        "A curve further left is better; one that rises steeply has waits that are all alike. What waits less than a "
+        "thousandth of the round trip stands at the left edge. Means over seeds."
+    )
+    return "waits", fig, said
 
 
 def _completions(answer: Compared) -> tuple[str, Any, str]:

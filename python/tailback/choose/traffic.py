@@ -12,6 +12,8 @@ from tailback.choose.link import CALL_BPS, Link, LinkError
 #: The link under test, as results call it.
 LINK = "bottleneck"
 CALL, WEB, UNRESPONSIVE = "call", "web", "unresponsive"
+#: The recording of how long packets waited.
+WAITS = "sojourn_percentiles"
 #: Browsing takes about this share of the line.
 WEB_SHARE = 0.1
 #: A page of 3GPP2 C.R1002-0 has so many bytes on average; it is read for this long, or longer where one reader is too
@@ -86,7 +88,14 @@ def scenario(
         }
     near = _time(link.shortest_rtt_s)
     if "voice" in link.traffic:
-        flows[CALL] = {"traffic": "voice", "rtt": near, "access_rate": access, "start": starts}
+        flows[CALL] = {
+            "traffic": "voice",
+            # As telephones mark them (RFC 4594 section 4.1): a discipline with classes sees it, no other looks.
+            "conditioner": {"kind": "code-point", "code": "EF"},
+            "rtt": near,
+            "access_rate": access,
+            "start": starts,
+        }
     if beside:
         steady = {"kind": "cbr", "rate": f"{link.unresponsive_bps:.0f}bps", "jitter": 0.2}
         flows[UNRESPONSIVE] = {
@@ -103,6 +112,10 @@ def scenario(
         "warmup": _time(times.warmup_s),
         "link": {LINK: line},
     }
+    if not beside:
+        # Once, as late as a time step can be.
+        late = times.duration_s - 1e-6
+        made["record"] = {"waits": {"link": LINK, "probes": [WAITS], "every": _time(late)}}
     if flows:
         made["flows"] = flows
     if "web" in link.traffic:

@@ -63,3 +63,11 @@ def say(message: str) -> None:
     """A line on standard error."""
     with contextlib.suppress(OSError):
         click.echo(plain(message), err=True)
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """`I/N`, the I-th of N parts."""
+    i, _, n = text.partition("/")
+    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
+        raise click.BadParameter(f"{text}: write I/N, such as 1/8 for the first of eight", param_hint="--shard")
+    return int(i), int(n)

@@ -15,14 +15,14 @@ from typing import Any, TextIO
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, folder, kept, os_message
+from tailback.cli.errors import Failure, Stopped, folder, kept, os_message, shard_of
 from tailback.document import clean
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
-from tailback.study.reproduce import listing, reproduce
+from tailback.study.reproduce import listing, reproduce, run_shard
 from tailback.study.study import Study
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 from tailback.study.work import Interrupted
@@ -146,6 +146,7 @@ def register(group: click.Group) -> None:
         "--seeds", type=click.IntRange(1, 1000), help="Repeat each point so often, instead of what the mode says."
     )
     @click.option("--jobs", type=click.IntRange(0), default=0, help="Threads; 0 is all cores.")
+    @click.option("--shard", metavar="I/N", help="Run the I-th of N parts; without it what is stored is taken.")
     @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every scenario of the study.")
     @click.option(
         "--discipline",
@@ -162,6 +163,7 @@ def register(group: click.Group) -> None:
         out: str | None,
         seeds: int | None,
         jobs: int,
+        shard: str | None,
         overrides: tuple[str, ...],
         replaced: tuple[str, ...],
         list_: bool,
@@ -175,9 +177,17 @@ def register(group: click.Group) -> None:
         try:
             if list_:
                 _list(as_json)
+            elif what is None and (overrides or replaced):
+                raise click.UsageError("--set and --discipline change a study: name it")
+            elif shard is not None:
+                part = shard_of(shard)
+                names = [what] if what is not None else studies.known()
+                for name in names:
+                    study, chosen = choose(name, _replacements(replaced))
+                    where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
+                    _shard(study, chosen, where, part, mode=mode, seeds=seeds, jobs=jobs, overrides=overrides)
+                click.echo(f"when all {part[1]} parts are done: the same command without --shard")
             elif what is None:
-                if overrides or replaced:
-                    raise click.UsageError("--set and --discipline change a study: name it")
                 _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
             else:
                 _one(what, _replacements(replaced), mode, out, seeds, jobs, overrides, as_json)
@@ -219,6 +229,17 @@ def _one(
     else:
         _print(r)
     _fail_of([r])
+
+
+def _shard(study: Study, chosen: list[Experiment], where: Path, part: tuple[int, int], **how: Any) -> None:
+    with _told(where / "runs") as told:
+        try:
+            n, failed = run_shard(study, how.pop("mode"), where, part, experiments=chosen, progress=told, **how)
+        except OSError as e:
+            raise Failure(os_message(e)) from e
+    click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
+    if failed:
+        raise Failure(f"{study.id}: {len(failed)} runs failed: {failed[0]}")
 
 
 def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> None:

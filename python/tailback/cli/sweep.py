@@ -74,15 +74,6 @@ def _one_of(how: dict[str, Any]) -> None:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
 
 
-def _shard(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    i, _, n = text.partition("/")
-    if not (i.isdecimal() and n.isdecimal() and 1 <= int(i) <= int(n)):
-        raise click.BadParameter(f"{text}: write I/N, such as 1/8 for the first of eight", param_hint="--shard")
-    return int(i), int(n)
-
-
 def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
     import json
 
@@ -101,12 +92,12 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
-    from tailback.cli.errors import Failure, Stopped, kept, os_message
+    from tailback.cli.errors import Failure, Stopped, kept, os_message, shard_of
     from tailback.progress import ProgressLine
     from tailback.sweep import places
     from tailback.sweep.execute import execute
 
-    shard = _shard(how["shard"])
+    shard = shard_of(how["shard"]) if how["shard"] else None
     try:
         client = places.client_of(how["dask"]) if how["dask"] else None
     except (ImportError, places.WorkerError) as e:

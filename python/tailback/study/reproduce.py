@@ -89,6 +89,29 @@ def reproduce(
     return r
 
 
+def run_shard(
+    study: Study,
+    mode: str,
+    out: Path,
+    shard: tuple[int, int],
+    *,
+    experiments: list[Experiment] | None = None,
+    jobs: int = 0,
+    seeds: int | None = None,
+    progress: Callable[[dict[str, Any]], Any] | None = None,
+    overrides: list[str] | tuple[str, ...] = (),
+) -> tuple[int, list[str]]:
+    """Run one of so many parts of a study, and write nothing but its runs; how many they are, and what failed.
+    `reproduce` of the same folder takes them."""
+    experiments = experiments or study.experiments
+    if overrides:
+        study, _ = with_asked(study, overrides, experiments, mode)
+    out.mkdir(parents=True, exist_ok=True)
+    work = Work(study, experiments, mode, out, seeds, threads_of(jobs))
+    tell = (lambda s: progress({**s, "set": study.id})) if progress is not None else None
+    return work.in_shard(shard, tell), work.samples.failed
+
+
 def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple[str, str]]]:
     """(class, measure) pairs of each set of runs that outputs, numbers and statements ask for."""
     found: dict[str, dict[tuple[str, str], None]] = {}

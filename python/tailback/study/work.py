@@ -30,6 +30,8 @@ from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
 from tailback.study.samples import Samples
 from tailback.study.study import Study
+from tailback.sweep import places
+from tailback.sweep.places import Errand
 
 #: Answers are written when the work since the last time is worth so many seconds.
 ANSWERS_EVERY_S = 2.0
@@ -153,6 +155,19 @@ class Work:
         packets = [i for i in chosen if i < self.packets]
         self.plan = self.plan.only(packets)
         self.jobs, self.packets = [self.jobs[i] for i in chosen], len(packets)
+
+    def in_shard(self, shard: tuple[int, int], progress: Callable[[dict[str, Any]], Any] | None = None) -> int:
+        """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
+        without packets is left to whoever gathers the parts."""
+        errand = Errand(self.dir, self.threads, progress, fingerprint.build(), self.about, {})
+        places.announce(self.plan, errand, shard)
+        mine = places.shard_runs(self.plan, shard)
+        results = places.in_shard(self.plan, errand, shard, mine)
+        if results.interrupted:
+            raise Interrupted("stopped; run the same command to go on")
+        if results.failure is not None:
+            self.samples.failed.append(str(results.failure["message"]))
+        return len(mine)
 
     def estimate(self) -> Estimate:
         todo = [j for j in self.jobs if not j.kept]

@@ -48,6 +48,13 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                             built.sim.ports[p as usize].watched = true;
                             r.port_series[p as usize].push(i);
                         }
+                        // It changes with each packet that leaves.
+                        Source::Sojourn { .. } => {
+                            return Err(Refusal::new(
+                                "the probe \"sojourn_percentiles\" is taken at a step, not on change",
+                                "give every = \"1s\", or the time at which it is wanted, in the place of on_change",
+                            ));
+                        }
                         Source::Outside => {}
                     }
                 }
@@ -94,6 +101,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
     match probe {
         "queue" => return Some((what, "packets", Source::Queue(port))),
         "queue_bytes" => return Some((what, "bytes", Source::QueueBytes(port))),
+        "sojourn_percentiles" => return Some((what, "s", Source::Sojourn { port, percent: ALL })),
         "delivered_bytes" => return Some((what, "bytes", Source::PortDelivered(port))),
         _ => {}
     }

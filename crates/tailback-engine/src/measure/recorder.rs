@@ -15,6 +15,11 @@ pub enum Source {
     QueueBytes(u32),
     /// Bytes the port has delivered since the start of statistics.
     PortDelivered(u32),
+    /// What so many percent of packets have not waited longer than at a port, since the start of statistics.
+    Sojourn {
+        port: u32,
+        percent: u32,
+    },
     /// A probe of the port's discipline.
     Discipline {
         port: u32,
@@ -58,6 +63,7 @@ impl Source {
             Source::Discipline { index: ALL, .. }
                 | Source::Edge { index: ALL, .. }
                 | Source::EdgeSent { index: ALL, .. }
+                | Source::Sojourn { percent: ALL, .. }
         )
     }
 
@@ -66,7 +72,10 @@ impl Source {
     pub fn at(self, at: u32) -> Source {
         let mut one = self;
         match &mut one {
-            Source::Discipline { index, .. } | Source::Edge { index, .. } | Source::EdgeSent { index, .. }
+            Source::Discipline { index, .. }
+            | Source::Edge { index, .. }
+            | Source::EdgeSent { index, .. }
+            | Source::Sojourn { percent: index, .. }
                 if *index == ALL =>
             {
                 *index = at;

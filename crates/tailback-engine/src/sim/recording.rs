@@ -19,6 +19,11 @@ impl Sim {
             Source::Queue(p) => self.ports[p as usize].waiting(now).0 as f64,
             Source::QueueBytes(p) => self.ports[p as usize].waiting(now).1 as f64,
             Source::PortDelivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
+            Source::Sojourn { percent, .. } if percent > 100 => f64::NAN,
+            Source::Sojourn { port, percent } => {
+                let waits = self.ports[port as usize].sojourn(now);
+                waits.map_or(f64::NAN, |h| h.quantile(f64::from(percent) / 100.0))
+            }
             Source::Discipline { port, probe, index } => match &self.ports[port as usize].queue {
                 Queue::Explicit(e) => e.server.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,

@@ -95,7 +95,7 @@ pub static LINK: Model = Model {
 };
 
 /// What any link can be asked for, whatever its discipline.
-pub static LINK_PROBES: [ProbeDef; 3] = [
+pub static LINK_PROBES: [ProbeDef; 4] = [
     ProbeDef {
         name: "queue",
         unit: "packets",
@@ -113,6 +113,13 @@ pub static LINK_PROBES: [ProbeDef; 3] = [
         unit: "bytes",
         doc: "Bytes that have left the line since the start.",
         per: "",
+    },
+    ProbeDef {
+        name: "sojourn_percentiles",
+        unit: "s",
+        doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those \
+              that left since the end of the warm-up; to 3 %.",
+        per: "percent",
     },
 ];
 

@@ -50,6 +50,17 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         .filter_map(|v| if let Value::Text(t) = v { Some(t.clone()) } else { None })
         .collect();
     let count = probes(r, node, &filled, known, &target, &names);
+    // A distribution changes with each packet.
+    let spread = |name: &&String| LINK_PROBES.iter().any(|p| p.name == **name && p.per == "percent");
+    if let (Sampling::OnChange, Some(name)) = (when, names.iter().find(spread)) {
+        r.complain(Problem::new(
+            "conflict",
+            at(node, "on_change"),
+            &filled.key("on_change"),
+            format!("the probe \"{name}\" is taken at a step, not on change"),
+            "give every = \"1s\", or the time at which it is wanted, in the place of on_change",
+        ));
+    }
     if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
         let rows = samples.saturating_mul(names.len().max(1) as u64);
