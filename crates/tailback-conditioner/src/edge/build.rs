@@ -2,14 +2,14 @@
 
 use super::adaptive::{Adaptive, affordable};
 use super::counts::{Counts, PROBE_DEFS};
-use super::excess::{Excess, Precedences, Relation, Weighing};
+use super::excess::{Excess, Loss, Precedences, Relation, Weighing};
 use super::exchange::Exchange;
-use super::feedback::Feedback;
+use super::feedback::{self, Feedback};
 use super::flow_table::Memory;
 use super::models::{
     self, ADAPTIVE, EDGE, FEEDBACK, POLICER, RTT_AWARE, SHAPER, SMALL_WINDOW, SPACING, SYN, TARGET_AWARE,
 };
-use super::pipeline::{Acks, Edge, Marker, Position, Shapers, Telling};
+use super::pipeline::{Acks, Edge, Marker, Others, Position, Shapers, Telling};
 use super::round_trips::{RoundTrips, Source};
 use super::shaper::Law;
 use super::small_window::{Estimate, SmallWindow};
@@ -86,6 +86,7 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
         marker,
         telling,
         class: s.count(CLASS.name) as u8,
+        others: choose(s, "others", &[("mark", Others::Mark), ("pass", Others::Pass)]),
         acks: choose(s, "acks", &[("green", Acks::Green), ("metered", Acks::Metered)]),
         syn: listed.get(&SYN).map(|s| Syn::new(s.count("first"), memory)),
         small_window: listed.get(&SMALL_WINDOW).map(|s| {
@@ -100,9 +101,13 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result
         spacing: listed
             .get(&SPACING)
             .map(|s| Spacing::new(s.count("gap"), s.count("max_debt"), s.flag("cap"), memory)),
-        feedback: listed
-            .get(&FEEDBACK)
-            .map(|s| Feedback::new(s.time("interval"), stream("feedback"))),
+        feedback: listed.get(&FEEDBACK).map(|s| {
+            let entry = match s.flag("drop") {
+                true => feedback::Entry::Drops,
+                false => feedback::Entry::Learns,
+            };
+            Feedback::new(s.time("interval"), entry, stream("feedback"))
+        }),
         policed: listed
             .get(&POLICER)
             .map(|s| choose(s, "drop", &[("red", Colour::Red), ("yellow", Colour::Yellow)])),
@@ -145,11 +150,21 @@ fn marker(s: &Settings, context: BuildContext<'_>) -> Result<(Marker, Option<Tel
     let by_round_trip = std::ptr::eq(m.model, &RTT_AWARE);
     debug_assert!(by_round_trip || std::ptr::eq(m.model, &TARGET_AWARE));
     let relation = || {
-        let timeouts = Relation::Timeouts {
-            at_least: m.real("reference_loss"),
-        };
+        let given = Loss::Given(m.real("reference_loss"));
+        let timeouts = Relation::Timeouts(choose(m, "loss", &[("given", given), ("feedback", Loss::Feedback)]));
         choose(m, "relation", &[("square", Relation::Square), ("timeouts", timeouts)])
     };
+    let listens = || {
+        s.nested_list("stages")
+            .any(|stage| std::ptr::eq(stage.model, &FEEDBACK))
+    };
+    if by_round_trip && m.text("loss") == "feedback" && !listens() {
+        let e = Refusal::new(
+            "the marker's loss is to come from feedback, and the edge hears of none",
+            "add { kind = \"feedback\", drop = false } to the stages, here and at the exits",
+        );
+        return Err(e.within("marker"));
+    }
     let weighing = Weighing {
         round_trip: by_round_trip.then(relation),
         target: !by_round_trip || m.flag("by_target"),

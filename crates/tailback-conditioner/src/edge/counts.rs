@@ -1,6 +1,7 @@
 //! What an edge has done, by stage, and what it remembers: the values of its probes.
 
 use super::flow_table::FlowTable;
+use std::collections::BTreeMap;
 use tailback_base::{Colour, ProbeDef, Time};
 
 /// What may change a packet. The number of one is its index in the probes.
@@ -36,8 +37,17 @@ impl Held {
     }
 }
 
-/// Packets since the start.
+/// Packets of an aggregate since the start.
 #[derive(Clone, Copy, Default)]
+struct Tally {
+    asked: [u64; 3],
+    /// Let through, by the colour after all stages.
+    marked: [u64; 3],
+    changed: [u64; STAGES],
+}
+
+/// Packets since the start.
+#[derive(Clone, Default)]
 pub struct Counts {
     /// By the colour the marker asked for.
     pub asked: [u64; 3],
@@ -45,15 +55,42 @@ pub struct Counts {
     pub changed: [u64; STAGES],
     /// A stage would have applied and could not.
     pub not_applicable: [u64; STAGES],
+    by_aggregate: BTreeMap<u64, Tally>,
 }
 
 impl Counts {
-    pub fn ask(&mut self, colour: Colour) {
-        self.asked[colour as usize] += 1;
+    fn tally(&mut self, aggregate: u64) -> &mut Tally {
+        self.by_aggregate.entry(aggregate).or_default()
     }
 
-    pub fn change(&mut self, stage: Stage) {
+    pub fn ask(&mut self, aggregate: u64, colour: Colour) {
+        self.asked[colour as usize] += 1;
+        self.tally(aggregate).asked[colour as usize] += 1;
+    }
+
+    pub fn mark(&mut self, aggregate: u64, colour: Colour) {
+        self.tally(aggregate).marked[colour as usize] += 1;
+    }
+
+    pub fn change(&mut self, aggregate: u64, stage: Stage) {
         self.changed[stage as usize] += 1;
+        self.tally(aggregate).changed[stage as usize] += 1;
+    }
+
+    /// A number of one aggregate after the other, NaN behind the last.
+    pub fn of_aggregate(&self, probe: Probe, index: usize) -> f64 {
+        let of = |t: &Tally, i: usize| match probe {
+            Probe::AggregateAsked => t.asked[i],
+            Probe::AggregateMarked => t.marked[i],
+            Probe::AggregateChanged => t.changed[i],
+            _ => unreachable!("{probe:?} does not count an aggregate's packets"),
+        };
+        let each = match probe {
+            Probe::AggregateChanged => STAGES,
+            _ => Colour::ALL.len(),
+        };
+        let tally = self.by_aggregate.values().nth(index / each);
+        tally.map_or(f64::NAN, |t| of(t, index % each) as f64)
     }
 
     pub fn skip(&mut self, stage: Stage) {
@@ -80,12 +117,15 @@ pub enum Probe {
     Drop,
     Shaped,
     Window,
+    AggregateAsked,
+    AggregateMarked,
+    AggregateChanged,
 }
 
 const BY_STAGE: &str = "stage";
 
 /// Each probe and its declaration.
-pub const PROBES: [(Probe, ProbeDef); 16] = [
+pub const PROBES: [(Probe, ProbeDef); 19] = [
     (
         Probe::Asked,
         probe(
@@ -218,6 +258,34 @@ pub const PROBES: [(Probe, ProbeDef); 16] = [
             "segments",
             "The window of a flow as estimated at its last packet; 0 where there is none. The index is the flow's number.",
             "flow",
+        ),
+    ),
+    (
+        Probe::AggregateAsked,
+        probe(
+            "aggregate_asked",
+            "packets",
+            "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, aggregates a in the \
+             order of the names of their edges.",
+            "aggregate and colour",
+        ),
+    ),
+    (
+        Probe::AggregateMarked,
+        probe(
+            "aggregate_marked",
+            "packets",
+            "Packets of an aggregate that are let through, by their colour after all stages; the same index.",
+            "aggregate and colour",
+        ),
+    ),
+    (
+        Probe::AggregateChanged,
+        probe(
+            "aggregate_changed",
+            "packets",
+            "Packets of an aggregate that a stage gave another colour or dropped; index 7 a + the number of the stage.",
+            "aggregate and stage",
         ),
     ),
 ];

@@ -14,7 +14,8 @@
 //!
 //! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]); T_min the least
 //! target likewise. With `relation = "timeouts"` the weight by round trip follows a model of TCP with timeouts instead
-//! ([`super::timeouts`]).
+//! ([`super::timeouts`]); the loss of the aggregate with the least round trip is then given, or what exits tell its edge
+//! ([`super::feedback`]), which tells the others.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. That of two is the same with
 //! what would be red alone out of profile, after Nandy et al., "Intelligent traffic conditioners for assured forwarding based
@@ -24,6 +25,7 @@
 
 use super::round_trips::RoundTrips;
 use super::timeouts;
+use crate::conditioner::EdgeId;
 use crate::meter::sliding_window::SlidingWindow;
 use std::collections::BTreeMap;
 use tailback_base::{BitRate, Colour, Duration, Stream, Time};
@@ -41,8 +43,20 @@ pub enum Relation {
     /// Loss as 1/R^2.
     Square,
     /// By a model with timeouts, where the aggregate with the least round trip loses so much.
-    Timeouts { at_least: f64 },
+    Timeouts(Loss),
 }
+
+/// How much the aggregate with the least round trip loses of what is yellow or red.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Loss {
+    Given(f64),
+    /// What its edge has heard of exits.
+    Feedback,
+}
+
+/// What is heard of a loss lies between these in the model.
+const LEAST_LOSS: f64 = 1e-3;
+const MOST_LOSS: f64 = 0.5;
 
 /// What the weight of an aggregate goes by.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -62,6 +76,8 @@ pub struct Excess {
     pub round_trips: RoundTrips,
     /// The least target that another edge told, bit/s.
     least_told: Option<f64>,
+    /// The loss of each edge's aggregate with its least round trip; this edge's own is under none.
+    losses: BTreeMap<Option<EdgeId>, f64>,
 }
 
 impl Excess {
@@ -82,6 +98,7 @@ impl Excess {
             rates: BTreeMap::new(),
             round_trips,
             least_told: None,
+            losses: BTreeMap::new(),
         }
     }
 
@@ -95,6 +112,27 @@ impl Excess {
         self.least_told = Some(least);
     }
 
+    /// An edge says what the aggregate with its least round trip loses: another one, or this.
+    pub fn hear_loss(&mut self, of: Option<EdgeId>, share: f64) {
+        self.losses.insert(of, share);
+    }
+
+    /// What this edge has heard of its own.
+    pub fn own_loss(&self) -> Option<f64> {
+        self.losses.get(&None).copied()
+    }
+
+    /// By the model with timeouts, 1 while a loss is not known.
+    fn by_timeouts(&self, [own, least]: [f64; 2], loss: Loss, now: Time) -> f64 {
+        // The exit that an aggregate leaves by knows its round trip too, and no loss.
+        let known = |edge| self.losses.get(&edge).map(|l| l.clamp(LEAST_LOSS, MOST_LOSS));
+        let loss = match loss {
+            Loss::Given(share) => Some(share),
+            Loss::Feedback => self.round_trips.nearest(now).find_map(known),
+        };
+        loss.map_or(1.0, |loss| timeouts::share(own, least, loss))
+    }
+
     /// What its weight goes by.
     pub fn weighing(&self) -> Weighing {
         self.weighing
@@ -106,7 +144,7 @@ impl Excess {
             let (own, least) = (self.round_trips.of(aggregate), self.round_trips.least(now));
             match (own, least, relation) {
                 (Some(own), Some(least), Relation::Square) => (least / own) * (least / own),
-                (Some(own), Some(least), Relation::Timeouts { at_least }) => timeouts::share(own, least, at_least),
+                (Some(own), Some(least), Relation::Timeouts(loss)) => self.by_timeouts([own, least], loss, now),
                 _ => 1.0,
             }
         });
@@ -221,6 +259,26 @@ mod tests {
         near(shares(&mut e), [0.4, 0.0, 0.6]);
         e.hear_target(1e6);
         near(shares(&mut excess_at(e)), [0.4, 0.45, 0.15]);
+    }
+
+    /// The loss that counts is that of the edge with the least round trip, and the weight is one until it is known.
+    #[test]
+    fn with_timeouts_the_loss_may_come_from_feedback() {
+        let weighing = Weighing {
+            round_trip: Some(Relation::Timeouts(Loss::Feedback)),
+            target: false,
+        };
+        let mut e = excess(Precedences::Three, weighing);
+        e.round_trips.set(7, 0.1);
+        e.round_trips.hear(EdgeId(1), 0.02, Time(0));
+        e.round_trips.hear(EdgeId(3), 0.02, Time(0));
+        e.hear_loss(None, 0.4);
+        assert_eq!(e.weight(7, Time(0)), 1.0);
+        e.hear_loss(Some(EdgeId(3)), 0.05);
+        assert_eq!(e.weight(7, Time(0)), timeouts::share(0.1, 0.02, 0.05));
+        e.hear_loss(Some(EdgeId(3)), 0.0);
+        assert_eq!(e.weight(7, Time(0)), timeouts::share(0.1, 0.02, 1e-3));
+        assert!(e.weight(7, Time(0)) < 0.1);
     }
 
     #[test]

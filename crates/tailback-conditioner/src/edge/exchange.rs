@@ -15,6 +15,10 @@ pub enum Told {
     Target(f64),
     /// Bytes of red packets of an aggregate that arrived in an interval.
     Red { aggregate: u64, bytes: u64 },
+    /// The same of yellow and red ones.
+    Above { aggregate: u64, bytes: u64 },
+    /// Which share of what is yellow or red is lost, of the aggregate with an edge's least round trip.
+    Loss(f64),
 }
 
 impl Told {
@@ -23,6 +27,8 @@ impl Told {
             Told::LeastRoundTrip(s) => (1, 0, s),
             Told::Target(t) => (2, 0, t),
             Told::Red { aggregate, bytes } => (3, aggregate, bytes as f64),
+            Told::Above { aggregate, bytes } => (4, aggregate, bytes as f64),
+            Told::Loss(share) => (5, 0, share),
         };
         EdgeMessage { kind, about, value }
     }
@@ -36,6 +42,11 @@ impl Told {
                 aggregate: m.about,
                 bytes: m.value as u64,
             }),
+            4 => Some(Told::Above {
+                aggregate: m.about,
+                bytes: m.value as u64,
+            }),
+            5 => Some(Told::Loss(m.value)),
             _ => None,
         }
     }

@@ -12,6 +12,9 @@
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000 names it; the rules are ours.
 //!
+//! Exits tell of yellow and red together too: smoothed over some intervals, sent and received give the loss of an aggregate's
+//! packets above its profile, which a marker by round trip may go by ([`super::excess`]).
+//!
 //! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
 
 use std::collections::BTreeMap;
@@ -21,30 +24,57 @@ use tailback_base::{Colour, Duration, Stream, Time};
 const LOSS: f64 = 0.05;
 const UP: f64 = 0.1;
 const DOWN: f64 = 0.02;
+/// Weight of an interval in the smoothed bytes.
+const SMOOTHING: f64 = 1.0 / 8.0;
 
-/// What an entry knows of an aggregate, bytes of red packets by interval.
+/// What is done at the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Entry {
+    Drops,
+    Learns,
+}
+
+/// Bytes of this interval, of the last and of the one before.
 #[derive(Default)]
-struct Entered {
+struct Sent {
     now: u64,
     last: u64,
     before: u64,
+}
+
+impl Sent {
+    fn close(&mut self) {
+        (self.before, self.last, self.now) = (self.last, self.now, 0);
+    }
+}
+
+/// What an entry knows of an aggregate.
+#[derive(Default)]
+struct Entered {
+    red: Sent,
+    above: Sent,
     drop: f64,
+    /// Yellow and red bytes of an interval, smoothed: sent, and received.
+    smoothed: [f64; 2],
 }
 
 /// Both sides.
 pub struct Feedback {
     interval: Duration,
     next: Time,
+    entry: Entry,
     entered: BTreeMap<u64, Entered>,
-    arrived: BTreeMap<u64, u64>,
+    /// Bytes of red ones, and of yellow and red ones.
+    arrived: BTreeMap<u64, [u64; 2]>,
     stream: Stream,
 }
 
 impl Feedback {
-    pub fn new(interval: Duration, stream: Stream) -> Feedback {
+    pub fn new(interval: Duration, entry: Entry, stream: Stream) -> Feedback {
         Feedback {
             interval,
             next: Time::ZERO + interval,
+            entry,
             entered: BTreeMap::new(),
             arrived: BTreeMap::new(),
             stream,
@@ -54,18 +84,26 @@ impl Feedback {
     /// A red packet is to enter. Answers whether it may.
     pub fn enters(&mut self, aggregate: u64, bytes: u32) -> bool {
         let e = self.entered.entry(aggregate).or_default();
-        if self.stream.chance(e.drop) {
+        if self.entry == Entry::Drops && self.stream.chance(e.drop) {
             return false;
         }
-        e.now += u64::from(bytes);
+        e.red.now += u64::from(bytes);
         true
+    }
+
+    /// A packet above the profile leaves, after all drops of this edge.
+    pub fn leaves(&mut self, aggregate: u64, bytes: u32) {
+        self.entered.entry(aggregate).or_default().above.now += u64::from(bytes);
     }
 
     /// A packet arrives. An aggregate of which no red arrives is told of too: all its red may be lost.
     pub fn arrives(&mut self, aggregate: u64, colour: Colour, bytes: u32) {
-        let red = self.arrived.entry(aggregate).or_default();
+        let [red, above] = self.arrived.entry(aggregate).or_default();
         if colour == Colour::Red {
             *red += u64::from(bytes);
+        }
+        if colour != Colour::Green {
+            *above += u64::from(bytes);
         }
     }
 
@@ -73,23 +111,40 @@ impl Feedback {
         self.next
     }
 
-    /// An interval ends: what to tell of each aggregate, bytes.
-    pub fn close(&mut self, now: Time) -> Vec<(u64, u64)> {
+    /// An interval ends: what to tell of each aggregate, bytes of red ones, and of yellow and red ones.
+    pub fn close(&mut self, now: Time) -> Vec<(u64, [u64; 2])> {
         self.next = now + self.interval;
         for e in self.entered.values_mut() {
-            (e.before, e.last, e.now) = (e.last, e.now, 0);
+            e.red.close();
+            e.above.close();
         }
         let told = self.arrived.iter_mut();
         told.map(|(aggregate, bytes)| (*aggregate, std::mem::take(bytes)))
             .collect()
     }
 
-    /// An exit tells how much of an aggregate has arrived.
+    /// An exit tells how much yellow and red of an aggregate has arrived.
+    pub fn hear_above(&mut self, aggregate: u64, received: f64) {
+        let Some(e) = self.entered.get_mut(&aggregate) else {
+            return;
+        };
+        for (smoothed, now) in e.smoothed.iter_mut().zip([e.above.before as f64, received]) {
+            *smoothed += SMOOTHING * (now - *smoothed);
+        }
+    }
+
+    /// Which share of an aggregate's yellow and red packets is lost; none while none was sent.
+    pub fn loss(&self, aggregate: u64) -> Option<f64> {
+        let [sent, received] = self.entered.get(&aggregate)?.smoothed;
+        (sent > 0.0).then(|| (1.0 - received / sent).max(0.0))
+    }
+
+    /// An exit tells how much red of an aggregate has arrived.
     pub fn hear(&mut self, aggregate: u64, received: f64) {
         let Some(e) = self.entered.get_mut(&aggregate) else {
             return;
         };
-        let loss = match e.before {
+        let loss = match e.red.before {
             0 => 0.0,
             sent => 1.0 - received / sent as f64,
         };
@@ -110,7 +165,7 @@ mod tests {
     use super::*;
 
     fn feedback() -> Feedback {
-        Feedback::new(Duration(200_000_000), Stream::new(1, "feedback"))
+        Feedback::new(Duration(200_000_000), Entry::Drops, Stream::new(1, "feedback"))
     }
 
     /// Let `sent` bytes in and hear of `received` for an interval.
@@ -130,10 +185,10 @@ mod tests {
         let mut f = feedback();
         assert!((interval(&mut f, 1000, 0.0) - 0.1).abs() < 1e-12);
         // 4 % is no more than is borne.
-        f.entered.get_mut(&5).unwrap().before = 1000;
+        f.entered.get_mut(&5).unwrap().red.before = 1000;
         f.hear(5, 960.0);
         assert!((f.drops().next().unwrap() - 0.08).abs() < 1e-12);
-        f.entered.get_mut(&5).unwrap().before = 0;
+        f.entered.get_mut(&5).unwrap().red.before = 0;
         f.hear(5, 0.0);
         assert!((f.drops().next().unwrap() - 0.06).abs() < 1e-12, "nothing was sent");
         f.entered.get_mut(&5).unwrap().drop = 0.01;
@@ -150,10 +205,10 @@ mod tests {
         f.arrives(9, Colour::Yellow, 200);
         assert_eq!(
             f.close(Time(200_000_000)),
-            [(8, 1500), (9, 0)],
+            [(8, [1500, 1500]), (9, [0, 200])],
             "no red of 9 has come through"
         );
-        assert_eq!(f.close(Time(400_000_000)), [(8, 0), (9, 0)]);
+        assert_eq!(f.close(Time(400_000_000)), [(8, [0, 0]), (9, [0, 0])]);
         assert_eq!(f.next(), Time(600_000_000));
         f.hear(8, 0.0);
         assert_eq!(f.drops().count(), 0);
@@ -166,5 +221,21 @@ mod tests {
         f.entered.get_mut(&5).unwrap().drop = 0.3;
         let dropped = (0..100_000).filter(|_| !f.enters(5, 1)).count();
         assert!((dropped as f64 / 1e5 - 0.3).abs() < 0.01, "{dropped}");
+        f.entry = Entry::Learns;
+        assert!((0..1000).all(|_| f.enters(5, 1)));
+    }
+
+    /// 1000 bytes an interval leave, 700 arrive; before any has left nothing is known.
+    #[test]
+    fn the_loss_of_what_is_above_the_profile_is_learnt() {
+        let mut f = feedback();
+        assert_eq!(f.loss(5), None);
+        for _ in 0..40 {
+            f.leaves(5, 1000);
+            f.close(f.next());
+            f.hear_above(5, if f.entered[&5].above.before > 0 { 700.0 } else { 0.0 });
+        }
+        assert!((f.loss(5).unwrap() - 0.3).abs() < 1e-9, "{:?}", f.loss(5));
+        assert_eq!(f.loss(6), None);
     }
 }

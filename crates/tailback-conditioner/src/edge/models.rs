@@ -48,6 +48,9 @@ pub static EDGE: Model = Model {
             "What changes colours, drops or delays, in the order that the stages have by themselves.", SOURCE),
         Param::new("preset", Kind::Profile(PRESETS), "plain", "A set of stages by name.", SOURCE),
         CLASS,
+        Param::new("others", Kind::Choice(&["mark", "pass"]), "mark",
+            "Packets that come in another class of assured forwarding or as EF are marked as the rest, or pass as they are.",
+            "RFC 2475 section 2.3.1"),
         Param::new("acks", Kind::Choice(&["green", "metered"]), "green",
             "Pure acknowledgements are green and not metered, or treated as data.", ""),
         Param::new("flow_timeout", TIME, "5s", "A flow that is silent longer is forgotten.", ""),
@@ -215,7 +218,16 @@ stage!(
     "feedback",
     "Feedback from exits",
     "Edges tell how much red arrives; where red is lost on the way, it is dropped at the entry.",
-    &[Param::new("interval", TIME, "200ms", "How often an exit tells.", ""),]
+    &[
+        Param::new("interval", TIME, "200ms", "How often an exit tells.", ""),
+        Param::new(
+            "drop",
+            Kind::Bool,
+            "true",
+            "Drop at the entry; off: entries learn what is lost and drop nothing.",
+            ""
+        ),
+    ]
 );
 stage!(
     ADAPTIVE,
@@ -303,10 +315,18 @@ marker!(
             "Padhye et al. 1998"
         ),
         Param::new(
+            "loss",
+            Kind::Choice(&["given", "feedback"]),
+            "given",
+            "For `timeouts`: where the loss of the aggregate with the least round trip comes from. What exits tell needs \
+             the stage feedback, there and here.",
+            ""
+        ),
+        Param::new(
             "reference_loss",
             Kind::Real { min: 1e-3, max: 0.5 },
             "0.02",
-            "For `timeouts`: the loss of what is above the target of the aggregate with the least round trip.",
+            "For `timeouts`, given: the loss of what is yellow or red of the aggregate with the least round trip.",
             ""
         ),
         Param::new(

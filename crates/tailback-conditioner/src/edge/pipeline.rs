@@ -13,7 +13,10 @@ use super::syn::Syn;
 use crate::conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header, PathDelay};
 use crate::meter::Meters;
 use std::collections::BTreeMap;
-use tailback_base::{Colour, DropReason, Duration, FlowId, KeyField, Packet, ProbeDef, Time};
+use tailback_base::{Colour, DropReason, Dscp, Duration, FlowId, KeyField, Packet, ProbeDef, Time};
+
+/// Expedited forwarding (RFC 3246).
+const EXPEDITED: Dscp = Dscp(46);
 
 /// What gives packets their colour.
 pub enum Marker {
@@ -26,6 +29,13 @@ pub enum Marker {
 pub enum Acks {
     Green,
     Metered,
+}
+
+/// What is done with packets of other classes, and with EF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Others {
+    Mark,
+    Pass,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +61,7 @@ pub struct Telling {
 pub struct Edge<P> {
     pub marker: Marker,
     pub class: u8,
+    pub others: Others,
     pub acks: Acks,
     pub syn: Option<Syn>,
     pub small_window: Option<SmallWindow>,
@@ -121,13 +132,14 @@ impl<P: Packet> Edge<P> {
             Marker::Meters(m) => m.colour(p, now),
             Marker::Excess(e) => e.colour(p.key(KeyField::Aggregate), p.bytes(), now),
         };
-        self.counts.ask(asked);
+        let aggregate = p.key(KeyField::Aggregate);
+        self.counts.ask(aggregate, asked);
         let protector = self.protector(p, seen, now);
         let mut colour = asked;
         if let Some(stage) = protector {
             colour = Colour::Green;
             if asked != Colour::Green {
-                self.counts.change(stage);
+                self.counts.change(aggregate, stage);
             }
         }
         let per_flow = self.mode() != Some(Mode::Stateless);
@@ -139,7 +151,7 @@ impl<P: Packet> Edge<P> {
                     None => self.counts.skip(Stage::Spacing),
                     Some(spaced) if spaced != colour => {
                         colour = spaced;
-                        self.counts.change(Stage::Spacing);
+                        self.counts.change(aggregate, Stage::Spacing);
                     }
                     Some(_) => {}
                 }
@@ -148,13 +160,17 @@ impl<P: Packet> Edge<P> {
         if let Some(feedback) = self.feedback.as_mut().filter(|_| colour == Colour::Red)
             && !feedback.enters(p.key(KeyField::Aggregate), p.bytes())
         {
-            self.counts.change(Stage::Feedback);
+            self.counts.change(aggregate, Stage::Feedback);
             return None;
         }
         if self.policed.is_some_and(|best| colour >= best) {
-            self.counts.change(Stage::Policer);
+            self.counts.change(aggregate, Stage::Policer);
             return None;
         }
+        if let Some(f) = self.feedback.as_mut().filter(|_| colour != Colour::Green) {
+            f.leaves(aggregate, p.bytes());
+        }
+        self.counts.mark(aggregate, colour);
         Some(colour)
     }
 
@@ -189,6 +205,13 @@ impl<P: Packet> Edge<P> {
                 None
             }
         }
+    }
+
+    /// A packet of another class of assured forwarding, or of EF: another edge's business where those pass.
+    fn passes(&self, p: &P) -> bool {
+        let code = p.dscp();
+        let other = code == EXPEDITED || (Colour::of(code).is_some() && code.0 >> 3 != self.class);
+        self.others == Others::Pass && other
     }
 
     /// Let a shaper do something, and send what it lets out.
@@ -256,6 +279,9 @@ impl<P: Packet> Edge<P> {
         if let Some(least) = least.filter(|_| weighing.round_trip.is_some()) {
             self.exchange.tell(Told::LeastRoundTrip(least), now, out);
         }
+        if let Some(loss) = e.own_loss() {
+            self.exchange.tell(Told::Loss(loss), now, out);
+        }
     }
 
     fn remembers(&self, stage: usize) -> Option<&dyn Remembers> {
@@ -303,6 +329,9 @@ impl<P: Packet> Edge<P> {
 
 impl<P: Packet> Conditioner<P> for Edge<P> {
     fn forward(&mut self, p: P, seen: &Header, now: Time, out: &mut dyn EdgeOut<P>) {
+        if self.passes(&p) {
+            return out.send(p);
+        }
         let position = self.shapers.as_ref().map(|s| s.position);
         // Without flows there is no table to shape by; the shaper goes with the stages that have one.
         let position = position.filter(|_| self.mode() != Some(Mode::Stateless));
@@ -340,6 +369,16 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             (Some(Told::LeastRoundTrip(s)), Marker::Excess(e), _) => e.round_trips.hear(from, s, now),
             (Some(Told::Target(t)), Marker::Excess(e), _) => e.hear_target(t),
             (Some(Told::Red { aggregate, bytes }), _, Some(f)) => f.hear(aggregate, bytes as f64),
+            (Some(Told::Above { aggregate, bytes }), marker, Some(f)) => {
+                f.hear_above(aggregate, bytes as f64);
+                if let Marker::Excess(e) = marker
+                    && e.round_trips.own_nearest() == Some(aggregate)
+                    && let Some(loss) = f.loss(aggregate)
+                {
+                    e.hear_loss(None, loss);
+                }
+            }
+            (Some(Told::Loss(share)), Marker::Excess(e), _) => e.hear_loss(Some(from), share),
             _ => {}
         }
     }
@@ -388,8 +427,16 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             self.tell(now, out);
         }
         if let Some(f) = self.feedback.as_mut().filter(|f| f.next() <= now) {
-            for (aggregate, bytes) in f.close(now) {
-                self.exchange.tell(Told::Red { aggregate, bytes }, now, out);
+            for (aggregate, [red, above]) in f.close(now) {
+                self.exchange.tell(Told::Red { aggregate, bytes: red }, now, out);
+                self.exchange.tell(
+                    Told::Above {
+                        aggregate,
+                        bytes: above,
+                    },
+                    now,
+                    out,
+                );
             }
         }
         let changed = self
@@ -437,6 +484,9 @@ impl<P: Packet> Conditioner<P> for Edge<P> {
             }
             Probe::Window => self.of_flow(index),
             Probe::Rate | Probe::RoundTrip | Probe::Weight | Probe::Drop => self.of_aggregate(*own, index, now),
+            Probe::AggregateAsked | Probe::AggregateMarked | Probe::AggregateChanged => {
+                self.counts.of_aggregate(*own, i)
+            }
         }
     }
 }

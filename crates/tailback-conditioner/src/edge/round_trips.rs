@@ -142,12 +142,32 @@ impl RoundTrips {
             .min_by(f64::total_cmp)
     }
 
+    /// The aggregate of this edge that has it.
+    pub fn own_nearest(&self) -> Option<u64> {
+        let known = self.aggregates.iter().filter_map(|(k, a)| Some((*k, a.smoothed?)));
+        known.min_by(|a, b| a.1.total_cmp(&b.1)).map(|a| a.0)
+    }
+
+    /// What other edges have told and is not forgotten.
+    fn told(&self, now: Time) -> impl Iterator<Item = (EdgeId, f64)> {
+        let limit = Duration(FRESH * self.interval.0);
+        let fresh = move |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
+        let told = self.others.iter().filter(move |(_, (t, _))| fresh(*t));
+        told.map(|(edge, (_, r))| (*edge, *r))
+    }
+
     /// Seconds, of all edges'.
     pub fn least(&self, now: Time) -> Option<f64> {
-        let limit = Duration(FRESH * self.interval.0);
-        let fresh = |t: Time| self.source == Source::Oracle || now.since(t) <= limit;
-        let told = self.others.values().filter(|(t, _)| fresh(*t)).map(|(_, r)| *r);
+        let told = self.told(now).map(|t| t.1);
         told.chain(self.own_least()).min_by(f64::total_cmp)
+    }
+
+    /// The edges that have it; none for this one.
+    pub fn nearest(&self, now: Time) -> impl Iterator<Item = Option<EdgeId>> {
+        let least = self.least(now);
+        let own = (self.own_least() == least).then_some(None);
+        let told = self.told(now).filter(move |t| Some(t.1) == least);
+        own.into_iter().chain(told.map(|t| Some(t.0)))
     }
 }
 

@@ -8,7 +8,7 @@ use crate::meter::tsw3cm;
 use crate::testing::{Plain, Seen, built};
 use tailback_base::model::Raw;
 use tailback_base::quantity::Refusal;
-use tailback_base::{DropReason, Dscp, Duration, Settings, Stream, Time};
+use tailback_base::{DropReason, Dscp, Duration, KeyField, Settings, Stream, Time};
 
 const MS: u64 = 1_000_000;
 const MARKER: &str = "{ kind = tsw3cm, committed_rate = 2Mbps, peak_rate = 3Mbps }";
@@ -151,6 +151,145 @@ fn a_stage_changes_what_it_counts_and_no_more() {
         let asked: f64 = (0..3).map(|i| probe(&*c, "asked", i)).sum();
         assert_eq!(asked, 5000.0, "every data packet is metered");
     }
+}
+
+/// The code points that leave while timers run, in order; 0 for a packet that was dropped. `tell` is what exits say of the
+/// red packets of an aggregate in each 200 ms.
+fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize) {
+    let (mut out, mut told) = (Seen::default(), 200 * MS);
+    for (now, e) in traffic() {
+        while let Some(t) = c.next_timer().filter(|t| *t <= now) {
+            c.on_timer(t, &mut out);
+        }
+        if let Some(value) = tell.filter(|_| told <= now.0) {
+            told += 200 * MS;
+            let (kind, about) = (3, tailback_base::Packet::key(&Plain::default(), KeyField::Aggregate));
+            c.message(EdgeId(9), EdgeMessage { kind, about, value }, now);
+        }
+        match e {
+            Event::Ack(flow, ack) => {
+                let seen = Header {
+                    ack: Some(ack),
+                    ..Header::default()
+                };
+                let p = Plain {
+                    flow,
+                    ..Plain::default()
+                };
+                c.reverse(&p, &seen, now);
+            }
+            Event::Data(p, seen) => c.forward(p, &seen, now, &mut out),
+        }
+    }
+    while let Some(t) = c.next_timer().filter(|t| *t <= Time(20_000 * MS)) {
+        c.on_timer(t, &mut out);
+    }
+    (out.colours.iter().map(|d| d.0).collect(), out.dropped.len())
+}
+
+/// The shaper changes when packets leave: each leaves once, in its order, with the colour of the marker.
+#[test]
+fn a_shaper_changes_times_and_nothing_else() {
+    let mut c = edge("[shaper]");
+    let (plain, shaped) = (driven(&mut *edge("[]"), None), driven(&mut *c, None));
+    assert_eq!(shaped, plain);
+    assert!((0..super::counts::STAGES).all(|s| probe(&*c, "changed", s) == 0.0));
+    let mut waits = edge("[shaper]");
+    let at_once = colours(&mut *waits).iter().filter(|x| x.0 > 0).count();
+    assert!(at_once < 5000, "without timers some still wait: {at_once}");
+}
+
+/// Feedback drops red packets and counts them; it changes no packet that it lets through. Without a word from exits, or told
+/// to drop none, it does nothing.
+#[test]
+fn feedback_drops_red_and_counts_it() {
+    let (plain, none) = driven(&mut *edge("[]"), None);
+    assert_eq!(none, 0);
+    let mut c = edge("[feedback]");
+    let (left, dropped) = driven(&mut *c, Some(0.0));
+    assert_eq!(probe(&*c, "changed", Stage::Feedback as usize), dropped as f64);
+    let red = |codes: &[u8]| codes.iter().filter(|c| **c == 14).count();
+    assert!(dropped > 1000);
+    assert_eq!(red(&plain) - red(&left), dropped);
+    let kept = |codes: &[u8]| codes.iter().copied().filter(|c| *c != 14).collect::<Vec<_>>();
+    assert_eq!(kept(&left), kept(&plain));
+    assert_eq!(driven(&mut *edge("[feedback]"), None), (plain.clone(), 0));
+    assert_eq!(
+        driven(&mut *edge("[{ kind = feedback, drop = false }]"), Some(0.0)),
+        (plain, 0)
+    );
+}
+
+/// The adaptive stage chooses stages and changes nothing itself: below its threshold packets leave as with those that remember flows
+/// and CWR, from there on as with the SYN flag and CWR.
+#[test]
+fn the_adaptive_stage_changes_no_packet_itself() {
+    let of = |stages: &str| driven(&mut *edge(stages), None).0;
+    assert_eq!(of("[adaptive]"), of("[]"));
+    let all =
+        |threshold: u32| format!("[syn, small-window, cwr, spacing, {{ kind = adaptive, threshold = {threshold} }}]");
+    assert_eq!(of(&all(100)), of("[small-window, cwr, spacing]"));
+    assert_ne!(of("[small-window, cwr, spacing]"), of("[syn, cwr]"));
+    // The mode changes when the first second is over.
+    let first = traffic()
+        .iter()
+        .filter(|(t, e)| *t < Time(1000 * MS) && matches!(e, Event::Data(..)))
+        .count();
+    assert_eq!(of(&all(1))[first..], of("[syn, cwr]")[first..]);
+    let mut c = edge(&all(1));
+    driven(&mut *c, None);
+    assert_eq!(probe(&*c, "changed", Stage::Adaptive as usize), 0.0);
+}
+
+/// What comes in another class or as EF is not touched, metered or counted where it is to pass.
+#[test]
+fn other_classes_may_pass() {
+    let data = Header {
+        payload: 960,
+        ..Header::default()
+    };
+    for (others, want) in [("mark", [10, 10, 10, 10]), ("pass", [10, 10, 36, 46])] {
+        let mut c = built(&with(&[("marker", MARKER), ("others", others)]).unwrap()).unwrap();
+        let mut out = Seen::default();
+        for code in [0, 14, 36, 46] {
+            c.forward(Plain::new(1000, Dscp(code)), &data, Time(0), &mut out);
+        }
+        assert_eq!(out.colours.iter().map(|d| d.0).collect::<Vec<_>>(), want, "{others}");
+        let asked: f64 = (0..3).map(|i| probe(&*c, "asked", i)).sum();
+        assert_eq!(asked, if others == "mark" { 4.0 } else { 2.0 });
+    }
+}
+
+/// Each aggregate's counts are its own, by the colour asked for, by that it leaves with, and by stage.
+#[test]
+fn counts_are_kept_by_aggregate() {
+    let mut c = edge("[cwr, policer]");
+    let (mut out, mut rng) = (Seen::default(), Stream::new(5, "aggregates"));
+    let mut sent = [0.0; 2];
+    for i in 0..4000 {
+        let aggregate = rng.below(2);
+        sent[aggregate as usize] += 1.0;
+        let p = Plain {
+            aggregate,
+            ..Plain::new(1000, Dscp(0))
+        };
+        let seen = Header {
+            payload: 960,
+            cwr: aggregate == 1 && rng.chance(0.2),
+            ..Header::default()
+        };
+        c.forward(p, &seen, Time(i * MS), &mut out);
+    }
+    let read = |name: &str, i: usize| probe(&*c, name, i);
+    for (a, sent) in sent.into_iter().enumerate() {
+        let asked: f64 = (0..3).map(|i| read("aggregate_asked", 3 * a + i)).sum();
+        let marked: f64 = (0..3).map(|i| read("aggregate_marked", 3 * a + i)).sum();
+        let policed = read("aggregate_changed", 7 * a + Stage::Policer as usize);
+        assert_eq!((asked, marked + policed), (sent, sent));
+        let protected = read("aggregate_changed", 7 * a + Stage::Cwr as usize);
+        assert!(if a == 0 { protected == 0.0 } else { protected > 10.0 });
+    }
+    assert!(read("aggregate_asked", 6).is_nan() && read("aggregate_changed", 14).is_nan());
 }
 
 /// What two stages protect counts for the first of them, and what is protected is not spaced.
@@ -357,6 +496,12 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(why(&[("marker", MARKER), ("preset", "favour-long-rtt")]), "");
     assert!(why(&[("marker", MARKER), ("stages", "[syn, syn]")]).contains("listed twice"));
     assert!(why(&[("marker", "{ kind = rtt-aware, precedences = 2 }")]).contains("target"));
+    let unheard = "{ kind = rtt-aware, target = 2Mbps, relation = timeouts, loss = feedback }";
+    assert!(why(&[("marker", unheard)]).contains("hears of none"));
+    assert_eq!(
+        why(&[("marker", unheard), ("stages", "[{ kind = feedback, drop = false }]")]),
+        ""
+    );
     let shaper = "[{ kind = shaper, low = 9, high = 9 }]";
     assert!(why(&[("marker", MARKER), ("stages", shaper)]).contains("not below its high"));
     let no_flow = "[{ kind = adaptive, memory = 64B, lookups = 10, flow_rate = 100 }]";
