@@ -140,6 +140,8 @@ pub struct SessionSpec {
     pub from: String,
     /// The node where the clients attach (or live, without `exit`).
     pub to: String,
+    /// The nodes that pages draw their servers from, where their kind does so.
+    pub page_servers: Vec<String>,
     /// Client i has entry i modulo the length.
     pub weight: Vec<f64>,
     /// Each server has its own host behind such a link.

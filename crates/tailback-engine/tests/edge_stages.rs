@@ -119,3 +119,77 @@ fn feedback_moves_drops_to_the_edge() {
     println!("dropped at the edges and in the core: {none:?}, {both:?}");
     assert!(both.0 > 10.0 && both.1 < none.1, "{none:?}, {both:?}");
 }
+
+/// Clients of two servers behind an edge, a page of one object after the other; each page draws its server where `servers` are given.
+fn pages(servers: &str) -> Outcome {
+    let link = |name: &str, from: &str, to: &str, more: &str| {
+        format!(
+            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{more}\n"
+        )
+    };
+    let marker = "{ kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\", per = \"aggregate\" }";
+    let parts = [
+        "duration = \"60s\"\nseed = 1\nend = \"sessions\"\n".to_string(),
+        link("one", "s1", "core", ""),
+        link("two", "s2", "core", ""),
+        link(
+            "down",
+            "core",
+            "reader",
+            &format!("conditioner = {{ kind = \"edge\", marker = {marker} }}"),
+        ),
+        format!(
+            "[sessions.pages]\nkind = \"web\"\npreset = \"ns2-small\"\nfrom = \"s1\"\nto = \"reader\"\nclients = 20\npages = 10\n{servers}\n"
+        ),
+        "[record.down]\nedge = \"down\"\nprobes = [\"packets\", \"aggregate_asked\", \"aggregate_marked\"]\nevery = \"1s\"\n"
+            .to_string(),
+    ];
+    run_text(&parts.concat())
+}
+
+/// Half of the pages come from each server; what a server sends is its own aggregate, on its own link.
+#[test]
+fn pages_draw_their_servers_and_each_has_an_aggregate() {
+    let both = pages("page_servers = [\"s1\", \"s2\"]");
+    let (links, transfers) = (&both["links"], &both["transfers"]);
+    assert_eq!(transfers.rows(), 200);
+    let sent = |name: &str| of(links, name, "delivered_packets");
+    let share = sent("one") / (sent("one") + sent("two"));
+    assert!((0.3..0.7).contains(&share), "{share}");
+    let of_aggregate =
+        |probe: &str, a: u32| -> f64 { (0..3).map(|c| last_of(&both, "edge.down", probe, 3 * a + c)).sum() };
+    // What is counted at the edge are data and SYNs of responses; ACKs of requests are not metered.
+    assert!(of_aggregate("aggregate_asked", 0) > 100.0 && of_aggregate("aggregate_asked", 1) > 100.0);
+    for a in 0..2 {
+        assert_eq!(of_aggregate("aggregate_asked", a), of_aggregate("aggregate_marked", a));
+    }
+    let one = pages("");
+    assert_eq!(of(&one["links"], "two", "delivered_packets"), 0.0);
+}
+
+/// Typists whose writes are transfers: each row is a write, delivered when its packet is. Nothing else changes.
+#[test]
+fn writes_of_typists_have_rows_if_asked() {
+    let typists = |more: &str| {
+        run_text(&format!(
+            "duration = \"30s\"\nseed = 1\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"20ms\" }}\n[flows.typists]\ncount = 3\ntraffic = {{ kind = \"telnet\"{more} }}\npacket_size = \"960B\"\ntransport = \"tcp\"\ntcp = {{ profile = \"ns2\", payload = \"960B\" }}\n"
+        ))
+    };
+    let (plain, rows) = (typists(""), typists(", transfers = true"));
+    assert_eq!(plain["transfers"].rows(), 0);
+    let t = &rows["transfers"];
+    let flows = |o: &Outcome, column: &str| -> f64 {
+        let t = &o["flows"];
+        (0..3).map(|i| number(t, column, i)).sum()
+    };
+    assert!(t.rows() > 30);
+    assert_eq!(flows(&plain, "received_packets"), flows(&rows, "received_packets"));
+    let delivered = (0..t.rows()).filter(|i| !number(t, "done_s", *i).is_nan()).count();
+    // 20 ms and 8 ms on the line at least; a first write waits for the connection too.
+    let least = (0..t.rows())
+        .map(|i| number(t, "completion_s", i))
+        .fold(f64::INFINITY, f64::min);
+    near(least, 0.028, 0.003);
+    let payload = flows(&rows, "goodput_bps") * 30.0 / 8.0 / 960.0;
+    near(delivered as f64, payload, 0.5);
+}

@@ -105,6 +105,7 @@ impl Network {
             sim.edges[edge as usize].hears = true;
         }
         sim.transports = self.transports;
+        sim.edge_numbers = self.edge_numbers;
         announce_present(&mut sim);
         Ok(Built {
             sim,

@@ -32,6 +32,13 @@ pub(super) struct Around<'a> {
     pub aggregates: Vec<&'a str>,
 }
 
+impl Around<'_> {
+    /// The number of an edge among aggregates.
+    pub fn number(&self, edge: &str) -> u16 {
+        self.aggregates.iter().position(|a| *a == edge).unwrap_or(0) as u16
+    }
+}
+
 /// When each flow of a group starts, and when it stops if that is given; drawn from streams of their own.
 fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
     let drawn = |what: &str| Stream::new(seed, &format!("flows.{}.{what}", g.name));
@@ -79,8 +86,7 @@ pub(super) fn add_group<'s>(
     let own = around.connections.get(&g.name);
     let (starts, stops) = times(g, seed);
     let source = library.source(g.traffic.model)?;
-    let number = |edge: &String| around.aggregates.iter().position(|a| a == edge).unwrap_or(0) as u16;
-    let aggregate = [number(&g.aggregate[0]), number(&g.aggregate[1])];
+    let aggregate = [around.number(&g.aggregate[0]), around.number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
     for i in 0..g.count {
         if i % ASK_EVERY == 0 {
@@ -141,7 +147,8 @@ pub(super) fn add_group<'s>(
             FlowEnds::Injected => Box::new(Silent),
             FlowEnds::Simulated => (source.build)(&g.traffic, context),
         };
-        net.feed(flow, app, start, stop, source.facts.listens);
+        let listens = source.facts.listens || app.listens();
+        net.feed(flow, app, start, stop, listens);
         if let Some(media) = media(g, source, connection.is_some()) {
             net.measure_media(flow, media);
         }

@@ -55,7 +55,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         flows::add_group(&mut net, g, &around, &mut edges)?;
     }
     for s in &spec.sessions {
-        sessions::add(&mut net, s, hooks.library(), seed, Time::ZERO + spec.duration)?;
+        sessions::add(&mut net, s, &around)?;
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build_while(&|| hooks.go_on(0.0))?;
@@ -92,6 +92,10 @@ fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
         .flat_map(|g| &g.aggregate)
         .map(String::as_str)
         .collect();
+    for s in &spec.sessions {
+        names.extend([s.from.as_str(), s.to.as_str()]);
+        names.extend(s.page_servers.iter().map(String::as_str));
+    }
     names.sort_by(|a, b| network::natural(a, b));
     names.dedup();
     if names.len() > usize::from(u16::MAX) + 1 {

@@ -9,7 +9,7 @@ use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
 use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
@@ -122,6 +122,7 @@ pub struct Network {
     pub(super) groups: Vec<String>,
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,
+    pub(super) edge_numbers: BTreeMap<u32, u16>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
@@ -137,6 +138,7 @@ impl Network {
             groups: Vec::new(),
             flows: Vec::new(),
             transports: Vec::new(),
+            edge_numbers: BTreeMap::new(),
             edges: Vec::new(),
             followers: Vec::new(),
             hearing: Vec::new(),
@@ -227,6 +229,11 @@ impl Network {
     /// aggregate look at.
     pub fn set_aggregate(&mut self, flow: FlowHandle, aggregate: [u16; 2]) {
         self.flows[flow.0 as usize].aggregate = aggregate;
+    }
+
+    /// The number among aggregates of a node: of connections that applications open between such nodes.
+    pub fn set_edge_number(&mut self, node: NodeId, number: u16) {
+        self.edge_numbers.insert(node.0, number);
     }
 
     /// The destination label the flow starts with; the number of its destination unless it is set.

@@ -1,17 +1,23 @@
 //! The sessions of a scenario: hosts, access links, and a member for each client.
 
-use super::flows::private_link;
+use super::flows::{Around, private_link};
 use super::instants::instants;
 use super::network::Network;
-use crate::library::Library;
 use crate::spec::SessionSpec;
+use crate::traffic::application::NodeId;
 use crate::traffic::session::Context;
+use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Stream, Time};
 
 /// Put the members of one table into the network. Clients take the servers in turn.
-pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u64, end: Time) -> Result<(), Refusal> {
+pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result<(), Refusal> {
+    let (library, seed, end) = (around.library, around.seed, around.end);
     let (from, to) = (net.node(&s.from), net.node(&s.to));
+    let page_servers: Vec<NodeId> = s.page_servers.iter().map(|name| net.node(name)).collect();
+    let ends = [(from, &s.from), (to, &s.to)].into_iter();
+    for (node, name) in ends.chain(page_servers.iter().copied().zip(&s.page_servers)) {
+        net.set_edge_number(node, around.number(name));
+    }
     let connection = library.transports.connection(&s.transport)?.ok_or_else(|| {
         let problem = format!(
             "sessions open connections, which {} has none of",
@@ -32,6 +38,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u
             Some(a) => {
                 let host = net.node(&name);
                 private_link(net, &format!("{name}.access"), a, i, [host, from]);
+                net.set_edge_number(host, around.number(&s.from));
                 host
             }
             None => from,
@@ -44,6 +51,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u
             Some(a) => {
                 let host = net.node(&format!("{name}.client"));
                 private_link(net, &format!("{name}.exit"), a, i, [to, host]);
+                net.set_edge_number(host, around.number(&s.to));
                 host
             }
             None => to,
@@ -52,6 +60,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, library: &Library, seed: u
             index: i,
             server: servers[i as usize % servers.len()],
             client,
+            page_servers: page_servers.clone(),
             transport: net.described_transport(connection.clone(), &format!("{name}.transport")),
             two_way: connection.is_two_way(),
             laws: &library.laws,

@@ -92,11 +92,12 @@ impl Sim {
             ends.reverse();
         }
         self.transports[transport.0 as usize].stream = stream;
-        // The row of the application passes on its name, its weight and its aggregate.
+        // The row of the application passes on its name and its weight; the aggregate is that of the ends.
         let (group, index, keys) = match self.apps[app as usize].own_flow {
             Some(member) => {
                 let f = &self.flows[member.0 as usize];
-                (f.group, f.index, f.keys)
+                let aggregate = [from, to].map(|n| self.edge_numbers.get(&n.0).copied().unwrap_or(0));
+                (f.group, f.index, Keys { aggregate, ..f.keys })
             }
             None => (self.apps[app as usize].group, 0, Keys::default()),
         };

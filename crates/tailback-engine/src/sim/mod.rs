@@ -28,6 +28,7 @@ use crate::sim::flow::{Flow, Route, Snapshot};
 use crate::traffic::application::{AppInput, Application};
 pub use flow::Closed;
 pub use members::Retired;
+use std::collections::BTreeMap;
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 
@@ -118,6 +119,8 @@ pub struct Sim {
     /// Packets that connections have sent in this call of [`Sim::run_some`].
     pub(crate) sent: u32,
     pub(crate) transports: Vec<members::TransportMaker>,
+    /// The number among aggregates of each node where sessions have ends.
+    pub(crate) edge_numbers: BTreeMap<u32, u16>,
     pub(crate) router: crate::build::route::Router,
     pub(crate) free_flows: Vec<u32>,
     pub(crate) transfers: Vec<transfers::TransferRow>,
@@ -167,6 +170,7 @@ impl Sim {
             counters: EngineCounters::default(),
             sent: 0,
             transports: Vec::new(),
+            edge_numbers: BTreeMap::new(),
             router,
             free_flows: Vec::new(),
             transfers: Vec::new(),

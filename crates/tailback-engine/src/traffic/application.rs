@@ -167,4 +167,9 @@ pub trait Net {
 /// An application.
 pub trait Application {
     fn on(&mut self, e: AppInput, net: &mut dyn Net);
+
+    /// It acts on news from its connection as it has been told to, though its kind does not.
+    fn listens(&self) -> bool {
+        false
+    }
 }

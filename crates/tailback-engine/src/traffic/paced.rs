@@ -4,12 +4,13 @@
 //! Rates count bytes on the wire. All random choices come from the flow's own stream, so that a change of discipline
 //! leaves arrivals as they were.
 
-use super::application::{AppInput, Application, Net, Side};
+use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::Context;
 use super::sizes::Sizes;
 use crate::kinds;
+use std::collections::VecDeque;
 use tailback_base::{BitRate, Kind, Param, Per, Settings, Time, Value};
-use tailback_transport::Amount;
+use tailback_transport::{Amount, AppEvent};
 
 /// The parameter every such source has.
 pub const RATE: Kind = Kind::Each(Per::Flow, &kinds::RATE);
@@ -49,6 +50,8 @@ pub struct Pacer {
     /// Exact time of the next packet, ns: rounding each gap would drift.
     next_ns: f64,
     stopped: bool,
+    /// Writes that have rows in the table of transfers and have not arrived, with what is missing of each.
+    rows: Option<VecDeque<(TransferId, u64)>>,
 }
 
 impl<P: Pattern> Paced<P> {
@@ -61,8 +64,15 @@ impl<P: Pattern> Paced<P> {
                 connection: context.connection,
                 next_ns: 0.0,
                 stopped: false,
+                rows: None,
             },
         }
+    }
+
+    /// Over a connection, each write is a transfer: from the write to the delivery of its last byte.
+    pub fn with_rows(mut self) -> Paced<P> {
+        self.pacer.rows = self.pacer.connection.then(VecDeque::new);
+        self
     }
 }
 
@@ -75,8 +85,17 @@ impl<P: Pattern> Application for Paced<P> {
             }
             AppInput::Wake if !self.pacer.stopped => self.pattern.step(&mut self.pacer, net),
             AppInput::Stop => self.pacer.stop(net),
+            AppInput::Transport {
+                side: Side::Destination,
+                event: AppEvent::Delivered(bytes),
+                ..
+            } => self.pacer.arrived(bytes, net),
             _ => {}
         }
+    }
+
+    fn listens(&self) -> bool {
+        self.pacer.rows.is_some()
     }
 }
 
@@ -85,12 +104,30 @@ impl Pacer {
     pub fn send(&mut self, net: &mut dyn Net) -> u32 {
         let Some(flow) = net.own_flow() else { return 0 };
         let bytes = self.sizes.draw(net.rng());
-        if self.connection {
+        if let Some(rows) = &mut self.rows {
+            let id = net.ask(u64::from(bytes));
+            rows.push_back((id, u64::from(bytes)));
+            net.send(id, flow, Side::Source, u64::from(bytes), Part::Data);
+        } else if self.connection {
             net.write(flow, Side::Source, Amount::Bytes(u64::from(bytes)));
         } else {
             net.datagram(flow, bytes, self.header.min(bytes));
         }
         bytes
+    }
+
+    /// Bytes have been delivered, in the order they were written.
+    fn arrived(&mut self, mut bytes: u64, net: &mut dyn Net) {
+        let Some(rows) = &mut self.rows else { return };
+        while let Some((id, missing)) = rows.front_mut().filter(|_| bytes > 0) {
+            let part = bytes.min(*missing);
+            net.arrived(*id, part);
+            *missing -= part;
+            bytes -= part;
+            if *missing == 0 {
+                rows.pop_front();
+            }
+        }
     }
 
     /// Mean size of a packet, bytes.

@@ -6,7 +6,8 @@
 //!
 //! From: Danzig and Jamin, "tcplib: A library of TCP internetwork traffic characteristics", USC-CS-SYS-91-01, 1991.
 //!
-//! Over a connection each packet is a write of its size; what the window does not let out waits in the sender.
+//! Over a connection each packet is a write of its size; what the window does not let out waits in the sender. With
+//! `transfers = true` the table of transfers has that wait in it.
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Output, anything};
@@ -19,13 +20,22 @@ pub static MODEL: Model = Model {
     title: "Telnet",
     summary: "Sends a packet after each gap between keystrokes, as measured of people at terminals.",
     source: "Danzig and Jamin 1991",
-    params: &[Param::new(
-        "gaps",
-        Kind::Choice(&["tcplib", "exponential"]),
-        "tcplib",
-        "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
-        "Danzig and Jamin 1991",
-    )],
+    params: &[
+        Param::new(
+            "gaps",
+            Kind::Choice(&["tcplib", "exponential"]),
+            "tcplib",
+            "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
+            "Danzig and Jamin 1991",
+        ),
+        Param::new(
+            "transfers",
+            Kind::Bool,
+            "false",
+            "Over a connection each write has a row in the table of transfers: when it was written, and when it was delivered.",
+            "",
+        ),
+    ],
     probes: &[],
 };
 
@@ -37,7 +47,12 @@ pub static ENTRY: Entry = Entry {
             "exponential" => Gaps::Exponential,
             other => unreachable!("`gaps` is declared as tcplib or exponential: {other}"),
         };
-        Box::new(Paced::new(Telnet { gaps }, context))
+        let source = Paced::new(Telnet { gaps }, context);
+        Box::new(if s.flag("transfers") {
+            source.with_rows()
+        } else {
+            source
+        })
     },
     check: anything,
     facts: Facts {

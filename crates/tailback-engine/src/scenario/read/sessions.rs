@@ -60,6 +60,46 @@ fn kind(r: &mut Reader, node: &Node, path: &str) -> Option<&'static Model> {
     }
 }
 
+/// The nodes that pages draw their servers from. Each needs a way to the clients, and `from` is one of them.
+fn page_servers(
+    r: &mut Reader,
+    own: &Filled,
+    around: &Around,
+    [from, to]: [&String; 2],
+    routes: &mut Routes,
+) -> Vec<String> {
+    const KEY: &str = "page_servers";
+    if own.settings.model.param(KEY).is_none() || own.settings.is_none(KEY) {
+        return vec![];
+    }
+    let servers: Vec<String> = own.settings.texts(KEY).into_iter().map(String::from).collect();
+    let at = own.part(KEY).map_or(own.at.clone(), |n| n.at.clone());
+    let mut complain = |value: &str, problem: String, remedy: String| {
+        r.complain(Problem::new("value", at.clone(), &own.key(KEY), problem, remedy).value(value));
+    };
+    for server in &servers {
+        if around.whole && routes.path(server, to).is_none() {
+            let known = Routes::new(around.links);
+            let nodes = known.node_names().collect::<Vec<_>>().join(", ");
+            let problem = format!("no links lead from the server \"{server}\" to \"{to}\"");
+            complain(
+                server,
+                problem,
+                format!("name nodes that clients can reach: of {nodes}"),
+            );
+        }
+    }
+    if !servers.is_empty() && !servers.contains(from) {
+        let problem = format!("pages draw their servers, and from = \"{from}\" is none of them");
+        complain(
+            from,
+            problem,
+            format!("add \"{from}\" to the list, or take `from` from it"),
+        );
+    }
+    servers
+}
+
 fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) -> Option<SessionSpec> {
     let before = r.seen();
     let path = join("sessions", &entry.key);
@@ -119,6 +159,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         s.count("servers")
     };
     let (from, to) = ends(r, node, &filled, around)?;
+    let page_servers = page_servers(r, &own, around, [&from, &to], routes);
     let delay = route(r, node, &filled, &from, &to, around, routes);
     let (access, exit) = links(r, node, &filled, delay, [servers, clients]);
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
@@ -133,6 +174,7 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         servers: servers as u32,
         from,
         to,
+        page_servers,
         weight: s.reals("weight"),
         access,
         exit,

@@ -93,6 +93,11 @@ impl Exchanges {
         }
     }
 
+    /// The server of what is asked for from now on. Nothing may be under way, and no connection kept.
+    pub fn ask_of(&mut self, server: NodeId) {
+        self.server = server;
+    }
+
     /// How many are not over.
     pub fn under_way(&self) -> usize {
         self.lanes.iter().filter(|l| l.present.is_some()).count()

@@ -39,6 +39,8 @@ pub struct Context<'a> {
     /// Where its data come from, and where they go to.
     pub server: NodeId,
     pub client: NodeId,
+    /// Of which each page draws its server, if there are any.
+    pub page_servers: Vec<NodeId>,
     /// How its connections are made.
     pub transport: TransportId,
     /// Both ends of a connection may send.

@@ -17,7 +17,7 @@ use super::exchange::{Answer, Exchanges, Step};
 use super::objects::{self, Objects};
 use super::{Context, Entry};
 use crate::traffic::agenda::Agenda;
-use crate::traffic::application::{AppInput, Application, Net, PageId};
+use crate::traffic::application::{AppInput, Application, Net, NodeId, PageId};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::laws::Draw;
 use tailback_base::model::Profile;
@@ -186,6 +186,13 @@ pub static MODEL: Model = Model {
             "",
         ),
         Param::new(
+            "page_servers",
+            Kind::List(&Kind::Text),
+            "none",
+            "Nodes of which each page draws its server, as in ns-2; without them it is always `from`.",
+            "",
+        ),
+        Param::new(
             "pages",
             Kind::Count { min: 1, max: 1 << 32 },
             "none",
@@ -201,9 +208,23 @@ pub static ENTRY: Entry = Entry {
     build: |s, context| Box::new(Web::new(s, &context)),
     check: |s| {
         s.nested("objects").map_or(Ok(()), objects::check)?;
+        draws_servers_for_new_connections(s)?;
         waits_for_one_thing(s)
     },
 };
+
+/// A kept connection has its server for good.
+fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
+    if s.list("page_servers").is_empty() || s.text("connection") == "new" {
+        return Ok(());
+    }
+    Err(Conflict {
+        param: "page_servers",
+        value: None,
+        problem: "connections are kept from page to page, and pages draw their servers".into(),
+        remedy: "give connection = \"new\", or leave page_servers out",
+    })
+}
 
 /// Objects come at their gaps, or wait for the main one and for connections.
 fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
@@ -264,6 +285,8 @@ struct Web {
     parallel: usize,
     /// How many pages are left to fetch; none for no limit.
     left: Option<u64>,
+    /// Of which each page draws its own, if there are any.
+    servers: Source<Vec<NodeId>>,
     page: Option<Page>,
     agenda: Agenda<Due>,
     stopped: bool,
@@ -290,6 +313,10 @@ impl Web {
             think: source("think"),
             parallel: s.count("parallel") as usize,
             left: (!s.is_none("pages")).then(|| s.count("pages")),
+            servers: Source {
+                law: context.page_servers.clone(),
+                stream: (context.stream)("server"),
+            },
             page: None,
             agenda: Agenda::default(),
             stopped: false,
@@ -298,6 +325,10 @@ impl Web {
 
     fn begin(&mut self, net: &mut dyn Net) {
         self.left = self.left.map(|n| n - 1);
+        if !self.servers.law.is_empty() {
+            let one = self.servers.stream.below(self.servers.law.len() as u64);
+            self.exchanges.ask_of(self.servers.law[one as usize]);
+        }
         let main = self.main.whole();
         let embedded = self.objects.law.draw(&mut self.objects.stream);
         let mut left: Vec<u64> = (0..embedded).map(|_| self.embedded.whole()).collect();
