@@ -10,13 +10,14 @@ from tailback.study import load as study
 NAME = "habib-2000"
 FOLDER = study.load(NAME).path
 
-#: Figures of the report, and what it says in its text.
+#: Figures of the report, what it says in its text, and runs for what it names and has no value for.
 IDS = (
     "fig-5 fig-6 fig-7 fig-8 fig-9 fig-10 fig-11 fig-12a fig-12b target-rate web-ample web-syn many-and-short rtt-under"
+    " rtt-burst policer af-ef tcp-udp feedback threshold sensitivities"
 )
 
 
-@pytest.mark.parametrize("name", ["ftp", "short", "telnet", "web", "tcp-udp", "feedback"])
+@pytest.mark.parametrize("name", ["ftp", "short", "telnet", "web", "tcp-udp", "feedback", "classes"])
 def test_every_scenario_runs_alone(name: str) -> None:
     assert load_scenario(FOLDER / f"{name}.toml").warnings == []
 
@@ -31,11 +32,11 @@ def test_every_judged_sentence_that_fails_may_say_why() -> None:
     assert len([x for x in s.statements if x.explanation]) >= 20
 
 
-def shares(stages: str) -> dict[str, float]:
-    edge = f'{{ kind = "edge", marker = {{ kind = "rtt-aware", target = "2Mbps" }}, stages = {stages} }}'
+def shares(stages: str, relation: str = "", *more: str) -> dict[str, float]:
+    edge = f'{{ kind = "edge", marker = {{ kind = "rtt-aware", target = "2Mbps"{relation} }}, stages = {stages} }}'
     changes = [f"link.{e}-c1.conditioner={edge}" for e in ("e1", "e2")]
     scenario = load_scenario(
-        FOLDER / "ftp.toml", overrides=["duration=20s", "link.n2-e2.delay=49.7ms", "record={}", *changes]
+        FOLDER / "ftp.toml", overrides=["duration=20s", "link.n2-e2.delay=49.7ms", "record={}", *changes, *more]
     )
     groups = run(scenario).groups
     return dict(zip(groups["group"], groups["goodput_bps_sum"], strict=True))
@@ -46,6 +47,29 @@ def test_marks_by_round_trip_go_too_far_and_small_windows_mend_it() -> None:
     assert alone["flow24"] > 2 * alone["flow13"]
     mended = shares('[{ kind = "small-window", below = 7 }]')
     assert 0.7 < mended["flow24"] / mended["flow13"] < 1.3
+
+
+def test_a_relation_with_timeouts_mends_it_when_exits_tell_the_loss() -> None:
+    learns = '[{ kind = "feedback", drop = false }]'
+    meter = '{ kind = "tsw3cm", committed_rate = "2Mbps", peak_rate = "3Mbps" }'
+    exits = f'link.c1-e3.reverse_conditioner={{ kind = "edge", marker = {meter}, stages = {learns} }}'
+    told = shares(learns, ', relation = "timeouts", loss = "feedback"', exits)
+    assert 0.7 < told["flow24"] / told["flow13"] < 1.4
+    # An exit that tells nothing leaves the weight at one; the relation has something to say.
+    assert told["flow24"] > shares(learns, ', relation = "timeouts", loss = "feedback"')["flow24"]
+
+
+def af1(af4: int) -> list[float]:
+    load = [f"flows.af4-{g}.count={af4}" for g in (13, 24)]
+    groups = run(load_scenario(FOLDER / "classes.toml", overrides=["duration=20s", "record={}", *load])).groups
+    rates = dict(zip(groups["group"], groups["goodput_bps_sum"], strict=True))
+    return [rates["af1-13"] + rates["af1-24"], rates["af4-13"] + rates["af4-24"]]
+
+
+def test_the_load_of_another_class_changes_nothing() -> None:
+    few, many = af1(10), af1(100)
+    assert few[0] == pytest.approx(many[0], rel=0.03)
+    assert few[0] > 3.5 * few[1], "weights 4 and 1"
 
 
 def lost_behind_the_core(stages: str) -> float:

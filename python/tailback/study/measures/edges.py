@@ -132,6 +132,26 @@ for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
     _coloured(_code, _colour)
 
 
+def _of_aggregate(probe: str, title: str, number: int, colour: str) -> None:
+    @measure(
+        f"{probe}_{colour}",
+        f"{title} {colour}",
+        "1",
+        "packets of the aggregate that the set's options name (`aggregates = { NAME = [EDGE, PLACE] }`)",
+        digits=0,
+    )
+    def count(run: RunView, klass: str) -> float:
+        named = run.options.get("aggregates", {})
+        places = list(named.values()) if klass == "all" else [named[klass]] if klass in named else []
+        found = [run.probe(probe, f"edge.{edge}", 3 * int(place) + number)[1] for edge, place in places]
+        return float(np.sum([v[-1] for v in found])) if found and all(len(v) for v in found) else float("nan")
+
+
+for _number, _colour in enumerate(("green", "yellow", "red")):
+    _of_aggregate("aggregate_asked", "Asked", _number, _colour)
+    _of_aggregate("aggregate_marked", "Left", _number, _colour)
+
+
 @measure("mode_changes", "Changes of mode", "1", "of the adaptive stage, at the recorded instants", digits=0)
 def mode_changes(run: RunView, klass: str) -> float:
     edges = run.options.get("edges", {})
@@ -245,3 +265,82 @@ def lost_rate(run: RunView, klass: str) -> float:
     row = run.link_row()
     sent = float(row["delivered_packets"])
     return float(row["throughput_bps"]) * float(row["dropped_packets"]) / sent / 1e6 if sent > 0 else float("nan")
+
+
+def _lost(code: int, colour: str) -> None:
+    @measure(
+        f"lost_{colour}",
+        f"Lost of {colour}",
+        "%",
+        f"{colour} packets dropped at the studied link over those the recorded edges let through, of all classes",
+        digits=1,
+    )
+    def lost(run: RunView, klass: str) -> float:
+        left = [_last(run, c, "packets", code) for c in run.options.get("edges", {})]
+        sent = float(np.nansum(left)) if left else 0.0
+        t = run.losses
+        if not t or not len(t["link"]) or sent <= 0:
+            return float("nan")
+        # The code points are those of class 1.
+        here = (t["link"] == run.link) & (t["event"] == "drop") & (t["colour"] == f"AF1{code // 2 - 4}")
+        return 100 * float(np.sum(t["packets"][here])) / sent
+
+
+for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
+    _lost(_code, _colour)
+
+
+@measure("timeouts_rate", "Timeouts by what is carried", "per Mbit/s", "timeouts of the class over its goodput")
+def timeouts_rate(run: RunView, klass: str) -> float:
+    at = run.of(klass)
+    carried = float(np.sum(run.goodput(klass))) / 1e6
+    return float(np.sum(run.flows["timeouts"][at])) / carried if carried > 0 else float("nan")
+
+
+@measure("refused_small_window", "Refused by small-window", "packets", "packets of flows that found no entry", digits=0)
+def refused_small_window(run: RunView, klass: str) -> float:
+    return _last(run, klass, "refused_flows", STAGES.index("small-window"))
+
+
+def _write_delays(run: RunView, klass: str) -> list[np.ndarray]:
+    """From each write to its delivery, by flow."""
+    t = run.table("transfers")
+    if not t or not len(t["group"]):
+        return []
+    at = t["group"] == klass
+    x, member = np.asarray(t["completion_s"][at], dtype=float), t["member"][at]
+    known = ~np.isnan(x)
+    return [x[known & (member == m)] for m in np.unique(member[known])]
+
+
+@measure(
+    "write_delay",
+    "Delay from the write, median of flows",
+    "s",
+    "from the write to its delivery in order: mean of each flow's, median over the flows",
+    digits=2,
+)
+def write_delay(run: RunView, klass: str) -> float:
+    x = [float(np.mean(d)) for d in _write_delays(run, klass)]
+    return float(np.median(x)) if x else float("nan")
+
+
+@measure(
+    "write_delay_max",
+    "Largest delay from the write, median of flows",
+    "s",
+    "from the write to its delivery in order: largest of each flow's, median over the flows",
+    digits=1,
+)
+def write_delay_max(run: RunView, klass: str) -> float:
+    x = [float(np.max(d)) for d in _write_delays(run, klass)]
+    return float(np.median(x)) if x else float("nan")
+
+
+@measure("undelivered", "Writes not delivered", "%", "of the writes of the class, at the end of the run", digits=1)
+def undelivered(run: RunView, klass: str) -> float:
+    t = run.table("transfers")
+    if not t or not len(t["group"]):
+        return float("nan")
+    done = np.asarray(t["done_s"], dtype=float)[(t["group"] == klass) | (klass == "all")]
+    return 100 * float(np.mean(np.isnan(done))) if len(done) else float("nan")
