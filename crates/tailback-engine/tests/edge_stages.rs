@@ -172,7 +172,7 @@ fn pages_draw_their_servers_and_each_has_an_aggregate() {
 fn writes_of_typists_have_rows_if_asked() {
     let typists = |more: &str| {
         run_text(&format!(
-            "duration = \"30s\"\nseed = 1\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"20ms\" }}\n[flows.typists]\ncount = 3\ntraffic = {{ kind = \"telnet\"{more} }}\npacket_size = \"960B\"\ntransport = \"tcp\"\ntcp = {{ profile = \"ns2\", payload = \"960B\" }}\n"
+            "duration = \"30s\"\nseed = 1\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"20ms\", queue = {{ kind = \"droptail\", buffer = \"100 packets\" }} }}\n[flows.typists]\ncount = 3\ntraffic = {{ kind = \"telnet\"{more} }}\npacket_size = \"960B\"\ntransport = \"tcp\"\ntcp = {{ profile = \"ns2\", payload = \"960B\" }}\n"
         ))
     };
     let (plain, rows) = (typists(""), typists(", transfers = true"));
