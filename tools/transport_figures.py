@@ -27,6 +27,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs/figures/transports"
 #: A line of 10 Mb/s, 40 ms there and back: 33 segments of 1500 B, and room for as many again and a few.
 TAIL_DROP = 'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "droptail", buffer = "40 packets" }'
 #: The same line, marking every packet that finds ten others.
+DUAL = 'rate = "10Mbps"\ndelay = "20ms"\nqueue = "dualpi2"'
 MARKING = (
     'rate = "10Mbps"\ndelay = "20ms"\nqueue = { kind = "red", buffer = "200 packets", ecn = true, weight = 1, '
     'min_threshold = "10 packets", max_threshold = "10 packets", gentle = false, mark_above_max = true, mark_cap = 1, '
@@ -99,6 +100,7 @@ FIGURES = {
     ),
     "dctcp": windowed(MARKING, {"dctcp": tcp('"dctcp"')}, MARKED, 15),
     "prague": windowed(MARKING, {"prague": tcp('"prague"')}, MARKED, 15),
+    "scalable": windowed(DUAL, {"scalable": tcp('"scalable"')}, "10 Mb/s, 40 ms, DualPI2", 15),
     "two-way": windowed(
         TAIL_DROP,
         {"there": 'tcp = { connection = "two-way" }\ntraffic = { kind = "bulk", back = "10s" }'},

@@ -120,8 +120,13 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// Whether the coupled probability has come to its end, so that marks alone no longer hold L.
-    fn is_overloaded(&self) -> bool {
-        self.config.coupling * self.base >= 1.0 || self.base >= 1.0
+    fn l_is_overloaded(&self) -> bool {
+        self.config.coupling * self.base >= 1.0
+    }
+
+    /// The same for the classic queue, which also knows a probability of one below a coupling of one.
+    fn classic_is_overloaded(&self) -> bool {
+        self.l_is_overloaded() || self.base >= 1.0
     }
 
     fn has_room(&self, bytes: u32, line: &Line) -> bool {
@@ -195,7 +200,7 @@ impl<P: Packet> DualPi2<P> {
     /// Mark a packet that leaves L, or say why it is dropped. `waiting` were in L, it among them.
     fn signal_l(&mut self, p: &mut P, waiting: u64, now: Time, out: &mut dyn Out<P>) -> Option<DropReason> {
         let coupled = self.coupled_probability();
-        if self.is_overloaded() {
+        if self.l_is_overloaded() {
             if self.hits(Use::LDrop, self.classic_probability()) {
                 return Some(DropReason::Overload);
             }
@@ -224,7 +229,7 @@ impl<P: Packet> DualPi2<P> {
         if !self.hits(Use::Classic, self.classic_probability()) {
             return None;
         }
-        if self.is_overloaded() && p.ecn().is_capable() {
+        if self.classic_is_overloaded() && p.ecn().is_capable() {
             return Some(DropReason::Overload);
         }
         (!signal(p, true, MarkReason::Early, out)).then_some(DropReason::Early)

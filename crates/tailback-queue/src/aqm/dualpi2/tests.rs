@@ -100,6 +100,21 @@ fn an_overload_drops_from_both() {
     }
 }
 
+/// With a coupling below one marks are left to L when p' has come to its end: the classic queue loses all, L nothing.
+#[test]
+fn a_weak_coupling_does_not_overload_the_l_queue() {
+    let weak = [("coupling", "0.5")];
+    let (marks, drops) = signals(&weak, 1.0, Ecn::Ect1, 1000);
+    assert!(
+        drops.is_empty() && (499..=501).contains(&marks.len()),
+        "{}",
+        marks.len()
+    );
+    let (marks, drops) = signals(&weak, 1.0, Ecn::Ect0, 1000);
+    // A sum of ones is above one from the second packet on.
+    assert!(marks.is_empty() && drops.len() >= 998, "{}", drops.len());
+}
+
 /// The L queue's own marks: none up to 0.8 ms, all from 1.2 ms on, half at 1 ms; not for a packet that is alone.
 #[test]
 fn the_ramp_marks_what_has_waited_a_millisecond() {

@@ -1,6 +1,6 @@
 //! The controllers a scenario can name: one row each.
 
-use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, vegas};
+use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, vegas};
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
@@ -31,5 +31,9 @@ pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &prague::MODEL,
         build: prague::build,
+    },
+    Controller {
+        model: &scalable::MODEL,
+        build: scalable::build,
     },
 ];

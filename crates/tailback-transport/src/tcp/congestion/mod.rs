@@ -18,6 +18,7 @@ pub mod list;
 pub mod prague;
 pub mod reno;
 pub mod round;
+pub mod scalable;
 #[cfg(test)]
 mod testing;
 mod train;

@@ -1,0 +1,209 @@
+//! The scalable law alone: each mark takes half a segment, each round trip adds one.
+//!
+//! DCTCP and Prague approach a window of 2 / p by an average of marks and one cut a round trip, and what remains of their
+//! cuts, pauses and averages makes it 2 to 2.73 / p. This control is the law they approach: with every packet marked with
+//! probability p growth and marks balance at W = growth / (per_mark p), 2 / p segments by default, in every round trip anew.
+//! It is the yardstick for queues that are made for scalable senders, such as coupled ones.
+//!
+//! ```text
+//! each ACK of a bytes   marked: W -= per_mark a ; W += growth segment a / W
+//! slow start            W += a ; the first mark leaves half
+//! loss                  W = ssthresh = W / 2 ; timeout as Reno
+//! ```
+//!
+//! From: B. Briscoe and K. De Schepper, "Resolving tensions between congestion control scaling requirements", 2017 (a
+//! reduction of half a segment a mark); RFC 9332, section 2.1 and appendix C (W = 2 / p).
+//!
+//! State: the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which makes the
+//! law exact where the original has 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
+
+use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use std::sync::Arc;
+use tailback_base::model::{Kind, Model, Param};
+use tailback_base::{Ecn, Settings};
+
+const SOURCE: &str = "Briscoe and De Schepper 2017";
+
+pub static MODEL: Model = Model {
+    name: "scalable",
+    family: "congestion",
+    title: "The scalable law alone",
+    summary: "Each marked segment takes half a segment of the window, each round trip adds one: a window of 2 / p at once, \
+              without the averages and pauses of dctcp and prague. Packets say ECT(1); `tcp` needs ECN.",
+    source: "Briscoe and De Schepper 2017; RFC 9332 section 2.1",
+    params: &[
+        Param::new(
+            "per_mark",
+            Kind::Real { min: 0.001, max: 1.0 },
+            "0.5",
+            "Segments that a marked segment takes of the window.",
+            SOURCE,
+        ),
+        Param::new(
+            "growth",
+            Kind::Real {
+                min: 0.001,
+                max: 1000.0,
+            },
+            "1",
+            "Segments that a round trip adds.",
+            SOURCE,
+        ),
+    ],
+    probes: &[],
+};
+
+/// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
+const KEPT: f64 = 0.5;
+
+pub struct Scalable {
+    window: CongestionWindow,
+    per_mark: f64,
+    growth: f64,
+    reductions: u64,
+}
+
+pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
+    Box::new(Scalable {
+        window: CongestionWindow::new(rules),
+        per_mark: own.real("per_mark"),
+        growth: own.real("growth"),
+        reductions: 0,
+    })
+}
+
+impl Scalable {
+    fn answer_mark(&mut self, a: &AckEvent<'_>) {
+        let w = &mut self.window;
+        let left = match w.in_slow_start() {
+            true => w.cwnd * KEPT,
+            false => w.cwnd - self.per_mark * real(a.acked),
+        };
+        w.cwnd = left.max(LEAST_SSTHRESH * w.rules.segment);
+        w.ssthresh = w.cwnd;
+        self.reductions += 1;
+    }
+}
+
+impl CongestionControl for Scalable {
+    fn on_ack(&mut self, a: &AckEvent<'_>) {
+        if a.acked == 0 || a.phase == Phase::Recovery {
+            return;
+        }
+        if a.ecn_echo {
+            self.answer_mark(a);
+        }
+        let w = &mut self.window;
+        if w.in_slow_start() {
+            w.slow_start(a);
+        } else if w.may_grow(&AckEvent { ecn_echo: false, ..*a }) {
+            w.cwnd += self.growth * w.rules.segment * real(a.acked) / w.cwnd;
+        }
+    }
+
+    fn on_congestion(&mut self, e: &CongestionEvent) {
+        // With an echo on every ACK marks come as such.
+        if e.what != Congestion::Ecn {
+            self.window.congested(e, |w| w * KEPT, |w| w);
+        }
+    }
+
+    fn window_reset(&mut self, why: Reset) {
+        self.window.reset(why);
+    }
+
+    fn spreads_reductions(&self) -> bool {
+        false
+    }
+
+    fn undo(&mut self) {
+        self.window.undo();
+    }
+
+    fn echo(&self) -> EchoRule {
+        EchoRule::EveryAck
+    }
+
+    fn codepoint(&self) -> Ecn {
+        Ecn::Ect1
+    }
+
+    fn own_reductions(&self) -> u64 {
+        self.reductions
+    }
+
+    fn cwnd(&self) -> f64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> f64 {
+        self.window.ssthresh
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::congestion::testing::AckClock;
+    use crate::tcp::testing::config;
+
+    fn scalable(own: &[(&str, &str)], window: &str, threshold: &str) -> Box<dyn CongestionControl> {
+        let own = own.iter().fold(Settings::defaults(&MODEL), |s, (n, v)| s.with(n, v));
+        let values = [
+            ("payload", "1000B"),
+            ("initial_window", window),
+            ("initial_ssthresh", threshold),
+        ];
+        build(&own, &config(&values).window)
+    }
+
+    /// Every n-th packet marked: growth and marks balance, so the mean of 1 / W is per_mark p / growth.
+    #[test]
+    fn the_window_is_two_over_p() {
+        for (own, law) in [
+            (&[][..], 2.0),
+            (&[("per_mark", "0.25")][..], 4.0),
+            (&[("growth", "0.5")][..], 1.0),
+        ] {
+            for every in [5u64, 20, 50] {
+                let mut c = scalable(own, "20 packets", "1000B");
+                let mut clock = AckClock::new();
+                let (mut sum, mut acks) = (0.0, 0.0);
+                for n in 0..400_000u64 {
+                    clock.ack_with(&mut *c, 0.05, |a| a.ecn_echo = n % every == 0);
+                    if n > 200_000 {
+                        (sum, acks) = (sum + 1000.0 / c.cwnd(), acks + 1.0);
+                    }
+                }
+                let (mean, law) = (acks / sum, law * every as f64);
+                // A mark takes a tenth of a window of five, so that 1 / W is not what it was when the ACK came.
+                assert!(
+                    (mean / law - 1.0).abs() < 0.025,
+                    "every {every}: {mean}, by the law {law}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_mark_ends_slow_start_with_half() {
+        let mut c = scalable(&[], "10 packets", "unlimited");
+        let mut clock = AckClock::new();
+        for _ in 0..30 {
+            clock.ack(&mut *c, 0.05);
+        }
+        assert_eq!(c.cwnd(), 40_000.0);
+        clock.ack_with(&mut *c, 0.05, |a| a.ecn_echo = true);
+        // And the segment it acknowledges adds its 20th part.
+        assert_eq!((c.cwnd(), c.ssthresh(), c.own_reductions()), (20_050.0, 20_000.0, 1));
+    }
+
+    #[test]
+    fn a_loss_halves_and_packets_say_so() {
+        let mut c = scalable(&[], "40 packets", "1000B");
+        let clock = AckClock::new();
+        clock.sign(&mut *c, Congestion::Loss);
+        assert_eq!((c.cwnd(), c.codepoint()), (20_000.0, Ecn::Ect1));
+    }
+}
