@@ -1,7 +1,9 @@
 //! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
 
+use crate::admission::Admission;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
+use crate::fifo::Fifo;
 use crate::pieces::by_name::Pieces;
 use crate::row::BuildAdmission;
 use tailback_base::quantity::Refusal;
@@ -109,7 +111,13 @@ impl Facts {
         fused: None,
     };
 
-    /// The same with several queues.
+    /// The same with marks instead of drops where `ecn` says so.
+    pub const WITH_ECN: Facts = Facts {
+        marks: Marks::WithEcn,
+        ..Facts::ONE_QUEUE
+    };
+
+    /// Several queues.
     pub const SEVERAL_QUEUES: Facts = Facts {
         queues: Queues::Several,
         ..Facts::ONE_QUEUE
@@ -127,6 +135,27 @@ impl Facts {
             Marks::Never => false,
             Marks::WithEcn => settings.flags("ecn").contains(&true),
             Marks::Always => true,
+        }
+    }
+}
+
+/// What settings of its model describe. With it and its declaration an AQM has all that a row of the list needs.
+pub trait Configured: Sized {
+    /// The decision alone, without a queue.
+    ///
+    /// # Errors
+    /// Parameters that contradict each other, or the place.
+    fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal>;
+}
+
+impl<P: Packet + 'static> Entry<P> {
+    /// The row of an AQM: by itself it decides for a FIFO.
+    pub const fn aqm<A: Admission<P> + Configured + 'static>(model: &'static Model, facts: Facts) -> Entry<P> {
+        Entry {
+            model,
+            build: Build::Whole(|s, context| Ok(Box::new(Fifo::from_settings(s, A::configured(s, context)?)))),
+            admission: Some(|s, context| Ok(Box::new(A::configured(s, context)?))),
+            facts,
         }
     }
 }

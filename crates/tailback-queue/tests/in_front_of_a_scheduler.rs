@@ -8,7 +8,8 @@ use tailback_base::{BitRate, Duration, Packet, Settings, Size, Stream, Time};
 use tailback_queue::Admitted;
 use tailback_queue::BuildContext;
 use tailback_queue::admission::{Admission, Decision, Exit, Handle, QueueView, Waiting};
-use tailback_queue::aqm::red;
+use tailback_queue::aqm::red::{self, Red};
+use tailback_queue::entry::Configured;
 use tailback_queue::fifo::random_drop::RandomDrop;
 use tailback_queue::fifo::{Fifo, Ring};
 use tailback_queue::testing::{Bench, TestPacket};
@@ -197,7 +198,7 @@ fn red_before_several_queues_decides_as_red_over_one() {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        red::admission(&settings, context).unwrap()
+        Red::configured(&settings, context).unwrap()
     };
     let limit = settings.size("buffer");
     let mut one = Bench::new(Fifo::new(limit, red()));
@@ -228,7 +229,7 @@ fn admissions_stack_as_prefilters() {
         rate: BitRate(1_000_000),
         delay: Duration::ZERO,
     };
-    let red = red::admission(&settings, context).unwrap();
+    let red = Red::configured(&settings, context).unwrap();
     let compare = Compare {
         stream: Stream::new(3, "compare"),
         inside: 0,

@@ -30,9 +30,7 @@ use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
 use crate::aqm::ticks::Ticks;
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, Settings, Time};
@@ -118,49 +116,37 @@ const ARRIVAL: &str = "arrival";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Steered<Band>>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// The decision alone.
-///
-/// # Errors
-/// RED's, and a range of max_probability without its first value.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Steered<Band>, Refusal> {
-    let (lowest, first, highest) = (s.real("lowest"), s.real("max_probability"), s.real("highest"));
-    if first < lowest || first > highest {
-        return Err(Refusal::new(
-            format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
-            "give a max_probability to begin with that lies between the two",
-        ));
-    }
-    let period = s.time("period");
-    let band = Band {
-        alpha: s.real("alpha"),
-        beta: s.real("beta"),
-        lowest,
-        highest,
-        clock: match s.text("clock") {
-            ARRIVAL => Clock::Arrival {
-                period,
-                moved: Time::ZERO,
+impl Configured for Steered<Band> {
+    /// # Errors
+    /// RED's, and a range of max_probability without its first value.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (lowest, first, highest) = (s.real("lowest"), s.real("max_probability"), s.real("highest"));
+        if first < lowest || first > highest {
+            return Err(Refusal::new(
+                format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
+                "give a max_probability to begin with that lies between the two",
+            ));
+        }
+        let period = s.time("period");
+        let band = Band {
+            alpha: s.real("alpha"),
+            beta: s.real("beta"),
+            lowest,
+            highest,
+            clock: match s.text("clock") {
+                ARRIVAL => Clock::Arrival {
+                    period,
+                    moved: Time::ZERO,
+                },
+                _ => Clock::Timer(Ticks::new(period)),
             },
-            _ => Clock::Timer(Ticks::new(period)),
-        },
-    };
-    let config = Config::from_settings(s, &context)?;
-    Ok(Steered::new(Red::new(config, context.stream), band))
+        };
+        let config = Config::from_settings(s, &context)?;
+        Ok(Steered::new(Red::new(config, context.stream), band))
+    }
 }
 
 /// Keeps the average in the middle.
@@ -225,6 +211,7 @@ impl Steering for Band {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Stream};
 
@@ -243,7 +230,7 @@ mod tests {
             .iter()
             .chain(with)
             .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-        let ared = admission(&settings, context()).unwrap_or_else(|e| panic!("{e}"));
+        let ared = Steered::<Band>::configured(&settings, context()).unwrap_or_else(|e| panic!("{e}"));
         Bench::new(Fifo::from_settings(&settings, ared))
     }
 
@@ -331,7 +318,7 @@ mod tests {
     fn a_beginning_outside_the_range_is_refused() {
         for with in [("lowest", "0.2"), ("highest", "0.05"), ("max_probability", "0.6")] {
             let s = Settings::defaults(&MODEL).with(with.0, with.1);
-            let e = admission(&s, context()).unwrap_err();
+            let e = Steered::<Band>::configured(&s, context()).unwrap_err();
             assert!(e.problem.contains("is not between"), "{e}");
         }
     }

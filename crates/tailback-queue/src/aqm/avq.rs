@@ -28,10 +28,8 @@
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
@@ -116,41 +114,29 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, _| Ok(Box::new(admission(s)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Avq>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Avq {
+    /// # Errors
+    /// A virtual buffer that is a share of an unlimited one, or in another unit.
+    fn configured(s: &Settings, _context: BuildContext) -> Result<Self, Refusal> {
+        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let packet = match buffer {
+            Size::Bytes(_) => 1.0,
+            Size::Packets(_) | Size::Unlimited => mean_packet as f64,
+        };
+        Ok(Avq {
+            utilisation: s.real("utilisation"),
+            alpha: s.real("alpha"),
+            buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)? * packet,
+            ecn: s.flag("ecn"),
+            share: s.real("initial_capacity"),
+            queue: 0.0,
+            drained: Time::ZERO,
+            adapted: Time::ZERO,
+        })
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s)?)))
-}
-
-/// AVQ's decision alone.
-///
-/// # Errors
-/// A virtual buffer that is a share of an unlimited one, or in another unit.
-pub fn admission(s: &Settings) -> Result<Avq, Refusal> {
-    let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let packet = match buffer {
-        Size::Bytes(_) => 1.0,
-        Size::Packets(_) | Size::Unlimited => mean_packet as f64,
-    };
-    Ok(Avq {
-        utilisation: s.real("utilisation"),
-        alpha: s.real("alpha"),
-        buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)? * packet,
-        ecn: s.flag("ecn"),
-        share: s.real("initial_capacity"),
-        queue: 0.0,
-        drained: Time::ZERO,
-        adapted: Time::ZERO,
-    })
 }
 
 /// AVQ's decision.
@@ -213,14 +199,26 @@ impl<P: Packet> Admission<P> for Avq {
 mod tests {
     use super::*;
     use crate::discipline::MarkReason;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
-    use tailback_base::Duration;
+    use tailback_base::{BitRate, Duration, Stream};
+
+    fn context() -> BuildContext {
+        BuildContext {
+            stream: Stream::new(1, "avq"),
+            rate: BitRate(10_000_000),
+            delay: Duration::ZERO,
+        }
+    }
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Avq>> {
         let settings = with
             .iter()
             .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-        Bench::new(Fifo::from_settings(&settings, admission(&settings).unwrap()))
+        Bench::new(Fifo::from_settings(
+            &settings,
+            Avq::configured(&settings, context()).unwrap(),
+        ))
     }
 
     /// Packets of 1000 B, this many microseconds apart, served at once; the line of 1 Mb/s takes 8 ms for one.
@@ -322,7 +320,7 @@ mod tests {
     #[test]
     fn a_share_of_an_unlimited_buffer_is_refused() {
         let settings = Settings::defaults(&MODEL).with("buffer", "unlimited");
-        let e = admission(&settings).unwrap_err();
+        let e = Avq::configured(&settings, context()).unwrap_err();
         assert!(
             e.problem.contains("unlimited") && e.remedy.contains("virtual_buffer"),
             "{e}"

@@ -22,10 +22,8 @@
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks, Unlimited};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts, Unlimited};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
@@ -102,44 +100,37 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
+    Entry::aqm::<Blue>(
+        &MODEL,
+        Facts {
             unlimited: Some(Unlimited {
                 unless: Some("level"),
                 ..Unlimited::leaves("droptail")
             }),
-            ..Facts::ONE_QUEUE
+            ..Facts::WITH_ECN
         },
+    )
+}
+
+impl Configured for Blue {
+    /// # Errors
+    /// A level in another unit than the buffer's.
+    fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let buffer = settings.size("buffer");
+        let level = match settings.is_none("level") {
+            true => f64::INFINITY,
+            // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
+            false => capacity::threshold(settings, "level", buffer, 1500)?,
+        };
+        let separate = settings.text("timers") == "separate";
+        let probability = Probability::new(
+            settings.real("up"),
+            settings.real("down"),
+            settings.time("freeze"),
+            separate,
+        );
+        Ok(Blue::new(probability, level, settings.flag("ecn"), context.stream))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// Blue's decision alone.
-///
-/// # Errors
-/// A level in another unit than the buffer's.
-pub fn admission(settings: &Settings, context: BuildContext) -> Result<Blue, Refusal> {
-    let buffer = settings.size("buffer");
-    let level = match settings.is_none("level") {
-        true => f64::INFINITY,
-        // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
-        false => capacity::threshold(settings, "level", buffer, 1500)?,
-    };
-    let separate = settings.text("timers") == "separate";
-    let probability = Probability::new(
-        settings.real("up"),
-        settings.real("down"),
-        settings.time("freeze"),
-        separate,
-    );
-    Ok(Blue::new(probability, level, settings.flag("ecn"), context.stream))
 }
 
 /// Blue's probability and its clocks, apart from any queue, so that a bin of stochastic fair Blue can have one.
@@ -276,6 +267,7 @@ impl<P: Packet> Admission<P> for Blue {
 mod tests {
     use super::*;
     use crate::discipline::MarkReason;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Ecn};
 
@@ -288,7 +280,7 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let blue = admission(&settings, context).unwrap();
+        let blue = Blue::configured(&settings, context).unwrap();
         Bench::new(Fifo::from_settings(&settings, blue))
     }
 

@@ -33,10 +33,8 @@ use crate::aqm::red::params::{
 use crate::aqm::red::signals::{Class, Found, Rules};
 use crate::aqm::red::{AVERAGE, BASE, SINCE};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
 use crate::pieces::classify::keys;
 use crate::view::Congestion;
@@ -127,59 +125,47 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Choke>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// CHOKe's decision alone.
-///
-/// # Errors
-/// RED's, and draws that contradict each other.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Choke, Refusal> {
-    let word = s.text("draw");
-    let compared = match word {
-        FRONT => Compared::Front,
-        BACK => Compared::Back,
-        _ if s.is_none("regions") => Compared::Drawn(s.count("draws") as u32),
-        _ => Compared::ByRegion(s.count("regions") as u32),
-    };
-    let by_region = !s.is_none("regions");
-    let unused = match compared {
-        Compared::Front | Compared::Back if by_region => Some("regions"),
-        Compared::Front | Compared::Back | Compared::ByRegion(_) if s.is_given("draws") => Some("draws"),
-        _ => None,
-    };
-    if let Some(unused) = unused {
-        let beside = if by_region && unused == "draws" {
-            "regions"
-        } else {
-            "draw"
+impl Configured for Choke {
+    /// # Errors
+    /// RED's, and draws that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let word = s.text("draw");
+        let compared = match word {
+            FRONT => Compared::Front,
+            BACK => Compared::Back,
+            _ if s.is_none("regions") => Compared::Drawn(s.count("draws") as u32),
+            _ => Compared::ByRegion(s.count("regions") as u32),
         };
-        return Err(Refusal::new(
-            format!("{unused} and {beside} both say with what a packet is compared"),
-            format!("leave out {unused} or {beside}"),
-        ));
+        let by_region = !s.is_none("regions");
+        let unused = match compared {
+            Compared::Front | Compared::Back if by_region => Some("regions"),
+            Compared::Front | Compared::Back | Compared::ByRegion(_) if s.is_given("draws") => Some("draws"),
+            _ => None,
+        };
+        if let Some(unused) = unused {
+            let beside = if by_region && unused == "draws" {
+                "regions"
+            } else {
+                "draw"
+            };
+            return Err(Refusal::new(
+                format!("{unused} and {beside} both say with what a packet is compared"),
+                format!("leave out {unused} or {beside}"),
+            ));
+        }
+        let config = Config::from_settings(s, &context)?;
+        Ok(Choke {
+            key: keys::named(s.text(FLOW_KEY.name))?,
+            compared,
+            average: config.average(),
+            class: Class::new(config.ramp),
+            rules: config.rules,
+            stream: context.stream,
+        })
     }
-    let config = Config::from_settings(s, &context)?;
-    Ok(Choke {
-        key: keys::named(s.text(FLOW_KEY.name))?,
-        compared,
-        average: config.average(),
-        class: Class::new(config.ramp),
-        rules: config.rules,
-        stream: context.stream,
-    })
 }
 
 /// With what an arrival is compared.

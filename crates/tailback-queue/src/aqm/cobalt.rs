@@ -31,9 +31,8 @@ use crate::admission::{Admission, Decision, PacketSource, Waiting};
 use crate::aqm::blue::Probability;
 use crate::aqm::codel::{CE_THRESHOLD, INTERVAL, control_step};
 use crate::build_context::BuildContext;
-use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::entry::{Configured, Entry, Facts, Marks};
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
@@ -145,33 +144,27 @@ pub const PROBES: [ProbeDef; 4] = [
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
+    Entry::aqm::<Cobalt>(
+        &MODEL,
+        Facts {
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],
             ..Facts::ONE_QUEUE
         },
+    )
+}
+
+impl Configured for Cobalt {
+    /// # Errors
+    /// A target above the interval.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Cobalt::new(
+            Config::from_settings(s)?,
+            s.count("mtu"),
+            BesideControl::from_settings(s),
+            context.stream,
+        ))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// COBALT's decisions alone.
-///
-/// # Errors
-/// A target above the interval.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Cobalt, Refusal> {
-    Ok(Cobalt::new(
-        Config::from_settings(s)?,
-        s.count("mtu"),
-        BesideControl::from_settings(s),
-        context.stream,
-    ))
 }
 
 /// The parameters of the control law and of BLUE.

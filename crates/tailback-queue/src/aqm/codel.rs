@@ -20,9 +20,8 @@
 
 use crate::admission::{Admission, Decision, Exit, PacketSource, Waiting};
 use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
@@ -129,28 +128,21 @@ pub const PROBES: [ProbeDef; 3] = [
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, _| Ok(Box::new(admission(s)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
+    Entry::aqm::<Codel>(
+        &MODEL,
+        Facts {
             waits: &["target", "ce_threshold"],
-            ..Facts::ONE_QUEUE
+            ..Facts::WITH_ECN
         },
+    )
+}
+
+impl Configured for Codel {
+    /// # Errors
+    /// A target above the interval.
+    fn configured(s: &Settings, _context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Codel::new(Config::from_settings(s)?))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s)?)))
-}
-
-/// CoDel's decisions alone.
-///
-/// # Errors
-/// A target above the interval.
-pub fn admission(s: &Settings) -> Result<Codel, Refusal> {
-    Ok(Codel::new(Config::from_settings(s)?))
 }
 
 /// CoDel's parameters.

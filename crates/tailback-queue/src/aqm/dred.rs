@@ -26,10 +26,8 @@ use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY};
 use crate::aqm::ticks::Ticks;
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
@@ -104,65 +102,53 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Dred>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// DRED's decision alone.
-///
-/// # Errors
-/// An unlimited buffer, levels in another unit, a cut-off above the target.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Dred, Refusal> {
-    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let buffer = match limit {
-        Size::Packets(n) | Size::Bytes(n) => n as f64,
-        Size::Unlimited => {
+impl Configured for Dred {
+    /// # Errors
+    /// An unlimited buffer, levels in another unit, a cut-off above the target.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let buffer = match limit {
+            Size::Packets(n) | Size::Bytes(n) => n as f64,
+            Size::Unlimited => {
+                return Err(Refusal::new(
+                    "the error is measured against the buffer, which is unlimited",
+                    "give a buffer",
+                )
+                .within("buffer"));
+            }
+        };
+        let level = |name| capacity::threshold(s, name, limit, mean_packet);
+        let target = level("target")?;
+        let cutoff = match s.is_none("cutoff") {
+            true => 0.9 * target,
+            false => level("cutoff")?,
+        };
+        if cutoff > target {
             return Err(Refusal::new(
-                "the error is measured against the buffer, which is unlimited",
-                "give a buffer",
-            )
-            .within("buffer"));
+                format!("cutoff ({cutoff}) is above target ({target}), where the queue cannot be held then"),
+                "give a cutoff of at most the target; 0.9 of it is advised",
+            ));
         }
-    };
-    let level = |name| capacity::threshold(s, name, limit, mean_packet);
-    let target = level("target")?;
-    let cutoff = match s.is_none("cutoff") {
-        true => 0.9 * target,
-        false => level("cutoff")?,
-    };
-    if cutoff > target {
-        return Err(Refusal::new(
-            format!("cutoff ({cutoff}) is above target ({target}), where the queue cannot be held then"),
-            "give a cutoff of at most the target; 0.9 of it is advised",
-        ));
+        let interval = match s.is_none("interval") {
+            true => context.rate.time_of(10 * mean_packet),
+            false => s.time("interval"),
+        };
+        Ok(Dred {
+            target,
+            cutoff,
+            gain: s.real("gain") / buffer,
+            filter: s.real("filter"),
+            max_probability: s.real("max_probability"),
+            ecn: s.flag("ecn"),
+            ticks: Ticks::new(interval),
+            error: 0.0,
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
-    let interval = match s.is_none("interval") {
-        true => context.rate.time_of(10 * mean_packet),
-        false => s.time("interval"),
-    };
-    Ok(Dred {
-        target,
-        cutoff,
-        gain: s.real("gain") / buffer,
-        filter: s.real("filter"),
-        max_probability: s.real("max_probability"),
-        ecn: s.flag("ecn"),
-        ticks: Ticks::new(interval),
-        error: 0.0,
-        probability: 0.0,
-        stream: context.stream,
-    })
 }
 
 /// DRED's decision. Levels in the unit of the buffer.
@@ -229,6 +215,7 @@ impl<P: Packet> Admission<P> for Dred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration};
 
@@ -241,7 +228,7 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let dred = admission(&s, context)?;
+        let dred = Dred::configured(&s, context)?;
         Ok((s, dred))
     }
 

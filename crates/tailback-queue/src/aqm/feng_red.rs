@@ -21,9 +21,7 @@ use crate::aqm::red::signals::Ramp;
 use crate::aqm::red::steered::{PROBES, Steered, Steering};
 use crate::aqm::red::{Config, Red};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Time};
@@ -78,33 +76,21 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Steered<Crossings>>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Steered<Crossings> {
+    /// # Errors
+    /// RED's.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let crossings = Crossings {
+            divide: s.real("divide"),
+            multiply: s.real("multiply"),
+            side: Side::Below,
+        };
+        let config = Config::from_settings(s, &context)?;
+        Ok(Steered::new(Red::new(config, context.stream), crossings))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// The decision alone.
-///
-/// # Errors
-/// RED's.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Steered<Crossings>, Refusal> {
-    let crossings = Crossings {
-        divide: s.real("divide"),
-        multiply: s.real("multiply"),
-        side: Side::Below,
-    };
-    let config = Config::from_settings(s, &context)?;
-    Ok(Steered::new(Red::new(config, context.stream), crossings))
 }
 
 /// Moves once a crossing.
@@ -146,6 +132,7 @@ impl Steering for Crossings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Stream};
 
@@ -160,7 +147,10 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let mut b = Bench::new(Fifo::from_settings(&settings, admission(&settings, context).unwrap()));
+        let mut b = Bench::new(Fifo::from_settings(
+            &settings,
+            Steered::<Crossings>::configured(&settings, context).unwrap(),
+        ));
         let mut find = |q: usize| {
             while b.backlog().packets as usize > q {
                 b.serve();

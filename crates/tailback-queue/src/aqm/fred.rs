@@ -32,10 +32,8 @@ use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::{AVERAGE, BASE, base, spread};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, FLOW_KEY};
 use crate::pieces::classify::keys;
 use crate::view::Exit;
@@ -111,56 +109,44 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Fred>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// FRED's decision alone.
-///
-/// # Errors
-/// Thresholds that contradict each other or the buffer's unit.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Fred, Refusal> {
-    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let level = |name| capacity::threshold(s, name, limit, mean_packet);
-    let min = level("min_threshold")?;
-    let max = match s.is_none("max_threshold") {
-        true => 2.0 * min,
-        false => level("max_threshold")?,
-    };
-    if min > max {
-        return Err(Refusal::new(
-            format!("min_threshold ({min}) is above max_threshold ({max})"),
-            "give a max_threshold of at least min_threshold; twice that is advised",
-        ));
+impl Configured for Fred {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let level = |name| capacity::threshold(s, name, limit, mean_packet);
+        let min = level("min_threshold")?;
+        let max = match s.is_none("max_threshold") {
+            true => 2.0 * min,
+            false => level("max_threshold")?,
+        };
+        if min > max {
+            return Err(Refusal::new(
+                format!("min_threshold ({min}) is above max_threshold ({max})"),
+                "give a max_threshold of at least min_threshold; twice that is advised",
+            ));
+        }
+        let packet = capacity::packet(limit, mean_packet);
+        Ok(Fred {
+            limit,
+            packet,
+            min,
+            max,
+            max_probability: s.real("max_probability"),
+            minq: s.count("minq") as f64 * packet,
+            many_flows: s.flag("many_flows"),
+            key: keys::named(s.text(FLOW_KEY.name))?,
+            ecn: s.flag("ecn"),
+            average: Average::new(0.0, s.real("weight"), mean_packet),
+            since: None,
+            probability: 0.0,
+            flows: HashMap::new(),
+            stream: context.stream,
+        })
     }
-    let packet = capacity::packet(limit, mean_packet);
-    Ok(Fred {
-        limit,
-        packet,
-        min,
-        max,
-        max_probability: s.real("max_probability"),
-        minq: s.count("minq") as f64 * packet,
-        many_flows: s.flag("many_flows"),
-        key: keys::named(s.text(FLOW_KEY.name))?,
-        ecn: s.flag("ecn"),
-        average: Average::new(0.0, s.real("weight"), mean_packet),
-        since: None,
-        probability: 0.0,
-        flows: HashMap::new(),
-        stream: context.stream,
-    })
 }
 
 /// What a flow has in the queue.

@@ -25,10 +25,8 @@
 
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
@@ -104,32 +102,21 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Green>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context))))
-}
-
-/// GREEN's decision alone.
-pub fn admission(s: &Settings, context: BuildContext) -> Green {
-    Green {
-        target: s.real("target"),
-        step: s.real("step"),
-        period: s.time("period"),
-        rate: ArrivalRate::new(s.time("filter")),
-        ecn: s.flag("ecn"),
-        periods: 0,
-        probability: 0.0,
-        stream: context.stream,
+impl Configured for Green {
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Green {
+            target: s.real("target"),
+            step: s.real("step"),
+            period: s.time("period"),
+            rate: ArrivalRate::new(s.time("filter")),
+            ecn: s.flag("ecn"),
+            periods: 0,
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
 }
 
@@ -230,6 +217,7 @@ impl<P: Packet> Admission<P> for Green {
 mod tests {
     use super::*;
     use crate::discipline::MarkReason;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Ecn};
 
@@ -242,7 +230,10 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        Bench::new(Fifo::from_settings(&settings, admission(&settings, context)))
+        Bench::new(Fifo::from_settings(
+            &settings,
+            Green::configured(&settings, context).unwrap(),
+        ))
     }
 
     /// 500-byte packets at equal gaps for this long, served at once.

@@ -23,10 +23,8 @@
 
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
@@ -115,46 +113,34 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<GreenTcp>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for GreenTcp {
+    /// # Errors
+    /// A number of flows beside a window to count them in.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let count = match (s.is_none("flows"), s.is_given("window")) {
+            (false, true) => {
+                return Err(Refusal::new(
+                    "flows are given, and counted within window",
+                    "leave out flows or window",
+                ));
+            }
+            (false, false) => Count::Given(s.count("flows")),
+            (true, _) => Count::Seen(Active::new(s.time("window"))),
+        };
+        Ok(GreenTcp {
+            rtts: s.times("rtt"),
+            numbers: PerFlow::new(),
+            count,
+            segment: 8.0 * s.count("mss") as f64 * s.real("constant"),
+            ecn: s.flag("ecn"),
+            flows: 0,
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// The decision alone.
-///
-/// # Errors
-/// A number of flows beside a window to count them in.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<GreenTcp, Refusal> {
-    let count = match (s.is_none("flows"), s.is_given("window")) {
-        (false, true) => {
-            return Err(Refusal::new(
-                "flows are given, and counted within window",
-                "leave out flows or window",
-            ));
-        }
-        (false, false) => Count::Given(s.count("flows")),
-        (true, _) => Count::Seen(Active::new(s.time("window"))),
-    };
-    Ok(GreenTcp {
-        rtts: s.times("rtt"),
-        numbers: PerFlow::new(),
-        count,
-        segment: 8.0 * s.count("mss") as f64 * s.real("constant"),
-        ecn: s.flag("ecn"),
-        flows: 0,
-        probability: 0.0,
-        stream: context.stream,
-    })
 }
 
 /// Where the number of flows comes from.
@@ -251,6 +237,7 @@ impl<P: Packet> Admission<P> for GreenTcp {
 mod tests {
     use super::*;
     use crate::discipline::MarkReason;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::model::Raw;
     use tailback_base::{BitRate, Ecn};
@@ -269,7 +256,10 @@ mod tests {
     }
 
     fn bench_of(settings: &Settings, rate: u64) -> Bench<Fifo<TestPacket, GreenTcp>> {
-        let mut b = Bench::new(Fifo::from_settings(settings, admission(settings, context()).unwrap()));
+        let mut b = Bench::new(Fifo::from_settings(
+            settings,
+            GreenTcp::configured(settings, context()).unwrap(),
+        ));
         b.rate = BitRate(rate);
         b
     }
@@ -357,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_number_of_flows_needs_no_window() {
-        let e = admission(&settings(&[("flows", "10"), ("window", "1s")]), context()).unwrap_err();
+        let e = GreenTcp::configured(&settings(&[("flows", "10"), ("window", "1s")]), context()).unwrap_err();
         assert!(e.problem.contains("window") && e.remedy.contains("leave out"), "{e}");
     }
 }

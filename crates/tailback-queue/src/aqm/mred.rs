@@ -37,10 +37,8 @@ use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::redn::params::{SPACING, spacing};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, chosen};
 use crate::view::Exit;
 use tailback_base::quantity::Refusal;
@@ -142,87 +140,75 @@ const MEASURES: &[(&str, Measure)] = &[
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Mred>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// The decision alone.
-///
-/// # Errors
-/// Thresholds that contradict each other or the buffer's unit.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Mred, Refusal> {
-    let measure = chosen(s, "accounting", MEASURES)?;
-    let accounting = match measure {
-        Measure::Average(accounting) => accounting,
-        Measure::Waiting => Accounting::Own,
-    };
-    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let levels = |name| capacity::thresholds(s, name, limit, mean_packet).map(|list| each_colour(&list));
-    let (min, max, initial) = (
-        levels("min_threshold")?,
-        levels("max_threshold")?,
-        levels("initial_average")?,
-    );
-    if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measure::Waiting) {
-        return Err(Refusal::new(
-            format!("min_threshold ({}) is above max_threshold ({})", min[c], max[c]),
-            "give each precedence a max_threshold of at least its min_threshold",
-        ));
-    }
-    let top = each_colour(&s.reals("max_probability"));
-    let classes = std::array::from_fn(|c| {
-        Class::new(Ramp {
-            min_threshold: min[c],
-            max_threshold: max[c],
-            max_probability: top[c],
-            gentle: s.flag("gentle"),
-            shape: Shape::Line,
-        })
-    });
-    let weights = each_colour(&s.reals("weight"));
-    // One average for all has the weight of green, as in ns-2.
-    let weight = |c: usize| {
-        if accounting == Accounting::Shared {
-            weights[0]
-        } else {
-            weights[c]
+impl Configured for Mred {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let measure = chosen(s, "accounting", MEASURES)?;
+        let accounting = match measure {
+            Measure::Average(accounting) => accounting,
+            Measure::Waiting => Accounting::Own,
+        };
+        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let levels = |name| capacity::thresholds(s, name, limit, mean_packet).map(|list| each_colour(&list));
+        let (min, max, initial) = (
+            levels("min_threshold")?,
+            levels("max_threshold")?,
+            levels("initial_average")?,
+        );
+        if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measure::Waiting) {
+            return Err(Refusal::new(
+                format!("min_threshold ({}) is above max_threshold ({})", min[c], max[c]),
+                "give each precedence a max_threshold of at least its min_threshold",
+            ));
         }
-    };
-    let averages = std::array::from_fn(|c| Average::new(initial[c], weight(c), mean_packet));
-    let populations = Populations::new(accounting, limit, averages);
-    let (spread, wait) = spacing(s.text(SPACING.name))?;
-    Ok(Mred {
-        measure,
-        colours: Colours::from_settings(s)?,
-        populations: match s.flag("ns2_idle") {
-            true => populations.as_ns2(),
-            false => populations,
-        },
-        classes,
-        rules: Rules {
-            ecn: s.flag("ecn"),
-            mark_cap: 1.0,
-            mark_above_max: s.flag("mark_above_max"),
-            bytes: false,
-            mean_packet,
-            spread,
-            wait,
-            first_count: false,
-            ns2_guards: false,
-        },
-        stream: context.stream,
-    })
+        let top = each_colour(&s.reals("max_probability"));
+        let classes = std::array::from_fn(|c| {
+            Class::new(Ramp {
+                min_threshold: min[c],
+                max_threshold: max[c],
+                max_probability: top[c],
+                gentle: s.flag("gentle"),
+                shape: Shape::Line,
+            })
+        });
+        let weights = each_colour(&s.reals("weight"));
+        // One average for all has the weight of green, as in ns-2.
+        let weight = |c: usize| {
+            if accounting == Accounting::Shared {
+                weights[0]
+            } else {
+                weights[c]
+            }
+        };
+        let averages = std::array::from_fn(|c| Average::new(initial[c], weight(c), mean_packet));
+        let populations = Populations::new(accounting, limit, averages);
+        let (spread, wait) = spacing(s.text(SPACING.name))?;
+        Ok(Mred {
+            measure,
+            colours: Colours::from_settings(s)?,
+            populations: match s.flag("ns2_idle") {
+                true => populations.as_ns2(),
+                false => populations,
+            },
+            classes,
+            rules: Rules {
+                ecn: s.flag("ecn"),
+                mark_cap: 1.0,
+                mark_above_max: s.flag("mark_above_max"),
+                bytes: false,
+                mean_packet,
+                spread,
+                wait,
+                first_count: false,
+                ns2_guards: false,
+            },
+            stream: context.stream,
+        })
+    }
 }
 
 /// The decision of multi-level RED.

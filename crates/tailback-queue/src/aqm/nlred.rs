@@ -23,7 +23,7 @@ use crate::aqm::red::signals::Shape;
 use crate::aqm::red::{AVERAGE, BASE, Config, Red, SHARE_HOT, SINCE};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
-use crate::entry::{Build, Entry, Facts, Marks};
+use crate::entry::{Build, Entry, Facts};
 use crate::fifo::Fifo;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
@@ -76,10 +76,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         model: &MODEL,
         build: Build::Whole(build),
         admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+        facts: Facts::WITH_ECN,
     }
 }
 

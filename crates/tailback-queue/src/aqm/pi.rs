@@ -27,10 +27,8 @@
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
@@ -130,44 +128,32 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Pi {
+    /// # Errors
+    /// A reference in another unit than the buffer's, half a design, gains that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let frequency = s.real("frequency");
+        let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
+        // What a packet counts in the unit of the buffer.
+        let packet = capacity::packet(buffer, mean_packet);
+        Ok(Pi {
+            a,
+            b,
+            reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
+            packet,
+            weigh_by: s.flag("bytes").then_some(mean_packet as f64),
+            ecn: s.flag("ecn"),
+            frequency,
+            samples: 0,
+            before: 0.0,
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// PI's decision alone.
-///
-/// # Errors
-/// A reference in another unit than the buffer's, half a design, gains that contradict each other.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Pi, Refusal> {
-    let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let frequency = s.real("frequency");
-    let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
-    // What a packet counts in the unit of the buffer.
-    let packet = capacity::packet(buffer, mean_packet);
-    Ok(Pi {
-        a,
-        b,
-        reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
-        packet,
-        weigh_by: s.flag("bytes").then_some(mean_packet as f64),
-        ecn: s.flag("ecn"),
-        frequency,
-        samples: 0,
-        before: 0.0,
-        probability: 0.0,
-        stream: context.stream,
-    })
 }
 
 fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Result<(f64, f64), Refusal> {
@@ -285,6 +271,7 @@ impl<P: Packet> Admission<P> for Pi {
 mod tests {
     use super::*;
     use crate::discipline::MarkReason;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{Duration, Ecn};
 
@@ -303,7 +290,7 @@ mod tests {
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Pi>> {
         let settings = settings(with);
-        let pi = admission(&settings, context()).unwrap();
+        let pi = Pi::configured(&settings, context()).unwrap();
         Bench::new(Fifo::from_settings(&settings, pi))
     }
 
@@ -416,7 +403,7 @@ mod tests {
             "{a} {b}"
         );
         let by_text = settings(&[("design_flows", "60"), ("design_rtt", "246ms")]);
-        let pi = admission(&by_text, context()).unwrap();
+        let pi = Pi::configured(&by_text, context()).unwrap();
         assert_eq!((pi.a, pi.b), (a, b));
     }
 
@@ -431,7 +418,7 @@ mod tests {
                 "derive it",
             ),
         ] {
-            let e = admission(&settings(&with), context()).unwrap_err();
+            let e = Pi::configured(&settings(&with), context()).unwrap_err();
             assert!(format!("{e:?}").contains(says), "{e:?}");
         }
     }

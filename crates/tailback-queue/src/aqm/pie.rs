@@ -30,9 +30,8 @@
 
 use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
-use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, QueueDiscipline, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
+use crate::entry::{Configured, Entry, Facts, Marks};
 use crate::params::{BEFORE, chosen};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
@@ -177,28 +176,22 @@ pub const PROBES: [ProbeDef; 3] = [
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
+    Entry::aqm::<Pie>(
+        &MODEL,
+        Facts {
             marks: Marks::WithEcn,
             waits: &["reference"],
             ..Facts::ONE_QUEUE
         },
+    )
+}
+
+impl Configured for Pie {
+    /// # Errors
+    /// Those of [`Config::from_settings`].
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Pie::new(Config::from_settings(s)?, context.stream))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// PIE's decision alone.
-///
-/// # Errors
-/// Those of [`Config::from_settings`].
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Pie, Refusal> {
-    Ok(Pie::new(Config::from_settings(s)?, context.stream))
 }
 
 /// PIE's parameters.

@@ -29,10 +29,8 @@ pub mod steered;
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, profile};
 use crate::view::Exit;
 use config::IdleStarts;
@@ -153,27 +151,15 @@ const PROBES: &[ProbeDef] = &[AVERAGE, BASE, SINCE, SHARE_HOT];
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Red>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Red {
+    /// # Errors
+    /// Thresholds or derived values that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        Ok(Red::new(Config::from_settings(s, &context)?, context.stream))
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// RED's decision alone.
-///
-/// # Errors
-/// Thresholds or derived values that contradict each other.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Red, Refusal> {
-    Ok(Red::new(Config::from_settings(s, &context)?, context.stream))
 }
 
 /// RED's decision.

@@ -28,10 +28,8 @@ use crate::aqm::red::params::{
 };
 use crate::aqm::red::{AVERAGE, BASE, Config, Red};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
 use crate::pieces::classify::keys;
 use monitor::{Monitor, Rules};
@@ -192,67 +190,55 @@ const ALWAYS: &str = "always";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// The decision alone: the filter, then RED.
-///
-/// # Errors
-/// RED's, and numbers of lists that contradict each other.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<RedPd, Refusal> {
-    let (lists, appearances) = (s.count("lists"), s.count("appearances"));
-    if appearances > lists {
-        return Err(Refusal::new(
-            format!("no flow can be in {appearances} of {lists} lists"),
-            "give appearances of at most lists",
-        )
-        .within("appearances"));
+impl Configured for RedPd {
+    /// # Errors
+    /// RED's, and numbers of lists that contradict each other.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (lists, appearances) = (s.count("lists"), s.count("appearances"));
+        if appearances > lists {
+            return Err(Refusal::new(
+                format!("no flow can be in {appearances} of {lists} lists"),
+                "give appearances of at most lists",
+            )
+            .within("appearances"));
+        }
+        let rtt = s.time("target_rtt").seconds();
+        let times = |name, factor: f64| match s.is_none(name) {
+            true => factor * rtt,
+            false => s.time(name).seconds(),
+        };
+        let (shortest, longest) = (times("shortest_list", 2.0), times("longest_list", 10.0));
+        if shortest > longest {
+            return Err(Refusal::new(
+                format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
+                "give a longest_list of at least shortest_list",
+            ));
+        }
+        let rules = Rules {
+            rtt,
+            lists: lists as usize,
+            appearances: appearances as usize,
+            shortest,
+            longest,
+            least_loss: s.real("least_loss"),
+            largest_step: s.real("largest_step"),
+            test_response: s.flag("test_response"),
+            spread: s.flag("filter_spread"),
+        };
+        let config = Config::from_settings(s, &context)?;
+        let mut stream = context.stream;
+        let of_red = Stream::new(stream.bits(), "red");
+        Ok(RedPd {
+            red: Red::new(config, of_red),
+            monitor: Monitor::new(rules),
+            always: s.text("hold_back") == ALWAYS,
+            key: keys::named(s.text(FLOW_KEY.name))?,
+            stream,
+        })
     }
-    let rtt = s.time("target_rtt").seconds();
-    let times = |name, factor: f64| match s.is_none(name) {
-        true => factor * rtt,
-        false => s.time(name).seconds(),
-    };
-    let (shortest, longest) = (times("shortest_list", 2.0), times("longest_list", 10.0));
-    if shortest > longest {
-        return Err(Refusal::new(
-            format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
-            "give a longest_list of at least shortest_list",
-        ));
-    }
-    let rules = Rules {
-        rtt,
-        lists: lists as usize,
-        appearances: appearances as usize,
-        shortest,
-        longest,
-        least_loss: s.real("least_loss"),
-        largest_step: s.real("largest_step"),
-        test_response: s.flag("test_response"),
-        spread: s.flag("filter_spread"),
-    };
-    let config = Config::from_settings(s, &context)?;
-    let mut stream = context.stream;
-    let of_red = Stream::new(stream.bits(), "red");
-    Ok(RedPd {
-        red: Red::new(config, of_red),
-        monitor: Monitor::new(rules),
-        always: s.text("hold_back") == ALWAYS,
-        key: keys::named(s.text(FLOW_KEY.name))?,
-        stream,
-    })
 }
 
 /// The filter, then RED.

@@ -37,10 +37,8 @@ use crate::aqm::red::signals::{Class, Found, Rules};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::aqm::ticks::Ticks;
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::view::Exit;
 use params::{Config, Mode, Moves};
 use steering::{Source, Steering};
@@ -104,43 +102,31 @@ const SECOND: Duration = Duration(1_000_000_000);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Redn>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Redn {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let config = Config::from_settings(s, &context)?;
+        let classes = config.classes();
+        Ok(Redn {
+            colours: Colours::from_settings(s)?,
+            populations: config.populations,
+            moves: config.moves,
+            classes,
+            rules: config.rules,
+            gates: config.gates,
+            steering: config.limits.map(Steering::new),
+            steers: match config.mode {
+                Mode::SelfConfiguring | Mode::Adaptive => true,
+                Mode::Redn | Mode::Stepped => false,
+            },
+            seconds: config.adapt_static.then(|| Ticks::new(SECOND)),
+            stream: context.stream,
+        })
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// REDn's decision alone.
-///
-/// # Errors
-/// Thresholds that contradict each other or the buffer's unit.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Redn, Refusal> {
-    let config = Config::from_settings(s, &context)?;
-    let classes = config.classes();
-    Ok(Redn {
-        colours: Colours::from_settings(s)?,
-        populations: config.populations,
-        moves: config.moves,
-        classes,
-        rules: config.rules,
-        gates: config.gates,
-        steering: config.limits.map(Steering::new),
-        steers: match config.mode {
-            Mode::SelfConfiguring | Mode::Adaptive => true,
-            Mode::Redn | Mode::Stepped => false,
-        },
-        seconds: config.adapt_static.then(|| Ticks::new(SECOND)),
-        stream: context.stream,
-    })
 }
 
 /// REDn's decision.

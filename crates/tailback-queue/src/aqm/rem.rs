@@ -30,10 +30,8 @@
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
@@ -132,45 +130,33 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
+    Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN)
+}
+
+impl Configured for Rem {
+    /// # Errors
+    /// A reference in another unit than the buffer's.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let packet = capacity::packet(buffer, mean_packet);
+        Ok(Rem {
+            gamma: s.real("gamma"),
+            phi: s.real("phi"),
+            alpha: s.real("alpha"),
+            reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
+            period: s.time("period"),
+            input_weight: s.real("input_weight"),
+            mean_packet: mean_packet as f64,
+            packet,
+            ecn: s.flag("ecn"),
+            updates: 0,
+            arrived: 0,
+            input: 0.0,
+            price: 0.0,
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// REM's decision alone.
-///
-/// # Errors
-/// A reference in another unit than the buffer's.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Rem, Refusal> {
-    let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let packet = capacity::packet(buffer, mean_packet);
-    Ok(Rem {
-        gamma: s.real("gamma"),
-        phi: s.real("phi"),
-        alpha: s.real("alpha"),
-        reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
-        period: s.time("period"),
-        input_weight: s.real("input_weight"),
-        mean_packet: mean_packet as f64,
-        packet,
-        ecn: s.flag("ecn"),
-        updates: 0,
-        arrived: 0,
-        input: 0.0,
-        price: 0.0,
-        probability: 0.0,
-        stream: context.stream,
-    })
 }
 
 /// REM's decision.
@@ -243,6 +229,8 @@ impl<P: Packet> Admission<P> for Rem {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::discipline::QueueDiscipline;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, Queue, TestPacket};
     use tailback_base::{BitRate, Ecn, Size};
 
@@ -261,7 +249,7 @@ mod tests {
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Rem>> {
         let settings = settings(with);
-        let rem = admission(&settings, context()).unwrap();
+        let rem = Rem::configured(&settings, context()).unwrap();
         Bench::new(Fifo::from_settings(&settings, rem))
     }
 
@@ -342,7 +330,7 @@ mod tests {
     /// 1 - 1.001^-693 = 0.4998.
     #[test]
     fn the_probability_is_exponential_in_the_price() {
-        let mut rem = admission(&settings(&[("gamma", "1"), ("alpha", "0")]), context()).unwrap();
+        let mut rem = Rem::configured(&settings(&[("gamma", "1"), ("alpha", "0")]), context()).unwrap();
         rem.arrived = 694 * 500;
         let mut b = Bench::new(Fifo::new(Size::Unlimited, rem));
         // 250 packets of 500 B a second, in 2 ms half a packet.
@@ -355,7 +343,7 @@ mod tests {
 
     /// A FIFO whose probability stays, and where packets are offered and taken one by one.
     fn held(price: f64, ecn: bool, seed: u64) -> Fifo<TestPacket, Rem> {
-        let mut rem = admission(&settings(&[("ecn", if ecn { "true" } else { "false" })]), context()).unwrap();
+        let mut rem = Rem::configured(&settings(&[("ecn", if ecn { "true" } else { "false" })]), context()).unwrap();
         (rem.price, rem.probability) = (price, 1.0 - libm::pow(1.001, -price));
         rem.stream = Stream::new(seed, "held");
         Fifo::new(Size::Packets(100), rem)

@@ -28,10 +28,8 @@ use crate::aqm::red::params::{
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::view::Exit;
 use tailback_base::quantity::Refusal;
@@ -143,60 +141,48 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> Pro
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Rio>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// RIO's decision alone.
-///
-/// # Errors
-/// Thresholds that contradict each other or the buffer's unit.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Rio, Refusal> {
-    let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
-    let ramp = |of: [&'static str; 3]| {
-        let level = |name| capacity::threshold(s, name, limit, rules.mean_packet);
-        let (min, max) = (level(of[0])?, level(of[1])?);
-        if min > max {
-            let e = format!("{} ({min}) is above {} ({max})", of[0], of[1]);
-            let remedy = format!("give {} of at least {}", of[1], of[0]);
-            return Err(Refusal::new(e, remedy));
-        }
-        Ok(Ramp {
-            min_threshold: min,
-            max_threshold: max,
-            max_probability: s.real(of[2]),
-            gentle: s.flag("gentle"),
-            shape: Shape::Line,
+impl Configured for Rio {
+    /// # Errors
+    /// Thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
+        let ramp = |of: [&'static str; 3]| {
+            let level = |name| capacity::threshold(s, name, limit, rules.mean_packet);
+            let (min, max) = (level(of[0])?, level(of[1])?);
+            if min > max {
+                let e = format!("{} ({min}) is above {} ({max})", of[0], of[1]);
+                let remedy = format!("give {} of at least {}", of[1], of[0]);
+                return Err(Refusal::new(e, remedy));
+            }
+            Ok(Ramp {
+                min_threshold: min,
+                max_threshold: max,
+                max_probability: s.real(of[2]),
+                gentle: s.flag("gentle"),
+                shape: Shape::Line,
+            })
+        };
+        let inside = ramp(["in_min_threshold", "in_max_threshold", "in_max_probability"])?;
+        let outside = ramp(["out_min_threshold", "out_max_threshold", "out_max_probability"])?;
+        let weight = weight(s, &context)?;
+        let average = |name| {
+            let initial = capacity::threshold(s, name, limit, rules.mean_packet)?;
+            Ok(Average::new(initial, weight, rules.mean_packet))
+        };
+        Ok(Rio {
+            limit,
+            all: average("initial_average")?,
+            inside: average("initial_average_in")?,
+            waiting: Backlog::default(),
+            class_in: Class::new(inside),
+            class_out: Class::new(outside),
+            rules,
+            stream: context.stream,
         })
-    };
-    let inside = ramp(["in_min_threshold", "in_max_threshold", "in_max_probability"])?;
-    let outside = ramp(["out_min_threshold", "out_max_threshold", "out_max_probability"])?;
-    let weight = weight(s, &context)?;
-    let average = |name| {
-        let initial = capacity::threshold(s, name, limit, rules.mean_packet)?;
-        Ok(Average::new(initial, weight, rules.mean_packet))
-    };
-    Ok(Rio {
-        limit,
-        all: average("initial_average")?,
-        inside: average("initial_average_in")?,
-        waiting: Backlog::default(),
-        class_in: Class::new(inside),
-        class_out: Class::new(outside),
-        rules,
-        stream: context.stream,
-    })
+    }
 }
 
 /// RIO's decision.
@@ -282,6 +268,7 @@ impl<P: Packet> Admission<P> for Rio {
 mod tests {
     use super::*;
     use crate::discipline::{DropReason, MarkReason};
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration};
 
@@ -294,7 +281,7 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let rio = admission(&s, context).unwrap_or_else(|e| panic!("{e}"));
+        let rio = Rio::configured(&s, context).unwrap_or_else(|e| panic!("{e}"));
         Bench::new(Fifo::from_settings(&s, rio))
     }
 
@@ -410,7 +397,7 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let e = admission(&s, context).unwrap_err();
+        let e = Rio::configured(&s, context).unwrap_err();
         assert!(
             e.problem
                 .contains("in_min_threshold (40) is above in_max_threshold (30)"),

@@ -33,10 +33,8 @@
 use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::blue::Probability;
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
 use crate::pieces::classify::keys;
@@ -216,74 +214,62 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Sfb>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// SFB's decision alone.
-///
-/// # Errors
-/// A cap below the target, a warm-up longer than the time between changes.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Sfb, Refusal> {
-    let (target, most) = (s.count("bin_target"), s.count("bin_max"));
-    if most < target {
-        return Err(Refusal::new(
-            format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
-            "give a bin_max of at least bin_target",
-        ));
+impl Configured for Sfb {
+    /// # Errors
+    /// A cap below the target, a warm-up longer than the time between changes.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (target, most) = (s.count("bin_target"), s.count("bin_max"));
+        if most < target {
+            return Err(Refusal::new(
+                format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
+                "give a bin_max of at least bin_target",
+            ));
+        }
+        let rehash = Some(s.time("rehash")).filter(|r| *r > Duration::ZERO);
+        let warmup = s.time("warmup");
+        if let Some(rehash) = rehash.filter(|r| warmup > *r) {
+            return Err(Refusal::new(
+                format!("warmup ({warmup}) is longer than rehash ({rehash}), the time between two changes"),
+                "give a shorter warmup, or a longer rehash",
+            ));
+        }
+        if rehash.is_none() && s.is_given("warmup") {
+            return Err(Refusal::new(
+                "warmup is given, and with rehash = \"0s\" the hash never changes",
+                "leave warmup out, or give rehash",
+            ));
+        }
+        let mut stream = context.stream;
+        let shape = Shape {
+            levels: s.count("levels") as u32,
+            bins: s.count("bins") as u32,
+            target: target as u32,
+            bin: Bin {
+                packets: 0,
+                probability: Probability::new(s.real("up"), s.real("down"), s.time("freeze"), false),
+            },
+        };
+        Ok(Sfb {
+            key: keys::named(s.text(FLOW_KEY.name))?,
+            active: Bins::new(&shape, stream.bits(), None),
+            next: None,
+            shape,
+            most: most as u32,
+            drop_above_half: s.flag("drop_above_half"),
+            // A token is a packet: a byte of the bucket.
+            penalty: Bucket::full(s.count("penalty_burst")),
+            penalty_rate: BitRate(8 * s.count("penalty_rate")),
+            rehash,
+            warmup,
+            changes: 0,
+            ecn: s.flag("ecn"),
+            probability: 0.0,
+            stream,
+        })
     }
-    let rehash = Some(s.time("rehash")).filter(|r| *r > Duration::ZERO);
-    let warmup = s.time("warmup");
-    if let Some(rehash) = rehash.filter(|r| warmup > *r) {
-        return Err(Refusal::new(
-            format!("warmup ({warmup}) is longer than rehash ({rehash}), the time between two changes"),
-            "give a shorter warmup, or a longer rehash",
-        ));
-    }
-    if rehash.is_none() && s.is_given("warmup") {
-        return Err(Refusal::new(
-            "warmup is given, and with rehash = \"0s\" the hash never changes",
-            "leave warmup out, or give rehash",
-        ));
-    }
-    let mut stream = context.stream;
-    let shape = Shape {
-        levels: s.count("levels") as u32,
-        bins: s.count("bins") as u32,
-        target: target as u32,
-        bin: Bin {
-            packets: 0,
-            probability: Probability::new(s.real("up"), s.real("down"), s.time("freeze"), false),
-        },
-    };
-    Ok(Sfb {
-        key: keys::named(s.text(FLOW_KEY.name))?,
-        active: Bins::new(&shape, stream.bits(), None),
-        next: None,
-        shape,
-        most: most as u32,
-        drop_above_half: s.flag("drop_above_half"),
-        // A token is a packet: a byte of the bucket.
-        penalty: Bucket::full(s.count("penalty_burst")),
-        penalty_rate: BitRate(8 * s.count("penalty_rate")),
-        rehash,
-        warmup,
-        changes: 0,
-        ecn: s.flag("ecn"),
-        probability: 0.0,
-        stream,
-    })
 }
 
 /// What all sets of bins have in common.

@@ -32,10 +32,8 @@ use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::build_context::BuildContext;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, chosen};
 use crate::pieces::classify::keys;
 use tailback_base::quantity::Refusal;
@@ -135,63 +133,51 @@ const FORMS: &[(&str, Form)] = &[("full", Form::Full), (SIMPLE, Form::Simple), (
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
+    Entry::aqm::<Sred>(&MODEL, Facts::WITH_ECN)
 }
 
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
-}
-
-/// SRED's decision alone.
-///
-/// # Errors
-/// An unlimited buffer, a weight that nothing uses.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Sred, Refusal> {
-    let form = chosen(s, "form", FORMS)?;
-    let buffer = match s.size("buffer") {
-        Size::Packets(n) | Size::Bytes(n) => n as f64,
-        Size::Unlimited if form == Form::Detector => f64::INFINITY,
-        Size::Unlimited => {
+impl Configured for Sred {
+    /// # Errors
+    /// An unlimited buffer, a weight that nothing uses.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let form = chosen(s, "form", FORMS)?;
+        let buffer = match s.size("buffer") {
+            Size::Packets(n) | Size::Bytes(n) => n as f64,
+            Size::Unlimited if form == Form::Detector => f64::INFINITY,
+            Size::Unlimited => {
+                let e = Refusal::new(
+                    "the steps are shares of the buffer, which is unlimited",
+                    "give a buffer",
+                );
+                return Err(e.within("buffer"));
+            }
+        };
+        let average = s.flag("use_average").then_some(());
+        if average.is_none() && s.is_given("weight") {
             let e = Refusal::new(
-                "the steps are shares of the buffer, which is unlimited",
-                "give a buffer",
+                "the weight is that of the average, which is not used",
+                "leave weight out, or give use_average = true",
             );
-            return Err(e.within("buffer"));
+            return Err(e.within("weight"));
         }
-    };
-    let average = s.flag("use_average").then_some(());
-    if average.is_none() && s.is_given("weight") {
-        let e = Refusal::new(
-            "the weight is that of the average, which is not used",
-            "leave weight out, or give use_average = true",
-        );
-        return Err(e.within("weight"));
+        let (list, overwrite) = (s.count("list") as usize, s.real("overwrite"));
+        Ok(Sred {
+            buffer,
+            form,
+            by_flow: Vec::new(),
+            size: list,
+            zombies: Vec::new(),
+            overwrite,
+            filter: overwrite / list as f64,
+            hits: 1.0 / 256.0,
+            max_probability: s.real("max_probability"),
+            average: average.map(|()| Average::new(0.0, s.real("weight"), s.count("mean_packet"))),
+            key: keys::named(s.text(FLOW_KEY.name))?,
+            ecn: s.flag("ecn"),
+            probability: 0.0,
+            stream: context.stream,
+        })
     }
-    let (list, overwrite) = (s.count("list") as usize, s.real("overwrite"));
-    Ok(Sred {
-        buffer,
-        form,
-        by_flow: Vec::new(),
-        size: list,
-        zombies: Vec::new(),
-        overwrite,
-        filter: overwrite / list as f64,
-        hits: 1.0 / 256.0,
-        max_probability: s.real("max_probability"),
-        average: average.map(|()| Average::new(0.0, s.real("weight"), s.count("mean_packet"))),
-        key: keys::named(s.text(FLOW_KEY.name))?,
-        ecn: s.flag("ecn"),
-        probability: 0.0,
-        stream: context.stream,
-    })
 }
 
 /// The two forms of the paper, and its list alone.
@@ -327,6 +313,7 @@ impl<P: Packet> Admission<P> for Sred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::{BitRate, Duration, Time};
 
@@ -339,7 +326,7 @@ mod tests {
             rate: BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        let sred = admission(&s, context)?;
+        let sred = Sred::configured(&s, context)?;
         Ok((s, sred))
     }
 

@@ -28,10 +28,8 @@ use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::discipline::QueueDiscipline;
 use crate::discipline::{Line, Out, ProbeId};
-use crate::entry::{Build, Entry, Facts, Marks};
-use crate::fifo::Fifo;
+use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
@@ -100,19 +98,7 @@ const DROP_PRECEDENCE: &str = "drop-precedence";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry {
-        model: &MODEL,
-        build: Build::Whole(build),
-        admission: Some(|s, context| Ok(Box::new(admission(s, context)?))),
-        facts: Facts {
-            marks: Marks::WithEcn,
-            ..Facts::ONE_QUEUE
-        },
-    }
-}
-
-fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    Ok(Box::new(Fifo::from_settings(s, admission(s, context)?)))
+    Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN)
 }
 
 /// Which packets are treated alike.
@@ -148,60 +134,60 @@ impl Classes {
     }
 }
 
-/// WRED's decision alone.
-///
-/// # Errors
-/// Lists of another length than the classes', thresholds that contradict each other or the buffer's unit.
-pub fn admission(s: &Settings, context: BuildContext) -> Result<Wred, Refusal> {
-    let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
-    let classes = match s.text("classes") {
-        DROP_PRECEDENCE => Classes::DropPrecedence,
-        _ => Classes::Precedence,
-    };
-    let n = classes.number();
-    let for_all = |name: &str, values: Vec<f64>| match values.len() {
-        1 => Ok(vec![values[0]; n]),
-        of if of == n => Ok(values),
-        of => Err(Refusal::new(
-            format!("{name} has {of} values for {n} classes"),
-            format!("give one value, or {n}, the lowest class first"),
-        )
-        .within(name)),
-    };
-    let levels = |name| for_all(name, capacity::thresholds(s, name, limit, rules.mean_packet)?);
-    let max = levels("max_threshold")?;
-    let packet = capacity::packet(limit, rules.mean_packet);
-    let min = match s.is_none("min_threshold") {
-        true => (0..n).map(|i| classes.beginning(i, max[i] / packet) * packet).collect(),
-        false => levels("min_threshold")?,
-    };
-    let top = for_all("max_probability", s.reals("max_probability"))?;
-    if let Some(i) = (0..n).find(|&i| min[i] > max[i]) {
-        return Err(Refusal::new(
-            format!(
-                "min_threshold ({}) of class {i} is above its max_threshold ({})",
-                min[i], max[i]
-            ),
-            "give each class a max_threshold of at least its min_threshold",
-        ));
-    }
-    let class = |i: usize| {
-        Class::new(Ramp {
-            min_threshold: min[i],
-            max_threshold: max[i],
-            max_probability: top[i],
-            gentle: s.flag("gentle"),
-            shape: Shape::Line,
+impl Configured for Wred {
+    /// # Errors
+    /// Lists of another length than the classes', thresholds that contradict each other or the buffer's unit.
+    fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
+        let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
+        let classes = match s.text("classes") {
+            DROP_PRECEDENCE => Classes::DropPrecedence,
+            _ => Classes::Precedence,
+        };
+        let n = classes.number();
+        let for_all = |name: &str, values: Vec<f64>| match values.len() {
+            1 => Ok(vec![values[0]; n]),
+            of if of == n => Ok(values),
+            of => Err(Refusal::new(
+                format!("{name} has {of} values for {n} classes"),
+                format!("give one value, or {n}, the lowest class first"),
+            )
+            .within(name)),
+        };
+        let levels = |name| for_all(name, capacity::thresholds(s, name, limit, rules.mean_packet)?);
+        let max = levels("max_threshold")?;
+        let packet = capacity::packet(limit, rules.mean_packet);
+        let min = match s.is_none("min_threshold") {
+            true => (0..n).map(|i| classes.beginning(i, max[i] / packet) * packet).collect(),
+            false => levels("min_threshold")?,
+        };
+        let top = for_all("max_probability", s.reals("max_probability"))?;
+        if let Some(i) = (0..n).find(|&i| min[i] > max[i]) {
+            return Err(Refusal::new(
+                format!(
+                    "min_threshold ({}) of class {i} is above its max_threshold ({})",
+                    min[i], max[i]
+                ),
+                "give each class a max_threshold of at least its min_threshold",
+            ));
+        }
+        let class = |i: usize| {
+            Class::new(Ramp {
+                min_threshold: min[i],
+                max_threshold: max[i],
+                max_probability: top[i],
+                gentle: s.flag("gentle"),
+                shape: Shape::Line,
+            })
+        };
+        let initial = capacity::threshold(s, "initial_average", limit, rules.mean_packet)?;
+        Ok(Wred {
+            average: Average::new(initial, weight(s, &context)?, rules.mean_packet),
+            classes,
+            each: (0..n).map(class).collect(),
+            rules,
+            stream: context.stream,
         })
-    };
-    let initial = capacity::threshold(s, "initial_average", limit, rules.mean_packet)?;
-    Ok(Wred {
-        average: Average::new(initial, weight(s, &context)?, rules.mean_packet),
-        classes,
-        each: (0..n).map(class).collect(),
-        rules,
-        stream: context.stream,
-    })
+    }
 }
 
 /// WRED's decision.
@@ -253,6 +239,7 @@ impl<P: Packet> Admission<P> for Wred {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fifo::Fifo;
     use crate::testing::{Bench, TestPacket};
     use tailback_base::model::Raw;
     use tailback_base::{BitRate, Duration};
@@ -272,7 +259,7 @@ mod tests {
 
     fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Wred>> {
         let s = settings(with);
-        let wred = admission(&s, context()).unwrap_or_else(|e| panic!("{e}"));
+        let wred = Wred::configured(&s, context()).unwrap_or_else(|e| panic!("{e}"));
         Bench::new(Fifo::from_settings(&s, wred))
     }
 
@@ -294,7 +281,7 @@ mod tests {
     #[test]
     fn the_documented_thresholds() {
         let min = |with: &[(&str, &str)]| -> Vec<f64> {
-            let wred = admission(&settings(with), context()).unwrap();
+            let wred = Wred::configured(&settings(with), context()).unwrap();
             wred.each.iter().map(|c| c.ramp.min_threshold).collect()
         };
         assert_eq!(min(&[]), [20.0, 22.0, 24.0, 26.0, 28.0, 31.0, 33.0, 35.0]);
@@ -313,7 +300,7 @@ mod tests {
         ]);
         let list = bases.map(Raw::Real).to_vec();
         s.set("max_probability", &Raw::List(list)).unwrap();
-        let mut b = Bench::new(Fifo::from_settings(&s, admission(&s, context()).unwrap()));
+        let mut b = Bench::new(Fifo::from_settings(&s, Wred::configured(&s, context()).unwrap()));
         let selectors: Vec<u8> = (0..8).map(|i| i << 3).collect();
         let shares = shares(&mut b, &selectors);
         for (share, base) in shares.iter().zip(bases) {
@@ -366,7 +353,7 @@ mod tests {
 
     #[test]
     fn lists_of_another_length_are_refused() {
-        let refused = |with: &[(&str, &str)]| admission(&settings(with), context()).unwrap_err().problem;
+        let refused = |with: &[(&str, &str)]| Wred::configured(&settings(with), context()).unwrap_err().problem;
         assert!(refused(&[("max_threshold", "[40 packets, 50 packets]")]).contains("2 values for 8 classes"));
         assert!(refused(&[("min_threshold", "50 packets")]).contains("of class 0 is above"));
     }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::admission::{Admission, Decision, Waiting};
 use crate::admitted::Admitted;
+use crate::entry::Configured;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::longest::Longest;
 use crate::pieces::drop::sticky::{self, Sticky};
@@ -381,7 +382,7 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
             rate: tailback_base::BitRate(1_000_000),
             delay: Duration::ZERO,
         };
-        Box::new(crate::aqm::red::admission(&settings, context).unwrap())
+        Box::new(crate::aqm::red::Red::configured(&settings, context).unwrap())
     };
     let policy = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, "test"));
     let mut port = Port::new(Size::Packets(100), PerFlow::new(), Drr::new(500), policy);

@@ -1,9 +1,10 @@
 //! What the readings of the thesis promise.
 
 use super::*;
-use crate::aqm::red;
+use crate::aqm::red::{self, Red};
 use crate::build_context::BuildContext;
 use crate::discipline::OnWire;
+use crate::entry::Configured;
 use crate::fifo::Fifo;
 use crate::testing::{Bench, ClosedLoop, TestPacket};
 use tailback_base::{Duration, FlowId, Settings};
@@ -210,7 +211,7 @@ fn without_requests_and_tokens_it_is_red() {
         rate: BitRate(1_000_000),
         delay: Duration::ZERO,
     };
-    let red = red::admission(&settings, context).unwrap();
+    let red = Red::configured(&settings, context).unwrap();
     let (mut ours, mut theirs) = (Bench::new(queue(&own)), Bench::new(Fifo::from_settings(&settings, red)));
     let mut pattern = Stream::new(3, "pattern");
     for id in 0..200_000 {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::discipline::{MarkReason, Place};
+use crate::fifo::Fifo;
 use crate::testing::{Bench, Queue, TestPacket};
 use tailback_base::{BitRate, Duration};
 
@@ -23,7 +24,7 @@ fn context() -> BuildContext {
 
 fn bench(with: &[(&str, &str)]) -> Chokes {
     let settings = settings(with);
-    let choke = admission(&settings.with_profile(&[]).unwrap(), context()).unwrap();
+    let choke = Choke::configured(&settings.with_profile(&[]).unwrap(), context()).unwrap();
     Bench::new(Fifo::from_settings(&settings, choke))
 }
 
@@ -197,7 +198,7 @@ fn what_contradicts_itself_is_refused() {
         (&[("draws", "3"), ("regions", "2")], "draws and regions"),
         (&[("min_threshold", "90 packets")], "above max_threshold"),
     ] {
-        let e = admission(&settings(with), context()).unwrap_err();
+        let e = Choke::configured(&settings(with), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }

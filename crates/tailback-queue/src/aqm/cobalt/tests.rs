@@ -1,4 +1,5 @@
 use super::*;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Ecn;
 
@@ -17,7 +18,10 @@ fn bench(with: &[(&str, &str)]) -> CobaltBench {
     let settings = with
         .iter()
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-    let mut b = Bench::new(Fifo::from_settings(&settings, admission(&settings, context()).unwrap()));
+    let mut b = Bench::new(Fifo::from_settings(
+        &settings,
+        Cobalt::configured(&settings, context()).unwrap(),
+    ));
     b.rate = BitRate(100_000_000);
     b
 }
@@ -241,5 +245,10 @@ fn one_packet_is_marked_once() {
 #[test]
 fn a_target_above_the_interval_is_refused() {
     let s = Settings::defaults(&MODEL).with("target", "200ms");
-    assert!(admission(&s, context()).unwrap_err().remedy.contains("interval"));
+    assert!(
+        Cobalt::configured(&s, context())
+            .unwrap_err()
+            .remedy
+            .contains("interval")
+    );
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::discipline::Place;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Ecn;
 
@@ -7,7 +8,10 @@ fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Codel>> {
     let settings = with
         .iter()
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-    Bench::new(Fifo::from_settings(&settings, admission(&settings).unwrap()))
+    Bench::new(Fifo::from_settings(
+        &settings,
+        Codel::new(Config::from_settings(&settings).unwrap()),
+    ))
 }
 
 /// Store `n` packets now, identities from `first`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration, Time};
 
@@ -13,7 +14,7 @@ fn build(with: &[(&str, &str)]) -> Result<(Settings, Fred), Refusal> {
         rate: BitRate(1_000_000),
         delay: Duration::ZERO,
     };
-    let fred = admission(&s, context)?;
+    let fred = Fred::configured(&s, context)?;
     Ok((s, fred))
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::discipline::MarkReason;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration};
 
@@ -17,7 +18,7 @@ fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Mred>> {
     let s = with
         .iter()
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
-    let mred = admission(&s, context()).unwrap_or_else(|e| panic!("{e}"));
+    let mred = Mred::configured(&s, context()).unwrap_or_else(|e| panic!("{e}"));
     let mut b = Bench::new(Fifo::from_settings(&s, mred));
     b.rate = BitRate(8_000_000);
     b
@@ -165,7 +166,7 @@ fn the_idle_time_of_ns2() {
 #[test]
 fn thresholds_the_wrong_way_round_are_refused() {
     let s = Settings::defaults(&MODEL).with("min_threshold", "[40 packets, 41 packets, 10 packets]");
-    let e = admission(&s, context()).unwrap_err();
+    let e = Mred::configured(&s, context()).unwrap_err();
     assert!(
         e.problem.contains("min_threshold (41) is above max_threshold (40)"),
         "{e}"

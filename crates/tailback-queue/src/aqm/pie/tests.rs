@@ -1,4 +1,6 @@
 use super::*;
+use crate::discipline::QueueDiscipline;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use proptest::prelude::*;
 use tailback_base::{BitRate, Ecn};
@@ -20,7 +22,7 @@ type PieBench = Bench<Fifo<TestPacket, Pie>>;
 
 fn bench(with: &[(&str, &str)]) -> PieBench {
     let s = settings(with);
-    Bench::new(Fifo::from_settings(&s, admission(&s, context()).unwrap()))
+    Bench::new(Fifo::from_settings(&s, Pie::configured(&s, context()).unwrap()))
 }
 
 fn ms(n: u64) -> Duration {
@@ -29,7 +31,7 @@ fn ms(n: u64) -> Duration {
 
 /// A controller that stands at this probability, with this delay at its last update.
 fn standing(p: f64, delay: f64, with: &[(&str, &str)]) -> Pie {
-    let mut pie = admission(&settings(with), context()).unwrap();
+    let mut pie = Pie::configured(&settings(with), context()).unwrap();
     (pie.probability, pie.delay_before, pie.burst) = (p, delay, Duration::ZERO);
     pie
 }
@@ -299,9 +301,9 @@ fn the_delay_by_departures_is_the_backlog_over_the_measured_rate() {
 #[test]
 fn a_measurement_that_is_not_made_has_no_size() {
     let s = settings(&[("rate_threshold", "8000B")]);
-    let e = admission(&s, context()).unwrap_err();
+    let e = Pie::configured(&s, context()).unwrap_err();
     assert!(e.remedy.contains("departure_rate"), "{e}");
-    assert!(admission(&s.with("delay", "departure_rate"), context()).is_ok());
+    assert!(Pie::configured(&s.with("delay", "departure_rate"), context()).is_ok());
 }
 
 proptest! {
@@ -311,7 +313,7 @@ proptest! {
         steps in prop::collection::vec((0u64..400_000_000, 0u8..4), 1..200),
     ) {
         let mut b = bench(&[("max_burst", "40ms")]);
-        let mut always = admission(&settings(&[("max_burst", "40ms")]), context()).unwrap();
+        let mut always = Pie::configured(&settings(&[("max_burst", "40ms")]), context()).unwrap();
         let mut updated = Time::ZERO;
         for (id, (gap, act)) in steps.into_iter().enumerate() {
             let until = b.now + Duration(gap);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::discipline::{DropReason, MarkReason};
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration, Ecn, Time};
 
@@ -18,7 +19,7 @@ fn place() -> BuildContext {
 
 fn bench(with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Red>> {
     let settings = settings(with);
-    let red = admission(&settings, place()).unwrap();
+    let red = Red::configured(&settings, place()).unwrap();
     Bench::new(Fifo::from_settings(&settings, red))
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::aqm::race::Race;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Duration};
 
@@ -13,7 +14,7 @@ fn build(with: &[(&str, &str)]) -> Result<(Settings, RedPd), Refusal> {
         rate: BitRate(10_000_000),
         delay: Duration::ZERO,
     };
-    let pd = admission(&s, context)?;
+    let pd = RedPd::configured(&s, context)?;
     Ok((s, pd))
 }
 

@@ -1,6 +1,8 @@
 use super::*;
-use crate::aqm::red;
+use crate::aqm::red::{self, Red};
 use crate::discipline::{DropReason, MarkReason};
+use crate::entry::Configured;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::{BitRate, Stream};
 
@@ -26,7 +28,7 @@ fn settings(with: &[(&str, &str)]) -> Settings {
 
 fn at(rate: u64, with: &[(&str, &str)]) -> Bench<Fifo<TestPacket, Redn>> {
     let s = settings(with);
-    let redn = admission(&s, place(rate)).unwrap_or_else(|e| panic!("{e}"));
+    let redn = Redn::configured(&s, place(rate)).unwrap_or_else(|e| panic!("{e}"));
     let mut bench = Bench::new(Fifo::from_settings(&s, redn));
     bench.rate = BitRate(rate);
     bench
@@ -99,7 +101,7 @@ fn one_colour_is_red_packet_for_packet() {
             .iter()
             .chain(&single)
             .fold(Settings::defaults(&red::MODEL), |s, (name, text)| s.with(name, text));
-        let mut alone = Bench::new(Fifo::from_settings(&s, red::admission(&s, place(RATE.0)).unwrap()));
+        let mut alone = Bench::new(Fifo::from_settings(&s, Red::configured(&s, place(RATE.0)).unwrap()));
         alone.rate = RATE;
         let averages = history(&mut alone, GREEN, 0);
         let why = [DropReason::Early, DropReason::Forced, DropReason::Overflow].map(|r| alone.log.drops(r).len());

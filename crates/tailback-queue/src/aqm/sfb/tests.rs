@@ -1,4 +1,5 @@
 use super::*;
+use crate::fifo::Fifo;
 use crate::testing::{Bench, TestPacket};
 use tailback_base::Ecn;
 
@@ -21,7 +22,7 @@ fn context() -> BuildContext {
 
 fn bench(with: &[(&str, &str)]) -> Sfbs {
     let settings = settings(with);
-    let sfb = admission(&settings, context()).unwrap();
+    let sfb = Sfb::configured(&settings, context()).unwrap();
     Bench::new(Fifo::from_settings(&settings, sfb))
 }
 
@@ -302,7 +303,7 @@ fn what_contradicts_itself_is_refused() {
         (&[("rehash", "10s")], "longer than rehash"),
         (&[("rehash", "0s"), ("warmup", "1s")], "never changes"),
     ] {
-        let e = admission(&settings(with), context()).unwrap_err();
+        let e = Sfb::configured(&settings(with), context()).unwrap_err();
         assert!(e.problem.contains(says) && !e.remedy.is_empty(), "{e}");
     }
 }
