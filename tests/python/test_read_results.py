@@ -120,6 +120,8 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
     ("args", "said"),
     [
         (("links.utilisation", "--over", "rate"), "axes are queue, buffer"),
+        (("links.utilisation", "--over", "buffer", "--where", "queue=red"), "nothing has queue = red; there are drop"),
+        (("flows.goodput_bps", "--where", "buffer=7"), "nothing has buffer = 7; there are 10, 40"),
         (("links.utilisation", "--over", "queue"), '"droptail" of the axis queue is no number'),
         (("links.use", "--over", "buffer"), 'links has no column "use"'),
         (("flows.goodput_bps", "--over", "buffer"), "leave --over out"),

@@ -151,6 +151,19 @@ def test_the_page_of_a_sweep_has_maps_and_the_comparison_of_its_file(tmp_path):
     assert len(plots.over(results, "links.utilisation", "x", x="40", y="codel", metric="2").axes[0].lines) == 2
 
 
+def test_a_page_says_why_nothing_can_be_compared(tmp_path):
+    """As where every run of a label failed."""
+    file = tmp_path / "plan.toml"
+    file.write_text(TWO_AXES.format(compare='[compare]\naxis = "y"\nagainst = "droptail"'))
+    tb.load_sweep(file, ["duration=20ms"]).execute(tmp_path / "o")
+    kept = tmp_path / "o/manifest.json"
+    kept.write_text(re.sub(r'("against":\s*)"droptail"', r'\1"red"', kept.read_text()))
+    made = CliRunner().invoke(cli, ["report", str(tmp_path / "o")])
+    assert made.exit_code == 0, made.output
+    said = (tmp_path / "o/report.html").read_text()
+    assert "Nothing can be compared: no point has y = red; labels of y are droptail, codel." in said
+
+
 def test_a_plan_that_compares_nothing_says_so(tmp_path):
     file = tmp_path / "plan.toml"
     file.write_text(TWO_AXES.format(compare=""))

@@ -59,7 +59,10 @@ def figure_over(
     if table.name not in TABLES:
         raise ValueError(f"{metric} has many values a run: leave --over out to draw how they are spread")
     keys = [*labels, *TABLES[table.name]]
-    rows = [r for r in averages(table, keys, runs=finished(results.runs), columns=[column]) if _meets(r, where)]
+    found = averages(table, keys, runs=finished(results.runs), columns=[column])
+    rows = [r for r in found if _meets(r, where)]
+    if not rows:
+        raise ValueError(_none(where, {k: [str(r[k]) for r in found] for k in where}))
     others = [k for k in keys if k not in (x, y) and len({r[k] for r in rows}) > 1]
     title, scale = shown or (f"{column} ({unit})" if unit else column, 1.0)
     called = titles or {}
@@ -108,6 +111,8 @@ def figure_spread(
     if unknown:
         raise ValueError(f'{table.name} has no column "{unknown[0]}"; columns are {", ".join(table.columns)}')
     chosen = table.where(**where) if where else table
+    if where and not len(chosen):
+        raise ValueError(_none(where, {k: list(map(str, table.to_list(k))) for k in where}))
     names = list(zip(*(chosen.to_list(n) for n in labels), strict=True)) if labels else [()] * len(chosen)
     values = np.asarray(chosen[column], float)
     groups: dict[tuple[str, ...], list[int]] = {}
@@ -143,6 +148,16 @@ def looks(points: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
 
 def _too_many(n: int, by: list[str]) -> str:
     return f"that makes {n} lines, one for each {', '.join(by)}; choose some by --where {by[-1]}=VALUE"
+
+
+def _none(where: Mapping[str, str], there: Mapping[str, Sequence[str]]) -> str:
+    """Why nothing is chosen: a value that nothing has, or values that nothing has together."""
+    for k, v in where.items():
+        if str(v) not in there[k]:
+            known = list(dict.fromkeys(there[k]))
+            more = f" and {len(known) - 20} more" if len(known) > 20 else ""
+            return f"nothing has {k} = {v}; there are {', '.join(known[:20])}{more}"
+    return f"nothing has {', '.join(f'{k} = {v}' for k, v in where.items())} together"
 
 
 def _meets(row: dict[str, Any], where: Mapping[str, str]) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
+from tailback.comparison import CompareError
 from tailback.means import alike, averages, labels_of
 from tailback.report.page import picture, render
 from tailback.report.run_figures import figures
@@ -29,7 +30,13 @@ def run_page(folder: Path) -> str:
         said.append("varied: " + ", ".join(labels))
     sweep = made.get("sweep") or {}
     titles = {a["name"]: f"{a['title']} ({a['unit']})" if a["unit"] else a["title"] for a in sweep.get("axes", [])}
-    compared = sweep.get("compare")
+    compared, different, why_not = sweep.get("compare"), [], ""
+    if compared:
+        try:
+            different = differences(results, compared["axis"], compared["against"])
+        except CompareError as e:
+            # As where every run of that label failed.
+            why_not = f"Nothing can be compared: {e}."
     command = made.get("command", "")
     shown = ("tailback", "build", "python", "started", "elapsed_s", "scenario_digest")
     return render(
@@ -43,7 +50,8 @@ def run_page(folder: Path) -> str:
         note=_note(results, labels, replications),
         tables=means(results, labels),
         compared=compared,
-        differences=differences(results, compared["axis"], compared["against"]) if compared else [],
+        differences=different,
+        why_not=why_not or ("" if different else "No number differs."),
         manifest=[(k, str(made[k])) for k in shown if k in made],
         command=" ".join(command) if isinstance(command, list) else str(command),
         scenario=scenario,
