@@ -337,6 +337,14 @@ def write_delay_max(run: RunView, klass: str) -> float:
     return float(np.median(x)) if x else float("nan")
 
 
+@measure("lost_syns", "SYNs lost", "1", "packets of 40 bytes that begin at 0, in the log of drops", digits=0)
+def lost_syns(run: RunView, klass: str) -> float:
+    t = run.log
+    if not t or "bytes" not in t:
+        return float("nan")
+    return float(np.count_nonzero((t["event"] == "drop") & (t["bytes"] == 40) & (t["sequence"] == 0)))
+
+
 @measure("undelivered", "Writes not delivered", "%", "of the writes of the class, at the end of the run", digits=1)
 def undelivered(run: RunView, klass: str) -> float:
     t = run.table("transfers")
