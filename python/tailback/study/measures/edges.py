@@ -290,7 +290,9 @@ for _code, _colour in ((10, "green"), (12, "yellow"), (14, "red")):
     _lost(_code, _colour)
 
 
-@measure("timeouts_rate", "Timeouts by what is carried", "per Mbit/s", "timeouts of the class over its goodput")
+@measure(
+    "timeouts_rate", "Timeouts by what is carried", "per Mbit/s", "timeouts of the class over its goodput", digits=0
+)
 def timeouts_rate(run: RunView, klass: str) -> float:
     at = run.of(klass)
     carried = float(np.sum(run.goodput(klass))) / 1e6
