@@ -108,7 +108,9 @@ def _changed(number: int, stage: str) -> None:
         f"state_{name}", f"State of {stage}", "B", "bytes of the most entries the stage has had at an edge", digits=0
     )
     def state(run: RunView, klass: str) -> float:
-        return _last(run, klass, "most_flows", number) * _last(run, klass, "entry_bytes", number)
+        edges = run.options.get("edges", {}) if klass == "all" else [klass]
+        each = [_last(run, c, "most_flows", number) * _last(run, c, "entry_bytes", number) for c in edges]
+        return float(np.sum(each)) if each else float("nan")
 
 
 for _number, _stage in enumerate(STAGES):
