@@ -14,6 +14,7 @@ __all__ = [
     "Line",
     "LiveBox",
     "LiveRun",
+    "LiveSource",
     "Out",
     "Packet",
     "Plan",
@@ -30,6 +31,7 @@ __all__ = [
     "combine",
     "describe_json",
     "describe_text",
+    "end_with_parent",
     "filter_shape",
     "join_network",
     "live_groups",
@@ -361,7 +363,10 @@ def parse_level(text: str) -> tuple[float, Literal["packets", "bytes", "of buffe
 @final
 class LiveBox:
     def __new__(
-        cls, scenario: Scenario, seed: int, conversations: Sequence[tuple[str, str, int, int, int]] | None = None
+        cls,
+        scenario: Scenario,
+        seed: int,
+        conversations: Sequence[tuple[tuple[str, str, int, int, int], int]] | None = None,
     ) -> Self: ...
     def flows(self) -> list[tuple[str, float, float | None]]: ...
     def record(self) -> None: ...
@@ -381,8 +386,6 @@ class LiveBox:
         flow: int,
         *,
         timeouts: int,
-        recoveries: int,
-        ecn_reductions: int,
         rtt: Sequence[float],
         limited_s: Sequence[float],
     ) -> None: ...
@@ -396,10 +399,17 @@ class LiveRun:
     @property
     def recording(self) -> str | None: ...
 
+@final
+class LiveSource:
+    def __new__(cls, scenario: Scenario, seed: int, group: str, index: int) -> Self: ...
+    def until(self, seconds: float) -> list[int]: ...
+    def next(self) -> float | None: ...
+
 def live_groups(scenario: Scenario) -> list[dict[str, Any]]: ...
 def live_results(runs: Sequence[LiveRun], elapsed_s: float) -> Results: ...
 def live_replay(scenario: Scenario, seed: int, recording: str, seconds: float) -> str: ...
 def own_network(user_namespace: bool) -> None: ...
+def end_with_parent() -> None: ...
 def join_network(path: str | PathLike[str]) -> None: ...
 def make_tun(name: str) -> int: ...
 def open_interface(name: str) -> int: ...

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from realnet import LINUX, ours, real, tailback
 pytestmark = pytest.mark.skipif(not LINUX, reason="real packets need Linux")
 if LINUX:
     from tailback import _core
-    from tailback.live import machine
+    from tailback.live import iperf, machine
     from tailback.live.layout import NotPossible, plan
     from tailback.scenarios import load_scenario
 
@@ -66,7 +67,9 @@ def test_what_no_kernel_can_do_is_refused_in_words() -> None:
     more = (
         '[flows.more]\nfrom = "left"\nto = "right"\ntransport = "udp"\ntraffic = { kind = "poisson", rate = "1Mbps" }\n'
     )
-    assert "poisson datagrams" in check(text + more)
+    assert "iperf3 sends bulk" in check(text + more, iperf3=("more",))
+    assert "there is no such group" in check(text, iperf3=("nonesuch",))
+    assert "video datagrams" in check(text + more.replace('{ kind = "poisson", rate = "1Mbps" }', '"video"'))
 
 
 def test_a_kernel_is_told_what_it_can_be_told() -> None:
@@ -207,6 +210,122 @@ def test_the_simulator_decides_as_a_live_run_does(scenario: Path, tmp_path: Path
     again = tailback("live", str(scenario), "--replay", recording)
     assert again.returncode == 0, again.stderr
     assert " 0 departures" not in again.stdout and "the same" in again.stdout
+
+
+BY_THEMSELVES = """
+duration = "3s"
+[link.bottleneck]
+from = "left"
+to = "right"
+rate = "20Mbps"
+delay = "5ms"
+queue = "codel"
+[flows.poisson]
+from = "left"
+to = "right"
+count = 2
+transport = "udp"
+packet_size = "500B"
+traffic = { kind = "poisson", rate = "1Mbps" }
+[flows.onoff]
+from = "left"
+to = "right"
+transport = "udp"
+packet_size = "1000B"
+traffic = { kind = "on-off", rate = "2Mbps", mean_on = "200ms", mean_off = "200ms" }
+[flows.voice]
+from = "left"
+to = "right"
+transport = "udp"
+traffic = "voice"
+[flows.keys]
+from = "left"
+to = "right"
+transport = "tcp"
+packet_size = "984B"
+traffic = "telnet"
+start = "0.5s"
+"""
+
+
+@real
+def test_sources_that_go_by_time_write_what_a_simulation_writes(scenario: Path, nothing_left: None) -> None:
+    scenario.write_text(BY_THEMSELVES)
+    live, run = (tailback(command, str(scenario), "--json") for command in ("live", "run"))
+    assert live.returncode == 0, live.stderr
+    found, simulated = ({f["id"]: f for f in json.loads(done.stdout)["flows"]} for done in (live, run))
+    for name in ("poisson.0", "poisson.1", "onoff.0", "voice.0"):
+        a, b = (d[name]["sent_packets"] for d in (found, simulated))
+        # The last one may come too late to be seen.
+        assert b > 100 and 0 <= b - a <= 2, name
+    keys = [d["keys.0"]["goodput_bps"] for d in (found, simulated)]
+    assert keys[0] == keys[1] > 0
+    (voice,) = (d for d in json.loads(live.stdout)["datagrams"] if d["group"] == "voice")
+    assert voice["received_packets"] >= 145 and voice["lost_packets"] == 0
+
+
+@real
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="iperf3 is not installed")
+def test_iperf3_sends_where_it_is_asked_for(scenario: Path, nothing_left: None, tmp_path: Path) -> None:
+    more = '[flows.voice]\nfrom = "left"\nto = "right"\ntransport = "udp"\npacket_size = "200B"\n'
+    more += 'traffic = { kind = "cbr", rate = "160kbps" }\n'
+    more += '[flows.own]\nfrom = "left"\nto = "right"\ntcp = { ecn = "on" }\n'
+    scenario.write_text(scenario.read_text().replace("warmup = ", "#") + more)
+    words = ("--iperf3", "bulk", "--iperf3", "voice", "--json", "--out", str(tmp_path / "out"))
+    done = tailback("live", str(scenario), *words)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    (told,) = found["live"]
+    assert told["quality"]["strangers_packets"] == 0
+    groups = {g["group"]: g for g in found["groups"]}
+    # The four connections share 8 Mb/s evenly enough, whoever sends.
+    assert all(0.5e6 < groups[n]["goodput_bps_mean"] < 4e6 for n in ("bulk", "own"))
+    connections = {c["name"]: c for c in told["connections"]}
+    received = {r["name"]: r["bytes"] for r in told["received"]}
+    assert all(20_000 < connections[f"bulk.{i}"]["rtt_us"] < 200_000 for i in range(3))
+    assert all(received[f"bulk.{i}"] > 100_000 for i in range(3)) and received["own.0"] > 100_000
+    # 160 kb/s with headers, of which 172 of 200 bytes are payload.
+    assert 0.7 < received["voice.0"] * 8 / 3 / (160e3 * 172 / 200) < 1.05
+    series = _core.read_results(tmp_path / "out").series
+    assert {"cwnd", "goodput"} <= set(series["probe"])
+    assert any("iperf3 tells neither" in said for said in told["not_told"])
+
+
+def test_what_iperf3_says_is_read_as_our_own_senders_tell_it() -> None:
+    def row(start: float, **more: float) -> dict[str, object]:
+        return {"streams": [{"start": start, "end": start + 0.1, "bytes": 1000, "retransmits": 2, **more}]}
+
+    said = {
+        "start": {"tcp_mss_default": 1448},
+        "intervals": [row(0.0, snd_cwnd=14480, rtt=30000), row(0.1, snd_cwnd=28960, rtt=20000)],
+    }
+    told = iperf.told(said, 5.0)
+    assert told["samples"] == [(pytest.approx(4.9), 10, None, 0.03), (5.0, 20, None, 0.02)]
+    assert told["last"] == {"bytes_sent": 2000, "total_retrans": 4, "rtt_us": 20000, "min_rtt_us": 20000}
+    assert iperf.told({}, 5.0)["samples"] == []
+
+
+@real
+def test_iperf3_that_fails_or_is_missing_is_said(
+    scenario: Path, nothing_left: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ip = shutil.which("ip")
+    assert ip is not None
+    (tmp_path / "ip").symlink_to(ip)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = tailback("live", str(scenario), "--iperf3", "all")
+    assert done.returncode == 1 and "iperf3 is not installed" in done.stderr
+    stand_in = tmp_path / "iperf3"
+    # The server only listens; the client has no luck.
+    stand_in.write_text(
+        f"#!{sys.executable}\nimport socket, sys, time\n"
+        "if '--server' in sys.argv:\n    port = int(sys.argv[sys.argv.index('--port') + 1])\n"
+        "    s = socket.create_server(('', port))\n    time.sleep(60)\n"
+        'print(\'{"error": "unable to connect to server: no luck"}\')\nsys.exit(1)\n'
+    )
+    stand_in.chmod(0o755)
+    done = tailback("live", str(scenario), "--iperf3", "all")
+    assert done.returncode == 1 and "flow bulk.0 could not send: iperf3: unable to connect" in done.stderr, done.stderr
 
 
 # ---------------------------------------------------------------------------------------------------------- faults

@@ -29,7 +29,8 @@ const LOOK_EVERY: Duration = seconds(1);
 
 /// Which packets belong to which flow.
 pub enum Conversations {
-    /// Those that the caller names, as their sources send.
+    /// Those that the caller names, as their sources send. Where a source's port is 0, any port is meant that is not named:
+    /// such a conversation goes with a flow, and its numbers are not the flow's.
     Declared(HashMap<Tuple, FlowId>),
     /// Each new one takes a free flow; those that come when all are taken share the last.
     Learned(Learned),

@@ -206,14 +206,18 @@ impl Crossing {
     /// A packet comes from one side, now, whose IP headers begin at `ip`. False if it belongs to no flow.
     pub fn enter(&mut self, now: Time, side: Side, packet: &[u8], ip: usize) -> bool {
         let found = wire::parse(&packet[ip..]).and_then(|h| Some((self.flow_of(now, side, &h)?, h)));
-        let Some(((flow, backward), headers)) = found else {
+        let Some(((flow, backward, one), headers)) = found else {
             self.passed.strangers += 1;
             return false;
         };
         let born = now.max(self.newest + Duration(1));
         self.newest = born;
         self.prepared.built.sim.run_until(born);
-        let segment = self.connections[flow.0 as usize].segment(backward, &headers, (packet.len() - ip) as u32);
+        let (connection, bytes) = (&mut self.connections[flow.0 as usize], (packet.len() - ip) as u32);
+        let segment = match one {
+            true => connection.segment(backward, &headers, bytes),
+            false => connection.datagram(backward, &headers, bytes),
+        };
         self.parcels.borrow_mut().hold(born, packet, ip, headers);
         self.passed.entered += 1;
         if let Some(r) = &mut self.recording {
@@ -225,11 +229,17 @@ impl Crossing {
         true
     }
 
-    fn flow_of(&mut self, now: Time, side: Side, h: &Headers) -> Option<(FlowId, bool)> {
+    /// The flow, whether it is its way back, and whether the numbers in its headers are those of one connection.
+    fn flow_of(&mut self, now: Time, side: Side, h: &Headers) -> Option<(FlowId, bool, bool)> {
         let backward = side == Side::Far;
         let tuple = if backward { h.tuple.turned() } else { h.tuple };
         let learned = match &mut self.conversations {
-            Conversations::Declared(flows) => return flows.get(&tuple).map(|f| (*f, backward)),
+            Conversations::Declared(flows) => {
+                let mut any = tuple;
+                any.ports[0] = 0;
+                let named = flows.get(&tuple).map(|f| (*f, backward, true));
+                return named.or_else(|| flows.get(&any).map(|f| (*f, backward, false)));
+            }
             Conversations::Learned(learned) => learned,
         };
         let found = learned.flow_of(tuple, h, now);
@@ -242,8 +252,7 @@ impl Crossing {
                 ends.begin_again();
             }
         }
-        self.connections[flow.0 as usize].is_crowd(!found.alone);
-        Some((flow, backward))
+        Some((flow, backward, found.alone))
     }
 
     /// What the network said of packets since the last time: forget the bytes of those that were dropped.

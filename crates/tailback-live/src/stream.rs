@@ -23,8 +23,6 @@ pub struct Connection {
     directions: [Direction; 2],
     /// Datagrams sent so far.
     datagrams: [u64; 2],
-    /// Several conversations pass as one: their numbers say nothing together.
-    crowd: bool,
 }
 
 /// The number nearest to `near` that ends in these 32 bits.
@@ -34,30 +32,28 @@ fn unwrap(low: u32, near: u64) -> u64 {
 }
 
 impl Connection {
-    /// Several conversations pass as this one, or no longer.
-    pub fn is_crowd(&mut self, crowd: bool) {
-        self.crowd = crowd;
-    }
-
     /// The next packet that one end sends, as a segment.
     pub fn segment(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
         match &h.tcp {
-            Some(t) if !self.crowd => self.tcp(backward, h, t, bytes),
-            _ => {
-                let number = &mut self.datagrams[usize::from(backward)];
-                *number += 1;
-                Segment {
-                    seq: *number - 1,
-                    payload: h.payload,
-                    ack: 0,
-                    flags: Flags::NONE,
-                    ecn: h.ecn,
-                    bytes,
-                    sack: SackBlocks::new(),
-                    timestamps: None,
-                    window: None,
-                }
-            }
+            Some(t) => self.tcp(backward, h, t, bytes),
+            None => self.datagram(backward, h, bytes),
+        }
+    }
+
+    /// The same, whatever its headers number.
+    pub fn datagram(&mut self, backward: bool, h: &Headers, bytes: u32) -> Segment {
+        let number = &mut self.datagrams[usize::from(backward)];
+        *number += 1;
+        Segment {
+            seq: *number - 1,
+            payload: h.payload,
+            ack: 0,
+            flags: Flags::NONE,
+            ecn: h.ecn,
+            bytes,
+            sack: SackBlocks::new(),
+            timestamps: None,
+            window: None,
         }
     }
 

@@ -171,3 +171,20 @@ fn learned_conversations_share_the_last_flow_when_all_are_taken() {
     let sent = outcome["flows"].column("sent_packets").unwrap();
     assert_eq!(format!("{:?}", sent.data), "Count([1, 4])");
 }
+
+/// A test program's connection beside its data comes from a port that nobody knows before.
+#[test]
+fn what_goes_with_a_flow_passes_its_queue_and_leaves_its_numbers() {
+    let any = |port| Tuple {
+        source: NEAR.into(),
+        destination: FAR.into(),
+        protocol: 17,
+        ports: [port, 9],
+    };
+    let flows = HashMap::from([(any(1), FlowId(0)), (any(0), FlowId(0))]);
+    let loaded = load_text(&scenario(r#""droptail""#, ""), "test", &[]).unwrap();
+    let mut c = Crossing::new(&loaded.spec, 1, Conversations::Declared(flows)).unwrap();
+    assert!(c.enter(Time(1000), Side::Near, &packet(1, 100, Ecn::NotEct), 0));
+    assert!(c.enter(Time(2000), Side::Near, &packet(777, 100, Ecn::NotEct), 0));
+    assert_eq!((look(&mut c, &[100_000]).len(), c.passed.strangers), (2, 0));
+}

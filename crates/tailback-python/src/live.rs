@@ -6,7 +6,6 @@ use crate::scenario::Scenario;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::net::IpAddr;
@@ -16,6 +15,8 @@ use std::sync::Arc;
 use tailback_base::model::Value;
 use tailback_base::{Duration, FlowId, Settings as BaseSettings, Size, Time};
 use tailback_capture::pcapng::Capture;
+use tailback_engine::build::alone::{Alone, source_alone, writes_alone};
+use tailback_engine::library::Library;
 use tailback_engine::plan::tables::{Assembly, Frame, RunTables};
 use tailback_engine::plan::{Key, Run, Status};
 use tailback_engine::scenario::Loaded;
@@ -52,10 +53,11 @@ type Conversation = (IpAddr, IpAddr, u8, u16, u16);
 
 #[pymethods]
 impl LiveBox {
-    /// `conversations`: for each flow, in order, how its packets look; without it each new conversation takes the next flow.
+    /// `conversations`: how the packets of flows look, with the number of the flow; without it each new conversation takes a
+    /// free flow.
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
-    fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<Conversation>>) -> PyResult<LiveBox> {
+    fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<(Conversation, u32)>>) -> PyResult<LiveBox> {
         let known = match conversations {
             None => {
                 let flows: u32 = scenario.loaded.spec.flows.iter().map(|g| g.count).sum();
@@ -68,8 +70,7 @@ impl LiveBox {
                     protocol,
                     ports: [from, to],
                 };
-                let numbered = all.into_iter().zip(0u32..);
-                Conversations::Declared(numbered.map(|(c, i)| (tuple(c), FlowId(i))).collect())
+                Conversations::Declared(all.into_iter().map(|(c, i)| (tuple(c), FlowId(i))).collect())
             }
         };
         let crossing = Crossing::new(&scenario.loaded.spec, seed, known).map_err(refused)?;
@@ -242,6 +243,8 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         d.set_item("transport", settings(py, &g.transport)?)?;
         d.set_item("traffic", settings(py, &g.traffic)?)?;
         d.set_item("sizes", settings(py, &g.sizes)?)?;
+        let source = Library::standard().source(g.traffic.model).map_err(refused)?;
+        d.set_item("writes_alone", writes_alone(source))?;
         let given = g.transport.model.params.iter().map(|p| p.name);
         let given: Vec<&str> = given.filter(|p| g.transport.is_given(p)).collect();
         d.set_item("given", given)?;
@@ -258,6 +261,38 @@ pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bo
         Ok(d)
     };
     groups.map(row).collect()
+}
+
+/// What the source of one flow writes, and when, as a simulation with the same seed has it; it hears nothing.
+#[pyclass(module = "tailback._core", unsendable)]
+pub struct LiveSource {
+    source: Alone,
+}
+
+#[pymethods]
+impl LiveSource {
+    /// `index`: of the flow in its group.
+    #[new]
+    fn new(scenario: &Scenario, seed: u64, group: &str, index: u32) -> PyResult<LiveSource> {
+        let spec = &scenario.loaded.spec;
+        let found = spec.flows.iter().find(|g| g.name == group && index < g.count);
+        let none = || PyValueError::new_err(format!("no source of flow {index} of {group:?} writes by itself"));
+        let source = source_alone(spec, seed, found.ok_or_else(none)?, index).map_err(refused)?;
+        Ok(LiveSource {
+            source: source.ok_or_else(none)?,
+        })
+    }
+
+    /// The bytes of each write until this time, in order.
+    fn until(&mut self, seconds: f64) -> Vec<u64> {
+        let written = self.source.until(Time::from_seconds(seconds));
+        written.into_iter().map(|w| w.1).collect()
+    }
+
+    /// When it writes next, at the earliest.
+    fn next(&self) -> Option<f64> {
+        self.source.next().map(Time::seconds)
+    }
 }
 
 fn settings<'py>(py: Python<'py>, s: &BaseSettings) -> PyResult<Bound<'py, PyDict>> {
@@ -355,6 +390,12 @@ pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     all.map_err(|e| os_error(py, e, None))
 }
 
+/// Let this process end with the one that has started it, however that ends.
+#[pyfunction]
+pub fn end_with_parent(py: Python) -> PyResult<()> {
+    sys::die_with_parent().map_err(|e| os_error(py, e, None))
+}
+
 /// Take part in the network of this path, such as `/run/netns/blue`.
 #[pyfunction]
 pub fn join_network(py: Python, path: PathBuf) -> PyResult<()> {
@@ -387,10 +428,12 @@ pub fn may_be_real_time() -> bool {
 pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<LiveBox>()?;
     m.add_class::<LiveRun>()?;
+    m.add_class::<LiveSource>()?;
     m.add_function(wrap_pyfunction!(live_groups, m)?)?;
     m.add_function(wrap_pyfunction!(live_results, m)?)?;
     m.add_function(wrap_pyfunction!(live_replay, m)?)?;
     m.add_function(wrap_pyfunction!(own_network, m)?)?;
+    m.add_function(wrap_pyfunction!(end_with_parent, m)?)?;
     m.add_function(wrap_pyfunction!(join_network, m)?)?;
     m.add_function(wrap_pyfunction!(make_tun, m)?)?;
     m.add_function(wrap_pyfunction!(open_interface, m)?)?;

@@ -40,6 +40,9 @@ _SLEEPY = click.option(
 )
 @click.option("--ecn", type=click.Choice(["on", "off"]), help="ECN for all connections.")
 @click.option("--pacing", metavar="RATE", help="Pace each connection at this rate at most, such as 10Mbps.")
+@click.option(
+    "--iperf3", multiple=True, metavar="GROUP", help="iperf3 sends this group of flows; `all` for all. Repeatable."
+)
 @click.option("--ipv6", is_flag=True, help="IPv6 instead of IPv4.")
 @click.option("--capture", metavar="FILE", help="Write the packets at the first link's queue as pcapng.")
 @click.option("--record", metavar="FILE", help="Write every arrival and decision, for `tailback live --replay`.")
@@ -110,7 +113,7 @@ def _options(scenario: Any, given: dict[str, Any]) -> Any:
     from tailback import _core
     from tailback.live.session import Options
 
-    overrides = {k: given[k] for k in ("congestion", "ecn", "ipv6") if given[k]}
+    overrides = {k: given[k] for k in ("congestion", "ecn", "ipv6", "iperf3") if given[k]}
     if given["pacing"]:
         try:
             overrides["pacing_bps"] = _core.parse_rate(given["pacing"])

@@ -20,7 +20,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tailback import _core
-from tailback.live import interfaces, tcp_info
+from tailback.live import interfaces, iperf, tcp_info
 from tailback.live.sources import Sink, Source, Work
 
 DEVICE = "tailback0"
@@ -180,7 +180,7 @@ def serve(channel: Channel) -> None:
             return
         device, refused = make(config)
         work: Work = {"source": Source, "sink": Sink, "none": Work}[config["role"]](config)
-    except Refused as e:
+    except (Refused, iperf.IperfError) as e:
         channel.send({"refused": str(e)})
         return
     channel.send({"ready": True, "refused_settings": refused, "tcp_info": tcp_info.LENGTH}, (device,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,15 @@ from tailback import _core
 #: A flow's own port at its source is this and its number in the group; each group has an address.
 FIRST_PORT = 20_000
 SERVER_PORT = 5001
+#: Of iperf3, whose receivers take one flow each: this and the flow's number in the group.
+IPERF_PORT = 40_000
 #: Flows of a run: each needs a descriptor at both ends, and a group a port a flow.
 MOST_FLOWS = 4_000
 MOST_GROUPS = 200
+#: Each of these is two processes.
+MOST_IPERF = 128
+#: Room for datagrams whose size is not known before they are sent, B.
+ANY_SIZE = 65_000
 #: The kernel's names of congestion controls, where they differ.
 _KERNEL_NAMES = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp", "vegas": "vegas"}
 #: What becomes a setting of the kernel, or has no effect there beyond one.
@@ -51,9 +57,18 @@ class Group:
     back_s: float | None = None
     #: Both ends send all the time.
     both: bool = False
-    #: Of datagrams, taken by the flows in turn; and the payload of each.
+    #: The simulator's own source says what is written and when.
+    drawn: bool = False
+    #: Headers of a datagram, bytes.
+    datagram_header: int = 0
+    #: iperf3 sends and receives; of datagrams at these rates, taken in turn, with so much payload each.
+    iperf3: bool = False
     rates_bps: list[int] = field(default_factory=list)
     datagram: int = 0
+
+    @property
+    def server_port(self) -> int:
+        return IPERF_PORT if self.iperf3 else SERVER_PORT
 
 
 @dataclass
@@ -69,13 +84,18 @@ class Layout:
     def mtu(self) -> int:
         return max(g.mtu for g in self.groups)
 
-    def conversations(self) -> list[tuple[str, str, int, int, int]]:
-        """How the packets of each flow look, in the order of the flows' numbers."""
-        return [
-            (g.near, g.far, g.protocol, FIRST_PORT + i, SERVER_PORT)
-            for g in sorted(self.groups, key=lambda g: natural(g.name))
-            for i in range(g.count)
-        ]
+    def conversations(self) -> list[tuple[tuple[str, str, int, int, int], int]]:
+        """How the packets of each flow look, and its number."""
+        found, number = [], 0
+        for g in sorted(self.groups, key=lambda g: natural(g.name)):
+            for i in range(g.count):
+                port = g.server_port + i * g.iperf3
+                found.append(((g.near, g.far, g.protocol, FIRST_PORT + i, port), number))
+                if g.iperf3:
+                    # Its connection for control comes from any port.
+                    found.append(((g.near, g.far, _TCP, 0, port), number))
+                number += 1
+        return found
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -109,6 +129,7 @@ def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:
             layout.groups.append(_datagrams(g, i, layout))
         else:
             raise NotPossible(f"flows.{g['name']} uses {g['transport']['kind']}, which no kernel has; use tcp or udp")
+    _iperf(overrides.get("iperf3") or (), {g["name"]: g for g in found}, layout)
     _shared(found, layout)
     return layout
 
@@ -131,10 +152,10 @@ def _addresses(number: int, ipv6: bool) -> tuple[str, str]:
 
 def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: Mapping[str, Any]) -> Group:
     t, name = g["transport"], g["name"]
-    if g["traffic"]["kind"] not in ("bulk", "transfer"):
-        kinds = "bulk or transfer over tcp, cbr over udp"
+    if g["traffic"]["kind"] not in ("bulk", "transfer") and not g["writes_alone"]:
         raise NotPossible(
-            f"flows.{name} sends {g['traffic']['kind']} traffic, which has no real sender here; use {kinds}"
+            f"flows.{name} sends {g['traffic']['kind']} traffic, which hears of its connection and has no real sender "
+            "here; use bulk, transfer, or a source that goes by time alone, such as on-off"
         )
     congestion = overrides.get("congestion") or t["congestion"]["kind"]
     near, far = _addresses(number, layout.ipv6)
@@ -160,6 +181,8 @@ def _connections(g: Mapping[str, Any], number: int, layout: Layout, overrides: M
         group.window_bytes = window * t["payload"]
     if g["traffic"]["kind"] == "transfer":
         group.transfer_bytes = g["traffic"]["size"]
+    elif g["writes_alone"]:
+        group.drawn = True
     else:
         group.back_s = g["traffic"]["back"]
     group.both = bool(overrides.get("both"))
@@ -181,19 +204,50 @@ def _segments(size: tuple[int, str] | None, payload: int) -> int | None:
 
 def _datagrams(g: Mapping[str, Any], number: int, layout: Layout) -> Group:
     name, traffic = g["name"], g["traffic"]
-    if traffic["kind"] != "cbr" or g["sizes"]["kind"] != "fixed":
+    if not g["writes_alone"]:
         raise NotPossible(
-            f"flows.{name} sends {traffic['kind']} datagrams; only cbr of constant size has a real sender here"
+            f"flows.{name} sends {traffic['kind']} datagrams, which hear of their network and have no real sender; "
+            "use a source that goes by time alone, such as cbr, poisson or on-off"
         )
     near, far = _addresses(number, layout.ipv6)
-    size = int(g["sizes"]["bytes"])
-    if not 60 <= size <= 65_000:
-        raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to 65000 B")
-    if traffic.get("jitter"):
-        layout.not_told.append(f"flows.{name}.jitter: the real sender keeps an even gap")
-    group = Group(name, number, g["count"], _UDP, near, far, size)
-    group.rates_bps, group.datagram = [int(r) for r in traffic["rate"]], size - (48 if layout.ipv6 else 28)
+    header = 48 if layout.ipv6 else 28
+    group = Group(name, number, g["count"], _UDP, near, far, ANY_SIZE, drawn=True, datagram_header=header)
+    if g["sizes"]["kind"] == "fixed" and "rate" in traffic:
+        size = int(g["sizes"]["bytes"])
+        if not 60 <= size <= ANY_SIZE:
+            raise NotPossible(f"flows.{name} has datagrams of {size} B; a kernel wants 60 B to {ANY_SIZE} B")
+        group.mtu = max(1500, size)
+        if traffic["kind"] == "cbr":
+            # iperf3 counts payload.
+            group.rates_bps = [round(r * (size - header) / size) for r in traffic["rate"]]
+            group.datagram = size - header
     return group
+
+
+def _iperf(asked: Sequence[str], found: Mapping[str, Mapping[str, Any]], layout: Layout) -> None:
+    """The groups that iperf3 is to send."""
+    for name in asked:
+        if name != "all" and name not in found:
+            raise NotPossible(f"--iperf3 {name}: there is no such group of flows; give {', '.join(found)} or all")
+    for group in layout.groups:
+        if not {"all", group.name} & set(asked):
+            continue
+        why = f"--iperf3 {group.name}: iperf3 sends bulk or transfer over tcp and cbr of constant size over udp"
+        if group.back_s is not None:
+            raise NotPossible(f"{why}, and one way; leave `back` out")
+        if group.drawn and not group.datagram:
+            raise NotPossible(f"{why}, not {found[group.name]['traffic']['kind']}")
+        group.iperf3, group.drawn = True, False
+        says = (
+            f"flows.{group.name}: iperf3 tells neither timeouts nor what held a sender back; the tables have 0 for them"
+        )
+        layout.not_told.append(says)
+        if group.window_bytes:
+            layout.not_told.append(f"flows.{group.name}.rwnd: iperf3 has its own")
+        if found[group.name]["traffic"].get("jitter"):
+            layout.not_told.append(f"flows.{group.name}.jitter: iperf3 keeps an even gap")
+    if (most := sum(g.count for g in layout.groups if g.iperf3)) > MOST_IPERF:
+        raise NotPossible(f"{most} flows by iperf3 are {2 * most} processes; give at most {MOST_IPERF} flows")
 
 
 def _shared(found: list[dict[str, Any]], layout: Layout) -> None:

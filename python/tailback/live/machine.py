@@ -32,7 +32,7 @@ class Check:
 
 
 def checks() -> list[Check]:
-    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion()]
+    return [_network(), _tun(), _ip(), _ipv6(), _priority(), _timer(), _congestion(), _iperf()]
 
 
 _TRY = """
@@ -117,6 +117,17 @@ def _congestion() -> Check:
     return Check("congestion controls", not missing, found, remedy, needed=False)
 
 
+def _iperf() -> Check:
+    path = shutil.which("iperf3")
+    return Check(
+        "iperf3",
+        bool(path),
+        path or "missing",
+        "install the package iperf3, for `tailback live --iperf3`",
+        needed=False,
+    )
+
+
 def left_behind() -> list[int]:
     """Processes of runs whose gateway is gone. Their networks and devices end with them."""
     found = []
@@ -125,7 +136,7 @@ def left_behind() -> list[int]:
             continue
         with contextlib.suppress(OSError):
             command = (entry / "cmdline").read_bytes().split(b"\0")
-            if b"tailback.live.agent" not in command:
+            if b"tailback.live.agent" not in command and os.path.basename(command[0]) != b"iperf3":
                 continue
             environment = (entry / "environ").read_bytes().split(b"\0")
             owner = next((v.partition(b"=")[2] for v in environment if v.startswith(MARK.encode() + b"=")), b"")

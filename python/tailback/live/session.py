@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.live.agent import Channel
-from tailback.live.layout import FIRST_PORT, SERVER_PORT, Layout, NotPossible, plan
+from tailback.live.layout import FIRST_PORT, Layout, NotPossible, plan
 
 #: A run whose 99th percentile of lateness is above this is not valid, s.
 MOST_LATENESS = 0.001
@@ -113,7 +114,7 @@ def _config(layout: Layout, role: str) -> dict[str, Any]:
         row = asdict(g)
         row["own"], row["other"] = (g.near, g.far) if near else (g.far, g.near)
         row["attributes"] = g.there if near else g.back
-        row |= {"first_port": FIRST_PORT, "server_port": SERVER_PORT, "datagram_header": g.mtu - g.datagram}
+        row |= {"first_port": FIRST_PORT, "server_port": g.server_port}
         groups.append(row)
     return {
         "role": role,
@@ -134,11 +135,12 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
         box.capture(*options.capture)
     source = _config(layout, "source")
     flows = box.flows()
-    if len(flows) > len(layout.conversations()):
-        raise NotPossible(
-            "the scenario has sessions, which have no real clients here; use flows of kind bulk or transfer"
-        )
+    if len(flows) > sum(g.count for g in layout.groups):
+        raise NotPossible("the scenario has sessions, which have no real clients here; use flows")
+    if any(g.iperf3 for g in layout.groups) and not shutil.which("iperf3"):
+        raise LiveError("iperf3 is not installed: install the package iperf3, or leave --iperf3 out")
     source |= {"flows": flows, "warmup_s": scenario.warmup_s, "sample_s": options.sample_s}
+    source |= {"scenario": scenario.toml, "seed": options.seed, "duration_s": scenario.duration_s}
     sink = _config(layout, "sink") | {"flows": flows}
     sides: list[Side] = []
     devices: list[int] = []
@@ -221,12 +223,13 @@ def _tell(box: Any, number: int, flow: dict[str, Any], scenario: Any, recorded: 
     held = (since("rwnd_limited_us") + since("sndbuf_limited_us")) * 1e-6
     for probe, column in (("cwnd", 1), ("ssthresh", 2), ("srtt", 3)):
         if probe in recorded:
-            box.add_series(f"flows.{flow['name']}", probe, [(s[0], s[column]) for s in flow["samples"]])
+            points = [(s[0], s[column]) for s in flow["samples"] if s[column] is not None]
+            box.add_series(f"flows.{flow['name']}", probe, points)
     box.know(
         number,
         timeouts=max(0, int(since("total_rto"))),
         rtt=[rtt for when, _, _, rtt in flow["samples"] if when >= scenario.warmup_s],
-        limited_s=[max(0.0, busy - held), held, max(0.0, measured - busy)],
+        limited_s=[max(0.0, busy - held), held, max(0.0, measured - busy)] if "busy_us" in last else [0.0] * 3,
     )
 
 

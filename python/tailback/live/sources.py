@@ -1,4 +1,4 @@
-"""The connections of one namespace: senders that always have data, and receivers that throw everything away."""
+"""The connections of one namespace: senders, and receivers that throw everything away."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from tailback.live import tcp_info
+from tailback import _core
+from tailback.live import iperf, tcp_info
 
 #: linux/tcp.h and asm-generic/socket.h, where Python has no name for them.
 TCP_WINDOW_CLAMP = 10
@@ -20,6 +21,8 @@ SO_MAX_PACING_RATE = 47
 _CHUNK = bytes(1 << 18)
 #: Datagrams whose gap is shorter are sent several at a time, s.
 SHORTEST_SLEEP = 0.0005
+#: So long before the end iperf3 is asked for what it has measured of datagrams, s.
+LAST_WORDS = 0.02
 #: As much is read at once; a TCP socket throws away what is read with MSG_TRUNC without copying it.
 _ALL = 1 << 20
 _SCRATCH = bytearray(_ALL)
@@ -87,6 +90,12 @@ class Flow:
         self.last: dict[str, Any] = {}
         self.samples: list[tuple[float, int, int, float]] = []
         self.error = ""
+        #: Writes what a simulation would; so many bytes of it wait for room.
+        self.source: _core.LiveSource | None = None
+        self.waiting = 0
+        self.iperf: iperf.Process | None = None
+        #: When iperf3 was over.
+        self.ended: float | None = None
 
 
 class Source(Work):
@@ -100,6 +109,11 @@ class Source(Work):
             for name, start, stop in config["flows"]
         ]
         self.every = max(config["sample_s"], len(self.flows) / 3000)
+        if any(f.group["drawn"] for f in self.flows):
+            scenario = _core.load(config["scenario"], "toml", "the scenario", [], False)
+            for f in self.flows:
+                if f.group["drawn"]:
+                    f.source = _core.LiveSource(scenario, config["seed"], f.group["name"], f.index)
 
     def start(self) -> None:
         for flow in self.flows:
@@ -111,6 +125,9 @@ class Source(Work):
 
     def open(self, flow: Flow) -> None:
         g = flow.group
+        if g["iperf3"]:
+            self.test(flow)
+            return
         kind = socket.SOCK_STREAM if g["protocol"] == 6 else socket.SOCK_DGRAM
         flow.socket = s = socket.socket(self.family, kind)
         s.setblocking(False)
@@ -131,10 +148,23 @@ class Source(Work):
             return
         if g["protocol"] == 6 and (g["both"] or g["back_s"] is not None):
             self.selector.register(s, selectors.EVENT_READ | selectors.EVENT_WRITE, partial(exchange, s))
-        elif g["protocol"] == 6:
-            self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
+        elif flow.source is not None:
+            self.emit(flow)
         else:
-            self.datagram(flow, flow.start)
+            self.selector.register(s, selectors.EVENT_WRITE, partial(self.feed, flow))
+
+    def test(self, flow: Flow) -> None:
+        """iperf3 sends."""
+        flow.iperf = running = iperf.client(flow.group, flow.index, flow.left)
+
+        def over() -> None:
+            self.selector.unregister(running.descriptor)
+            flow.ended = self.now()
+
+        self.selector.register(running.descriptor, selectors.EVENT_READ, over)
+        if flow.group["protocol"] != 6:
+            # With the network it would lose what it has measured.
+            self.at(self.config["duration_s"] - LAST_WORDS, running.interrupt)
 
     def feed(self, flow: Flow) -> None:
         s = flow.socket
@@ -153,21 +183,45 @@ class Source(Work):
             return
         self.close(flow)
 
-    def datagram(self, flow: Flow, due: float) -> None:
+    def emit(self, flow: Flow) -> None:
         """Send what is due, and wake for the next; not more often than a clock of user space is good for."""
         g, now = flow.group, self.now()
-        if flow.socket is None:
+        if flow.socket is None or flow.source is None:
             return
-        rates = g["rates_bps"]
-        gap = (g["datagram"] + g["datagram_header"]) * 8 / rates[flow.index % len(rates)]
-        while due <= now:
+        for n in flow.source.until(now):
+            if g["protocol"] == 6:
+                flow.waiting += n
+                continue
             with contextlib.suppress(OSError):
-                flow.socket.send(_CHUNK[: g["datagram"]])
-            due += gap
-        self.at(max(due, now + SHORTEST_SLEEP), partial(self.datagram, flow, due))
+                flow.socket.send(_CHUNK[: max(0, n - g["datagram_header"])])
+        if flow.waiting:
+            self.push(flow)
+        if (due := flow.source.next()) is not None:
+            self.at(max(due, now + SHORTEST_SLEEP), partial(self.emit, flow))
+
+    def push(self, flow: Flow) -> None:
+        """Write what waits, and hear when there is room if there is none now."""
+        s = flow.socket
+        if s is None:
+            return
+        waits = False
+        try:
+            while flow.waiting:
+                flow.waiting -= s.send(_CHUNK[: min(flow.waiting, len(_CHUNK))])
+        except BlockingIOError:
+            waits = True
+        except OSError as e:
+            flow.error, flow.waiting = str(e), 0
+        if waits != (s in self.selector.get_map()):
+            if waits:
+                self.selector.register(s, selectors.EVENT_WRITE, partial(self.push, flow))
+            else:
+                self.selector.unregister(s)
 
     def close(self, flow: Flow) -> None:
         """No more data; what the kernel has still goes out."""
+        if flow.iperf is not None:
+            flow.iperf.interrupt()
         if flow.socket is None:
             return
         if flow.group["protocol"] != 6:
@@ -206,16 +260,19 @@ class Source(Work):
 
     def report(self) -> list[dict[str, Any]]:
         self.sample()
-        return [
-            {
-                "name": f.name,
-                "first": f.first,
-                "last": f.last,
-                "samples": f.samples,
-                "error": f.error,
-            }
-            for f in self.flows
-        ]
+        now = self.now()
+        said = iperf.results({f.name: f.iperf for f in self.flows if f.iperf})
+        rows = []
+        for f in self.flows:
+            row = {"name": f.name, "first": f.first, "last": f.last, "samples": f.samples, "error": f.error}
+            if f.name in said:
+                row |= iperf.told(said[f.name], now if f.ended is None else f.ended)
+                # When the network ends, so do tests; those that end before have a reason.
+                early = f.ended is not None and f.ended < self.config["duration_s"]
+                asked = f.iperf is not None and f.iperf.interrupted
+                row["error"] = said[f.name].get("error", "") if early and not asked else ""
+            rows.append(row)
+        return rows
 
 
 class Sink(Work):
@@ -226,8 +283,11 @@ class Sink(Work):
         self.received: dict[str, int] = {}
         self.infos: dict[str, socket.socket] = {}
         self.starts = {name: start for name, start, _ in config["flows"]}
+        self.tests: dict[str, iperf.Process] = {}
         for g in self.groups:
-            if g["protocol"] == 6:
+            if g["iperf3"]:
+                self.tests |= {f"{g['name']}.{i}": p for i, p in iperf.servers(g).items()}
+            elif g["protocol"] == 6:
                 self.listen(g)
             else:
                 s = socket.socket(self.family, socket.SOCK_DGRAM)
@@ -297,6 +357,8 @@ class Sink(Work):
 
     def report(self) -> list[dict[str, Any]]:
         rows = []
+        for name, said in iperf.results(self.tests).items():
+            rows.append({"name": name, "received_bytes": iperf.received(said), "last": {}})
         for name, received in sorted(self.received.items()):
             info = {}
             if name in self.infos:

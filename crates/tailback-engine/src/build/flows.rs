@@ -40,7 +40,7 @@ impl Around<'_> {
 }
 
 /// When each flow of a group starts, and when it stops if that is given; drawn from streams of their own.
-fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
+pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
     let drawn = |what: &str| Stream::new(seed, &format!("flows.{}.{what}", g.name));
     let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
     let stops = g

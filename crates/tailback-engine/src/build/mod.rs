@@ -2,6 +2,7 @@
 //!
 //! [`prepare`] reads a [`Spec`] and calls a [`network::Network`] by its public steps, as a Rust user would.
 
+pub mod alone;
 pub(crate) mod assemble;
 mod conditioners;
 mod flows;

@@ -119,6 +119,11 @@ impl Sim {
                 let ack = p.header(&self.extras).ack;
                 self.extras.release(&p);
                 ends.arrive(&p, ack);
+                if !p.is_backward()
+                    && let Some(quality) = flow.stats.quality()
+                {
+                    quality.deliver(p.seq(), now - p.born());
+                }
                 self.emitted.push(Emitted::new(&p, now));
             }
             Carrier::Member(_) | Carrier::Closed => {

@@ -49,6 +49,9 @@ impl Sim {
         };
         ends.send(side(backward), s);
         f.in_flight += 1;
+        if !backward && f.stats.quality().is_some() {
+            f.stats.datagrams = s.seq + 1;
+        }
         let p = WirePacket::from_segment(s, flow, backward, self.now, &mut self.extras).with_dscp(dscp);
         let way = self.ways[flow.0 as usize][usize::from(backward)];
         let first = self.routes[way.start as usize];

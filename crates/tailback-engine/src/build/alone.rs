@@ -1,0 +1,204 @@
+//! A flow's source without a network: what it writes, and when. For whoever is to write the same to a real connection.
+//!
+//! It is the object that a simulation drives, with the same random stream, so that the same scenario and seed write the same
+//! at the same instants. That goes for sources that hear nothing from their connections.
+//!
+//! State: the source; when it wants to be called; what it has written and nobody has taken.
+
+use super::flows::times;
+use crate::library::Library;
+use crate::measure::frames::Fate;
+use crate::spec::{GroupSpec, Spec};
+use crate::traffic::application::{
+    AppInput, Application, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId,
+};
+use crate::traffic::entry::{Context, Entry, Output, Streams};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, FlowId, Stream, Time};
+use tailback_transport::Amount;
+
+/// Whether such a source needs to hear nothing.
+pub fn writes_alone(source: &Entry) -> bool {
+    !source.facts.listens && !source.facts.own_address && source.facts.output != Output::Stream
+}
+
+/// The source of one flow.
+pub struct Alone {
+    app: Box<dyn Application>,
+    net: Paper,
+    start: Option<Time>,
+    stop: Option<Time>,
+}
+
+/// The source of flow `index` of a group; `None` for one that listens, and for one that has no end of data.
+///
+/// # Errors
+/// The source is unknown.
+pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Result<Option<Alone>, Refusal> {
+    let library = Library::standard();
+    let source = library.source(group.traffic.model)?;
+    if !writes_alone(source) {
+        return Ok(None);
+    }
+    let connection = library.transports.connection(&group.transport)?;
+    let (starts, stops) = times(group, seed);
+    let name = format!("flows.{}.{index}", group.name);
+    let rng = Stream::new(seed, &name);
+    let context = Context {
+        index,
+        sizes: (library.sizes(group.sizes.model)?.build)(&group.sizes),
+        header: match connection {
+            Some(_) => 0,
+            None => group.transport.count("header") as u32,
+        },
+        connection: connection.is_some(),
+        segment: connection.as_ref().map_or(1, |c| c.segment_bytes()),
+        deadline: Duration(0),
+        streams: Streams { seed, name },
+    };
+    let end = Time::ZERO + spec.duration;
+    Ok(Some(Alone {
+        app: (source.build)(&group.traffic, context),
+        net: Paper {
+            now: Time::ZERO,
+            rng,
+            wake: None,
+            written: vec![],
+        },
+        start: Some(starts[index as usize]),
+        stop: stops.map(|s| s[index as usize]).filter(|t| *t < end),
+    }))
+}
+
+impl Alone {
+    /// When it writes next, at the earliest.
+    pub fn next(&self) -> Option<Time> {
+        [self.start, self.net.wake, self.stop].into_iter().flatten().min()
+    }
+
+    /// What is written until `now`, in order: when, and how many bytes, of datagrams with their headers.
+    pub fn until(&mut self, now: Time) -> Vec<(Time, u64)> {
+        while let Some(at) = self.next().filter(|at| *at <= now) {
+            self.net.now = at;
+            if self.start == Some(at) {
+                self.start = None;
+                self.app.on(AppInput::Start, &mut self.net);
+            } else if self.stop == Some(at) {
+                self.stop = None;
+                self.app.on(AppInput::Stop, &mut self.net);
+                self.net.wake = None;
+            } else {
+                self.net.wake = None;
+                self.app.on(AppInput::Wake, &mut self.net);
+            }
+        }
+        std::mem::take(&mut self.net.written)
+    }
+}
+
+/// A network that only writes down. What a source that hears nothing has no use for does nothing.
+struct Paper {
+    now: Time,
+    rng: Stream,
+    wake: Option<Time>,
+    written: Vec<(Time, u64)>,
+}
+
+impl Net for Paper {
+    fn now(&self) -> Time {
+        self.now
+    }
+    fn rng(&mut self) -> &mut Stream {
+        &mut self.rng
+    }
+    fn own_flow(&self) -> Option<FlowId> {
+        Some(FlowId(0))
+    }
+    fn wake(&mut self, at: Time) {
+        self.wake = Some(at.max(self.now));
+    }
+    fn write(&mut self, _: FlowId, side: Side, n: Amount) {
+        if let (Side::Source, Amount::Bytes(n)) = (side, n) {
+            self.written.push((self.now, n));
+        }
+    }
+    fn datagram(&mut self, _: FlowId, bytes: u32, _: u32) {
+        self.written.push((self.now, u64::from(bytes)));
+    }
+    fn next_datagram(&self, _: FlowId) -> u64 {
+        self.written.len() as u64
+    }
+    fn open(&mut self, _: NodeId, _: NodeId, _: TransportId) -> FlowId {
+        FlowId(0)
+    }
+    fn open_from_destination(&mut self, _: NodeId, _: NodeId, _: TransportId) -> FlowId {
+        FlowId(0)
+    }
+    fn ask(&mut self, _: u64) -> TransferId {
+        TransferId(0)
+    }
+    fn arrived(&mut self, _: TransferId, _: u64) -> Option<Transfer> {
+        None
+    }
+    fn begin_page(&mut self, _: u64, _: u64) -> PageId {
+        PageId(0)
+    }
+    fn unsent(&self, _: FlowId, _: Side) -> u64 {
+        0
+    }
+    fn stay_open(&mut self, _: FlowId, _: Side) {}
+    fn set_reading(&mut self, _: FlowId, _: Side, _: bool) {}
+    fn close(&mut self, _: FlowId, _: Side) {}
+    fn abort(&mut self, _: FlowId, _: Side) {}
+    fn send(&mut self, _: TransferId, _: FlowId, _: Side, _: u64, _: Part) {}
+    fn end_page(&mut self, _: PageId) {}
+    fn finished(&mut self) {}
+    fn withdraw(&mut self, _: FlowId, _: Side, _: u64) {}
+    fn frame_whole(&mut self, _: FlowId, _: Time) {}
+    fn frame_judged(&mut self, _: FlowId, _: Time, _: u64, _: Fate) {}
+    fn burst_over(&mut self, _: FlowId, _: u64, _: Duration) {}
+    fn relabel(&mut self, _: FlowId, _: u32) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::load_text;
+
+    /// As many packets, of as many bytes, as a simulation of the same scenario and seed sends.
+    #[test]
+    fn it_writes_what_a_simulation_sends() {
+        for (traffic, more) in [
+            (
+                r#"{ kind = "on-off", rate = "2Mbps", mean_on = "50ms", mean_off = "80ms" }"#,
+                "",
+            ),
+            (
+                r#"{ kind = "poisson", rate = "1Mbps" }"#,
+                "start = \"300ms\"\nstop = \"1500ms\"",
+            ),
+            (r#"{ kind = "trains", rate = "1Mbps", mean_train = 10 }"#, ""),
+            (r#"{ kind = "cbr", rate = ["1Mbps", "3Mbps"], jitter = 0.3 }"#, ""),
+        ] {
+            let text = format!(
+                "duration = \"2s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\nqueue = \"droptail\"\n\
+                 [flows.x]\nfrom = \"a\"\nto = \"b\"\ncount = 2\ntransport = \"udp\"\npacket_size = \"500B\"\n\
+                 traffic = {traffic}\n{more}\n"
+            );
+            let spec = load_text(&text, "test", &[]).unwrap().spec;
+            let simulated = crate::run::run(&spec, 7, &crate::run::Hooks::default()).unwrap();
+            let sent = format!("{:?}", simulated["flows"].column("sent_packets").unwrap().data);
+            let alone = |i| {
+                let mut source = source_alone(&spec, 7, &spec.flows[0], i).unwrap().unwrap();
+                // In pieces, as it is asked for.
+                let mut all = vec![];
+                for ms in (0..2000).step_by(7).chain([2000]) {
+                    all.extend(source.until(Time(ms * 1_000_000)));
+                }
+                assert!(all.is_sorted() && all.iter().all(|w| w.1 == 500));
+                all.len()
+            };
+            assert_eq!(sent, format!("Count([{}, {}])", alone(0), alone(1)), "{traffic}");
+        }
+    }
+}

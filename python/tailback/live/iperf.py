@@ -1,0 +1,162 @@
+"""iperf3 as sender and receiver of a flow: two processes for each, and its JSON read as what our own senders tell.
+
+A test has a connection for control beside the one for its data; it passes the same queue and counts as the flow's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from typing import IO, Any
+
+from tailback import _core
+
+#: How often iperf3 looks at its connection, s: as often as it can.
+LOOK_EVERY = 0.1
+#: So long a test may be at most; the run's end interrupts it, s.
+_LONGEST = 86_400
+#: What it writes at once, B.
+_BLOCK = 128 * 1024
+#: How long all of them have to tell what they know, and to begin to listen, s.
+_PATIENCE = 5.0
+
+
+class IperfError(Exception):
+    """iperf3 did not do what was asked."""
+
+
+def _with_parent() -> None:
+    """In a new process: it must not outlive this one, whose network it would keep."""
+    _core.end_with_parent()
+
+
+class Process:
+    """One iperf3, and what it has said by its end."""
+
+    def __init__(self, words: list[str]) -> None:
+        # A pipe would be full before anybody reads it.
+        self.said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
+        self.interrupted = False
+        command = ["iperf3", "--json", *words]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self.said, stderr=subprocess.DEVNULL, preexec_fn=_with_parent
+        )
+        self.descriptor = os.pidfd_open(self.process.pid)
+
+    def interrupt(self) -> None:
+        """End the test: it then says what it has measured until now."""
+        if self.process.poll() is None:
+            self.interrupted = True
+            self.process.send_signal(signal.SIGINT)
+
+    def result(self, deadline: float) -> dict[str, Any]:
+        """Its JSON; raises IperfError where it failed."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(max(0.0, deadline - time.monotonic()))
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.descriptor)
+        self.said.seek(0)
+        with self.said:
+            text = self.said.read()
+        try:
+            found: dict[str, Any] = json.loads(text)
+        except ValueError:
+            raise IperfError(f"iperf3 ended with status {self.process.returncode} and said nothing of use") from None
+        if "error" in found and not self.interrupted:
+            raise IperfError(f"iperf3: {found['error']}")
+        return found
+
+
+def client(group: dict[str, Any], index: int, bytes_: int | None) -> Process:
+    """The sender of a flow."""
+    own_port, port = group["first_port"] + index, group["server_port"] + index
+    words = ["--client", group["other"], "--port", str(port), "--bind", group["own"], "--cport", str(own_port)]
+    words += ["--interval", str(LOOK_EVERY), "--connect-timeout", "10000"]
+    if bytes_:
+        # It sends whole blocks.
+        blocks = -(-bytes_ // _BLOCK)
+        words += ["--bytes", str(bytes_), "--length", str(-(-bytes_ // blocks))]
+    else:
+        words += ["--time", str(_LONGEST)]
+    if group["protocol"] == 6:
+        words += ["--congestion", group["congestion"]]
+    else:
+        rates = group["rates_bps"]
+        words += ["--udp", "--bitrate", str(rates[index % len(rates)]), "--length", str(group["datagram"])]
+    if group["pacing_bps"]:
+        words += ["--fq-rate", str(group["pacing_bps"])]
+    return Process(words)
+
+
+def servers(group: dict[str, Any]) -> dict[int, Process]:
+    """The receivers of a group's flows, each for one test, once all of them listen."""
+    made = {
+        i: Process(["--server", "--one-off", "--port", str(group["server_port"] + i), "--bind", group["own"]])
+        for i in range(group["count"])
+    }
+    wanted = {group["server_port"] + i for i in made}
+    deadline = time.monotonic() + _PATIENCE
+    while not wanted <= _listening():
+        if time.monotonic() > deadline:
+            raise IperfError(f"iperf3 does not listen after {_PATIENCE:g} s")
+        time.sleep(0.01)
+    return made
+
+
+def _listening() -> set[int]:
+    """The ports on which somebody waits for connections here (proc(5), /proc/net/tcp)."""
+    found = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError), open(f"/proc/self/net/{name}", encoding="ascii") as f:
+            for line in f.read().splitlines()[1:]:
+                words = line.split()
+                if words[3] == "0A":
+                    found.add(int(words[1].rpartition(":")[2], 16))
+    return found
+
+
+def results(processes: dict[str, Process]) -> dict[str, dict[str, Any]]:
+    """What each has said, by name; where one failed, `error` says how."""
+    for p in processes.values():
+        p.interrupt()
+    deadline = time.monotonic() + _PATIENCE
+    found = {}
+    for name, p in processes.items():
+        try:
+            found[name] = p.result(deadline)
+        except IperfError as e:
+            found[name] = {"error": str(e)}
+    return found
+
+
+def told(said: dict[str, Any], ended: float) -> dict[str, Any]:
+    """What a sender says, as our own do: samples of (time, window in segments, no threshold, round trip), and counts of
+    the whole test. `ended`: when it ended, s."""
+    rows = [s for i in said.get("intervals", []) for s in i["streams"]]
+    last = rows[-1]["end"] if rows else 0.0
+    segment = said.get("start", {}).get("tcp_mss_default") or 1
+    samples = [
+        (ended - last + s["end"], round(s["snd_cwnd"] / segment), None, s["rtt"] * 1e-6) for s in rows if "rtt" in s
+    ]
+    counts: dict[str, Any] = {"bytes_sent": sum(s["bytes"] for s in rows)}
+    if any("retransmits" in s for s in rows):
+        counts["total_retrans"] = sum(s.get("retransmits", 0) for s in rows)
+    if any("packets" in s for s in rows):
+        counts["data_segs_out"] = sum(s.get("packets", 0) for s in rows)
+    round_trips = [s["rtt"] for s in rows if s.get("rtt")]
+    if round_trips:
+        counts |= {"rtt_us": round_trips[-1], "min_rtt_us": min(round_trips)}
+    return {"samples": samples, "last": counts}
+
+
+def received(said: dict[str, Any]) -> int:
+    """The payload that a receiver has got, bytes."""
+    by_intervals = sum(s["bytes"] for i in said.get("intervals", []) for s in i["streams"])
+    return max(by_intervals, said.get("end", {}).get("sum_received", {}).get("bytes", 0))
