@@ -37,7 +37,10 @@ def everything(
     for name in names or studies.known():
         study = studies.load(name)
         tell = (lambda text, name=name: announce(f"{name}: {text}")) if announce is not None else None
-        r = reproduce(study, None, mode, out / study.id, jobs=jobs, seeds=seeds, progress=progress, announce=tell)
+        again = " ".join(["tailback reproduce", name, f"--{mode}", *([f"--seeds {seeds}"] if seeds else [])])
+        r = reproduce(
+            study, None, mode, out / study.id, jobs=jobs, seeds=seeds, progress=progress, announce=tell, command=again
+        )
         found.append(r)
         if ended is not None:
             ended(r)
