@@ -265,14 +265,13 @@ impl EventList {
     }
 
     /// The first slot that is not empty, from the present one on.
-    #[inline]
+    #[inline(never)]
     fn first_slot(&self) -> Option<usize> {
         if self.in_wheel == 0 {
             return None;
         }
         let from = (self.now >> self.width) as usize & (self.slots.len() - 1);
-        // Around the end to the slots before the present one.
-        self.occupied.next(from).or_else(|| self.occupied.next(0))
+        self.occupied.at_or_around(from)
     }
 
     /// When the earliest event is due.
@@ -389,16 +388,29 @@ impl Bitmap {
         }
     }
 
-    /// The first set bit from `i` on.
-    #[inline]
-    fn next(&self, i: usize) -> Option<usize> {
+    /// The first set bit from `i` on, else, around the end, the first before it.
+    #[inline(always)]
+    fn at_or_around(&self, i: usize) -> Option<usize> {
         let here = self.bits[i >> 6] & (!0 << (i & 63));
         if here != 0 {
             return Some((i & !63) + here.trailing_zeros() as usize);
         }
-        self.next_word(i)
+        self.next_word(i).or_else(|| self.first())
     }
 
+    /// The first set bit of all.
+    #[cold]
+    fn first(&self) -> Option<usize> {
+        if self.top == 0 {
+            return None;
+        }
+        let group = self.top.trailing_zeros() as usize;
+        let w = (group << 6) + self.words[group].trailing_zeros() as usize;
+        Some((w << 6) + self.bits[w].trailing_zeros() as usize)
+    }
+
+    /// The first set bit in the words behind that of `i`.
+    #[inline(never)]
     fn next_word(&self, i: usize) -> Option<usize> {
         // Bits above position p of a word; none above 63.
         let above = |p: usize| (!0u64 << p) << 1;
