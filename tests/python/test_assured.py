@@ -66,6 +66,7 @@ def test_attainment_counts_from_when_a_load_has_settled() -> None:
     assert attainments(run(), first).tolist() == [1, 1]
     assert attainments(run(), second).tolist() == [1, 1, 0.5]
     assert on("attained_o") == 2 and on("attained") == 4
+    assert on("attained_70") == 4
     assert on("attain_o", "b.0") == 0.5 and on("attain_o", "near") == 0.75
     assert np.isnan(on("attain_u")) and np.isnan(on("attain_b", "b"))
 

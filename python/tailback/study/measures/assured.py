@@ -129,6 +129,19 @@ def attained(run: RunView, klass: str) -> float:
     return float(sum(np.sum(attainments(run, x, klass) >= ENOUGH) for x in loads(run)))
 
 
+def _other_shares() -> None:
+    for percent in (80, 70):
+
+        def of(run: RunView, klass: str, least: float = percent / 100) -> float:
+            return float(sum(np.sum(attainments(run, x, klass) >= least) for x in loads(run)))
+
+        doc = f"throughput of at least {percent / 100:g} of what is to be got"
+        measure(f"attained_{percent}", f"Flow-intervals that have {percent} %", "1", doc, digits=1)(of)
+
+
+_other_shares()
+
+
 @measure("above_due", "Flow-intervals above what is to be got", "%", "of the class, once loads have settled")
 def above_due(run: RunView, klass: str) -> float:
     x = np.concatenate([attainments(run, load, klass) for load in loads(run)])
