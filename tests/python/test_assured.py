@@ -127,5 +127,6 @@ def test_a_conditioner_driven_by_hand() -> None:
 
 def test_a_finding_says_in_which_seeds_it_fails() -> None:
     assert seeds_of(np.array([True, False, False, True])) == "seeds 1 4"
+    assert seeds_of(np.array([False, True])) == "seed 2"
     assert seeds_of(np.array([True, True])) == "all seeds"
     assert seeds_of(np.array([True])) == "" == seeds_of(np.array([False, False]))

@@ -42,11 +42,13 @@ class Estimate:
 
 
 def seeds_of(missed: np.ndarray) -> str:
-    """Which seeds these are, from 1 on: "seeds 1 4", or "all seeds"; empty with one seed or none missed."""
+    """Which seeds these are, from 1 on: "seeds 1 4" or "all seeds"; empty with one seed or none missed."""
     at = np.flatnonzero(missed)
     if len(missed) < 2 or not len(at):
         return ""
-    return "all seeds" if len(at) == len(missed) else f"seeds {' '.join(str(i + 1) for i in at)}"
+    if len(at) == len(missed):
+        return "all seeds"
+    return f"seed{'s' if len(at) > 1 else ''} {' '.join(str(i + 1) for i in at)}"
 
 
 def half_width(x: Sequence[float] | np.ndarray) -> float:
