@@ -67,6 +67,9 @@ def main() -> None:
     for size in map(int, given.sizes.split(",")):
         for discipline in [given.only] if given.only else DISCIPLINES:
             good &= row(discipline, size, given.seconds)
+    discipline, size, rate = WANTED
+    verdict = "met" if good else "MISSED"
+    print(f"no loss before the queue, and {discipline} at {size} B forwards {rate} packets/s: {verdict}")
     sys.exit(not good)
 
 

@@ -55,7 +55,7 @@ def ours() -> list[int]:
     for entry in Path("/proc").iterdir():
         try:
             command = (entry / "cmdline").read_bytes() if entry.name.isdigit() else b""
-            if b"tailback.live.agent" in command or b"iperf3" in command:
+            if b"tailback.live.agent" in command or command.startswith(b"iperf3\0"):
                 environment = (entry / "environ").read_bytes().split(b"\0")
                 if f"TAILBACK_TEST={os.getpid()}".encode() in environment:
                     found.append(int(entry.name))

@@ -331,8 +331,8 @@ def test_iperf3_that_fails_or_is_missing_is_said(
 # ---------------------------------------------------------------------------------------------------------- faults
 
 
-def start(scenario: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "tailback", "live", str(scenario), "--set", "duration=30s"]
+def start(scenario: Path, *words: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tailback", "live", str(scenario), "--set", "duration=30s", *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -366,6 +366,22 @@ def test_a_killed_agent_ends_the_run_with_a_message(scenario: Path, nothing_left
     os.kill(random.choice(victims), signal.SIGKILL)
     _, said = run.communicate(timeout=20)
     assert run.returncode == 1 and "was killed by signal 9" in said and "Traceback" not in said
+
+
+@real
+@pytest.mark.skipif(not shutil.which("iperf3"), reason="iperf3 is not installed")
+@pytest.mark.parametrize("victim", ["gateway", "agent"])
+def test_iperf3_ends_with_whoever_is_killed(scenario: Path, nothing_left: None, victim: str) -> None:
+    run = start(scenario, "--iperf3", "all")
+    # Both agents, three senders, three receivers.
+    found = agents_of(run, 8)
+    assert len(found) >= 8
+    if victim == "gateway":
+        run.kill()
+    else:
+        os.kill(min(found), signal.SIGKILL)
+    _, said = run.communicate(timeout=20)
+    assert victim == "gateway" or (run.returncode == 1 and "was killed by signal 9" in said)
 
 
 @real
