@@ -20,6 +20,7 @@ if LINUX:
     from tailback import _core
     from tailback.live import iperf, machine
     from tailback.live.layout import NotPossible, plan
+    from tailback.live.session import LiveError, Side
     from tailback.scenarios import load_scenario
 
 SCENARIO = """
@@ -366,6 +367,18 @@ def test_a_killed_agent_ends_the_run_with_a_message(scenario: Path, nothing_left
     os.kill(random.choice(victims), signal.SIGKILL)
     _, said = run.communicate(timeout=20)
     assert run.returncode == 1 and "was killed by signal 9" in said and "Traceback" not in said
+
+
+@real
+def test_a_process_that_is_gone_before_it_is_spoken_to_is_named() -> None:
+    side = Side("sender", {"role": "none"})
+    side.process.kill()
+    side.process.wait()
+    with pytest.raises(LiveError, match="the process of the sender was killed by signal 9"):
+        # The first goes into the socket's buffer, or not, as the kernel has it.
+        for _ in range(2):
+            side.tell({"begin_ns": 0})
+    side.end()
 
 
 @real

@@ -77,7 +77,13 @@ class Side:
                 start_new_session=True,
             )
         self.channel = Channel(ours)
-        self.channel.send(config)
+        self.tell(config)
+
+    def tell(self, document: dict[str, Any]) -> None:
+        try:
+            self.channel.send(document)
+        except OSError:
+            raise LiveError(self.ended()) from None
 
     def ready(self) -> tuple[int, dict[str, Any]]:
         """The device, and what else its process says."""
@@ -152,7 +158,7 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
             layout.not_told += answer["refused_settings"]
         begin = time.monotonic_ns() + int(LEAD * 1e9)
         for side in sides:
-            side.channel.send({"begin_ns": begin})
+            side.tell({"begin_ns": begin})
 
         def go_on(state: dict[str, Any]) -> bool:
             for side in sides:
@@ -169,7 +175,7 @@ def live(scenario: Any, options: Options, status: Callable[[dict[str, Any]], Non
         except OSError as e:
             raise LiveError(f"{e}; nothing of the run is left behind") from e
         for side in sides:
-            side.channel.send({"stop": True})
+            side.tell({"stop": True})
         sent, got = (side.answer()[0] for side in sides)
     finally:
         for device in devices:
