@@ -35,9 +35,9 @@ pub static MODEL: Model = Model {
         Param::new(
             "depth",
             BURST,
-            "",
+            "15000B",
             "How much may come at once; at least the largest packet, which would never be in profile else.",
-            "RFC 2697 section 2 (CBS)",
+            "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open",
         ),
         EXCESS,
         PER,

@@ -21,7 +21,7 @@
 //! has matched; those that did not match may be. The comparison comes before the test whether the packet fits.
 //!
 //! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the backlog
-//! of a FIFO for each match.
+//! of a FIFO for each match. The first or the last of several queues costs a look at each of them.
 
 use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::average::Average;
@@ -80,8 +80,8 @@ pub static MODEL: Model = Model {
             "draw",
             Kind::Choice(&[RANDOM, FRONT, BACK]),
             RANDOM,
-            "What an arrival is compared with: a packet drawn from all that wait, the first or the last. Several queues have \
-             neither a first nor a last: before these, only drawn packets match.",
+            "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue it \
+             waits in.",
             "Pan et al. 2000, section 2",
         ),
         Param::new(

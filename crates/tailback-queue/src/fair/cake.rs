@@ -299,6 +299,12 @@ impl<P: Packet> QueueView<P> for Cake<P> {
         let slot = self.store.nth(stream.below(n) as u32)?;
         Some(Handle(u64::from(slot)))
     }
+    fn oldest(&self) -> Option<Handle> {
+        self.store.oldest().map(|slot| Handle(u64::from(slot)))
+    }
+    fn newest(&self) -> Option<Handle> {
+        self.store.newest().map(|slot| Handle(u64::from(slot)))
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.store.packet(u32::try_from(at.0).ok()?)
     }

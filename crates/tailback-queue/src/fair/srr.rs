@@ -2,7 +2,7 @@
 //!
 //! The scheduler is in [`schedule::srr`](crate::pieces::schedule::srr), the limit in
 //! [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has a queue of its own, where that has sixteen
-//! and a map; and the buffer that all share has a limit too.
+//! and a map (`port` has these pieces with any mapper); and the buffer that all share has a limit too.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;

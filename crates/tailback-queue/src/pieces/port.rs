@@ -528,6 +528,12 @@ where
         }
     }
 
+    fn oldest(&self) -> Option<Handle> {
+        self.store.oldest().map(|slot| Handle(u64::from(slot)))
+    }
+    fn newest(&self) -> Option<Handle> {
+        self.store.newest().map(|slot| Handle(u64::from(slot)))
+    }
     fn get(&self, at: Handle) -> Option<&P> {
         self.store.packet(u32::try_from(at.0).ok()?)
     }

@@ -398,3 +398,32 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
         1
     );
 }
+
+/// CHOKe's `draw = "front"` and `"back"` before several queues compare with the first and the last packet of all, not with
+/// those of some queue.
+#[test]
+fn the_view_names_the_first_and_the_last_of_all_queues() {
+    let longest = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, ""));
+    let mut b = Bench::new(Port::new(Size::Packets(40), PerFlow::new(), Drr::new(1500), longest));
+    assert_eq!((b.queue.oldest(), b.queue.newest()), (None, None));
+    for (id, flow) in [(0, 2), (1, 0), (2, 1), (3, 0), (4, 2), (5, 1)] {
+        b.arrive(TestPacket::new(id, flow, 500));
+        b.pass(Duration(10));
+    }
+    let id = |at: Option<Handle>, port: &dyn QueueView<TestPacket>| at.and_then(|at| port.get(at)).map(|p| p.id);
+    for (first, last) in [(0, 5), (1, 4), (2, 3)] {
+        let port = &mut b.queue;
+        assert_eq!(
+            (id(port.oldest(), port), id(port.newest(), port)),
+            (Some(first), Some(last))
+        );
+        let line = Line {
+            busy: None,
+            ..b.by_hand.line()
+        };
+        for at in [b.queue.oldest(), b.queue.newest()].into_iter().flatten() {
+            b.queue.remove(at, DropReason::Match, &line);
+        }
+    }
+    assert_eq!(b.queue.oldest(), None);
+}

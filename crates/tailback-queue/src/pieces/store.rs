@@ -207,6 +207,20 @@ impl<P: Packet> Store<P> {
         self.arena.nth(k)
     }
 
+    /// The slot of the packet that came first of all; of several at one instant the one in the lowest queue. Looks at the
+    /// head of every queue.
+    pub(crate) fn oldest(&self) -> Option<u32> {
+        let heads = (0..self.queues()).filter_map(|q| self.head(q));
+        heads.min_by_key(|slot| self.packet(*slot).map(P::stamp))
+    }
+
+    /// The slot of the packet that came last of all; of several at one instant the one in the highest queue. Looks at the
+    /// tail of every queue.
+    pub(crate) fn newest(&self) -> Option<u32> {
+        let tails = (0..self.queues()).filter_map(|q| self.tail(q));
+        tails.max_by_key(|slot| self.packet(*slot).map(P::stamp))
+    }
+
     /// Store a packet at the end of a queue, stamped with `now`, whether it fits or not. Gives its slot, or the packet
     /// back when not even an index is left for it.
     pub(crate) fn append(&mut self, q: QueueId, mut p: P, now: Time) -> Result<u32, P> {

@@ -2,6 +2,7 @@
 
 use super::Aaqm;
 use crate::aqm::red::SHARE_HOT;
+use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT, with_default};
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
@@ -92,27 +93,13 @@ const PARAMS: &[Param] = &[
         "Average backlog from which all are dropped.",
         THESIS,
     ),
-    Param::new(
-        "weight",
-        SHARE,
-        "0.002",
-        "Weight of a new sample in the average; 0 holds it at initial_average.",
-        "Jiang 2006; Floyd and Jacobson 1993 section 6",
-    ),
-    Param::new(
-        "max_probability",
-        SHARE,
-        "0.1",
-        "Probability of a pick as the average reaches max_threshold.",
+    with_default(WEIGHT, WEIGHT.default, "Jiang 2006; Floyd and Jacobson 1993 section 6"),
+    with_default(
+        MAX_PROBABILITY,
+        MAX_PROBABILITY.default,
         "ns-2 linterm 10; the thesis does not say",
     ),
-    Param::new(
-        "wait",
-        Kind::Bool,
-        "false",
-        "Hold back for 1/pb packets after each pick.",
-        "Jiang 2006 (false); ns-2 wait_",
-    ),
+    with_default(WAIT, "false", "Jiang 2006 (false); ns-2 wait_"),
     Param::new(
         "pre_fraction",
         SHARE,
@@ -253,20 +240,8 @@ const PARAMS: &[Param] = &[
         "Whether packets that wait ahead count in the average.",
         READING,
     ),
-    Param::new(
-        "mean_packet",
-        Kind::Bytes { min: 1, max: 65_535 },
-        "500B",
-        "Mean packet size, for idle time and for thresholds in packets on a buffer in bytes.",
-        THESIS,
-    ),
-    Param::new(
-        "initial_average",
-        Kind::Level,
-        "0 packets",
-        "The average before the first arrival.",
-        "tailback, for tests with weight = 0",
-    ),
+    with_default(MEAN_PACKET, MEAN_PACKET.default, THESIS),
+    INITIAL_AVERAGE,
     BEFORE,
 ];
 
