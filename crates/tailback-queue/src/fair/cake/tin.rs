@@ -59,15 +59,20 @@ pub struct Tin {
     pub bulk_flows: u32,
     /// Off in a test that holds both ways equal.
     pub skips_rounds: bool,
-    isolation: Isolation,
-    /// What a turn gives a queue of a host with so many bulk flows.
-    credits: Vec<i64>,
+    shares: Shares,
     sets: Sets,
     flows: Vec<Flow>,
     controls: Vec<Control>,
     new: List,
     old: List,
     decaying: List,
+}
+
+/// How a quantum is divided between the flows of a host.
+struct Shares {
+    isolation: Isolation,
+    /// What a turn gives a queue of a host with so many bulk flows.
+    credits: Vec<i64>,
     sources: Hosts,
     destinations: Hosts,
 }
@@ -101,16 +106,18 @@ impl Tin {
             credit: 0,
             bulk_flows: 0,
             skips_rounds: true,
-            isolation: config.isolation,
-            credits: (0..=config.queues).map(credit).collect(),
+            shares: Shares {
+                isolation: config.isolation,
+                credits: (0..=config.queues).map(credit).collect(),
+                sources: Hosts::default(),
+                destinations: Hosts::default(),
+            },
             sets: Sets::new(KeyField::Tuple, config.queues, config.ways, seed),
             flows: vec![flow; config.queues as usize],
             controls: vec![Control::new(&cobalt); config.queues as usize],
             new: List::default(),
             old: List::default(),
             decaying: List::default(),
-            sources: Hosts::default(),
-            destinations: Hosts::default(),
         }
     }
 
@@ -124,8 +131,8 @@ impl Tin {
         let in_use = |q: QueueId| flows[q as usize].standing != Standing::Out;
         let (q, found) = self.sets.find(p.key(KeyField::Tuple), in_use);
         if matches!(found, Found::Miss | Found::Collision) {
-            let source = self.sources.number(p.key(KeyField::Source));
-            let destination = self.destinations.number(p.key(KeyField::Destination));
+            let source = self.shares.sources.number(p.key(KeyField::Source));
+            let destination = self.shares.destinations.number(p.key(KeyField::Destination));
             let bulk = self.flows[q as usize].standing == Standing::Bulk;
             if bulk {
                 self.count_hosts(q, false);
@@ -211,63 +218,43 @@ impl Tin {
     /// A round in which every queue was given credit and none had enough will be followed by others like it: a host with a
     /// thousand flows needs hundreds of them for a packet. They are taken at once, all but the last.
     fn first_with_credit(&mut self) -> Option<u32> {
-        // Visits in this round, and how many rounds more none of those visited will have enough.
-        let (mut visits, mut rounds) = (0, i64::MAX);
+        // Only the first entry can be of a queue that has moved on.
+        self.old.first(&self.flows)?;
         loop {
-            let entry = *self.old.0.front()?;
-            let flow = &self.flows[entry.0 as usize];
-            if flow.moves == entry.1 && flow.deficit > 0 {
-                return Some(entry.0);
-            }
-            self.old.0.pop_front();
-            if flow.moves != entry.1 {
-                continue;
-            }
-            let credit = self.credit_of(flow);
-            let flow = &mut self.flows[entry.0 as usize];
-            flow.deficit += credit;
-            if -flow.deficit < rounds.saturating_mul(credit) {
-                rounds = -flow.deficit / credit;
-            }
-            // It is the same entry, so that it has not moved.
-            self.old.0.push_back(entry);
-            visits += 1;
-            if visits >= self.old.0.len() {
-                if rounds > 0 && self.skips_rounds {
-                    self.skip(rounds);
+            // How many rounds more none of those visited will have enough; and what a turn gives between the last hosts.
+            let (mut visits, mut rounds, mut hosts, mut credit) = (0, i64::MAX, None, 0);
+            for (q, _) in &self.old.0 {
+                let flow = &mut self.flows[*q as usize];
+                if flow.deficit > 0 {
+                    break;
                 }
-                (visits, rounds) = (0, i64::MAX);
+                if hosts != Some((flow.source, flow.destination)) {
+                    hosts = Some((flow.source, flow.destination));
+                    credit = self.shares.credit(flow);
+                }
+                flow.deficit += credit;
+                if -flow.deficit < rounds.saturating_mul(credit) {
+                    rounds = -flow.deficit / credit;
+                }
+                visits += 1;
             }
-        }
-    }
-
-    /// So many rounds in which nobody may send.
-    fn skip(&mut self, rounds: i64) {
-        for i in 0..self.old.0.len() {
-            let (q, moves) = self.old.0[i];
-            if self.flows[q as usize].moves == moves {
-                self.flows[q as usize].deficit += rounds * self.turn_credit(q);
+            if visits < self.old.0.len() {
+                // They go to the end with the entries they have, so that they have not moved.
+                self.old.0.rotate_left(visits);
+                return self.old.0.front().map(|e| e.0);
+            }
+            if rounds > 0 && self.skips_rounds {
+                for (q, _) in &self.old.0 {
+                    let flow = &mut self.flows[*q as usize];
+                    flow.deficit += rounds * self.shares.credit(flow);
+                }
             }
         }
     }
 
     /// What a turn gives this queue.
     fn turn_credit(&self, q: u32) -> i64 {
-        self.credit_of(&self.flows[q as usize])
-    }
-
-    /// The quantum, divided between the bulk flows of a host of this one.
-    #[inline]
-    fn credit_of(&self, flow: &Flow) -> i64 {
-        let source = self.sources.bulk(flow.source);
-        let destination = self.destinations.bulk(flow.destination);
-        let load = match self.isolation {
-            Isolation::Triple => source.max(destination),
-            Isolation::Source => source,
-            Isolation::Destination => destination,
-            Isolation::Flows | Isolation::Blind => 1,
-        };
-        self.credits[load as usize]
+        self.shares.credit(&self.flows[q as usize])
     }
 
     fn found_empty(&mut self, q: u32, now: Time) {
@@ -282,10 +269,10 @@ impl Tin {
     }
 
     fn count_hosts(&mut self, q: u32, more: bool) {
-        let flow = &self.flows[q as usize];
+        let (flow, shares) = (&self.flows[q as usize], &mut self.shares);
         for (hosts, host) in [
-            (&mut self.sources, flow.source),
-            (&mut self.destinations, flow.destination),
+            (&mut shares.sources, flow.source),
+            (&mut shares.destinations, flow.destination),
         ] {
             match more {
                 true => hosts.one_more(host),
@@ -306,6 +293,21 @@ impl Tin {
             Standing::Waiting | Standing::Bulk => self.old.0.push_back(entry),
             Standing::Decaying => self.decaying.0.push_back(entry),
         }
+    }
+}
+
+impl Shares {
+    #[inline]
+    fn credit(&self, flow: &Flow) -> i64 {
+        let source = self.sources.bulk(flow.source);
+        let destination = self.destinations.bulk(flow.destination);
+        let load = match self.isolation {
+            Isolation::Triple => source.max(destination),
+            Isolation::Source => source,
+            Isolation::Destination => destination,
+            Isolation::Flows | Isolation::Blind => 1,
+        };
+        self.credits[load as usize]
     }
 }
 
