@@ -146,7 +146,7 @@ def _differing(name: str, row: Mapping[str, Difference], shown: list[Column]) ->
         d = row.get(column)
         # A column that is equal in every run is not among the differences.
         text = "equal" if d is None else _cell(d.difference * scale, d.ci95 * scale)
-        cells.append(f"{text} *" if d is not None and d.clear else text)
+        cells.append(f"{text}\N{NO-BREAK SPACE}*" if d is not None and d.clear else text)
     return cells
 
 
