@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from tailback import load_scenario, run
 from tailback.study import load as study
+from tailback.study.figures.people import delivered
 
 NAME = "habib-2000"
 FOLDER = study.load(NAME).path
@@ -85,3 +87,9 @@ def test_feedback_saves_what_would_be_lost() -> None:
     """3 of 8 Mb/s are lost behind the core; with feedback all but what the peak rates allow is dropped before it."""
     assert lost_behind_the_core("[]") == pytest.approx(3.0, abs=0.1)
     assert lost_behind_the_core('["feedback"]') < 1.5
+
+
+def test_what_is_delivered_is_that_of_all_flows_in_an_interval() -> None:
+    t = {"to_s": np.array([10.0, 20.0, 10.0, 20.0]), "goodput_bps": np.array([1000, 3000, 500, np.float64(0)])}
+    ends, rate = delivered(t)
+    assert (ends.tolist(), rate.tolist()) == ([10, 20], [1.5, 3.0])

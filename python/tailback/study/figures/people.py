@@ -2,7 +2,7 @@
 
 `flow-values`  a column of the table of flows, flow by flow in order of size; a frame a class, a line a pair
 `responses`    each transfer's time to its first and its last byte against when it was asked for, and the bytes of
-               transfers over the time in which they completed; a frame each, a colour a pair
+               all flows by interval (the scenario needs `interval`); a frame each, a colour a pair
 
 kind = "flow-values"
 column = "delay_mean_s"
@@ -21,10 +21,8 @@ from tailback import plots
 from tailback.study.figures import Drawing, figure
 
 if TYPE_CHECKING:
+    from tailback.store.sources import Columns
     from tailback.study.figures import Drawn
-
-#: How many intervals a run is cut into to show a rate.
-BINS = 60
 
 
 @figure("flow-values")
@@ -52,6 +50,12 @@ def flow_values(d: Drawing) -> Drawn:
     return fig
 
 
+def delivered(t: Columns) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the intervals of a run, seconds, and what all flows delivered in each, kbit/s."""
+    ends, at = np.unique(np.asarray(t["to_s"], dtype=float), return_inverse=True)
+    return ends, np.bincount(at, weights=1e-3 * np.asarray(t["goodput_bps"], dtype=float))
+
+
 @figure("responses")
 @plots.styled
 def responses(d: Drawing) -> Drawn:
@@ -59,24 +63,23 @@ def responses(d: Drawing) -> Drawn:
     for runs, p in d.points():
         view = d.view(runs, p)
         if view is not None and len(view.table("transfers").get("asked_s", ())):
-            lines.append((d.title(p.labels["pair"]), view.table("transfers")))
+            lines.append((d.title(p.labels["pair"]), view.table("transfers"), view.intervals))
     if not lines:
         return None
     fig, axes = plots.grid(6.8, 6.6, 3, 1, sharex=True)
     frames = (("response_s", "first byte"), ("completion_s", "last byte"))
-    for i, (name, t) in enumerate(lines):
+    for i, (name, t, intervals) in enumerate(lines):
         look = plots.look("", i)
         for ax, (column, what) in zip(axes[:2, 0], frames, strict=True):
             ax.plot(t["asked_s"], t[column], ".", color=look.colour, label=name, markersize=2.5, alpha=0.6)
             ax.set_ylabel(f"to the {what} (s)")
             ax.set_yscale("log")
             ax.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        done = np.asarray(t["done_s"], dtype=float)
-        keep = ~np.isnan(done)
-        edges = np.linspace(0, done[keep].max(), BINS + 1)
-        bits, _ = np.histogram(done[keep], edges, weights=8e-3 * np.asarray(t["bytes"], dtype=float)[keep])
-        axes[2, 0].step(edges[1:], bits / np.diff(edges), color=look.colour, label=name)
-    axes[2, 0].set_ylabel("completed (kbit/s)")
+        if intervals and len(intervals["to_s"]):
+            ends, rate = delivered(intervals)
+            axes[2, 0].step(ends, rate, color=look.colour, label=name)
+    axes[2, 0].set_ylabel("delivered (kbit/s)")
+    axes[2, 0].set_ylim(bottom=0)
     axes[2, 0].set_xlabel("time (s)")
     axes[0, 0].legend()
     return fig
