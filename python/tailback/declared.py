@@ -16,7 +16,28 @@ import msgspec
 
 
 class FileError(ValueError):
-    """A file of data that is not there, or contradicts itself; the message names the file."""
+    """A file of data that is not there, or contradicts itself.
+
+    The message begins with the file, and where one key is meant with its path: `plan.toml: axis.rate: ...`. The key's
+    line is put in.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(_with_line(message))
+
+
+def _with_line(message: str) -> str:
+    from tailback import _core
+
+    said = re.match(r"""(.+?\.toml): (?:([\w.\[\]-]+)(?=: | = |, ))?(?:: )?(?:there is no key "([^"]+)")?""", message)
+    if not said or not (said[2] or said[3]):
+        return message
+    path = ".".join(x for x in (said[2], said[3]) if x)
+    try:
+        line = _core.toml_line(Path(said[1]).read_text(encoding="utf-8"), path)
+    except (OSError, UnicodeError):
+        return message
+    return message if line is None else f"{said[1]}:{line}{message[len(said[1]) :]}"
 
 
 class Table(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):

@@ -43,6 +43,7 @@ fn _core(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_class::<drive::DrivenQueue>()?;
     m.add("ScenarioError", m.py().get_type::<scenario::ScenarioError>())?;
     m.add_function(wrap_pyfunction!(scenario::load, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario::toml_line, m)?)?;
     m.add_function(wrap_pyfunction!(mark::mark, m)?)?;
     m.add_function(wrap_pyfunction!(capture::capture, m)?)?;
     m.add_function(wrap_pyfunction!(capture::trace, m)?)?;

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tailback_engine::library::Library;
 use tailback_engine::outside;
+use tailback_engine::scenario::document::Document;
 use tailback_engine::scenario::{self as engine, Loaded};
 
 create_exception!(
@@ -42,6 +43,12 @@ pub fn error(py: Python, e: engine::ScenarioError) -> PyErr {
         Ok(()) => err,
         Err(other) => other,
     }
+}
+
+/// The line of a key's path in TOML text, for messages about files that are not scenarios.
+#[pyfunction]
+pub fn toml_line(text: &str, path: &str) -> Option<usize> {
+    Document::from_toml(text, "").ok()?.line_of(path)
 }
 
 /// A scenario that has been read and checked.

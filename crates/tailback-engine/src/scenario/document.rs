@@ -176,6 +176,27 @@ impl Document {
             ))),
         }
     }
+
+    /// The line, from 1, of a path such as `axis.rate.values` or `at[1].where`: of its last step that is in the text.
+    pub fn line_of(&self, path: &str) -> Option<usize> {
+        let mut node = &self.root;
+        let mut found = None;
+        for step in path.split('.') {
+            let (key, item) = step.split_once('[').map_or((step, None), |(key, rest)| {
+                (key, rest.trim_end_matches(']').parse::<usize>().ok())
+            });
+            let Some(entry) = node.get(key) else { break };
+            (node, found) = (&entry.node, Some(&entry.key_at));
+            if let (Some(i), Tree::List(items)) = (item, &entry.node.tree) {
+                let Some(item) = items.get(i) else { break };
+                (node, found) = (item, Some(&item.at));
+            }
+        }
+        match found? {
+            At::Text(start, _) => Some(1 + self.text[..*start].matches('\n').count()),
+            At::Nowhere | At::Argument(_) => None,
+        }
+    }
 }
 
 /// The words of the TOML parser, with what to do about it.

@@ -648,3 +648,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_path_has_the_line_of_its_last_step_that_is_there() {
+    let text = "a = 1\n[t]\nb = [\n  1,\n]\n[[l]]\nc = 2\n[[l]]\nc = 3\n";
+    let document = Document::from_toml(text, "x.toml").unwrap();
+    let lines = ["a", "t", "t.b", "t.none", "l[1]", "l[1].c", "l[7].c", "none.a"].map(|p| document.line_of(p));
+    assert_eq!(
+        lines,
+        [Some(1), Some(2), Some(3), Some(2), Some(8), Some(9), Some(6), None]
+    );
+}
