@@ -311,6 +311,15 @@ pub trait Remembers {
     fn live(&self, now: Time) -> usize;
 }
 
+impl<T> Remembers for FlowTable<T> {
+    fn held(&self) -> Held {
+        Held::of(self)
+    }
+    fn live(&self, now: Time) -> usize {
+        self.len(now)
+    }
+}
+
 /// What a probe says of a stage that remembers flows.
 pub fn remembered(table: &dyn Remembers, probe: Probe, now: Time) -> f64 {
     let held = table.held();

@@ -285,18 +285,14 @@ impl<P: Packet> Edge<P> {
     }
 
     fn remembers(&self, stage: usize) -> Option<&dyn Remembers> {
-        let is = |s: Stage| s as usize == stage;
-        match () {
-            () if is(Stage::Syn) => self
-                .syn
-                .as_ref()
-                .filter(|s| s.needs_flows())
-                .map(|s| s as &dyn Remembers),
-            () if is(Stage::SmallWindow) => self.small_window.as_ref().map(|s| s as &dyn Remembers),
-            () if is(Stage::Spacing) => self.spacing.as_ref().map(|s| s as &dyn Remembers),
-            () if is(Stage::Adaptive) => self.adaptive.as_ref().map(|s| s as &dyn Remembers),
-            () => None,
-        }
+        let syn = self.syn.as_ref().filter(|s| s.needs_flows());
+        let tables: [(Stage, Option<&dyn Remembers>); 4] = [
+            (Stage::Syn, syn.map(|s| s.memory() as _)),
+            (Stage::SmallWindow, self.small_window.as_ref().map(|s| s.memory() as _)),
+            (Stage::Spacing, self.spacing.as_ref().map(|s| s.memory() as _)),
+            (Stage::Adaptive, self.adaptive.as_ref().map(|s| s as _)),
+        ];
+        tables.into_iter().find(|(s, _)| *s as usize == stage)?.1
     }
 
     /// What a probe says of an aggregate: NaN behind the last one.

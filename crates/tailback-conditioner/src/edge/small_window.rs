@@ -17,7 +17,7 @@
 //!
 //! Cost: a search in the table for each data packet and each ACK.
 
-use super::counts::{Held, Remembers};
+use super::counts::Remembers;
 use super::flow_table::{FlowTable, Memory};
 use tailback_base::{FlowId, Time};
 
@@ -128,17 +128,13 @@ impl SmallWindow {
         self.flows.peek(flow).map(|w| w.estimate)
     }
 
+    /// What it remembers of flows.
+    pub fn memory(&self) -> &impl Remembers {
+        &self.flows
+    }
+
     pub fn clear(&mut self) {
         self.flows.clear();
-    }
-}
-
-impl Remembers for SmallWindow {
-    fn held(&self) -> Held {
-        Held::of(&self.flows)
-    }
-    fn live(&self, now: Time) -> usize {
-        self.flows.len(now)
     }
 }
 
@@ -255,6 +251,6 @@ mod tests {
             ..syn()
         };
         assert_eq!(s.forward(other, Time(0)), Verdict::NotApplicable);
-        assert_eq!(s.held().refused, 1);
+        assert_eq!(s.memory().held().refused, 1);
     }
 }

@@ -18,7 +18,7 @@
 //! State: of each flow the packets since its last mark and two debts ([`FlowTable`]). Packets that find the table full are left
 //! as they are: *not applicable*. Cost: a search in the table a packet.
 
-use super::counts::{Held, Remembers};
+use super::counts::Remembers;
 use super::flow_table::{FlowTable, Memory};
 use tailback_base::{Colour, FlowId, Time};
 
@@ -90,17 +90,13 @@ impl Spacing {
         }
     }
 
+    /// What it remembers of flows.
+    pub fn memory(&self) -> &impl Remembers {
+        &self.flows
+    }
+
     pub fn clear(&mut self) {
         self.flows.clear();
-    }
-}
-
-impl Remembers for Spacing {
-    fn held(&self) -> Held {
-        Held::of(&self.flows)
-    }
-    fn live(&self, now: Time) -> usize {
-        self.flows.len(now)
     }
 }
 

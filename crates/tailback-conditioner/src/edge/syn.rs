@@ -6,7 +6,7 @@
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
 
-use super::counts::{Held, Remembers};
+use super::counts::Remembers;
 use super::flow_table::{FlowTable, Memory};
 use tailback_base::{FlowId, Time};
 
@@ -58,17 +58,13 @@ impl Syn {
         self.first > 0
     }
 
+    /// What it remembers of flows.
+    pub fn memory(&self) -> &impl Remembers {
+        &self.flows
+    }
+
     pub fn clear(&mut self) {
         self.flows.clear();
-    }
-}
-
-impl Remembers for Syn {
-    fn held(&self) -> Held {
-        Held::of(&self.flows)
-    }
-    fn live(&self, now: Time) -> usize {
-        self.flows.len(now)
     }
 }
 
@@ -88,7 +84,7 @@ mod tests {
         let mut s = Syn::new(0, MEMORY);
         assert!(s.protects(F, true, 1, 0, Time(0)));
         assert!(!s.protects(F, false, 1001, 1000, Time(0)));
-        assert_eq!(s.held().most, 0);
+        assert_eq!(s.memory().held().most, 0);
     }
 
     #[test]
@@ -102,6 +98,6 @@ mod tests {
         let other = FlowId(1);
         assert!(s.protects(other, true, 1, 0, Time(0)), "no room, but a SYN it is");
         assert!(!s.protects(other, false, 1001, 1000, Time(0)));
-        assert_eq!(s.held().refused, 1);
+        assert_eq!(s.memory().held().refused, 1);
     }
 }
