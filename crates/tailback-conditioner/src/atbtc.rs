@@ -15,9 +15,10 @@
 //! State: a `Client` for each sender, or for each aggregate; reports of senders that have not come yet.
 //!
 //! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets pass come
-//! `report_delay` late, or the conditioner reads round trips off their time stamps ([`snoop`]). An aggregate takes the largest round trip of its flows. Pure acknowledgements pass as they are. The
-//! thesis names `retransmit_green`, `colours` and `slowstart_police` and gives no rules: a green retransmission takes the tokens
-//! there are; the policer drops the first red packet of each slow start.
+//! `report_delay` late, or the conditioner reads round trips off their time stamps (`snoop.rs`). An aggregate takes
+//! the largest round trip of its flows. Pure acknowledgements pass as they are. The thesis names `retransmit_green`, `colours` and
+//! `slowstart_police` and gives no rules: a green retransmission takes the tokens there are; the policer drops
+//! the first red packet of each slow start.
 //!
 //! Cost: a few integer operations and, on links, a search among the clients a packet.
 

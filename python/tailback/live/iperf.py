@@ -158,5 +158,6 @@ def told(said: dict[str, Any], ended: float) -> dict[str, Any]:
 
 def received(said: dict[str, Any]) -> int:
     """The payload that a receiver has got, bytes."""
-    by_intervals = sum(s["bytes"] for i in said.get("intervals", []) for s in i["streams"])
-    return max(by_intervals, said.get("end", {}).get("sum_received", {}).get("bytes", 0))
+    by_intervals: int = sum(s["bytes"] for i in said.get("intervals", []) for s in i["streams"])
+    at_the_end: int = said.get("end", {}).get("sum_received", {}).get("bytes", 0)
+    return max(by_intervals, at_the_end)
