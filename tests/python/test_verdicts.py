@@ -247,14 +247,13 @@ def test_a_verdict_that_flips_changes_the_opening(rows):
     before = opening.sentences(rows, ["claim"])
     assert len(before) == 5
     assert before[0] == (
-        "Of 4 published values and sentences that are judged, 3 are reproduced, 1 are not, and 0 cannot be decided by "
-        "these runs."
+        "Of 4 published values and sentences that are judged: 3 reproduced, 1 not, 0 not to be decided by these runs."
     )
     assert "“The queue is short”" in before[1] and "“A, 200 packets”" in before[2]
     assert "0 of 1 published values, 1 of 1 published zeros, 1 of 1 orders" in before[3]
     rows[0].outcome = NO
     after = opening.sentences(rows, ["claim"])
-    assert "2 are reproduced, 2 are not" in after[0]
+    assert "2 reproduced, 2 not" in after[0]
     assert "“The queue is short”" not in after[1]
     # An unmet claim stands among them, before what is no claim.
     assert "“The queue is short”" in after[2] and "1 more is unmet" in after[2]

@@ -39,8 +39,8 @@ def sentences(verdicts: Sequence[Verdict], claims: Sequence[str]) -> list[str]:
 def _all(judged: Sequence[Verdict]) -> str:
     n = count(judged)
     return (
-        f"Of {len(judged)} published values and sentences that are judged, {n[YES]} are reproduced, {n[NO]} are not, "
-        f"and {n[OPEN]} cannot be decided by these runs."
+        f"Of {len(judged)} published values and sentences that are judged: {n[YES]} reproduced, {n[NO]} not, "
+        f"{n[OPEN]} not to be decided by these runs."
     )
 
 
@@ -80,7 +80,7 @@ def _by_kind(judged: Sequence[Verdict]) -> str:
         ARITHMETIC: "formulas",
     }
     parts = [f"{c[YES]} of {c[YES] + c[NO] + c[OPEN]} {words[k]}" for k, c in kinds(judged).items()]
-    return f"By kind: {', '.join(parts)} are reproduced."
+    return f"Reproduced by kind: {', '.join(parts)}."
 
 
 def _rests_on(verdicts: Sequence[Verdict]) -> str:
