@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import resource
@@ -100,6 +101,10 @@ def main() -> None:
     if a.shard:
         plan(int(a.shard[1])).execute(a.shard[2], jobs=1, shard=(int(a.shard[0]), 2))
         return
+    # Said before minutes are spent on the other ways.
+    if "dask" in a.only and importlib.util.find_spec("distributed") is None:
+        others = " ".join(w for w in a.only if w != "dask")
+        p.error(f"dask is not installed: pip install 'tailback[dask]', or --only {others}")
     best: dict[str, dict[str, float]] = {}
     digests: dict[str, str] = {}
     for _ in range(a.rounds):
