@@ -21,14 +21,10 @@ SACK = {**NS2, "variant": "sack"}
 FULL = {**NS2, "profile": "ns2-full"}
 #: What ns-3's sender does: TcpLinuxReno with SACK and proportional rate reduction.
 NS3 = {
-    "variant": "sack",
+    "profile": "ns3",
     "payload": f"{PAYLOAD}B",
     "initial_window": "2 packets",
-    "min_rto": "200ms",
-    "delayed_ack": 1,
     "timestamps": False,
-    "prr": "losses",
-    "halve": "cwnd",
 }
 
 
@@ -133,9 +129,6 @@ def mice(case: Case) -> Table:
     if case.has("fqcodel"):
         queue = {"kind": "fq-codel", "buffer": "200 packets", "quantum": "1500B", "ecn": case.has("ecn")}
     tcp = {**(NS3 if case.has("n3") else SACK), "ecn": "on" if case.has("ecn") else "off"}
-    if case.has("n3"):
-        # Its SYN waits three seconds for an answer.
-        tcp["initial_rto"] = "3s"
     return {
         **bottleneck(case, even(60, 140, 10), queue),
         "flows": long_flows(case, 20, 10, tcp),

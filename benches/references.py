@@ -34,7 +34,6 @@ NOT_RUN = {
 TIES = "chaotic: with an access link longer by 0 to 29 us ns-2's goodput has a deviation of 3 to 4 % of the line a run"
 FINS = "theirs are counted to the close: in seed 1 the only timeout of 42 of 224 transfers is that of a lost FIN"
 APART: dict[tuple[str, str], str] = {
-    ("n3_mice_fqcodel_ecn", "marks"): "not explained; queue, completion times and long flows are inside",
     ("ft_both_1_ack", "fwd.util"): TIES,
     ("ft_both_1_ack", "rev.q_mean"): TIES,
     ("pl_dt_oh", "long 130 ms"): "likely sampling: six draws of our send delays give 3742 to 4177",

@@ -39,6 +39,7 @@ pub static MODEL: Model = Model {
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Datagrams,
+    capable: |settings| settings.flag("ecn"),
 };
 
 /// The sending end.

@@ -13,6 +13,8 @@ use tailback_base::{Model, Settings, Stream};
 pub struct Entry {
     pub model: &'static Model,
     pub carries: Carries,
+    /// Whether data packets with these settings, their profile laid, are ECN-capable: queues may mark them (RFC 3168).
+    pub capable: fn(&Settings) -> bool,
 }
 
 /// What an application hands to a transport.

@@ -36,6 +36,11 @@ impl Registry {
         }
     }
 
+    /// Whether data packets of a transport with these settings, their profile laid, are ECN-capable.
+    pub fn is_capable(&self, settings: &Settings) -> bool {
+        self.find(settings.model).is_some_and(|e| (e.capable)(settings))
+    }
+
     /// The row of a model.
     pub fn find(&self, model: &Model) -> Option<&'static Entry> {
         self.transports.iter().copied().find(|e| std::ptr::eq(e.model, model))

@@ -32,7 +32,7 @@ fn settings(rng: &mut Stream) -> Arc<Config> {
         ("connection", "two-way"),
         ("syn_retries", "0"),
         ("max_rto", "4s"),
-        ("profile", pick(&["rfc", "linux", "ns2", "ns2-full"])),
+        ("profile", pick(&["rfc", "linux", "ns2", "ns2-full", "ns3"])),
         ("congestion", pick(&["reno", "cubic", "bbr"])),
         ("variant", pick(&["tahoe", "reno", "newreno", "sack", "sack"])),
         ("rwnd", pick(&["1000B", "1500B", "3000B", "20000B", "unlimited"])),

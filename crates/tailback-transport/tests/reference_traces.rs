@@ -30,6 +30,7 @@ fn reference(name: &str) -> Vec<Row> {
             event: f[1].into(),
             a: f[2].parse().unwrap(),
             flag: f[3].into(),
+            bytes: (0, 0, 0),
         }
     };
     text.lines().skip(1).map(row).collect()

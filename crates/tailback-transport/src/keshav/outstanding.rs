@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use tailback_base::Time;
+use tailback_base::work::done_if_long;
 
 /// How a packet went out, for a source that probes with pairs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -87,6 +88,7 @@ impl Outstanding {
         {
             self.looked_at += self.packets.len() as u64;
         }
+        done_if_long(self.packets.len());
         self.packets.iter_mut()
     }
 

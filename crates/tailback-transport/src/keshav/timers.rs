@@ -20,6 +20,7 @@ use super::state::{Ack, SenderState};
 use crate::segment::Segment;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
+use tailback_base::work::{counted, done_if_long};
 use tailback_base::{Duration, Time};
 
 /// Timers of packets that arrived are kept until there are more of them than of others, and more than this.
@@ -74,7 +75,7 @@ impl PacketTimers {
             let m = state.cfg.ticks(p.first_sent, now);
             self.rtt += state.cfg.gain * (m - self.rtt);
         }
-        for number in self.backed_off.drain(..) {
+        for number in counted(self.backed_off.drain(..)) {
             if let Some(p) = state.sent.get_mut(number) {
                 p.backoff = 1.0;
             }
@@ -95,6 +96,7 @@ impl PacketTimers {
             self.running.push(Reverse((p.deadline, number)));
         }
         if self.running.len() > 2 * sent.len() + KEPT {
+            done_if_long(4 * self.running.len());
             self.running
                 .retain(|Reverse((at, number))| sent.get(*number).is_some_and(|p| p.deadline == *at));
         }
@@ -124,6 +126,7 @@ impl PacketTimers {
                 expired += 1;
             }
         }
+        done_if_long(32 * expired as usize);
         report.timeouts += expired;
         expired > 0
     }

@@ -24,6 +24,8 @@ pub enum IdleForgets {
     All,
     /// Half the window for each timeout of rest.
     Halves,
+    /// All but a segment of the window, when the retransmission timer expires, which goes on at rest.
+    Timer,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -115,6 +117,8 @@ pub struct Config {
     pub syn_losses: u32,
     /// A timeout leaves a segment more than is in the network, not one alone.
     pub timeout_keeps_pipe: bool,
+    /// Duplicates inflate the window itself.
+    pub inflates_window: bool,
     /// The backoff of a lost SYN lasts until a round trip of data is measured.
     pub syn_backoff_lasts: bool,
     /// A second timeout of the same segment lowers the threshold again.
@@ -145,6 +149,8 @@ pub struct Config {
     /// `None`: each sender has its own.
     pub clock_phase: Option<Duration>,
     pub rto_form: RtoForm,
+    /// Any ACK of new data ends the backoff.
+    pub ack_ends_backoff: bool,
     pub timestamps: bool,
     pub delayed_ack: u32,
     pub delayed_ack_timeout: Duration,

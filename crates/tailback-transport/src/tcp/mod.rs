@@ -52,6 +52,7 @@ pub static ENTRY: Entry = Entry {
         let config = Config::resolve_with(settings, &[], controllers)?;
         Ok(Connection::new(Arc::new(config)))
     }),
+    capable: |settings| settings.text("ecn") != "off",
 };
 
 impl Ends for Arc<Config> {

@@ -38,8 +38,8 @@ static PARAMS: &[Param] = &[
     Param::new("congestion", Kind::Model("congestion"), "reno",
         "How the congestion window grows and shrinks.", "RFC 5681 section 3"),
 
-    Param::new("congestion_form", Kind::Choice(&["standard", "linux"]), "standard",
-        "How a congestion control is computed that has a form of its own in Linux: reno and cubic in whole segments, cubic with its own watch over slow start, bbr with its allowances for bursts.", "linux: Linux 6"),
+    Param::new("congestion_form", Kind::Choice(&["standard", "linux", "ns3"]), "standard",
+        "How a congestion control is computed that has a form of its own. linux: reno and cubic in whole segments, cubic with its own watch over slow start, bbr with its allowances for bursts. ns3: reno and cubic count acknowledged segments, and what is counted survives a reduction; cubic has no Reno-friendly region.", "linux: Linux 6; ns3: ns-3.37"),
 
     // Sizes.
     Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
@@ -70,8 +70,8 @@ static PARAMS: &[Param] = &[
         "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.", "RFC 5681 section 4.1"),
     Param::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
         "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment"),
-    Param::new("idle_forgets", Kind::Choice(&["window", "all", "halves"]), "window",
-        "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the connection were new; or half the window for each RTO of rest, not below the initial window.", "window: RFC 5681 section 4.1; halves: RFC 2861"),
+    Param::new("idle_forgets", Kind::Choice(&["window", "all", "halves", "timer"]), "window",
+        "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the connection were new; half the window for each RTO of rest, not below the initial window; or all but one segment of it, when the retransmission timer expires, which goes on after the last acknowledgement.", "window: RFC 5681 section 4.1; halves: RFC 2861; timer: ns-2.35"),
 
     // Reductions.
     Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",
@@ -97,7 +97,7 @@ static PARAMS: &[Param] = &[
     Param::new("limited_transmit", Kind::Bool, "true",
         "The duplicates before that each release one new segment.", "RFC 3042"),
     Param::new("limited_transmit_form", Kind::Choice(&["rfc3042", "per_duplicate"]), "rfc3042",
-        "How far limited transmit may exceed the window: by two segments, or by one for each duplicate so far.", "RFC 3042 section 2; per_duplicate: ns-2.35"),
+        "How far limited transmit may exceed the window: by two segments; or by one for each duplicate so far, which then count with nothing outstanding too, so that a window below one segment need not wait for the timer.", "RFC 3042 section 2; per_duplicate: ns-2.35"),
     Param::new("careful", Kind::Bool, "false",
         "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35"),
     Param::new("first_segment_exempt", Kind::Bool, "false",
@@ -106,6 +106,8 @@ static PARAMS: &[Param] = &[
         "Tahoe: whether a timeout forgets the duplicate ACKs counted so far.", "keep: ns-2.35"),
     Param::new("partial_ack_excess", Kind::Choice(&["inflation", "window"]), "inflation",
         "NewReno: where a partial ACK of more than the duplicates before it is taken from: the inflation, which may then be negative until recovery ends, or the congestion window itself.", "inflation: RFC 6582 section 3.2 step 3; window: ns-2.35"),
+    Param::new("inflation", Kind::Choice(&["apart", "window"]), "apart",
+        "Reno and NewReno, since SACK inflates nothing: where duplicates count, apart from the window until recovery ends, or in the window itself: then duplicates beyond the third open it after a timeout too, a timeout halves it with them, a partial ACK leaves the threshold, and nothing but the repair answers the third duplicate.", "apart: RFC 5681 section 3.2, RFC 6582; window: 4.4BSD, two-way agents of ns-2.35"),
     Param::new("partial_ack_timer", Kind::Choice(&["impatient", "slow_but_steady"]), "impatient",
         "NewReno: whether only the first or every partial ACK restarts the retransmission timer.", "RFC 6582 section 4"),
     Param::new("exit_window", Kind::Choice(&["ssthresh", "flight"]), "ssthresh",
@@ -147,6 +149,8 @@ static PARAMS: &[Param] = &[
         "Retransmission timeout at most.", "RFC 6298 rule 2.5"),
     Param::new("syn_backoff", Kind::Choice(&["clear", "keep"]), "clear",
         "Whether the backoff of a lost SYN ends with the handshake or lasts until a round trip of data is measured.", "clear: RFC 6298 rule 5.7; keep: ns-2.35"),
+    Param::new("backoff_ends", Kind::Choice(&["sample", "ack"]), "sample",
+        "What ends the backoff of the timeout: a round trip of data that were sent once, or any acknowledgement of new data.", "sample: RFC 6298 section 5; ack: two-way agents of ns-2.35"),
     Param::new("clock_granularity", TIME, "1ms",
         "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
     Param::new("rto_form", Kind::Choice(&["rfc6298", "linux", "ticks"]), "rfc6298",

@@ -7,6 +7,7 @@
 
 use crate::segment::SackBlocks;
 use smallvec::SmallVec;
+use tailback_base::work::done_if_long;
 
 /// Points remembered for SACK. Four blocks fit an option; as many again survive being merged into one another.
 const POINTS: usize = 8;
@@ -111,6 +112,7 @@ pub(crate) fn insert(held: &mut Vec<(u64, u64)>, from: u64, to: u64) -> u64 {
         (lo, hi) = (lo.min(l), hi.max(h));
         end += 1;
     }
+    done_if_long((held.len() - first) / 32);
     if end == first {
         held.insert(first, (from, to));
     } else {

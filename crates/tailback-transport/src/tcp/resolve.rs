@@ -148,6 +148,7 @@ impl Config {
             timeout_keeps_duplicates: v.choose("timeout_duplicates", &[("forget", false), ("keep", true)])?,
             excess_from_window: v.choose("partial_ack_excess", &[("inflation", false), ("window", true)])?,
             impatient: v.choose("partial_ack_timer", &[("impatient", true), ("slow_but_steady", false)])?,
+            inflates_window: variant != "sack" && v.choose("inflation", &[("apart", false), ("window", true)])?,
             exit_to_flight: v.choose("exit_window", &[("ssthresh", false), ("flight", true)])?,
             grow_on_exit: v.flag("grow_on_exit"),
             recovery_burst: v.limit("recovery_burst"),
@@ -161,6 +162,7 @@ impl Config {
             clock_granularity: v.time("clock_granularity"),
             clock_phase: v.time_or_none("clock_phase"),
             rto_form: v.choose("rto_form", RTO_FORMS)?,
+            ack_ends_backoff: v.choose("backoff_ends", &[("sample", false), ("ack", true)])?,
             timestamps: v.flag("timestamps"),
             delayed_ack: v.count("delayed_ack"),
             delayed_ack_timeout: v.time("delayed_ack_timeout"),
@@ -199,6 +201,7 @@ const IDLE_FORGETS: &[(&str, IdleForgets)] = &[
     ("window", IdleForgets::Window),
     ("all", IdleForgets::All),
     ("halves", IdleForgets::Halves),
+    ("timer", IdleForgets::Timer),
 ];
 
 const RTO_FORMS: &[(&str, RtoForm)] = &[
@@ -227,6 +230,12 @@ fn times(v: &Values) -> Result<(Duration, Duration, Option<Duration>), Refusal> 
     if idle_after.is_some() && !v.flag("idle_restart") {
         return Err(Refusal::new(
             "idle_after says when the window restarts, and idle_restart = false that it never does",
+            "leave one of the two out",
+        ));
+    }
+    if idle_after.is_some() && v.word("idle_forgets") == "timer" {
+        return Err(Refusal::new(
+            "idle_after says when the window restarts, and idle_forgets = \"timer\" that the retransmission timer does",
             "leave one of the two out",
         ));
     }
@@ -411,7 +420,11 @@ fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
         )?,
         form: v.choose(
             "congestion_form",
-            &[("standard", ControlForm::Standard), ("linux", ControlForm::Linux)],
+            &[
+                ("standard", ControlForm::Standard),
+                ("linux", ControlForm::Linux),
+                ("ns3", ControlForm::Ns3),
+            ],
         )?,
         least: v.choose("least_window", &[("segment", segment), ("none", 0.0)])?,
         after_timeout: v.choose(

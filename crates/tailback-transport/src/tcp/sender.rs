@@ -158,7 +158,8 @@ impl Sender {
     fn on_ack(&mut self, s: &Segment, now: Time) {
         let c = &mut self.block;
         let una = c.una();
-        if s.ack > c.max_sent() || s.ack < una || (s.ack == una && s.ack == c.max_sent()) {
+        let at_rest = s.ack == una && s.ack == c.max_sent() && !c.counts_duplicates_at_rest();
+        if s.ack > c.max_sent() || s.ack < una || at_rest {
             self.ignored += u64::from(s.ack != una);
             if s.ack == una && c.keeps_more() && !s.sack.is_empty() {
                 self.on_repeat(s, now);
@@ -186,7 +187,7 @@ impl Sender {
         if echo {
             c.on_echo(s.ack, self.recovery.in_recovery(), now);
         }
-        let rate = if MORE { c.delivered(s, now) } else { None };
+        let rate = if MORE { c.delivered(s, now, self.pace_at) } else { None };
         let (a, judged) = if s.ack > c.una() {
             let echoed = c.take_timestamps(s);
             let sampled = self.recovery.may_sample(c, s.ack);
@@ -292,7 +293,7 @@ impl Sender {
                         self.block.begin_test();
                     }
                 } else {
-                    self.block.expired_at_rest(now);
+                    self.block.expired_at_rest();
                 }
                 self.allow_burst();
             }

@@ -1,16 +1,19 @@
 //! The network of the reference runs, and one flow in it: what ns-2.35 was asked to simulate.
 //!
-//! `s` -10 Mb/s, 1 ms- `r1` -1 Mb/s, 20 ms- `r2` -10 Mb/s, 1 ms- `d`; segments of 1000 B, 40 B ACKs (40 + 8 a block with
+//! `s` -10 Mb/s, 1 ms- `r1` -slow line- `r2` -10 Mb/s, 1 ms- `d`; segments of 1000 B, 40 B ACKs (40 + 8 a block with
 //! SACK). Packets are lost or marked by their arrival index at r1, ACKs lost by their arrival index at r2.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
-use tailback_base::{BitRate, Duration, Ecn, Settings, Time};
-use tailback_transport::tcp::{Config, MODEL, Sender, new_pair};
+use tailback_base::{Duration, Ecn, Settings, Time, Value};
+use tailback_transport::tcp::congestion::vegas;
+use tailback_transport::tcp::{Config, MODEL, connection, new_pair};
 use tailback_transport::{Amount, Endpoint, Flags, Segment, Transmit};
 
 pub const PAYLOAD: u64 = 960;
+/// A nudged link grows by a nanosecond after each so many.
+const GROWS: u64 = 5_370_000;
 
 /// One line of a trace: time, event, first and second value.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,12 +22,14 @@ pub struct Row {
     pub event: String,
     pub a: f64,
     pub flag: String,
+    /// Of a packet of a two-way connection: first byte, what it acknowledges, payload.
+    pub bytes: (u64, u64, u32),
 }
 
 /// What one run was asked to do.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Case {
-    /// As ns-2 calls it: Tahoe, Reno, Newreno, Sack1.
+    /// As ns-2 calls it: Tahoe, Reno, Newreno, Sack1; two-way agents: Full/Tahoe and so on.
     pub variant: String,
     pub delayed_acks: bool,
     pub ecn: bool,
@@ -32,10 +37,23 @@ pub struct Case {
     pub cap: u32,
     /// Packets.
     pub initial_window: u32,
+    /// What 8 B take on the slow line, ns: most packets are multiples of that, so that little is rounded.
+    pub slow: u64,
+    /// Of the slow line, us.
+    pub delay: u64,
+    /// What 8 B take between s and r1, and between r2 and d, ns, and the delays there, us.
+    pub ends: [(u64, u64); 2],
     /// Packets that fit at r1, beside the one in service.
     pub buffer: usize,
+    /// So many are sent; 0: without end.
+    pub packets: u64,
+    /// So many are sent the other way, from half a second later.
+    pub back: u64,
     pub seconds: f64,
-    /// So much longer than 1 ms is the way from r2 to d and back, ns: what fell on one instant then does not.
+    /// Parameters of Vegas, where that is the control.
+    pub vegas: Option<Vec<(&'static str, &'static str)>>,
+    /// So much longer than 1 ms is the way from r2 to d and back, ns, and a hundredth of it takes each 8 B longer on the first
+    /// and on the slow line; the way from r2 to d grows by a nanosecond now and then: what fell on one instant then does not.
     pub nudge: u64,
     /// Arrival indices at r1 from 0, the SYN.
     pub lost: Vec<u64>,
@@ -44,9 +62,35 @@ pub struct Case {
     pub acks_lost: Vec<u64>,
 }
 
+impl Default for Case {
+    /// The line of the reference traces.
+    fn default() -> Case {
+        Case {
+            variant: "Newreno".into(),
+            delayed_acks: false,
+            ecn: false,
+            cap: 20,
+            initial_window: 2,
+            slow: 64_000,
+            delay: 20_000,
+            ends: [(6400, 1000); 2],
+            buffer: 99,
+            packets: 0,
+            back: 0,
+            seconds: 10.0,
+            vegas: None,
+            nudge: 0,
+            lost: Vec::new(),
+            marked: Vec::new(),
+            acks_lost: Vec::new(),
+        }
+    }
+}
+
 /// A line with a FIFO before it.
 struct Link {
-    rate: BitRate,
+    /// What 8 B take, ns.
+    pace: u64,
     delay: Duration,
     /// Waiting packets that fit, beside the one in service.
     limit: usize,
@@ -61,6 +105,7 @@ enum Event {
     SenderTimer,
     ReceiverTimer,
     Start,
+    Back,
 }
 
 /// The event, ordered by time and then by insertion.
@@ -114,7 +159,14 @@ impl Net {
             event: event.into(),
             a,
             flag: flag.into(),
+            bytes: (0, 0, 0),
         });
+    }
+
+    /// The packet of the last row.
+    fn of_last(&mut self, s: &Segment) {
+        let row = self.rows.last_mut().expect("a row was written");
+        row.bytes = (s.seq, s.ack, s.payload);
     }
 
     fn enter(&mut self, i: usize, mut s: Segment, now: Time) {
@@ -138,16 +190,29 @@ impl Net {
         }
         if self.links[i].busy {
             self.links[i].waiting.push_back(s);
+            self.count_waiting(i, now);
         } else {
             self.serve(i, s, now);
+        }
+    }
+
+    /// A row for the number of packets that wait at r1.
+    fn count_waiting(&mut self, i: usize, now: Time) {
+        if i == 1 {
+            self.log(now, "queue", self.links[1].waiting.len() as f64, "");
         }
     }
 
     fn serve(&mut self, i: usize, s: Segment, now: Time) {
         let l = &mut self.links[i];
         l.busy = true;
-        let done = now + l.rate.time_of(u64::from(s.bytes));
-        let there = done + l.delay;
+        let done = now + Duration(u64::from(s.bytes) * l.pace / 8);
+        let grown = if i == 2 && self.case.nudge > 0 {
+            now.0 / GROWS
+        } else {
+            0
+        };
+        let there = done + l.delay + Duration(grown);
         self.at(done, Event::Departure(i));
         self.at(there, Event::Arrival(i, s));
     }
@@ -155,43 +220,76 @@ impl Net {
     fn departed(&mut self, i: usize, now: Time) {
         self.links[i].busy = false;
         if let Some(s) = self.links[i].waiting.pop_front() {
+            self.count_waiting(i, now);
             self.serve(i, s, now);
         }
     }
 }
 
-/// What the profile `ns2` makes of a case, with these values instead of its own.
-pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
+type End = Box<dyn Endpoint>;
+
+/// The sender and the receiver, or both ends of a two-way connection.
+fn ends(case: &Case, instead: &[(&str, &str)]) -> (End, End) {
+    let full = case.variant.strip_prefix("Full/");
+    let variant = full.unwrap_or(&case.variant).trim_end_matches('1').to_lowercase();
     let s = Settings::defaults(&MODEL)
-        .with("profile", "ns2")
-        .with("clock_phase", "5560us")
-        .with("variant", &case.variant.trim_end_matches('1').to_lowercase())
+        .with("profile", if full.is_some() { "ns2-full" } else { "ns2" })
+        .with("clock_phase", "5558807ns")
+        .with("variant", &variant)
         .with("payload", "960B")
         .with("window_cap", &format!("{} packets", case.cap))
         .with("initial_window", &format!("{} packets", case.initial_window))
         .with("delayed_ack", if case.delayed_acks { "2" } else { "1" })
         .with("ecn", if case.ecn { "on" } else { "off" });
-    let s = instead.iter().fold(s, |s, (name, value)| s.with(name, value));
+    let mut s = instead.iter().fold(s, |s, (name, value)| s.with(name, value));
+    if let Some(values) = &case.vegas {
+        let own = Settings::defaults(&vegas::MODEL);
+        let own = values.iter().fold(own, |s, (name, value)| s.with(name, value));
+        s.set_models("congestion", Value::Model(Box::new(own)));
+    }
     let cfg = Arc::new(Config::resolve(&s, &[]).unwrap());
-    let (mut sender, mut receiver) = new_pair(&cfg);
-    let millisecond = 1_000_000;
-    let nudged = millisecond + case.nudge;
-    let link = |rate, delay, limit| Link {
-        rate: BitRate(rate),
-        delay: Duration(delay),
+    if full.is_some() {
+        // Each agent draws its own.
+        let (a, b) = connection::new_pair(&cfg);
+        let mut a = a.with_clock_phase(Duration(3_129_617));
+        let mut b = b.with_clock_phase(Duration(8_164_760));
+        a.stay_open();
+        b.stay_open();
+        (Box::new(a), Box::new(b))
+    } else {
+        let (a, b) = new_pair(&cfg);
+        (Box::new(a), Box::new(b))
+    }
+}
+
+/// What the profiles `ns2` and `ns2-full` make of a case, with these values instead of its own.
+pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
+    let (mut sender, mut receiver) = ends(case, instead);
+    let [(near, near_delay), (far, far_delay)] = case.ends;
+    let (near, near_delay) = (near + case.nudge / 100, 1000 * near_delay);
+    let far_delay = 1000 * far_delay + case.nudge;
+    let slow = |limit| Link {
+        pace: case.slow + case.nudge / 100,
+        delay: Duration(1000 * case.delay),
         limit,
         waiting: VecDeque::new(),
         busy: false,
     };
-    let (fast, slow) = (10_000_000, 1_000_000);
+    let fast = |pace, delay| Link {
+        pace,
+        delay: Duration(delay),
+        limit: 10_000,
+        waiting: VecDeque::new(),
+        busy: false,
+    };
     let mut net = Net {
         links: vec![
-            link(fast, millisecond, 1000),
-            link(slow, 20 * millisecond, case.buffer),
-            link(fast, nudged, 1000),
-            link(fast, nudged, 1000),
-            link(slow, 20 * millisecond, 1000),
-            link(fast, millisecond, 1000),
+            fast(near, near_delay),
+            slow(case.buffer),
+            fast(far, far_delay),
+            fast(far, far_delay),
+            slow(10_000),
+            fast(near, near_delay),
         ],
         events: BinaryHeap::new(),
         order: 0,
@@ -201,25 +299,31 @@ pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
     };
     let end = Time::from_seconds(case.seconds);
     net.at(Time::from_seconds(0.1), Event::Start);
-    let mut seen = [f64::NAN; 4];
+    if case.back > 0 {
+        net.at(Time::from_seconds(0.6), Event::Back);
+    }
+    let mut seen = [f64::NAN; 6];
     let mut armed = [None, None];
-    observe(&sender, &mut seen, &mut net, Time::ZERO);
+    observe(&*sender, &mut seen, &mut net, Time::ZERO);
     while let Some(Reverse(Entry(now, _, e))) = net.events.pop() {
         if now > end {
             break;
         }
         match e {
+            Event::Back => receiver.write(Amount::Bytes(PAYLOAD * case.back), now),
+            Event::Start if case.packets > 0 => sender.write(Amount::Bytes(PAYLOAD * case.packets), now),
             Event::Start => sender.write(Amount::Unlimited, now),
             Event::Departure(i) => net.departed(i, now),
             Event::Arrival(2, s) => receiver.on_segment(&s, now, &mut ()),
             Event::Arrival(5, s) => {
-                let ackno = if s.ack == 1 { 0 } else { (s.ack - 1) / PAYLOAD };
+                let ackno = s.ack.saturating_sub(1) / PAYLOAD;
                 net.log(
                     now,
                     "ack",
                     ackno as f64,
                     if s.flags.has(Flags::ECE) { "ECE" } else { "" },
                 );
+                net.of_last(&s);
                 sender.on_segment(&s, now, &mut ());
             }
             Event::Arrival(i, s) => net.enter(i + 1, s, now),
@@ -244,9 +348,10 @@ pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
                 packet(&s),
                 if s.flags.has(Flags::CWR) { "CWR" } else { "" },
             );
+            net.of_last(&s);
             net.enter(0, s, now);
         }
-        observe(&sender, &mut seen, &mut net, now);
+        observe(&*sender, &mut seen, &mut net, now);
         // One event for each new deadline; a stale one finds nothing to do.
         let due = [sender.next_timeout(), receiver.next_timeout()];
         for (i, t) in due.into_iter().enumerate() {
@@ -267,9 +372,16 @@ pub fn run(case: &Case, instead: &[(&str, &str)]) -> Vec<Row> {
 }
 
 /// Variables of a trace, and their probes.
-pub const VARIABLES: [(&str, usize); 4] = [("cwnd", 0), ("ssthresh", 1), ("srtt", 2), ("backoff", 5)];
+pub const VARIABLES: [(&str, usize); 6] = [
+    ("cwnd", 0),
+    ("ssthresh", 1),
+    ("srtt", 2),
+    ("backoff", 5),
+    ("rttvar", 3),
+    ("rto", 4),
+];
 
-fn observe(s: &Sender, seen: &mut [f64; 4], net: &mut Net, now: Time) {
+fn observe(s: &dyn Endpoint, seen: &mut [f64; 6], net: &mut Net, now: Time) {
     for (i, (name, probe)) in VARIABLES.iter().enumerate() {
         let x = s.read(*probe);
         let x = if x.is_nan() { 0.0 } else { x };

@@ -251,20 +251,23 @@ impl Bbr {
         }
     }
 
+    /// What Linux sends at once, segments: a millisecond of the pacing rate, from two to 127; on slow links one.
+    fn batch(&self) -> f64 {
+        let least = if self.pacing * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
+        libm::floor(self.pacing / 1024.0 / self.rules.segment).clamp(least, 127.0)
+    }
+
     /// Section 4.2.3: what is to be outstanding at this gain, bytes: whole segments, and three batches more.
     fn target(&self, gain: f64) -> f64 {
         let segment = self.rules.segment;
-        let Some(product) = self.product() else {
+        let Some(product) = self.product().filter(|p| *p > 0.0) else {
             return self.rules.initial_window;
         };
         let segments = libm::ceil(gain * product / segment - 1e-9);
         let segments = match self.form {
             Form::Draft => segments + 3.0,
             Form::Linux => {
-                // A batch is a millisecond of the pacing rate, from two segments to 127; of slow links one.
-                let least = if self.pacing * 8.0 < 1.2e6 { 1.0 } else { 2.0 };
-                let batch = libm::floor(self.pacing / 1024.0 / segment).clamp(least, 127.0);
-                let even = libm::ceil((segments + 3.0 * batch) / 2.0) * 2.0;
+                let even = libm::ceil((segments + 3.0 * self.batch()) / 2.0) * 2.0;
                 let probing = matches!(self.mode, Mode::ProbeBw { phase: 0, .. });
                 even + if probing { 2.0 } else { 0.0 }
             }
@@ -321,6 +324,22 @@ impl Bbr {
         most.min(self.rate() * 0.1)
     }
 
+    /// Of so many bytes in the network now, how many are there when the next segment leaves. Linux (since 4.20) looks ahead
+    /// to that: what is delivered until then is gone, and while more is asked for, a batch has joined.
+    fn when_next_leaves(&self, bytes: f64, until_next: Duration) -> f64 {
+        if self.form == Form::Draft {
+            return bytes;
+        }
+        let segment = self.rules.segment;
+        let joining = if self.pacing_gain() > 1.0 {
+            self.batch() * segment
+        } else {
+            0.0
+        };
+        let gone = libm::floor(self.rate() * until_next.seconds() / segment) * segment;
+        (bytes + joining - gone).max(0.0)
+    }
+
     /// Section 4.3.4: whether the present phase of the cycle is over.
     fn cycle(&mut self, lost: bool, before: f64, now: Time) {
         let Mode::ProbeBw { phase, since } = self.mode else {
@@ -365,7 +384,12 @@ impl Bbr {
         let old = self.rtprop.is_some() && now > self.stamp + RTT_MEMORY;
         if let Some(r) = sample {
             self.least = self.least.min(r);
-            if old || self.rtprop.is_none_or(|p| r <= p) {
+            // Linux (since 5.10) waits for a shorter one, so that an equal one does not put off the next measurement.
+            let shorter = match self.form {
+                Form::Draft => self.rtprop.is_none_or(|p| r <= p),
+                Form::Linux => self.rtprop.is_none_or(|p| r < p),
+            };
+            if old || shorter {
                 (self.rtprop, self.stamp) = (Some(r), now);
             }
         }
@@ -480,12 +504,13 @@ impl CongestionControl for Bbr {
         if self.form == Form::Linux {
             self.take_burst(newly, round_begins, a.now);
         }
-        self.cycle(a.lost > 0, r.in_flight as f64 + newly, a.now);
+        let before = self.when_next_leaves(r.in_flight as f64 + newly, r.until_next);
+        self.cycle(a.lost > 0, before, a.now);
         self.look_whether_full(round_begins, r.application_limited);
         if self.mode == Mode::Startup && self.filled {
             self.mode = Mode::Drain;
         }
-        if self.mode == Mode::Drain && pipe <= self.target(1.0) {
+        if self.mode == Mode::Drain && self.when_next_leaves(pipe, r.until_next) <= self.target(1.0) {
             self.probe_bandwidth(a.now);
         }
         self.take_round_trip(r.rtt.or(a.rtt), pipe, round_begins, a.now);
@@ -517,8 +542,12 @@ impl CongestionControl for Bbr {
         self.rng = Stream::new(rng.bits(), "bbr");
     }
 
-    fn sending_begins(&mut self, _now: Time, srtt: Option<Duration>) {
+    fn sending_begins(&mut self, now: Time, srtt: Option<Duration>) {
         if self.rate() == 0.0 {
+            // BBRInit: "BBR.RTprop = SRTT ? SRTT : Inf".
+            if self.rtprop.is_none() {
+                (self.rtprop, self.stamp) = (srtt, now);
+            }
             self.pace_before_samples(srtt);
             return;
         }

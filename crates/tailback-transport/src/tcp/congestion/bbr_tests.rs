@@ -49,6 +49,7 @@ impl Hand {
             in_flight: in_flight * SEGMENT,
             lost: 0,
             interval,
+            until_next: Duration::ZERO,
             rtt: Some(interval),
             application_limited: false,
         };
@@ -185,6 +186,59 @@ fn phases_of_the_cycle_end_as_they_should() {
             assert_eq!(phase(&h), 2);
         }
     }
+}
+
+/// Linux looks ahead to the next departure: 1.25 ends a batch of two segments below its target of 58, and 0.75 a segment above
+/// its target of 46 where one is delivered until then.
+#[test]
+fn linux_counts_what_is_there_when_the_next_segment_leaves() {
+    let phase = |h: &Hand| match h.bbr.mode {
+        Mode::ProbeBw { phase, .. } => phase,
+        other => panic!("{other:?}"),
+    };
+    for (before, left) in [(55, false), (56, true)] {
+        let mut h = Hand::new(bbr("linux", "1000B", "10 packets"));
+        h.bbr.sending_begins(Time::ZERO, Some(Duration::from_millis(40)));
+        h.settle();
+        while phase(&h) != 0 {
+            h.ack(1.0, 1.0, 40.0, 42, |_, _| {});
+        }
+        for _ in 0..100 {
+            if phase(&h) == 0 {
+                h.ack(1.0, 1.0, 40.0, before - 1, |_, _| {});
+            }
+        }
+        assert_eq!(phase(&h) == DRAINING, left, "{before}");
+        if left {
+            h.ack(1.0, 1.0, 40.0, 46, |s, _| s.until_next = Duration::from_micros(900));
+            assert_eq!(phase(&h), DRAINING);
+            h.ack(1.0, 1.0, 40.0, 46, |s, _| s.until_next = Duration::from_micros(1100));
+            assert_eq!(phase(&h), 2);
+        }
+    }
+}
+
+/// A round trip as short as the least puts the measurement off by the draft, and not in Linux.
+#[test]
+fn an_equal_round_trip_does_not_put_off_the_measurement_in_linux() {
+    for (form, measured) in [("draft", false), ("linux", true)] {
+        let mut h = Hand::new(bbr(form, "1000B", "10 packets"));
+        h.bbr.sending_begins(Time::ZERO, Some(Duration::from_millis(40)));
+        h.settle();
+        for _ in 0..10_050 {
+            h.ack(1.0, 1.0, 40.0, 50, |_, _| {});
+        }
+        assert_eq!(h.bbr.limits_itself(), measured, "{form}");
+    }
+}
+
+/// The handshake measures the first round trip.
+#[test]
+fn the_first_round_trip_is_that_of_the_handshake() {
+    let mut h = Hand::new(bbr("draft", "1000B", "10 packets"));
+    h.bbr.sending_begins(Time::ZERO, Some(Duration::from_millis(38)));
+    h.round(0.5, 10);
+    assert_eq!(h.bbr.rtprop, Some(Duration::from_millis(38)));
 }
 
 /// Ten seconds without a new least round trip: four segments for 200 ms and a round trip, then all as before.

@@ -143,7 +143,7 @@ pub struct Cubic {
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    if rules.form == ControlForm::Linux {
+    if rules.form != ControlForm::Standard {
         return cubic_linux::build(own, rules);
     }
     let curve = Curve {

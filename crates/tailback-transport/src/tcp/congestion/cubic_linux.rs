@@ -12,7 +12,7 @@
 use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::{Duration, Settings, Time};
 
@@ -60,22 +60,27 @@ pub struct LinuxCubic {
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     let watched = own.flag("hystart");
+    let (linux, beta) = (rules.form == ControlForm::Linux, own.real("beta"));
     Box::new(LinuxCubic {
         window: CongestionWindow::new(rules).with_hystart(watched),
         c: own.real("c"),
-        beta: libm::round(own.real("beta") * PARTS) / PARTS,
+        beta: if linux { libm::round(beta * PARTS) / PARTS } else { beta },
         fast_convergence: own.flag("fast_convergence"),
-        reno_friendly: own.flag("reno_friendly"),
+        reno_friendly: linux && own.flag("reno_friendly"),
         curve: Curve::default(),
         before: Curve::default(),
         least: None,
-        train: (!watched).then(AckTrain::default),
+        train: (!watched).then(if linux { AckTrain::default } else { AckTrain::of_ns3 }),
         count: WholeSegments::default(),
         heard: Time::ZERO,
     })
 }
 
 impl LinuxCubic {
+    fn is_linux(&self) -> bool {
+        self.window.rules.form == ControlForm::Linux
+    }
+
     fn segments(&self) -> f64 {
         libm::floor(self.window.cwnd / self.window.rules.segment + 1e-9)
     }
@@ -143,13 +148,23 @@ impl LinuxCubic {
 
     fn grow(&mut self, a: &AckEvent<'_>) {
         let segment = self.window.rules.segment;
-        let mut acked = self.count.delivered(a, segment);
+        let linux = self.is_linux();
+        let mut acked = if linux {
+            self.count.delivered(a, segment)
+        } else {
+            self.count.acknowledged(a, segment)
+        };
         if self.window.in_slow_start() {
             acked = self.window.slow_start_whole(a, acked);
         }
         if acked > 0.0 {
             let each = self.each(acked, a.now);
-            self.window.cwnd += self.count.count(acked, each) * segment;
+            let more = if linux {
+                self.count.count(acked, each)
+            } else {
+                self.count.count_one(acked, each)
+            };
+            self.window.cwnd += more * segment;
         }
     }
 }
@@ -179,7 +194,9 @@ impl CongestionControl for LinuxCubic {
             self.before = self.curve;
         }
         self.curve.epoch = None;
-        self.count.restart();
+        if self.is_linux() {
+            self.count.restart();
+        }
         self.curve.w_max = match e.what {
             Congestion::Timeout { .. } | Congestion::LostSyn => {
                 if let Some(train) = &mut self.train {
@@ -195,8 +212,13 @@ impl CongestionControl for LinuxCubic {
                 }
             }
         };
-        let beta = self.beta;
-        self.window.congested(e, |w| w * beta, |w| w * beta);
+        let (beta, segment) = (self.beta, self.window.rules.segment);
+        let left = |w: f64| libm::floor(libm::floor(w / segment + 1e-9) * beta + 1e-9) * segment;
+        if self.is_linux() {
+            self.window.congested(e, |w| w * beta, |w| w * beta);
+        } else {
+            self.window.congested(e, left, left);
+        }
     }
 
     fn window_reset(&mut self, why: Reset) {

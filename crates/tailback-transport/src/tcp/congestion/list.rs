@@ -1,39 +1,48 @@
 //! The controllers a scenario can name: one row each.
 
 use super::{Controller, bbr, binomial, cubic, dctcp, prague, reno, scalable, vegas};
+use tailback_base::model::Alias;
 
 /// In the order the reference shows them.
 pub static CONTROLLERS: &[Controller] = &[
     Controller {
         model: &reno::MODEL,
+        also: &[Alias::ns2("Reno"), Alias::ns3("TcpLinuxReno"), Alias::ns3("TcpNewReno")],
         build: reno::build,
     },
     Controller {
         model: &binomial::MODEL,
+        also: &[],
         build: binomial::build,
     },
     Controller {
         model: &cubic::MODEL,
+        also: &[Alias::ns3("TcpCubic")],
         build: cubic::build,
     },
     Controller {
         model: &dctcp::MODEL,
+        also: &[Alias::ns3("TcpDctcp")],
         build: dctcp::build,
     },
     Controller {
         model: &vegas::MODEL,
+        also: &[Alias::ns2("Vegas"), Alias::ns3("TcpVegas")],
         build: vegas::build,
     },
     Controller {
         model: &bbr::MODEL,
+        also: &[Alias::ns3("TcpBbr")],
         build: bbr::build,
     },
     Controller {
         model: &prague::MODEL,
+        also: &[],
         build: prague::build,
     },
     Controller {
         model: &scalable::MODEL,
+        also: &[Alias::ns3("TcpScalable")],
         build: scalable::build,
     },
 ];

@@ -28,6 +28,7 @@ mod window;
 
 use crate::limit::Limit;
 use std::sync::Arc;
+use tailback_base::model::Alias;
 use tailback_base::{BitRate, Duration, Ecn, Model, Settings, Stream, Time};
 
 /// What loss recovery is doing, as the ACK at hand found it.
@@ -144,6 +145,8 @@ pub struct RateSample {
     /// Judged lost over the interval, bytes.
     pub lost: u64,
     pub interval: Duration,
+    /// Until the pacer lets the next segment go.
+    pub until_next: Duration,
     /// Of the segment the sample is from; none if it was sent more than once.
     pub rtt: Option<Duration>,
     pub application_limited: bool,
@@ -220,12 +223,13 @@ pub enum Growth {
     Always,
 }
 
-/// How a control is computed that has a form of its own in Linux.
+/// How a control is computed that has a form of its own in Linux and in ns-3.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ControlForm {
     /// As its standard has it.
     Standard,
     Linux,
+    Ns3,
 }
 
 /// What a timeout leaves.
@@ -269,5 +273,7 @@ pub struct WindowRules {
 #[derive(Debug)]
 pub struct Controller {
     pub model: &'static Model,
+    /// What other programs call it.
+    pub also: &'static [Alias],
     pub build: fn(&Settings, &Arc<WindowRules>) -> Box<dyn CongestionControl>,
 }

@@ -59,7 +59,7 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
     Box::new(Reno {
         window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
         echoed: if own.flag("abe") { KEPT_AFTER_ECHO } else { KEPT },
-        whole: (rules.form == ControlForm::Linux).then(Box::default),
+        whole: (rules.form != ControlForm::Standard).then(Box::default),
     })
 }
 
@@ -77,7 +77,10 @@ impl Reno {
             return;
         }
         let segment = w.rules.segment;
-        let mut acked = whole.delivered(a, segment);
+        let mut acked = match w.rules.form {
+            ControlForm::Ns3 => whole.acknowledged(a, segment),
+            ControlForm::Standard | ControlForm::Linux => whole.delivered(a, segment),
+        };
         if w.in_slow_start() {
             acked = w.slow_start_whole(a, acked);
         }
@@ -106,7 +109,10 @@ impl CongestionControl for Reno {
     }
 
     fn on_congestion(&mut self, e: &CongestionEvent) {
-        if let Some(whole) = &mut self.whole {
+        // In ns-3 what has been counted survives, so that the window grows by one at once where it was half or more.
+        if let Some(whole) = &mut self.whole
+            && self.window.rules.form == ControlForm::Linux
+        {
             whole.restart();
         }
         let echoed = self.echoed;
@@ -180,6 +186,31 @@ mod tests {
         assert_eq!(grown("2", "unlimited", 5000), 2000.0);
         assert_eq!(grown("0", "10 packets", 5000), 100.0);
         assert_eq!(grown("2", "10 packets", 5000), 500.0);
+    }
+
+    /// 34 segments, 20 counted towards the next, and a loss; the ACK that ends the repair acknowledges all 34. In ns-3 the
+    /// 20 are more than the 17 that are left, and the 34 twice as many: three segments. By RFC 5681 section 3.1 no more
+    /// than one.
+    #[test]
+    fn in_ns3_the_end_of_a_repair_adds_three_segments() {
+        let after = |form: &str| {
+            let mut c = reno(&[
+                ("payload", "1000B"),
+                ("initial_window", "34 packets"),
+                ("initial_ssthresh", "34 packets"),
+                ("congestion_form", form),
+                ("halve", "cwnd"),
+            ]);
+            for _ in 0..20 {
+                c.on_ack(&acked(1000));
+            }
+            c.on_congestion(&sign(Congestion::Loss, 34_000));
+            let threshold = c.cwnd();
+            c.on_ack(&acked(34_000));
+            (c.cwnd() - threshold) / 1000.0
+        };
+        assert_eq!(after("ns3"), 3.0);
+        assert!(after("standard") <= 1.0 && after("linux") <= 2.0);
     }
 
     /// Repeated halving stops at one segment, the threshold at two.

@@ -28,6 +28,8 @@ const SLOW_START_PACING: f64 = 2.0;
 
 #[derive(Clone, Debug, Default)]
 pub struct AckTrain {
+    /// As ns-3 has it: a train of a whole round trip, and round trips twice the least.
+    ns3: bool,
     found: bool,
     round: Round,
     begun: Time,
@@ -37,6 +39,13 @@ pub struct AckTrain {
 }
 
 impl AckTrain {
+    pub fn of_ns3() -> AckTrain {
+        AckTrain {
+            ns3: true,
+            ..AckTrain::default()
+        }
+    }
+
     /// Whether slow start ends with this ACK. `least`: the least round trip of all; `window` segments of `wire` bytes.
     pub fn ends(&mut self, a: &AckEvent<'_>, least: Duration, window: f64, wire: f64) -> bool {
         if self.round.is_over(a) {
@@ -52,10 +61,19 @@ impl AckTrain {
                 .srtt
                 .map_or(f64::INFINITY, |r| SLOW_START_PACING * window * wire / r.seconds());
             let held = Duration::from_seconds((HELD_BACK / rate).min(MOST_HELD_BACK));
-            self.found = a.now.since(self.begun) > Duration((least.0 + held.0) / 2);
+            let span = if self.ns3 {
+                least
+            } else {
+                Duration((least.0 + held.0) / 2)
+            };
+            self.found = a.now.since(self.begun) > span;
         }
         if let Some(r) = a.rate.and_then(|r| r.rtt).or(a.rtt) {
-            let rise = Duration(least.0 / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE);
+            let rise = if self.ns3 {
+                least.max(LEAST_RISE)
+            } else {
+                Duration(least.0 / RISE_DIVISOR).clamp(LEAST_RISE, MOST_RISE)
+            };
             let current = self.least_of_round.map_or(r, |l| l.min(r));
             self.least_of_round = Some(current);
             if self.samples < SAMPLES {
@@ -69,7 +87,10 @@ impl AckTrain {
 
     /// After a timeout the next slow start is watched too.
     pub fn restart(&mut self) {
-        *self = AckTrain::default();
+        *self = AckTrain {
+            ns3: self.ns3,
+            ..AckTrain::default()
+        };
     }
 }
 
@@ -103,6 +124,25 @@ mod tests {
             }
         }
         assert_eq!(ended, Some((35, 75.0)));
+    }
+
+    /// The same in ns-3: a whole round trip, 67 ACKs.
+    #[test]
+    fn in_ns3_a_train_of_a_whole_round_trip_ends_it() {
+        let mut h = AckTrain::of_ns3();
+        let rtt = Some(Duration::from_micros(40_200));
+        let ended = (0..100u64).find(|n| {
+            let a = AckEvent {
+                now: Time(1_000_000_000 + n * 600_000),
+                una: 10_000 + n,
+                nxt: 10_100 + n,
+                rtt,
+                srtt: rtt,
+                ..acked(1)
+            };
+            h.ends(&a, Duration::from_micros(40_200), 40.0, 1500.0)
+        });
+        assert_eq!(ended, Some(68));
     }
 
     /// Round trips above the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart are no train.

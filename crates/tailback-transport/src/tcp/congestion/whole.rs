@@ -35,10 +35,27 @@ impl WholeSegments {
 
     /// Whole segments that have arrived by now.
     pub fn delivered(&mut self, a: &AckEvent<'_>, segment: f64) -> f64 {
-        let bytes = self.rest + real(a.rate.map_or(a.acked, |r| r.newly));
+        self.whole(real(a.rate.map_or(a.acked, |r| r.newly)), segment)
+    }
+
+    /// Whole segments that the ACK number has passed by now.
+    pub fn acknowledged(&mut self, a: &AckEvent<'_>, segment: f64) -> f64 {
+        self.whole(real(a.acked), segment)
+    }
+
+    fn whole(&mut self, bytes: f64, segment: f64) -> f64 {
+        let bytes = self.rest + bytes;
         let whole = libm::floor(bytes / segment);
         self.rest = bytes - whole * segment;
         whole
+    }
+
+    /// The same, by at most one segment an ACK.
+    pub fn count_one(&mut self, acked: f64, each: f64) -> f64 {
+        self.counted += acked;
+        let grows = self.counted >= each;
+        self.counted -= if grows { each } else { 0.0 };
+        f64::from(u8::from(grows))
     }
 
     /// `acked` segments more, of which `each` add one to the window: how many it grows by.
@@ -80,6 +97,13 @@ mod tests {
             (w.count(8.0, 10.0), w.count(1.0, 4.0), w.count(2.0, 4.0)),
             (0.0, 1.0, 0.0)
         );
+    }
+
+    #[test]
+    fn an_ack_adds_at_most_one_and_the_rest_counts_next_time() {
+        let mut w = WholeSegments::default();
+        let grown: Vec<f64> = [25.0, 1.0, 1.0, 8.0, 1.0].map(|n| w.count_one(n, 10.0)).into();
+        assert_eq!(grown, [1.0, 1.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]

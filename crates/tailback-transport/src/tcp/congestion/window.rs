@@ -239,6 +239,8 @@ impl CongestionWindow {
             Reset::LostSyn => self.rules.after_lost_syn,
             Reset::Shift { bytes } => self.cwnd + bytes,
             Reset::AtMost { bytes } => self.cwnd.min(bytes),
+            // Without a threshold nothing was reduced, and the window stays.
+            Reset::RecoveryEnd { at_most: Some(bytes) } if self.ssthresh.min(bytes).is_infinite() => return,
             Reset::RecoveryEnd { at_most: Some(bytes) } => self.ssthresh.min(bytes),
             // The window has been where it belongs since the loss.
             Reset::RecoveryEnd { at_most: None } => return,

@@ -32,11 +32,12 @@ impl LossRecovery for NewRenoRecovery {
     fn on_ack(&mut self, c: &mut ControlBlock, a: &Ack, _sack: &[(u64, u64)]) -> Judged {
         match self {
             NewRenoRecovery::Open => {
+                c.keep_inflation();
                 c.forget_duplicates();
                 c.timer_after_ack(a.now);
                 without_reports(c, false)
             }
-            NewRenoRecovery::Recovery { partial } if c.una() < c.recover() && c.was_cut_for_duplicates() => {
+            NewRenoRecovery::Recovery { partial } if c.una() < c.recover() && c.repairs_on() => {
                 c.deflate(a.bytes);
                 c.lose_first();
                 c.resend_first();
@@ -70,6 +71,10 @@ impl LossRecovery for NewRenoRecovery {
                     }
                     *self = NewRenoRecovery::Recovery { partial: false };
                 }
+                // What was outstanding at a timeout is then repaired as if it were an episode of its own.
+                NewRenoRecovery::Open if duplicates == threshold && c.cfg().inflates_window => {
+                    *self = NewRenoRecovery::Recovery { partial: true };
+                }
                 NewRenoRecovery::Open => {}
             }
         }
@@ -84,7 +89,9 @@ impl LossRecovery for NewRenoRecovery {
 
     fn burst(&self, c: &ControlBlock) -> u32 {
         let cfg = c.cfg();
-        if self.in_recovery() {
+        if *self == (NewRenoRecovery::Recovery { partial: false }) && cfg.inflates_window && c.resend_is_due() {
+            0
+        } else if self.in_recovery() {
             cfg.recovery_burst.min(cfg.max_burst)
         } else {
             cfg.max_burst

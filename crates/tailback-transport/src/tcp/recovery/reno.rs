@@ -29,6 +29,9 @@ impl LossRecovery for RenoRecovery {
         c.forget_duplicates();
         let ended = std::mem::take(self) == RenoRecovery::Recovery;
         // RFC 5681 section 3.2 step 6: "cwnd = ssthresh"; the window has been there since the loss.
+        if !ended {
+            c.keep_inflation();
+        }
         c.end_inflation();
         if ended {
             c.end_recovery(false);
@@ -49,7 +52,7 @@ impl LossRecovery for RenoRecovery {
                     }
                     *self = RenoRecovery::Recovery;
                 }
-            } else if *self == RenoRecovery::Recovery {
+            } else if *self == RenoRecovery::Recovery || c.cfg().inflates_window {
                 // Step 4: "For each additional duplicate ACK received [...] cwnd MUST be incremented by SMSS."
                 c.inflate(1);
             }
@@ -61,6 +64,15 @@ impl LossRecovery for RenoRecovery {
         *self = RenoRecovery::Open;
         c.timed_out(c.outstanding(), now);
         c.forget_duplicates();
+    }
+
+    fn burst(&self, c: &ControlBlock) -> u32 {
+        let cfg = c.cfg();
+        if self.in_recovery() && cfg.inflates_window && c.resend_is_due() {
+            0
+        } else {
+            cfg.max_burst
+        }
     }
 
     #[inline]

@@ -98,13 +98,14 @@ impl LossRecovery for SackRecovery {
             new = self.board.update(c.una(), c.max_sent(), sack);
             c.note_sacked(new);
         }
-        let in_recovery = self.in_recovery();
+        let mut in_recovery = self.in_recovery();
         if !in_recovery {
             c.forget_duplicates();
         } else if c.una() >= c.recover() {
             self.phase = Phase::Open;
             c.forget_duplicates();
             c.end_recovery(false);
+            in_recovery = !c.cfg().grow_on_exit;
         }
         c.timer_after_ack(a.now);
         if new > 0 {

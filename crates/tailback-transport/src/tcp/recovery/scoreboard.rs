@@ -8,6 +8,7 @@
 //! While nothing is reported there is no memory beside the struct.
 
 use crate::tcp::reassembly::insert;
+use tailback_base::work::done_if_long;
 
 /// An emptied vector larger than this is given back.
 const KEEP: usize = 16;
@@ -60,8 +61,14 @@ impl Scoreboard {
     /// Bytes of `[from, to)` that are reported.
     fn covered(&self, from: u64, to: u64) -> u64 {
         let first = self.sacked.partition_point(|(_, hi)| *hi <= from);
-        let touching = self.sacked[first..].iter().take_while(|(lo, _)| *lo < to);
-        touching.map(|(lo, hi)| hi.min(&to) - lo.max(&from)).sum()
+        let mut touching = 0;
+        let mut sum = 0;
+        for (lo, hi) in self.sacked[first..].iter().take_while(|(lo, _)| *lo < to) {
+            touching += 1;
+            sum += hi.min(&to) - lo.max(&from);
+        }
+        done_if_long(touching);
+        sum
     }
 
     /// Bytes of `[from, to)` that are not.
@@ -132,10 +139,12 @@ impl Scoreboard {
     /// RFC 6675 `pipe`: unreported bytes that are not lost, and once more those repaired.
     pub fn pipe(&self, una: u64, max_sent: u64, lost_below: u64) -> u64 {
         let edge = lost_below.clamp(una, max_sent);
-        let mut above = 0;
+        let (mut above, mut steps) = (0, 0);
         for (lo, hi) in self.sacked.iter().rev().take_while(|(_, hi)| *hi > edge) {
             above += hi - (*lo).max(edge);
+            steps += 1;
         }
+        done_if_long(steps);
         let not_lost = max_sent - edge - above;
         let repaired = self.mark.max(una) - una - self.below_mark;
         not_lost + repaired

@@ -14,6 +14,7 @@
 
 use crate::tcp::congestion::RateSample;
 use std::collections::{BTreeSet, VecDeque};
+use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, Time};
 
 #[derive(Clone, Copy, Debug)]
@@ -238,6 +239,7 @@ impl SentList {
     /// All that ends at or below `edge` and was not reported is lost.
     pub fn lose_below(&mut self, edge: u64) {
         let n = self.outstanding.partition_point(|r| r.end <= edge);
+        done_if_long(4 * n);
         for i in 0..n {
             self.lose(i);
         }
@@ -263,6 +265,7 @@ impl SentList {
         self.arrivals.clear();
         let mut newest: Option<SentSegment> = None;
         let before = self.delivered;
+        let mut steps = self.outstanding.len();
         while let Some(r) = self.outstanding.front().copied().filter(|r| r.seq < una) {
             let covered = SentSegment {
                 end: r.end.min(una),
@@ -280,6 +283,7 @@ impl SentList {
                 self.deliver(&covered, false, &mut newest);
             }
         }
+        steps -= self.outstanding.len();
         for &(from, to) in blocks {
             let first = self.outstanding.partition_point(|r| r.end <= from);
             for i in first..self.outstanding.len() {
@@ -287,6 +291,7 @@ impl SentList {
                 if r.end > to {
                     break;
                 }
+                steps += 1;
                 if !r.sacked && r.seq >= from {
                     self.forget(&r);
                     self.outstanding[i].sacked = true;
@@ -297,6 +302,7 @@ impl SentList {
                 }
             }
         }
+        done_if_long(steps);
         let r = newest?;
         self.delivered_at = now;
         self.first_sent = r.sent;
@@ -308,6 +314,7 @@ impl SentList {
             in_flight: self.in_flight,
             lost: self.lost - r.lost_before,
             interval,
+            until_next: Duration::ZERO,
             rtt: (!r.again).then(|| now.since(r.sent)),
             application_limited: r.application_limited,
         })
@@ -348,6 +355,7 @@ impl SentList {
     /// be on its way; none that long is lost. The bytes lost, and how long the last of the others may still take.
     pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
         let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
+        let waiting = self.order.len();
         while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
             self.order.pop_front();
             let i = self.outstanding.partition_point(|r| r.end < end);
@@ -363,6 +371,7 @@ impl SentList {
                 }
             }
         }
+        done_if_long(8 * (waiting - self.order.len()));
         kept.into_iter().rev().for_each(|o| self.order.push_front(o));
         (bytes, longest)
     }
@@ -370,6 +379,7 @@ impl SentList {
     /// The first unreported segment is lost, and each sent so early that `late` says so; the bytes.
     pub fn lose_late(&mut self, late: impl Fn(Time) -> bool) -> u64 {
         let n = self.outstanding.len();
+        done_if_long(4 * n);
         (0..n)
             .filter(|i| *i == 0 || late(self.outstanding[*i].sent))
             .collect::<Vec<_>>()
@@ -382,7 +392,7 @@ impl SentList {
     /// lost instead, if `so`.
     pub fn set_lost_below(&mut self, edge: u64, so: bool) -> u64 {
         let mut bytes = 0;
-        for i in 0..self.outstanding.partition_point(|r| r.end <= edge) {
+        for i in counted_as(4, 0..self.outstanding.partition_point(|r| r.end <= edge)) {
             if so && !self.outstanding[i].again {
                 bytes += self.lose(i);
             } else if !so && self.outstanding[i].lost {
@@ -416,6 +426,7 @@ impl SentList {
 
     /// How many were sent again and have not arrived.
     pub fn repeats_in_flight(&self) -> u32 {
+        done_if_long(self.outstanding.len());
         self.outstanding.iter().filter(|r| r.again && r.is_in_flight()).count() as u32
     }
 }

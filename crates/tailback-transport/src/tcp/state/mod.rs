@@ -23,7 +23,7 @@ mod write;
 pub use sequence::{FIRST, Piece, real};
 pub use undo::Evidence;
 
-use super::config::{Config, EcnMode};
+use super::config::{Config, EcnMode, IdleForgets};
 use super::congestion::{AckEvent, CongestionControl, Phase, RateSample, Reset};
 use super::recovery::prr::Prr;
 use super::recovery::sent::{Keep, SentList};
@@ -374,6 +374,9 @@ impl ControlBlock {
         } else {
             None
         };
+        if self.cfg.ack_ends_backoff && !(self.ecn.at_one && ecn_echo) {
+            self.timers.rto.end_backoff();
+        }
         self.ecn.at_one &= ecn_echo;
         Ack {
             now,
@@ -420,12 +423,16 @@ impl ControlBlock {
         round_trip
     }
 
-    /// The records of sent segments learn what an ACK delivers.
+    /// The records of sent segments learn what an ACK delivers; the pacer lets the next segment go at `next`.
     #[inline]
-    pub fn delivered(&mut self, s: &Segment, now: Time) -> Option<RateSample> {
+    pub fn delivered(&mut self, s: &Segment, now: Time, next: Time) -> Option<RateSample> {
         let list = self.sent.as_mut()?;
         list.set_echo(s.timestamps.map(|t| t.1));
-        list.acked(s.ack, &s.sack, now)
+        let sample = list.acked(s.ack, &s.sack, now)?;
+        Some(RateSample {
+            until_next: next.since(now),
+            ..sample
+        })
     }
 
     /// The one event an ACK: the controller hears it, judged.
@@ -538,8 +545,14 @@ impl ControlBlock {
     /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
     /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
     /// SMSS bytes to the congestion window." The inflation may become negative: the ACK stands for more segments than
-    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good.
+    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good; its two-way agents leave the
+    /// window without any inflation.
     pub fn deflate(&mut self, acked: u64) {
+        if self.cfg.inflates_window {
+            self.window.inflation = 0;
+            self.end_recovery(false);
+            return;
+        }
         let (segment, acked) = (i64::from(self.cfg.payload), acked as i64);
         let back = if acked >= segment { segment } else { 0 };
         let left = self.window.inflation - acked + back;
@@ -549,6 +562,20 @@ impl ControlBlock {
             self.reset(Reset::Shift { bytes });
         } else {
             self.window.inflation = left;
+            // Nor does ns-2 leave less than a segment there, which echoes may have.
+            if self.cfg.excess_from_window && self.window.cwnd < self.cfg.segment() {
+                self.reset(Reset::Shift { bytes: 0.0 });
+            }
+        }
+    }
+
+    /// Duplicates outside of recovery have opened a window that they count in: up to the threshold it stays open.
+    pub fn keep_inflation(&mut self) {
+        if self.window.inflation > 0 {
+            let room = (self.control.ssthresh() - self.window.cwnd).max(0.0);
+            let bytes = (self.window.inflation as f64).min(room);
+            self.window.inflation = 0;
+            self.reset(Reset::Shift { bytes });
         }
     }
 
@@ -611,24 +638,33 @@ impl ControlBlock {
     pub fn timer_after_ack(&mut self, now: Time) {
         if self.seq.una < self.seq.max_sent {
             self.restart_timer(now);
-        } else if self.window.cwnd < self.cfg.segment() {
-            // The window holds no segment: only the timer opens it again.
+        } else if self.window.cwnd < self.cfg.segment() || self.rests_by_timer() {
+            // A window that holds no segment is opened by the timer alone.
             self.restart_timer(now);
         } else if !self.ecn.held {
             self.timers.deadline = Time::NEVER;
         }
     }
 
-    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again.
-    pub fn expired_at_rest(&mut self, now: Time) {
-        if self.window.cwnd < self.cfg.segment() {
+    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again, and so is any
+    /// window where that timer measures rests.
+    pub fn expired_at_rest(&mut self) {
+        if self.window.cwnd < self.cfg.segment() || self.rests_by_timer() {
             self.collapse();
             self.ecn.last_cut = Cut::Timeout;
             self.remember_recover();
-            self.restart_timer(now);
-        } else {
-            self.stop_timer();
         }
+        self.stop_timer();
+    }
+
+    fn rests_by_timer(&self) -> bool {
+        self.cfg.idle_forgets == IdleForgets::Timer && self.cfg.idle_restart
+    }
+
+    /// A duplicate counts although nothing is outstanding: the window does not hold the next segment (RFC 5681 section 2 asks
+    /// for outstanding data).
+    pub fn counts_duplicates_at_rest(&self) -> bool {
+        self.cfg.limited_transmit && self.cfg.limited_transmit_per_duplicate && !self.cfg.two_way
     }
 
     pub fn stop_timer(&mut self) {

@@ -39,9 +39,9 @@ impl ControlBlock {
         self.cfg.echo_by_last_cut && self.ecn.last_cut == Cut::Echo
     }
 
-    /// The last cut was for the duplicates that began the present recovery.
-    pub fn was_cut_for_duplicates(&self) -> bool {
-        !self.cfg.echo_by_last_cut || self.ecn.last_cut == Cut::Duplicates
+    /// A partial ACK is answered with a repair: the last cut was for the duplicates that began the present recovery.
+    pub fn repairs_on(&self) -> bool {
+        !self.cfg.echo_by_last_cut || self.cfg.inflates_window || self.ecn.last_cut == Cut::Duplicates
     }
 
     /// One window reduction for a loss, unless an echo of the same window was already answered (RFC 3168 section
@@ -112,10 +112,7 @@ impl ControlBlock {
             self.timers.rto.back_off(&self.cfg);
         }
         self.ecn.at_one = at_one;
-        if self.window.inflation != 0 {
-            let bytes = self.window.inflation as f64;
-            self.reset(Reset::Shift { bytes });
-        }
+        self.take_inflation_into_window();
         self.congested(Congestion::Ecn, self.flight(), now);
         self.reduced(true);
         self.report.ecn_reductions += 1;
@@ -144,6 +141,8 @@ impl ControlBlock {
         self.end_spreading();
         let segment = self.cfg.segment();
         let at_most = to_flight.then(|| (self.flight() as f64).max(segment) + segment);
+        // The threshold without the fraction that the window kept.
+        let at_most = at_most.or(self.cfg.inflates_window.then_some(f64::INFINITY));
         self.reset(Reset::RecoveryEnd { at_most });
     }
 
@@ -199,8 +198,19 @@ impl ControlBlock {
         }
     }
 
+    /// What is reduced next is the window as recovery has inflated it.
+    fn take_inflation_into_window(&mut self) {
+        if self.window.inflation != 0 {
+            let bytes = self.window.inflation as f64;
+            self.reset(Reset::Shift { bytes });
+        }
+    }
+
     fn expired(&mut self, pipe: u64, now: Time) {
         self.report.timeouts += 1;
+        if self.cfg.inflates_window {
+            self.take_inflation_into_window();
+        }
         self.end_spreading();
         let again = self.keeps_threshold();
         self.seq.timed_out = self.seq.una;

@@ -124,17 +124,20 @@ impl ControlBlock {
         let s = &self.seq;
         if s.nxt == s.una && s.una == s.max_sent && s.nxt < s.end {
             let rested = self.timers.has_rested(&self.cfg, now);
-            if self.cfg.idle_restart && rested {
-                let why = self.after_rest(now);
+            if self.cfg.idle_restart
+                && rested
+                && let Some(why) = self.after_rest(now)
+            {
                 self.reset(why);
             }
         }
     }
 
-    fn after_rest(&self, now: Time) -> Reset {
-        match self.cfg.idle_forgets {
+    fn after_rest(&self, now: Time) -> Option<Reset> {
+        let why = match self.cfg.idle_forgets {
             IdleForgets::Window => Reset::Idle,
             IdleForgets::All => Reset::Restart,
+            IdleForgets::Timer => return None,
             IdleForgets::Halves => {
                 let rested = now.since(self.timers.last_sent).0.saturating_sub(1);
                 let times = rested / self.timers.rto.timeout(&self.cfg).0.max(1);
@@ -142,7 +145,8 @@ impl ControlBlock {
                     times: times.min(64) as u32,
                 }
             }
-        }
+        };
+        Some(why)
     }
 
     // ---- the handshake
