@@ -31,6 +31,20 @@ def pi(times: float) -> Table:
     return {"kind": "pi", "buffer": LIMIT, "reference": "50 packets", "mean_packet": "1000B", **gains}
 
 
+def rio() -> Table:
+    return {
+        **{"kind": "rio", "profile": "ns2-2006", "buffer": LIMIT, "weight": 0.002, "mean_packet": "1000B"},
+        **{"in_min_threshold": "40 packets", "in_max_threshold": "70 packets", "in_max_probability": 0.02},
+        **{"out_min_threshold": "10 packets", "out_max_threshold": "30 packets", "out_max_probability": 0.1},
+    }
+
+
+def red_pd(rtt: str) -> Table:
+    return {**red(20, 200), "kind": "red-pd", "profile": "ns2-2006", "target_rtt": rtt}
+
+
+#: What is in profile of even and odd flows.
+PROFILES = {"rio_tb": ("800kbps", "200kbps"), "rio_low": ("100kbps", "25kbps")}
 #: By the name of the case without its transport: what the queue is, ECN apart.
 QUEUES: dict[str, Table] = {
     "droptail": droptail(200),
@@ -49,11 +63,10 @@ QUEUES: dict[str, Table] = {
     "rem": {"kind": "rem", "buffer": "199 packets", "mean_packet": "1000B"},
     "avq": {"kind": "avq", "buffer": "200kB", "mean_packet": "1000B"},
     "red_cbr": red(20, 200),
-    "rio_tb": {
-        **{"kind": "rio", "buffer": LIMIT, "in_min_threshold": "40 packets", "in_max_threshold": "70 packets"},
-        **{"out_min_threshold": "10 packets", "out_max_threshold": "30 packets", "out_max_probability": 0.1},
-        **{"in_max_probability": 0.02, "weight": 0.002, "mean_packet": "1000B", "ns2_guards": True},
-    },
+    "rio_tb": rio(),
+    "rio_low": rio(),
+    "redpd_cbr10_r100": red_pd("100ms"),
+    "redpd_cbr10_r40": red_pd("40ms"),
     "sfq": {"kind": "sfq", "buffer": LIMIT, "buckets": 16, "hash": "ns2"},
     "srr": {"kind": "srr", "buffer": LIMIT, "queue_limit": "20 packets", "quantum": "1000B"},
     "drr": {"kind": "drr", "buffer": "200kB", "quantum": "1000B"},
@@ -82,7 +95,8 @@ def scenario(case: Case) -> Table:
     queue = {**QUEUES[kind], **({"ecn": True} if ecn else {})}
     tcp = {**(NS3 if case.has("n3") else SACK), "ecn": "on" if ecn else "off"}
     if case.has("newreno"):
-        tcp["variant"] = "newreno" if not case.has("n3") else "sack"
+        # That of ns-3 keeps SACK, and grows by a fraction of a segment an ACK.
+        tcp |= {"congestion_form": "standard"} if case.has("n3") else {"variant": "newreno"}
     n = 20 if case.has("cbr") else 10
     made = bottleneck(case, even(60, 140, n), queue)
     flows = long_flows(case, n, n, tcp)
@@ -92,12 +106,15 @@ def scenario(case: Case) -> Table:
     if kind == "redpkt_mixed":
         for i in range(1, n, 2):
             flows[f"long{i}"]["tcp"] = {**tcp, "payload": "210B"}
-    if kind == "rio_tb":
+    if kind in PROFILES:
         for i in range(n):
-            rate = "800kbps" if i % 2 == 0 else "200kbps"
+            rate = PROFILES[kind][i % 2]
             flows[f"long{i}"]["conditioner"] = {"kind": "token-bucket", "rate": rate, "depth": "10kB"}
-    if case.has("cbr"):
+    if case.has("cbr") or case.has("cbr10"):
         made["link"]["cbr"] = {**made["link"]["a0"], "from": "cbr", "delay": "40ms"}
-        steady = {"kind": "cbr", "rate": "1428571bps"}
+        # Three times the share of each of all flows.
+        steady = {"kind": "cbr", "rate": "1428571bps" if case.has("cbr") else "2727273bps"}
         flows["cbr"] = {"from": "cbr", "to": "r2", "transport": "udp", "traffic": steady, "packet_size": "1000B"}
+        if case.has("cbr10"):
+            flows["cbr"]["start"] = f"{case.start(10)}s"
     return {**made, "flows": flows}

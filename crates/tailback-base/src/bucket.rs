@@ -4,26 +4,45 @@
 //! units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the order of calls.
 //! The rate is the caller's, who may change it at any instant up to which tokens have been counted.
 //!
-//! State: tokens, depth, and the instant they were last counted. A call costs a few integer operations.
+//! A packet larger than the depth finds its size in tokens never. What that means differs:
+//!
+//! | who | a packet larger than the depth | mean rate |
+//! |---|---|---|
+//! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 section 3, RFC 2698 section 3) | of what conforms at most the rate |
+//! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
+//!
+//! State: tokens, below zero while there is a debt, depth, and the instant they were last counted. A call costs a few integer
+//! operations.
 
 use crate::quantity::BitRate;
 use crate::time::{Duration, Time};
 
 /// Token units in a byte.
-const BYTE: u128 = 8_000_000_000;
+const BYTE: i128 = 8_000_000_000;
+
+#[inline]
+fn of(bytes: u32) -> i128 {
+    i128::from(bytes) * BYTE
+}
+
+/// What comes at a rate in a time.
+#[inline]
+fn came(rate: BitRate, time: Duration) -> i128 {
+    i128::from(rate.0) * i128::from(time.0)
+}
 
 /// A bucket of tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket {
-    depth: u128,
-    tokens: u128,
+    depth: i128,
+    tokens: i128,
     counted: Time,
 }
 
 impl Bucket {
     /// A full bucket of this depth, bytes.
     pub fn full(depth: u64) -> Bucket {
-        let depth = u128::from(depth) * BYTE;
+        let depth = i128::from(depth) * BYTE;
         Bucket {
             depth,
             tokens: depth,
@@ -46,22 +65,22 @@ impl Bucket {
 
     /// The same; what this bucket cannot hold goes to another, as far as that can.
     pub fn fill_over(&mut self, other: &mut Bucket, rate: BitRate, now: Time) {
-        let new = u128::from(rate.0) * u128::from(now.since(self.counted).0);
-        let over = (self.tokens + new).saturating_sub(self.depth);
+        let new = came(rate, now.since(self.counted));
+        let over = (self.tokens + new - self.depth).max(0);
         other.tokens = (other.tokens + over).min(other.depth);
         other.counted = now;
         self.fill(rate, now);
     }
 
-    fn at(&self, rate: BitRate, now: Time) -> u128 {
-        let new = u128::from(rate.0) * u128::from(now.since(self.counted).0);
+    fn at(&self, rate: BitRate, now: Time) -> i128 {
+        let new = came(rate, now.since(self.counted));
         (self.tokens + new).min(self.depth)
     }
 
     /// Whether there is enough for so many bytes.
     #[inline]
     pub fn holds(&self, bytes: u32) -> bool {
-        self.tokens >= u128::from(bytes) * BYTE
+        self.tokens >= of(bytes)
     }
 
     /// Take the tokens of so many bytes, if there are enough.
@@ -69,19 +88,36 @@ impl Bucket {
     pub fn take(&mut self, bytes: u32) -> bool {
         let enough = self.holds(bytes);
         if enough {
-            self.tokens -= u128::from(bytes) * BYTE;
+            self.tokens -= of(bytes);
         }
         enough
     }
 
     /// Take what there is, up to so many bytes.
     pub fn take_at_most(&mut self, bytes: u32) {
-        self.tokens = self.tokens.saturating_sub(u128::from(bytes) * BYTE);
+        self.tokens = (self.tokens - of(bytes)).max(self.tokens.min(0));
     }
 
-    /// How long it takes at `rate` until there is enough for so many bytes, or until it is full; none if that is never.
+    /// What is missing before a packet of so many bytes may leave a shaper: one larger than the depth needs a full bucket.
+    #[inline]
+    fn missing(&self, bytes: u32) -> i128 {
+        (of(bytes).min(self.depth) - self.tokens).max(0)
+    }
+
+    /// Take the tokens of a packet of so many bytes that leaves a shaper, if it may leave. One larger than the depth leaves a
+    /// debt, which what comes pays first.
+    #[inline]
+    pub fn send(&mut self, bytes: u32) -> bool {
+        let may = self.missing(bytes) == 0;
+        if may {
+            self.tokens -= of(bytes);
+        }
+        may
+    }
+
+    /// How long it takes at `rate` until [`Bucket::send`] lets so many bytes go; none if that is never.
     pub fn wait(&self, bytes: u32, rate: BitRate) -> Option<Duration> {
-        let missing = (u128::from(bytes) * BYTE).min(self.depth).saturating_sub(self.tokens);
+        let missing = self.missing(bytes).unsigned_abs();
         match rate.0 {
             _ if missing == 0 => Some(Duration::ZERO),
             0 => None,
@@ -92,7 +128,7 @@ impl Bucket {
     /// Hold what comes at `rate` in so long a time, and at least so many bytes. Tokens that have no place any more are lost;
     /// none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
-        self.depth = (u128::from(rate.0) * u128::from(over.0)).max(u128::from(at_least) * BYTE);
+        self.depth = came(rate, over).max(i128::from(at_least) * BYTE);
         self.tokens = self.tokens.min(self.depth);
     }
 
@@ -106,11 +142,7 @@ impl Bucket {
         self.depth as f64 / BYTE as f64
     }
 
-    pub fn is_full(&self) -> bool {
-        self.tokens == self.depth
-    }
-
-    /// Tokens when they were last counted, bytes.
+    /// Tokens when they were last counted, bytes; below zero what is owed.
     pub fn bytes(&self) -> f64 {
         self.tokens as f64 / BYTE as f64
     }
@@ -142,7 +174,7 @@ mod tests {
         }
         assert_eq!(b.bytes(), Bucket::full(3000).emptied().bytes_at(rate, Time(1_001_143)));
         b.fill(rate, Time(1_000_000_000));
-        assert!(b.is_full() && b.bytes() == 3000.0);
+        assert_eq!(b.bytes(), 3000.0);
     }
 
     #[test]
@@ -166,6 +198,28 @@ mod tests {
             first.fill_over(&mut second, rate, Time(at * 1000));
             assert_eq!((first.bytes(), second.bytes()), tokens);
         }
+    }
+
+    #[test]
+    fn a_packet_larger_than_the_depth_leaves_when_it_is_full_and_owes_the_rest() {
+        // A byte a microsecond.
+        let (rate, mut b) = (BitRate(8_000_000), Bucket::full(1000));
+        assert!(!b.take(5000), "no meter lets it pass");
+        assert!(b.send(5000));
+        assert_eq!((b.bytes(), b.send(1)), (-4000.0, false));
+        assert_eq!(
+            b.wait(5000, rate),
+            Some(Duration(5_000_000)),
+            "4000 owed, then a full bucket"
+        );
+        assert_eq!(b.wait(40, rate), Some(Duration(4_040_000)));
+        b.take_at_most(100);
+        assert_eq!(b.bytes(), -4000.0, "there is nothing to take");
+        b.fill(rate, Time(4_039_999));
+        assert!(!b.send(40));
+        b.fill(rate, Time(4_040_000));
+        assert!(b.send(40));
+        assert_eq!(b.bytes(), 0.0);
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod packet;
 pub mod quantity;
 pub mod rng;
 pub mod time;
+pub mod work;
 
 pub use bucket::Bucket;
 pub use colour::Colour;

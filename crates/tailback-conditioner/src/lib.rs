@@ -11,6 +11,8 @@ pub mod code_point;
 pub mod conditioner;
 pub mod edge;
 pub mod entry;
+#[cfg(test)]
+mod mean_rates;
 pub mod meter;
 pub mod painter;
 pub mod registry;

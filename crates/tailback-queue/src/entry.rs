@@ -1,11 +1,14 @@
 //! A row of the list of disciplines: what is declared, how it is built, and the facts others may ask for.
 
 use crate::admission::Admission;
+use crate::aqm::codel::CE_THRESHOLD;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::fifo::Fifo;
+use crate::marking::ECN;
 use crate::pieces::by_name::Pieces;
 use crate::row::BuildAdmission;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size};
 
@@ -45,6 +48,8 @@ impl<P> Copy for Build<P> {}
 /// What the rest of the program may know of a discipline without knowing the discipline.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
+    /// What other programs call it.
+    pub also: &'static [Alias],
     pub queues: Queues,
     pub marks: Marks,
     /// What is left of it where nothing bounds its buffer, if its rule needs a bound.
@@ -72,9 +77,10 @@ pub enum Queues {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Marks {
     Never,
-    /// With the parameter `ecn`.
+    /// With the parameter `ecn`, or as the network does: see [`crate::marking`].
     WithEcn,
-    Always,
+    /// The mark is its signal: without marks it has none.
+    Signal,
 }
 
 /// A rule that acts only where a buffer runs short.
@@ -102,6 +108,7 @@ impl Unlimited {
 impl Facts {
     /// One queue, no marks, and a rule that needs no limit.
     pub const ONE_QUEUE: Facts = Facts {
+        also: &[],
         queues: Queues::One,
         marks: Marks::Never,
         unlimited: None,
@@ -129,12 +136,21 @@ impl Facts {
         ..Facts::SEVERAL_QUEUES
     };
 
+    /// The same, called so by other programs.
+    #[must_use]
+    pub const fn also(self, also: &'static [Alias]) -> Facts {
+        Facts { also, ..self }
+    }
+
     /// Whether packets are marked under these settings.
     pub fn marks(&self, settings: &Settings) -> bool {
         match self.marks {
             Marks::Never => false,
-            Marks::WithEcn => settings.flags("ecn").contains(&true),
-            Marks::Always => true,
+            Marks::WithEcn => {
+                let step = settings.model.param(CE_THRESHOLD.name).is_some() && !settings.is_none(CE_THRESHOLD.name);
+                step || settings.flags(ECN.name).contains(&true)
+            }
+            Marks::Signal => true,
         }
     }
 }

@@ -30,6 +30,7 @@ pub mod fair;
 pub mod feedback;
 pub mod fifo;
 pub mod line;
+pub mod marking;
 pub mod params;
 pub mod pieces;
 pub mod registry;

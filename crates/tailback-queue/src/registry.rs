@@ -24,7 +24,7 @@ use crate::pieces::store::QueueId;
 use crate::row::{AqmEntry, PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
-use tailback_base::model::{Catalogue, Family, Raw, with_nearest};
+use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
@@ -157,7 +157,7 @@ impl<P: Packet + 'static> Registry<P> {
         let aqms: Vec<AqmEntry<P>> = entries().filter_map(aqm).collect();
         let pieces = Pieces::standard();
         let nested = Catalogue::new([
-            family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues"),
+            family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues").also_called(also_called),
             family(
                 &pieces.schedulers,
                 "scheduler",
@@ -349,6 +349,11 @@ fn entry<P: Packet + 'static>(name: &str) -> Option<&'static Entry<P>> {
 /// The model of this name.
 pub fn find(name: &str) -> Option<&'static Model> {
     entry::<TestPacket>(name).map(|e| e.model)
+}
+
+/// What other programs call it.
+pub fn also_called(model: &Model) -> &'static [Alias] {
+    facts(model.name).map_or(&[], |f| f.also)
 }
 
 /// What is known of the discipline of this name.

@@ -1,7 +1,7 @@
 //! The catalogue: which models each family has.
 
-use super::Model;
 use super::nearest::{nearest, with_nearest};
+use super::{Alias, Model};
 use crate::quantity::Refusal;
 
 /// Models that can stand in the same place, such as all queue disciplines.
@@ -15,6 +15,8 @@ pub struct Family {
     pub models: Vec<&'static Model>,
     /// Where the family is long: titles, each for so many models from where the last ended. What is added later has none.
     pub groups: Vec<(&'static str, usize)>,
+    /// What other programs call its models. A name may stand for several.
+    pub aliases: Vec<(Alias, &'static Model)>,
 }
 
 impl Family {
@@ -24,7 +26,17 @@ impl Family {
             title,
             models,
             groups: vec![],
+            aliases: vec![],
         }
+    }
+
+    /// The same with what other programs call its models.
+    #[must_use]
+    pub fn also_called(mut self, of: impl Fn(&Model) -> &'static [Alias]) -> Family {
+        for m in &self.models {
+            self.aliases.extend(of(m).iter().map(|a| (*a, *m)));
+        }
+        self
     }
 
     /// The same family under titles.
@@ -81,8 +93,35 @@ impl Catalogue {
         self.families.iter().find(|f| f.name == name).map_or(&[], |f| &f.models)
     }
 
+    /// The model of this family that a name stands for: its own, or one that another program gives it alone.
     pub fn find(&self, family: &str, name: &str) -> Option<&'static Model> {
-        self.family(family).iter().copied().find(|m| m.name == name)
+        match self.meant(family, name)[..] {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
+    /// The models of this family that a name may stand for. Several where another program's name covers what is told
+    /// apart here.
+    pub fn meant(&self, family: &str, name: &str) -> Vec<&'static Model> {
+        if let Some(own) = self.family(family).iter().copied().find(|m| m.name == name) {
+            return vec![own];
+        }
+        let of = self.families.iter().filter(|f| f.name == family);
+        let called = of.flat_map(|f| &f.aliases).filter(|(a, _)| a.name == name);
+        called.map(|(_, m)| *m).collect()
+    }
+
+    /// What other programs call a model.
+    pub fn aliases_of(&self, model: &Model) -> Vec<Alias> {
+        let mut found: Vec<Alias> = vec![];
+        let all = self.families.iter().flat_map(|f| &f.aliases);
+        for (a, _) in all.filter(|(_, m)| std::ptr::eq(*m, model)) {
+            if !found.contains(a) {
+                found.push(*a);
+            }
+        }
+        found
     }
 
     /// The model of this family and name.
@@ -91,6 +130,9 @@ impl Catalogue {
     /// A refusal that names the nearest one.
     pub fn expect(&self, family: &str, name: &str) -> Result<&'static Model, Refusal> {
         self.find(family, name).ok_or_else(|| {
+            if let Some(e) = self.several(family, name) {
+                return e;
+            }
             let names: Vec<&str> = self.family(family).iter().map(|m| m.name).collect();
             let known = format!("one of {}", names.join(", "));
             Refusal::new(
@@ -98,6 +140,20 @@ impl Catalogue {
                 with_nearest(name, names.iter().copied(), &known),
             )
         })
+    }
+
+    /// The refusal of a name that stands for several models; nothing for one that does not.
+    pub fn several(&self, family: &str, name: &str) -> Option<Refusal> {
+        let meant = self.meant(family, name);
+        if meant.len() < 2 {
+            return None;
+        }
+        let names: Vec<&str> = meant.iter().map(|m| m.name).collect();
+        let titles: Vec<String> = meant.iter().map(|m| format!("\"{}\" ({})", m.name, m.title)).collect();
+        Some(Refusal::new(
+            format!("the {family} \"{name}\" may be {}", names.join(" or ")),
+            format!("write {}", titles.join(" or ")),
+        ))
     }
 
     /// Every model, once for each family it belongs to.
@@ -111,6 +167,13 @@ impl Catalogue {
         for m in self.all().filter(|m| m.name == name) {
             if !found.iter().any(|f| std::ptr::eq(*f, m)) {
                 found.push(m);
+            }
+        }
+        if found.is_empty() {
+            for m in self.families.iter().flat_map(|f| self.meant(f.name, name)) {
+                if !found.iter().any(|f| std::ptr::eq(*f, m)) {
+                    found.push(m);
+                }
             }
         }
         found

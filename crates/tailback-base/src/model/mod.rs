@@ -6,6 +6,7 @@
 //! built from. A parameter may itself be a model ([`Kind::Model`]), so that models nest to any depth: an AQM behind a
 //! scheduler, a congestion control in a transport. Which models a family has is said by a [`Catalogue`].
 
+mod alias;
 mod catalogue;
 mod kind;
 mod nearest;
@@ -13,6 +14,7 @@ mod profile;
 mod raw;
 mod settings;
 
+pub use alias::Alias;
 pub use catalogue::{Catalogue, Family};
 pub use kind::{Kind, Per};
 pub use nearest::{article, nearest, with_nearest};

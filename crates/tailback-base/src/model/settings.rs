@@ -88,16 +88,7 @@ impl Settings {
 
     /// The probes of this model and of those in it, in the order of their declaration.
     pub fn probes(&self) -> Vec<&'static ProbeDef> {
-        let mut probes: Vec<&'static ProbeDef> = self.model.probes.iter().collect();
-        let mut models: Vec<&Value> = self.values.iter().flatten().rev().collect();
-        while let Some(value) = models.pop() {
-            match value {
-                Value::Model(m) => probes.extend(m.probes()),
-                Value::List(list) => models.extend(list.iter().rev()),
-                _ => {}
-            }
-        }
-        probes
+        self.models().iter().flat_map(|m| m.model.probes).collect()
     }
 
     /// Lay a value under those that were given: it takes the place of a default, and counts as one.
@@ -118,6 +109,40 @@ impl Settings {
         if !self.given[i] {
             self.values[i] = Some(other.get(name).clone());
         }
+    }
+
+    /// Take a value back, whoever gave it: the parameter is absent.
+    pub fn clear(&mut self, name: &str) {
+        let i = self.index(name);
+        debug_assert_eq!(self.model.params[i].default, "none", "{}.{name}", self.model.name);
+        (self.values[i], self.given[i]) = (Some(Value::None), false);
+    }
+
+    /// These settings and those of every model within, in the order of their declaration.
+    pub fn models(&self) -> Vec<&Settings> {
+        let mut found = vec![self];
+        let mut values: Vec<&Value> = self.values.iter().flatten().rev().collect();
+        while let Some(value) = values.pop() {
+            match value {
+                Value::Model(m) => found.extend(m.models()),
+                Value::List(list) => values.extend(list.iter().rev()),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Do this to these settings and to those of every model within.
+    pub fn each_model(&mut self, change: &mut dyn FnMut(&mut Settings)) {
+        fn each(value: &mut Value, change: &mut dyn FnMut(&mut Settings)) {
+            match value {
+                Value::Model(m) => m.each_model(change),
+                Value::List(list) => list.iter_mut().for_each(|v| each(v, change)),
+                _ => {}
+            }
+        }
+        change(self);
+        self.values.iter_mut().flatten().for_each(|v| each(v, change));
     }
 
     /// Models that are still names, as defaults and texts leave them, become models with their defaults.

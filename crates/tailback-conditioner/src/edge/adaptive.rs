@@ -16,6 +16,7 @@
 
 use super::counts::{Held, Remembers};
 use super::flow_table::{FlowTable, Memory};
+use tailback_base::work::counted;
 use tailback_base::{Duration, FlowId, Stream, Time};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,7 +57,7 @@ impl Sketch {
 
     /// How many flows it has seen. Full, it cannot tell more than if one bit were zero.
     fn flows(&self) -> f64 {
-        let zeros: u32 = self.bits.iter().map(|b| b.count_zeros()).sum();
+        let zeros: u32 = counted(&self.bits).map(|b| b.count_zeros()).sum();
         -(BITS as f64) * libm::log(f64::from(zeros.max(1)) / BITS as f64)
     }
 

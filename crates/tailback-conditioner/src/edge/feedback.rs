@@ -18,6 +18,7 @@
 //! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
 
 use std::collections::BTreeMap;
+use tailback_base::work::counted_as;
 use tailback_base::{Colour, Duration, Stream, Time};
 
 /// From which loss on q grows.
@@ -114,7 +115,7 @@ impl Feedback {
     /// An interval ends: what to tell of each aggregate, bytes of red ones, and of yellow and red ones.
     pub fn close(&mut self, now: Time) -> Vec<(u64, [u64; 2])> {
         self.next = now + self.interval;
-        for e in self.entered.values_mut() {
+        for e in counted_as(8, self.entered.values_mut()) {
             e.red.close();
             e.above.close();
         }

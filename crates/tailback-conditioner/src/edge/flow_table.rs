@@ -4,6 +4,7 @@
 //! they are never used or counted. Cost: a search a packet.
 
 use std::collections::BTreeMap;
+use tailback_base::work::{counted_as, done_if_long};
 use tailback_base::{Duration, FlowId, Time};
 
 /// How much an edge may remember, and how long.
@@ -76,6 +77,7 @@ impl<T> FlowTable<T> {
 
     fn sweep(&mut self, now: Time) {
         let timeout = self.memory.timeout;
+        done_if_long(8 * self.entries.len());
         self.entries.retain(|_, e| now.since(e.seen) <= timeout);
         self.sweep_at = now + timeout;
     }
@@ -87,7 +89,9 @@ impl<T> FlowTable<T> {
 
     /// Flows that have been seen within the timeout.
     pub fn len(&self, now: Time) -> usize {
-        self.entries.values().filter(|e| !self.is_silent(e.seen, now)).count()
+        counted_as(4, self.entries.values())
+            .filter(|e| !self.is_silent(e.seen, now))
+            .count()
     }
 
     /// The most entries there have been.

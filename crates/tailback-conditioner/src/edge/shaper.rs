@@ -182,6 +182,33 @@ mod tests {
         );
     }
 
+    /// Packets of any size that wait leave at the rate the backlog asks for.
+    #[test]
+    fn the_rate_is_that_of_the_law_at_any_size() {
+        for bytes in [40, 576, 1500, 9000, 65_535_u32] {
+            let (mut s, mut left) = (
+                Shaper::new(Law {
+                    low: 200.0,
+                    high: 300.0,
+                    most: 110,
+                    ..law()
+                }),
+                vec![],
+            );
+            for i in 0..105 {
+                s.arrive(i, bytes, Time::ZERO, &mut |p| left.push((Time::ZERO, p)));
+            }
+            // What came at once is an average of its own; with it out of the way the law is the committed rate.
+            s.arrival_rate = 0.0;
+            while let Some(now) = s.next() {
+                s.release(now, &mut |p| left.push((now, p)));
+            }
+            let (first, last) = (left[left.len() - 101].0, left[left.len() - 1].0);
+            let rate = 100.0 * f64::from(bytes) / last.since(first).seconds();
+            assert!((rate / 250e3 - 1.0).abs() < 1e-4, "{bytes}: {rate}");
+        }
+    }
+
     #[test]
     fn a_slow_stream_passes_untouched() {
         let mut s = Shaper::new(law());

@@ -260,9 +260,7 @@ impl<P: Packet> Aaqm<P> {
             self.average.idle(line.now);
             return Service::Empty;
         };
-        // One larger than the bucket takes all of a full one.
-        if self.bucket.holds(bytes) || self.bucket.is_full() {
-            self.bucket.take_at_most(bytes);
+        if self.bucket.send(bytes) {
             return self.inside.pop().map_or(Service::Empty, Service::Send);
         }
         let wait = self.bucket.wait(bytes, self.token_rate());

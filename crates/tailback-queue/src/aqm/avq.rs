@@ -30,8 +30,10 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Time};
 
@@ -86,12 +88,9 @@ pub static MODEL: Model = Model {
             "Mean packet size: what a packet of a virtual buffer in packets holds.",
             "ns-2 mean_pktsize_",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
+        ecn_param!(
             "Mark capable packets instead of dropping them early.",
-            "RFC 3168; ns-2 markpkts_",
+            "RFC 3168; ns-2 markpkts_"
         ),
         COUNT_IN_SERVICE,
         BEFORE,
@@ -114,7 +113,7 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Avq>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Avq>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("Vq")] }))
 }
 
 impl Configured for Avq {
@@ -130,7 +129,7 @@ impl Configured for Avq {
             utilisation: s.real("utilisation"),
             alpha: s.real("alpha"),
             buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)? * packet,
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             share: s.real("initial_capacity"),
             queue: 0.0,
             drained: Time::ZERO,

@@ -24,6 +24,7 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts, Unlimited};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
@@ -80,13 +81,7 @@ pub static MODEL: Model = Model {
             "A backlog above which an arrival counts as an overflow event although it fits.",
             "Feng et al. 2002 (L)",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         COUNT_IN_SERVICE,
         BEFORE,
     ],
@@ -129,7 +124,7 @@ impl Configured for Blue {
             settings.time("freeze"),
             separate,
         );
-        Ok(Blue::new(probability, level, settings.flag("ecn"), context.stream))
+        Ok(Blue::new(probability, level, marking::ecn(settings), context.stream))
     }
 }
 

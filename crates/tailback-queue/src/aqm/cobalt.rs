@@ -33,7 +33,9 @@ use crate::aqm::codel::{CE_THRESHOLD, INTERVAL, control_step};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
@@ -101,12 +103,9 @@ pub static MODEL: Model = Model {
         P_UP,
         P_DOWN,
         BLUE_THRESHOLD,
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
+        ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
-            "Linux cake",
+            "Linux cake"
         ),
         CE_THRESHOLD,
         BEFORE,
@@ -147,6 +146,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Cobalt>(
         &MODEL,
         Facts {
+            also: const { &[Alias::ns3("CobaltQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],
             ..Facts::ONE_QUEUE
@@ -183,14 +183,6 @@ impl Config {
     /// # Errors
     /// A target above the interval.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
-        Config::with_ecn(s, s.flag("ecn"))
-    }
-
-    /// The same for a model that does not leave it to the user whether packets are marked.
-    ///
-    /// # Errors
-    /// A target above the interval.
-    pub fn with_ecn(s: &Settings, ecn: bool) -> Result<Config, Refusal> {
         let (target, interval) = (s.time("target"), s.time("interval"));
         if target > interval {
             return Err(Refusal::new(
@@ -203,7 +195,7 @@ impl Config {
             interval,
             p_up: s.real("p_up"),
             p_down: s.real("p_down"),
-            ecn,
+            ecn: marking::ecn(s),
         })
     }
 }

@@ -22,7 +22,9 @@ use crate::admission::{Admission, Decision, Exit, PacketSource, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
 
@@ -90,13 +92,7 @@ pub static MODEL: Model = Model {
         TARGET,
         INTERVAL,
         MTU,
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them.",
-            "RFC 3168; RFC 8289",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289"),
         CE_THRESHOLD,
         COUNT_SHED,
         BEFORE,
@@ -131,6 +127,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Codel>(
         &MODEL,
         Facts {
+            also: const { &[Alias::ns3("CoDelQueueDisc")] },
             waits: &["target", "ce_threshold"],
             ..Facts::WITH_ECN
         },
@@ -172,7 +169,7 @@ impl Config {
             target,
             interval,
             mtu: settings.count("mtu"),
-            ecn: settings.flag("ecn"),
+            ecn: marking::ecn(settings),
             ce_threshold: (!settings.is_none("ce_threshold")).then(|| settings.time("ce_threshold")),
             count_shed: settings.flag("count_shed"),
         })

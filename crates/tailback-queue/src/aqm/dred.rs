@@ -28,6 +28,7 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
@@ -142,7 +143,7 @@ impl Configured for Dred {
             gain: s.real("gain") / buffer,
             filter: s.real("filter"),
             max_probability: s.real("max_probability"),
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             ticks: Ticks::new(interval),
             error: 0.0,
             probability: 0.0,

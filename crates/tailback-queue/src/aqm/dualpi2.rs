@@ -48,7 +48,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         admission: None,
         facts: Facts {
             queues: Queues::Several,
-            marks: Marks::Always,
+            marks: Marks::Signal,
             waits: &["target", "l_max"],
             // What an AQM before it has marked goes to L.
             overtakes: &["before"],

@@ -34,6 +34,7 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking;
 use crate::params::{BEFORE, FLOW_KEY};
 use crate::pieces::classify::keys;
 use crate::view::Exit;
@@ -139,7 +140,7 @@ impl Configured for Fred {
             minq: s.count("minq") as f64 * packet,
             many_flows: s.flag("many_flows"),
             key: keys::named(s.text(FLOW_KEY.name))?,
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             average: Average::new(0.0, s.real("weight"), mean_packet),
             since: None,
             probability: 0.0,

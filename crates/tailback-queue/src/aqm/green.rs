@@ -27,6 +27,7 @@ use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
@@ -75,13 +76,7 @@ pub static MODEL: Model = Model {
             "Time constant of the rate estimate.",
             "tailback; Stoica, Shenker and Zhang 1998 for the form",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
     probes: &[
@@ -112,7 +107,7 @@ impl Configured for Green {
             step: s.real("step"),
             period: s.time("period"),
             rate: ArrivalRate::new(s.time("filter")),
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             periods: 0,
             probability: 0.0,
             stream: context.stream,

@@ -25,6 +25,7 @@ use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
@@ -86,13 +87,7 @@ pub static MODEL: Model = Model {
             "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.",
             "Mathis et al. 1997",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
     probes: &[
@@ -135,7 +130,7 @@ impl Configured for GreenTcp {
             numbers: PerFlow::new(),
             count,
             segment: 8.0 * s.count("mss") as f64 * s.real("constant"),
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             flows: 0,
             probability: 0.0,
             stream: context.stream,

@@ -39,8 +39,10 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking;
 use crate::params::{BEFORE, chosen};
 use crate::view::Exit;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Per, ProbeDef, Settings, Stream};
 
@@ -140,7 +142,10 @@ const MEASURES: &[(&str, Measure)] = &[
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Mred>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Mred>(
+        &MODEL,
+        Facts::WITH_ECN.also(const { &[Alias::ns2("dsRED"), Alias::ns2("RED/RIO"), Alias::linux("gred")] }),
+    )
 }
 
 impl Configured for Mred {
@@ -196,7 +201,7 @@ impl Configured for Mred {
             },
             classes,
             rules: Rules {
-                ecn: s.flag("ecn"),
+                ecn: marking::ecn(s),
                 mark_cap: 1.0,
                 mark_above_max: s.flag("mark_above_max"),
                 bytes: false,

@@ -29,8 +29,10 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
@@ -108,13 +110,7 @@ pub static MODEL: Model = Model {
             "Mean packet size, for the design, byte mode and buffers in bytes.",
             "ns-2 meanPktSize_",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         COUNT_IN_SERVICE,
         BEFORE,
     ],
@@ -128,7 +124,7 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Pi>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("PI")] }))
 }
 
 impl Configured for Pi {
@@ -146,7 +142,7 @@ impl Configured for Pi {
             reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
             packet,
             weigh_by: s.flag("bytes").then_some(mean_packet as f64),
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             frequency,
             samples: 0,
             before: 0.0,

@@ -32,7 +32,9 @@ use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
+use crate::marking;
 use crate::params::{BEFORE, chosen};
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
@@ -111,13 +113,7 @@ macro_rules! pie_params {
                 "With no more than two of these waiting nothing is signalled.",
                 "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE",
             ),
-            Param::new(
-                "ecn",
-                Kind::Bool,
-                "false",
-                "Mark capable packets instead of dropping them early.",
-                "RFC 8033 section 5.1",
-            ),
+            $crate::marking::ecn_param!("Mark capable packets instead of dropping them early.", "RFC 8033 section 5.1"),
             Param::new(
                 "mark_cap",
                 Kind::Real { min: 0.0, max: 1.0 },
@@ -179,6 +175,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Pie>(
         &MODEL,
         Facts {
+            also: const { &[Alias::ns3("PieQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["reference"],
             ..Facts::ONE_QUEUE
@@ -236,7 +233,7 @@ impl Config {
             derandomise: s.flag("derandomise"),
             spike: s.flag("spike"),
             mean_packet: s.count("mean_packet"),
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             mark_cap: s.real("mark_cap"),
         })
     }

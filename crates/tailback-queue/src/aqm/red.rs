@@ -40,7 +40,7 @@ use params::{
     WEIGHT_RULE,
 };
 use signals::{Class, Found, Ramp, Rules};
-use tailback_base::model::Profile;
+use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 
@@ -151,7 +151,10 @@ const PROBES: &[ProbeDef] = &[AVERAGE, BASE, SINCE, SHARE_HOT];
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Red>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Red>(
+        &MODEL,
+        Facts::WITH_ECN.also(const { &[Alias::ns2("RED"), Alias::ns3("RedQueueDisc")] }),
+    )
 }
 
 impl Configured for Red {

@@ -324,7 +324,7 @@ impl<P: Packet> QueueDiscipline<P> for PenaltyBox<P> {
     fn dequeue(&mut self, line: &Line, _out: &mut dyn Out<P>) -> Service<P> {
         let rate = BitRate((self.share * line.rate.0 as f64) as u64);
         self.tokens.fill(rate, line.now);
-        if self.next_of_box().is_some_and(|bytes| self.tokens.take(bytes))
+        if self.next_of_box().is_some_and(|bytes| self.tokens.send(bytes))
             && let Some(p) = self.boxed.pop()
         {
             return Service::Send(p);

@@ -33,7 +33,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
 use crate::pieces::classify::keys;
 use monitor::{Monitor, Rules};
-use tailback_base::model::Profile;
+use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
@@ -127,6 +127,20 @@ pub static MODEL: Model = Model {
             "Mahajan and Floyd 2001 section 4",
         ),
         Param::new(
+            "samples",
+            Kind::Choice(&["changes", "lists"]),
+            "changes",
+            "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a flow              that does not respond is one until it is let go; or every so many lists, each time anew.",
+            "ns-2 red-pd (changes)",
+        ),
+        Param::new(
+            "drops_of",
+            Kind::Choice(&["history", "list"]),
+            "history",
+            "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that ends,              beside those that are held back more.",
+            "ns-2 red-pd (history)",
+        ),
+        Param::new(
             "filter_spread",
             Kind::Bool,
             "false",
@@ -190,7 +204,7 @@ const ALWAYS: &str = "always";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/PD")] }))
 }
 
 impl Configured for RedPd {
@@ -226,6 +240,8 @@ impl Configured for RedPd {
             least_loss: s.real("least_loss"),
             largest_step: s.real("largest_step"),
             test_response: s.flag("test_response"),
+            sample_changes: s.text("samples") == "changes",
+            whole_history: s.text("drops_of") == "history",
             spread: s.flag("filter_spread"),
         };
         let config = Config::from_settings(s, &context)?;

@@ -32,8 +32,10 @@ use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
@@ -102,12 +104,9 @@ pub static MODEL: Model = Model {
             "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
             "ns-2 mean_pktsize_",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
+        ecn_param!(
             "Mark capable packets as they leave, and drop nothing early.",
-            "RFC 3168; ns-2 markpkts_",
+            "RFC 3168; ns-2 markpkts_"
         ),
         COUNT_IN_SERVICE,
         BEFORE,
@@ -130,7 +129,7 @@ pub static MODEL: Model = Model {
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Rem>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("REM")] }))
 }
 
 impl Configured for Rem {
@@ -148,7 +147,7 @@ impl Configured for Rem {
             input_weight: s.real("input_weight"),
             mean_packet: mean_packet as f64,
             packet,
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             updates: 0,
             arrived: 0,
             input: 0.0,

@@ -14,7 +14,9 @@
 //! packets in wait; a count since the last signal for each kind. A filter knows of its own idle time: that of packets in
 //! begins when the last of them leaves, though others may wait.
 //!
-//! Departures: none known.
+//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does: both move when a packet in arrives, and only
+//! then, so that the average of all is what packets in find; and there is one idle time, that of the whole queue, which a packet
+//! out ends without any effect. Where little is in profile the average of all then stays below the queue's.
 //!
 //! Cost of a packet: RED's, and a second filter step for packets in.
 
@@ -32,10 +34,27 @@ use crate::discipline::{Backlog, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::view::Exit;
+use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "ns-2 red-rio";
+
+const BY_ALL: &str = "all";
+const BY_IN: &str = "in";
+
+const PROFILES: &[Profile] = &[
+    Profile {
+        name: "default",
+        doc: "the defaults below",
+        values: &[],
+    },
+    Profile {
+        name: "ns2-2006",
+        doc: "the average of all as ns-2 keeps it, and ns-2's guards",
+        values: &[("update", BY_IN), ("ns2_guards", "true")],
+    },
+];
 
 pub static MODEL: Model = Model {
     name: "rio",
@@ -45,6 +64,13 @@ pub static MODEL: Model = Model {
               Function: a ramp for packets in by the first, a ramp for packets out by the second. Action: as RED.",
     source: "Clark and Fang 1998; ns-2 red-rio",
     params: &[
+        Param::new(
+            "profile",
+            Kind::Profile(PROFILES),
+            "default",
+            "A named set of values, which lie under those given here.",
+            "",
+        ),
         BUFFER,
         Param::new(
             "in_min_threshold",
@@ -87,6 +113,13 @@ pub static MODEL: Model = Model {
             "0.2",
             "Signal probability of packets out at out_max_threshold.",
             "ns-2 red-rio, linterm 5",
+        ),
+        Param::new(
+            "update",
+            Kind::Choice(&[BY_ALL, BY_IN]),
+            BY_ALL,
+            "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
+            "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)",
         ),
         WEIGHT,
         WEIGHT_RULE,
@@ -141,7 +174,7 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> Pro
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Rio>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Rio>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/RIO")] }))
 }
 
 impl Configured for Rio {
@@ -176,6 +209,7 @@ impl Configured for Rio {
             limit,
             all: average("initial_average")?,
             inside: average("initial_average_in")?,
+            by_in: s.text("update") == BY_IN,
             waiting: Backlog::default(),
             class_in: Class::new(inside),
             class_out: Class::new(outside),
@@ -194,6 +228,8 @@ pub struct Rio {
     all: Average,
     /// The average of packets in.
     inside: Average,
+    /// Packets in alone move the averages.
+    by_in: bool,
     /// The packets in that wait.
     waiting: Backlog,
     class_in: Class,
@@ -206,10 +242,29 @@ fn is_in<P: Packet>(p: &P) -> bool {
     Colour::of(p.dscp()) == Some(Colour::Green)
 }
 
+impl Rio {
+    /// The average of all after an arrival that finds this backlog.
+    fn average_of_all(&mut self, is_in: bool, backlog: f64, line: &Line) -> f64 {
+        if is_in || !self.by_in {
+            return self.all.arrival(backlog, line);
+        }
+        self.all.stored();
+        self.inside.stored();
+        self.all.value()
+    }
+
+    /// The last packet in has left, or the one that came was not stored.
+    fn without_in(&mut self, line: &Line) {
+        if !self.by_in {
+            self.inside.idle(line.now);
+        }
+    }
+}
+
 impl<P: Packet> Admission<P> for Rio {
     fn admit(&mut self, p: &mut P, queue: &mut Waiting<'_, P>, line: &Line, out: &mut dyn Out<P>) -> Decision {
         let mut found = Found {
-            average: self.all.arrival(queue.level(), line),
+            average: self.average_of_all(is_in(p), queue.level(), line),
             waiting: queue.backlog().packets,
             fits: queue.fits(p.bytes()),
         };
@@ -223,7 +278,7 @@ impl<P: Packet> Admission<P> for Rio {
             self.waiting.packets += 1;
             self.waiting.bytes += u64::from(p.bytes());
         } else if self.waiting.packets == 0 {
-            self.inside.idle(line.now);
+            self.without_in(line);
         }
         decision
     }
@@ -233,13 +288,16 @@ impl<P: Packet> Admission<P> for Rio {
             self.waiting.packets -= 1;
             self.waiting.bytes -= u64::from(p.bytes());
             if self.waiting.packets == 0 {
-                self.inside.idle(line.now);
+                self.without_in(line);
             }
         }
     }
 
     fn idle(&mut self, line: &Line) {
         self.all.idle(line.now);
+        if self.by_in {
+            self.inside.idle(line.now);
+        }
     }
 
     fn congestion(&self) -> Option<Congestion> {
@@ -358,6 +416,60 @@ mod tests {
         b.arrive(packet(2, true));
         let expected = 10.0 * 0.9_f64.powi(1 + 10 + 1);
         assert!((b.probe("average_in", 0) - expected).abs() < 1e-12);
+    }
+
+    /// ns-2.35 with the same weight: 22.4682 when the queue had drained at 1.27 s, and after a packet in at 2.1 s 2.8045; with a
+    /// packet out at 2.0 s in between 17.6312, which are 11 packet times since it had gone, and the arrival's own.
+    #[test]
+    fn with_ns2s_rule_packets_out_move_no_average_and_end_idle_time() {
+        let with = [
+            ("update", "in"),
+            ("weight", "0.02"),
+            ("out_max_threshold", "90 packets"),
+            ("out_max_probability", "0"),
+            ("mean_packet", "1000B"),
+            ("initial_average", "22.4682 packets"),
+            ("initial_average_in", "22.4682 packets"),
+        ];
+        for (between, expected) in [(false, 2.8045), (true, 17.6312)] {
+            let mut b = bench(&with);
+            b.arrive(packet(0, false));
+            assert_eq!(b.serve(), Some(0));
+            assert_eq!(b.serve(), None, "idle from now on");
+            b.pass(Duration::from_millis(723));
+            if between {
+                b.arrive(packet(1, false));
+                assert_eq!(b.probe("average", 0), 22.4682);
+                assert_eq!(b.serve(), Some(1));
+                b.pass(Duration::from_millis(8));
+                assert_eq!(b.serve(), None);
+                b.pass(Duration::from_millis(92));
+            } else {
+                b.pass(Duration::from_millis(100));
+            }
+            b.arrive(packet(2, true));
+            let averages = [b.probe("average", 0), b.probe("average_in", 0)];
+            assert!(
+                averages.iter().all(|a| (a - expected).abs() < 1e-3),
+                "{averages:?} for {expected}"
+            );
+        }
+    }
+
+    #[test]
+    fn with_ns2s_rule_packets_in_are_not_idle_while_others_wait() {
+        let mut b = bench(&[
+            ("update", "in"),
+            ("weight", "0.1"),
+            ("initial_average_in", "10 packets"),
+        ]);
+        b.arrive(packet(0, true)); // 9
+        b.arrive(packet(1, false));
+        assert_eq!(b.serve(), Some(0));
+        b.pass(Duration::from_millis(40));
+        b.arrive(packet(2, true));
+        assert!((b.probe("average_in", 0) - 10.0 * 0.81).abs() < 1e-12);
+        assert_eq!(b.probe("average", 0), 0.1, "of those in: none found at first, one then");
     }
 
     #[test]

@@ -35,6 +35,7 @@ use crate::aqm::blue::Probability;
 use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking::{self, ecn_param};
 use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
 use crate::pieces::classify::keys;
@@ -42,6 +43,7 @@ use crate::view::Exit;
 use tailback_base::bucket::Bucket;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted;
 use tailback_base::{BitRate, Duration, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
 const PROFILES: &[Profile] = &[
@@ -187,13 +189,7 @@ pub static MODEL: Model = Model {
             "Linux sfb db",
         ),
         FLOW_KEY,
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Mark capable packets instead of dropping them early.",
-            "RFC 3168",
-        ),
+        ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
     probes: &[
@@ -265,7 +261,7 @@ impl Configured for Sfb {
             rehash,
             warmup,
             changes: 0,
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             probability: 0.0,
             stream,
         })
@@ -484,7 +480,7 @@ impl<P: Packet> Admission<P> for Sfb {
         let certain = |bin: &&Bin| bin.probability.value() >= 1.0;
         match probe.0 {
             0 => self.probability,
-            1 => self.active.bins.iter().filter(certain).count() as f64,
+            1 => counted(&self.active.bins).filter(certain).count() as f64,
             _ => f64::NAN,
         }
     }

@@ -34,9 +34,11 @@ use crate::aqm::red::params::{BUFFER, ECN, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
+use crate::marking;
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, chosen};
 use crate::pieces::classify::keys;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted;
 use tailback_base::{FlowId, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
@@ -173,7 +175,7 @@ impl Configured for Sred {
             max_probability: s.real("max_probability"),
             average: average.map(|()| Average::new(0.0, s.real("weight"), s.count("mean_packet"))),
             key: keys::named(s.text(FLOW_KEY.name))?,
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             probability: 0.0,
             stream: context.stream,
         })
@@ -303,7 +305,7 @@ impl<P: Packet> Admission<P> for Sred {
         match probe.0 {
             0 => self.hits,
             1 => self.probability,
-            2 => self.zombies.iter().map(|z| z.hits).max().map_or(0.0, f64::from),
+            2 => counted(&self.zombies).map(|z| z.hits).max().map_or(0.0, f64::from),
             3 => self.by_flow.get(index as usize).map_or(f64::NAN, |n| f64::from(*n)),
             _ => f64::NAN,
         }

@@ -31,6 +31,7 @@ use crate::capacity;
 use crate::discipline::{Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
 
@@ -98,7 +99,7 @@ const DROP_PRECEDENCE: &str = "drop-precedence";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
-    Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN)
+    Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::linux("gred")] }))
 }
 
 /// Which packets are treated alike.

@@ -53,7 +53,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
-            marks: Marks::Always,
+            marks: Marks::WithEcn,
             waits: &["target"],
             ..Facts::MAPPED
         },

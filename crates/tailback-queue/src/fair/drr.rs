@@ -12,6 +12,7 @@ use crate::pieces::drop::longest;
 use crate::pieces::index::length_index::TIE;
 use crate::pieces::params::{COUNT_NEWCOMER, port_params, port_probes};
 use crate::pieces::schedule::drr::QUANTUM;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings};
 
@@ -33,7 +34,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         model: &MODEL,
         build: Build::OfPieces(build),
         admission: None,
-        facts: Facts::MAPPED,
+        facts: Facts::MAPPED.also(const { &[Alias::ns2("DRR")] }),
     }
 }
 

@@ -19,6 +19,7 @@ use crate::pieces::params::BUFFER;
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, Port, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::schedule::fair_queueing::{Fair, VIRTUAL_TIME};
 use crate::pieces::store::Unit;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings};
 
@@ -86,7 +87,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         model: &MODEL,
         build: Build::Whole(build),
         admission: None,
-        facts: Facts::SEVERAL_QUEUES,
+        facts: Facts::SEVERAL_QUEUES.also(const { &[Alias::ns2("FQ")] }),
     }
 }
 

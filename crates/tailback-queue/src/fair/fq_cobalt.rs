@@ -13,6 +13,7 @@ use crate::aqm::codel::{CE_THRESHOLD, INTERVAL};
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts, Marks};
+use crate::marking::ecn_param;
 use crate::params::BEFORE;
 use crate::pieces::assembly::flow_queueing;
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
@@ -20,6 +21,7 @@ use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, of_each_queue};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings};
 
@@ -63,12 +65,9 @@ pub static MODEL: Model = Model {
             BLUE_THRESHOLD.doc,
             "ns-3",
         ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "true",
+        ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
-            "ns-3",
+            "ns-3"
         ),
         CE_THRESHOLD,
         BEFORE,
@@ -97,6 +96,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const { &[Alias::ns3("FqCobaltQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "blue_threshold", "ce_threshold"],
             ..Facts::MAPPED

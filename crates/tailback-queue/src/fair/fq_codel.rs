@@ -14,6 +14,7 @@ use crate::aqm::codel::{self, CE_THRESHOLD, COUNT_SHED, Codel, INTERVAL, MTU, PR
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts, Marks};
+use crate::marking::ecn_param;
 use crate::params::BEFORE;
 use crate::pieces::assembly::flow_queueing;
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS_OR_NONE};
@@ -21,8 +22,9 @@ use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, of_each_queue};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Model, Packet, Settings};
 
 pub static MODEL: Model = Model {
     name: "fq-codel",
@@ -43,12 +45,9 @@ pub static MODEL: Model = Model {
         TARGET,
         INTERVAL,
         MTU,
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "true",
+        ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts.",
-            "RFC 8290 section 5.2.6",
+            "RFC 8290 section 5.2.6"
         ),
         CE_THRESHOLD,
         COUNT_SHED,
@@ -77,6 +76,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const { &[Alias::linux("fq_codel"), Alias::ns3("FqCoDelQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["target", "ce_threshold"],
             ..Facts::MAPPED

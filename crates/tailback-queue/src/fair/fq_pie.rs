@@ -19,6 +19,7 @@ use crate::pieces::drop::batch::{DROP_BATCH, MEMORY};
 use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, of_each_queue};
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings};
 
@@ -56,6 +57,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const { &[Alias::linux("fq_pie"), Alias::ns3("FqPieQueueDisc")] },
             marks: Marks::WithEcn,
             waits: &["reference"],
             ..Facts::MAPPED

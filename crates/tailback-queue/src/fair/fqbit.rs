@@ -43,7 +43,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
-            marks: Marks::Always,
+            marks: Marks::Signal,
             unlimited: Some(Unlimited {
                 why: "marks who holds more than a share of the buffer, and an unlimited one has no shares",
                 ..Unlimited::leaves("fq")

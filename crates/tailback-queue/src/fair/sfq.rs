@@ -18,6 +18,7 @@ use crate::pieces::index::length_index::Tie;
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, Port, QUEUE_BYTES, QUEUE_PACKETS};
 use crate::pieces::schedule::round_robin::RoundRobin;
 use crate::pieces::store::Unit;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings};
 
@@ -88,6 +89,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const { &[Alias::ns2("SFQ")] },
             overtakes: &["perturb"],
             ..Facts::SEVERAL_QUEUES
         },

@@ -13,6 +13,7 @@ use crate::pieces::drop::queue_limit::{LIMIT, QueueLimit};
 use crate::pieces::params::{BUFFER, PORT_PROBES};
 use crate::pieces::port::Port;
 use crate::pieces::schedule::srr::{GRANULARITY, QUANTUM_OF_VISIT, Srr};
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings};
 
@@ -34,7 +35,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         model: &MODEL,
         build: Build::Whole(build),
         admission: None,
-        facts: Facts::SEVERAL_QUEUES,
+        facts: Facts::SEVERAL_QUEUES.also(const { &[Alias::ns2("SRR")] }),
     }
 }
 

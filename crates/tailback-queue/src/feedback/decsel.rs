@@ -109,7 +109,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
-            marks: Marks::Always,
+            marks: Marks::Signal,
             ..Facts::ONE_QUEUE
         },
     }

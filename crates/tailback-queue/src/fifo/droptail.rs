@@ -15,6 +15,7 @@ use crate::entry::{Build, Entry, Facts};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
 
@@ -46,6 +47,14 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const {
+                &[
+                    Alias::linux("pfifo"),
+                    Alias::linux("bfifo"),
+                    Alias::ns2("DropTail"),
+                    Alias::ns3("FifoQueueDisc"),
+                ]
+            },
             fused: Some(fused_limit),
             ..Facts::ONE_QUEUE
         },

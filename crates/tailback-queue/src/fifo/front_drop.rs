@@ -21,6 +21,7 @@ use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use tailback_base::Settings;
+use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Packet, Param};
 
@@ -52,6 +53,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
+            also: const { &[Alias::linux("pfifo_head_drop")] },
             unlimited: Some(Unlimited::leaves("droptail")),
             ..Facts::ONE_QUEUE
         },

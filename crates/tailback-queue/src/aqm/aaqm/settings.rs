@@ -257,7 +257,11 @@ const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> Pro
 const PROBES: &[ProbeDef] = &[
     probe("average", "unit of the buffer", "Filtered backlog at the last arrival"),
     probe("probability", "", "Base probability of a pick at the last arrival"),
-    probe("tokens", "bytes", "Tokens when they were last counted"),
+    probe(
+        "tokens",
+        "bytes",
+        "Tokens when they were last counted; below zero, what is owed",
+    ),
     probe("inside", "packets", "Packets that wait under RED's management"),
     probe("ahead", "packets", "Packets that wait ahead"),
     probe(
@@ -278,7 +282,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         build: Build::Whole(build),
         admission: None,
         facts: Facts {
-            marks: Marks::Always,
+            marks: Marks::Signal,
             beside: Some(|s| match s.flag("ahead_in_buffer") {
                 true => 0,
                 false => s.count("ahead_buffer"),

@@ -74,13 +74,7 @@ pub const GENTLE: Param = Param::new(
     "Let the probability climb from max_probability to 1 between max_threshold and twice that.",
     "Floyd 2000; ns-2 since 4/2001",
 );
-pub const ECN: Param = Param::new(
-    "ecn",
-    Kind::Bool,
-    "false",
-    "Mark capable packets instead of dropping them early.",
-    "RFC 3168",
-);
+pub use crate::marking::ECN;
 pub const MARK_CAP: Param = Param::new(
     "mark_cap",
     PROBABILITY,

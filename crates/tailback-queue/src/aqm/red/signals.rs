@@ -5,6 +5,7 @@
 
 use crate::admission::Decision;
 use crate::discipline::{DropReason, MarkReason, Out, signal};
+use crate::marking;
 use tailback_base::{Packet, Settings, Stream};
 
 /// RED's ramp: the signal probability at this average, before spreading (`pb` of the paper).
@@ -107,7 +108,7 @@ impl Rules {
     /// Of the settings of a model that declares RED's parameters.
     pub fn from_settings(s: &Settings) -> Rules {
         Rules {
-            ecn: s.flag("ecn"),
+            ecn: marking::ecn(s),
             mark_cap: s.real("mark_cap"),
             mark_above_max: s.flag("mark_above_max"),
             bytes: s.flag("bytes"),

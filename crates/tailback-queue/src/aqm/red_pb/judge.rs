@@ -17,6 +17,7 @@
 //! State: as the above says. Everything is kept in order of the flows' keys.
 
 use std::collections::{BTreeMap, VecDeque};
+use tailback_base::work::{counted_as, done_if_long};
 
 /// The parameters. Times in seconds.
 #[derive(Clone, Copy, Debug)]
@@ -128,7 +129,7 @@ impl Judge {
     /// Drops of each flow over the history.
     fn drops(&self) -> BTreeMap<u64, u64> {
         let mut drops = BTreeMap::new();
-        for (flow, n) in self.epochs.iter().flat_map(|e| &e.drops) {
+        for (flow, n) in counted_as(8, self.epochs.iter().flat_map(|e| &e.drops)) {
             *drops.entry(*flow).or_default() += n;
         }
         drops
@@ -174,7 +175,8 @@ impl Judge {
             }
         }
         // Once let go, a flow is not boxed again for what it was boxed for.
-        for epoch in &mut self.epochs {
+        for epoch in counted_as(8, &mut self.epochs) {
+            done_if_long(epoch.drops.len().saturating_mul(verdicts.entered.len()));
             epoch.drops.retain(|flow, _| !verdicts.entered.contains(flow));
         }
         if self.epochs.len() == self.rules.history {

@@ -4,26 +4,35 @@
 //! a list lasts K/M R / sqrt(1.5 p), within its bounds; p = (p + loss rate of the list) / 2
 //! at the end of a list, if its loss rate is above least_loss:
 //!     u = min(loss rate of this list, p)
-//!     for flows in at least K of the M lists and in this one, unchanged for 4 lists and 0.4 s:
-//!         x = u drops / mean drops of all such flows
+//!     regular are flows in at least K of the M lists; d = a flow's drops in all of them
+//!     for regular flows in this list, unchanged for 4 lists and 0.4 s:
+//!         x = u d / mean d of all regular flows
 //!         not monitored:  g = min(x, 2 u, 0.5)          monitored:  g += min(x, g)
 //!         and if it does not respond:  g = 3 g if x > g, else g + 2 x
 //! monitored flows in none of the lists, unchanged for 3 lists (5 if they do not respond):
 //!     g at most 0.005: let go     else g /= 2           (0.0025 and 1.5 if they do not respond)
 //! ```
 //!
-//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more: of
-//! two moments with loss rates p1 < p2 < 10 p1, its rate should have fallen by sqrt(p1/p2) or more. Pairs that show that
-//! are good, others bad; it does not respond when at least three are bad, and four times as many as good.
+//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, to RED or to the
+//! filter. It is asked when it is to be held back more: of two lists at whose end that was done, with loss rates p1 < p2 < 10 p1,
+//! its rate should have fallen by sqrt(p1/p2) or more. Pairs that show that are good, others bad; it does not respond when at
+//! least three are bad, and four times as many as good. That holds until it is let go.
 //!
-//! State: M lists of flows and their bytes dropped; for each monitored flow its g and the last [`SAMPLES`] moments, one for
-//! every M lists. Everything is kept in order of the flows' keys, so that runs repeat.
+//! A sample is taken only when g changes, so that two samples differ by something that was done to the flow. Samples at fixed
+//! times compare moments between which nothing happened: the rate of a TCP then moves by its own sawtooth, and pairs are good
+//! or bad by chance. They are the other reading (`samples = "lists"`), as is to count the drops of the present list alone, with
+//! the mean of those to whom something is done (`drops_of = "list"`).
+//!
+//! State: M lists of flows and their bytes dropped; for each monitored flow its g and the last [`SAMPLES`] samples. Everything
+//! is kept in order of the flows' keys, so that runs repeat. Nothing is counted of flows that are not monitored, so the list at
+//! whose end a flow begins to be is no sample, as it is in ns-2.
 
 use crate::aqm::red::spread;
 use std::collections::{BTreeMap, VecDeque};
+use tailback_base::work::done_if_long;
 use tailback_base::{Duration, Stream, Time};
 
-/// Moments of a flow that are remembered.
+/// Samples of a flow that are remembered.
 pub const SAMPLES: usize = 10;
 
 /// The parameters. Times in seconds.
@@ -37,6 +46,10 @@ pub struct Rules {
     pub least_loss: f64,
     pub largest_step: f64,
     pub test_response: bool,
+    /// A sample is a list at whose end the flow is held back more, not every M lists.
+    pub sample_changes: bool,
+    /// A flow's drops are those in all lists, not those in the present one.
+    pub whole_history: bool,
     pub spread: bool,
 }
 
@@ -50,14 +63,14 @@ pub struct Monitored {
     since: f64,
     /// The list, and the time, of the last change.
     changed: (u64, Time),
-    /// Since the last sample.
+    /// Since then: in the present list, or since the last sample.
     arrived: u64,
     dropped: u64,
     began: Time,
     samples: VecDeque<Sample>,
 }
 
-/// A moment of a flow.
+/// A list, or a moment, of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     /// Bytes a second.
@@ -95,19 +108,28 @@ impl Monitored {
         self.dropped += u64::from(bytes);
     }
 
-    /// Take a sample, and judge by all that are remembered.
-    fn judge(&mut self, now: Time) {
-        let seconds = now.since(self.began).seconds();
-        if self.arrived > 0 && seconds > 0.0 {
-            if self.samples.len() == SAMPLES {
-                self.samples.pop_front();
-            }
-            self.samples.push_back(Sample {
-                rate: self.arrived as f64 / seconds,
-                loss: self.dropped as f64 / self.arrived as f64,
-            });
-        }
+    /// Count from now on.
+    fn restart(&mut self, now: Time) {
         (self.arrived, self.dropped, self.began) = (0, 0, now);
+    }
+
+    /// Remember what was counted until now.
+    fn sample(&mut self, now: Time) {
+        let seconds = now.since(self.began).seconds();
+        if self.arrived == 0 || seconds <= 0.0 {
+            return;
+        }
+        if self.samples.len() == SAMPLES {
+            self.samples.pop_front();
+        }
+        self.samples.push_back(Sample {
+            rate: self.arrived as f64 / seconds,
+            loss: self.dropped as f64 / self.arrived as f64,
+        });
+    }
+
+    /// Whether the samples show that it does not send less when it loses more.
+    fn ignores_losses(&self) -> bool {
         let (mut good, mut bad) = (0, 0);
         for a in &self.samples {
             for b in self
@@ -121,7 +143,18 @@ impl Monitored {
                 }
             }
         }
-        self.unresponsive = bad >= 3 && bad >= 4 * good;
+        bad >= 3 && bad >= 4 * good
+    }
+
+    /// Hold it back more at the end of a list.
+    fn tighten(&mut self, x: f64, changed: (u64, Time)) {
+        let g = self.probability;
+        let more = match self.unresponsive {
+            false => g + x.min(g),
+            true if x > g => 3.0 * g,
+            true => g + 2.0 * x,
+        };
+        (self.probability, self.changed) = (more.min(1.0), changed);
     }
 }
 
@@ -204,53 +237,66 @@ impl Monitor {
             }
         }
         self.loosen(now);
-        if self.rules.test_response && (self.list + 1).is_multiple_of(self.rules.lists as u64) {
-            self.flows.values_mut().for_each(|f| f.judge(now));
+        let r = self.rules;
+        if r.sample_changes {
+            self.flows.values_mut().for_each(|f| f.restart(now));
+        } else if r.test_response && (self.list + 1).is_multiple_of(r.lists as u64) {
+            for f in self.flows.values_mut() {
+                f.sample(now);
+                f.restart(now);
+                f.unresponsive = f.ignores_losses();
+            }
         }
         self.begin_list(now);
     }
 
+    /// Flows in most of the lists, and their bytes dropped in all of them or in the present one.
+    fn regular(&self) -> Vec<(u64, f64)> {
+        let mut seen: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+        for (i, list) in self.lists.iter().enumerate() {
+            let counts = self.rules.whole_history || i + 1 == self.lists.len();
+            for (flow, dropped) in list {
+                let of = seen.entry(*flow).or_default();
+                of.0 += 1;
+                of.1 += if counts { *dropped } else { 0 };
+            }
+        }
+        let often = seen.into_iter().filter(|(_, of)| of.0 >= self.rules.appearances);
+        often.map(|(flow, of)| (flow, of.1 as f64)).collect()
+    }
+
+    /// Whether something may be done to a flow: it is in the present list, and nothing was done for a while.
+    fn is_due(&self, flow: u64, now: Time) -> bool {
+        let changed = self.flows.get(&flow).map(|f| f.changed);
+        self.lists.back().is_some_and(|present| present.contains_key(&flow))
+            && changed.is_none_or(|(list, at)| self.list >= list + 4 && now.since(at) >= Duration::from_millis(400))
+    }
+
     /// Hold back more who is in this list and in most.
     fn tighten(&mut self, loss: f64, now: Time) {
-        let Some(present) = self.lists.back() else { return };
-        let often = |flow: &u64| {
-            let seen = self.lists.iter().filter(|l| l.contains_key(flow)).count();
-            seen >= self.rules.appearances
-        };
-        let settled = |flow: &u64| {
-            let changed = self.flows.get(flow).map(|f| f.changed);
-            changed.is_none_or(|(list, at)| self.list >= list + 4 && now.since(at) >= Duration::from_millis(400))
-        };
-        let such: Vec<(u64, f64)> = present
-            .iter()
-            .filter(|(flow, _)| often(flow) && settled(flow))
-            .map(|(flow, dropped)| (*flow, *dropped as f64))
-            .collect();
-        let mean = such.iter().map(|s| s.1).sum::<f64>() / such.len() as f64;
-        for (flow, dropped) in such {
+        let (regular, r) = (self.regular(), self.rules);
+        let due: Vec<(u64, f64)> = regular.iter().copied().filter(|s| self.is_due(s.0, now)).collect();
+        let among = if r.whole_history { &regular } else { &due };
+        let mean = among.iter().map(|s| s.1).sum::<f64>() / among.len() as f64;
+        for (flow, dropped) in due {
             let x = loss * dropped / mean;
-            let changed = (self.list, now);
-            match self.flows.get_mut(&flow) {
-                None => {
-                    let g = x.min(2.0 * loss).min(0.5);
-                    self.flows.insert(flow, Monitored::new(g, self.list, now));
-                }
-                Some(f) => {
-                    let g = f.probability;
-                    let more = match f.unresponsive {
-                        false => g + x.min(g),
-                        true if x > g => 3.0 * g,
-                        true => g + 2.0 * x,
-                    };
-                    (f.probability, f.changed) = (more.min(1.0), changed);
-                }
+            let Some(f) = self.flows.get_mut(&flow) else {
+                let g = x.min(2.0 * loss).min(0.5);
+                self.flows.insert(flow, Monitored::new(g, self.list, now));
+                continue;
+            };
+            if r.sample_changes {
+                f.unresponsive |= r.test_response && f.ignores_losses();
+                f.sample(now);
             }
+            f.tighten(x, (self.list, now));
         }
     }
 
     /// Hold back less who is in none of the lists.
     fn loosen(&mut self, now: Time) {
         let (lists, list, most) = (&self.lists, self.list, self.rules.largest_step);
+        done_if_long(8 * self.flows.len());
         self.flows.retain(|flow, f| {
             let (wait, gone, by) = match f.unresponsive {
                 false => (3, 0.005, 2.0),
@@ -294,6 +340,8 @@ mod tests {
         least_loss: 0.001,
         largest_step: 0.05,
         test_response: true,
+        sample_changes: true,
+        whole_history: true,
         spread: false,
     };
 
@@ -411,24 +459,95 @@ mod tests {
         assert_eq!(length(20_000), 0.08);
     }
 
+    /// A flow that is held back, with samples of these loss rates and rates.
+    fn sampled(samples: &[(f64, f64)]) -> Monitored {
+        let mut f = Monitored::new(0.1, 0, Time::ZERO);
+        for (loss, rate) in samples {
+            f.arrived = *rate as u64;
+            f.dropped = (loss * f.arrived as f64) as u64;
+            f.sample(f.began + Duration::from_millis(1000));
+        }
+        f
+    }
+
     #[test]
     fn a_constant_sender_does_not_respond_and_a_tcp_does() {
-        let judged = |rate: &dyn Fn(f64) -> f64| {
-            let mut f = Monitored::new(0.1, 0, Time::ZERO);
-            for (i, loss) in [0.01, 0.02, 0.04].into_iter().enumerate() {
-                f.arrived = rate(loss) as u64;
-                f.dropped = (loss * f.arrived as f64) as u64;
-                f.judge(Time::from_seconds((i + 1) as f64));
-            }
-            f.unresponsive
+        let judged = |losses: &[f64], rate: &dyn Fn(f64) -> f64| {
+            let samples: Vec<(f64, f64)> = losses.iter().map(|p| (*p, rate(*p))).collect();
+            sampled(&samples).ignores_losses()
         };
-        assert!(judged(&|_| 1e6), "three pairs, all bad");
-        assert!(!judged(&|p| 1e5 / (p * p.sqrt())), "all good");
-        let mut two = Monitored::new(0.1, 0, Time::ZERO);
-        for (i, loss) in [0.01, 0.02].into_iter().enumerate() {
-            (two.arrived, two.dropped) = (1_000_000, (loss * 1e6) as u64);
-            two.judge(Time::from_seconds((i + 1) as f64));
+        let losses = [0.01, 0.02, 0.04];
+        assert!(judged(&losses, &|_| 1e6), "three pairs, all bad");
+        assert!(!judged(&losses, &|p| 1e5 / (p * p.sqrt())), "all good");
+        assert!(!judged(&losses[..2], &|_| 1e6), "one pair says nothing");
+    }
+
+    #[test]
+    fn only_what_was_done_to_a_flow_is_a_sample_and_it_is_judged_before_more_is_done() {
+        let mut m = Monitor::new(RULES);
+        let mut seen = vec![];
+        // Ten packets of 1000 bytes in each list, ever more of them lost to the filter: a sender that does not care.
+        for n in 0..30 {
+            for i in 0..10 {
+                if let Some(f) = m.arrival(1, 1000)
+                    && i < n / 4
+                {
+                    f.lost(1000);
+                }
+            }
+            list(&mut m, &[(1, 1000)]);
+            if let Some(f) = m.flows.get(&1) {
+                seen.push((n, f.samples.len(), f.unresponsive));
+            }
         }
-        assert!(!two.unresponsive, "one pair says nothing");
+        let samples: Vec<_> = seen.iter().filter(|s| s.0 % 4 == 2).map(|s| s.1).collect();
+        assert_eq!(
+            samples,
+            [0, 1, 2, 3, 4, 5, 6],
+            "one every four lists, none when it begins"
+        );
+        let first = seen.iter().find(|s| s.2).map(|s| s.0);
+        assert_eq!(
+            first,
+            Some(18),
+            "three samples make three pairs; at the change after them"
+        );
+    }
+
+    #[test]
+    fn the_other_reading_samples_every_five_lists_and_counts_this_one() {
+        let mut m = Monitor::new(Rules {
+            sample_changes: false,
+            whole_history: false,
+            ..RULES
+        });
+        for _ in 0..3 {
+            list(&mut m, &[(1, 1000), (2, 3000)]);
+        }
+        m.flows.remove(&2);
+        for n in 3..20 {
+            m.arrival(1, 1000);
+            list(&mut m, &[(1, 1000)]);
+            assert_eq!(m.flows[&1].samples.len(), (n + 1) / 5, "after {n}");
+        }
+        list(&mut m, &[(1, 1000), (2, 3000)]);
+        assert_eq!(g(&m, 2), None, "in two of the last five");
+    }
+
+    #[test]
+    fn who_loses_nothing_in_this_list_counts_in_the_mean_of_all_lists() {
+        let mut m = Monitor::new(RULES);
+        for _ in 0..3 {
+            list(&mut m, &[(1, 1000), (2, 3000)]);
+        }
+        m.flows.clear();
+        list(&mut m, &[(1, 1000)]);
+        // Over four lists 4000 and 9000 bytes, 6500 in the mean; u is 1 % of this list, below the filtered rate.
+        assert!(
+            (g(&m, 1).unwrap() - 0.01 * 4000.0 / 6500.0).abs() < 1e-12,
+            "{:?}",
+            g(&m, 1)
+        );
+        assert_eq!(g(&m, 2), None, "nothing is done to who lost nothing just now");
     }
 }

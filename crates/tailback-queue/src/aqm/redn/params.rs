@@ -278,9 +278,17 @@ fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
     }))
 }
 
+/// Whether packets of each colour are marked.
+fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
+    match s.flags(ECN.name)[..] {
+        [] => [false; COLOURS],
+        ref flags => each_colour(flags),
+    }
+}
+
 /// Marks end where the second phase begins: there the base probability is above that of the ramp.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refusal> {
-    let (ecn, words) = (each_colour(&s.flags("ecn")), each_colour(&s.texts("spacing")));
+    let (ecn, words) = (ecn_of_colours(s), each_colour(&s.texts("spacing")));
     let rules = |c: usize| {
         let (spread, wait) = spacing(words[c])?;
         Ok(Rules {

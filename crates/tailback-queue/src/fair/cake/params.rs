@@ -4,6 +4,7 @@ use super::length::{Framing, Length};
 use super::scheme::{SCHEMES, Scheme};
 use crate::aqm::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::codel::INTERVAL;
+use crate::marking::ecn_param;
 use crate::params::{BEFORE, chosen};
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS};
 use crate::pieces::params::FLOW_QUEUES;
@@ -78,6 +79,10 @@ pub static MODEL: Model = Model {
         INTERVAL,
         P_UP,
         P_DOWN,
+        ecn_param!(
+            "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
+            "Linux cake, which always marks"
+        ),
         Param::new(
             "overhead",
             Kind::Bytes { min: 0, max: 1000 },
@@ -177,7 +182,7 @@ impl Config {
     /// A target above the interval; queues that do not make whole sets.
     pub fn from_settings(s: &Settings, line: BitRate) -> Result<Config, Refusal> {
         let rate = (!s.is_none("rate")).then(|| s.rate("rate"));
-        let cobalt = cobalt::Config::with_ecn(s, true)?;
+        let cobalt = cobalt::Config::from_settings(s)?;
         let (queues, ways) = (s.count("queues") as u32, s.count("ways") as u32);
         let isolation = chosen(s, "isolation", &ISOLATIONS)?;
         let blind = isolation == Isolation::Blind;

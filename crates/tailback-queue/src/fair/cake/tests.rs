@@ -333,19 +333,25 @@ fn the_last_packet_of_a_queue_is_spared() {
     assert!(b.log.dropped.iter().all(|d| d.1 == Place::Dequeued));
 }
 
-/// What can be marked is marked; only BLUE drops it.
+/// What can be marked is marked, and only BLUE drops it; in a network that does not mark it is dropped.
 #[test]
 fn capable_packets_are_marked() {
-    let mut b = bench(&[("target", "5ms"), ("interval", "100ms")]);
-    for id in 0..600 {
-        b.arrive(packet(id, 0, 1000).capable());
-    }
-    for _ in 0..400 {
-        b.pass(Duration::from_millis(1));
-        b.serve();
-    }
-    assert!(b.log.marked.len() > 5 && b.log.dropped.is_empty());
-    assert!(b.log.marked.iter().all(|m| m.0.ecn == Ecn::Ce));
+    let actions = |ecn: &str| {
+        let mut b = bench(&[("target", "5ms"), ("interval", "100ms"), ("ecn", ecn)]);
+        for id in 0..600 {
+            b.arrive(packet(id, 0, 1000).capable());
+        }
+        for _ in 0..400 {
+            b.pass(Duration::from_millis(1));
+            b.serve();
+        }
+        assert!(b.log.marked.iter().all(|m| m.0.ecn == Ecn::Ce));
+        (b.log.marked.len(), b.log.drops(DropReason::Sojourn).len())
+    };
+    let (marks, drops) = actions("true");
+    assert!(marks > 5 && drops == 0, "{marks} {drops}");
+    let (marks, drops) = actions("false");
+    assert!(marks == 0 && drops > 5, "{marks} {drops}");
 }
 
 /// A queue that ran empty keeps what its COBALT has learned, and forgets it with the packets of others.

@@ -12,6 +12,7 @@ use crate::pieces::classify::hash_sets::{Found, Sets};
 use crate::pieces::store::{QueueId, Store};
 use crate::server::LineClock;
 use std::collections::VecDeque;
+use tailback_base::work::done_if_long;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 
 /// A byte of credit, as a power of two: a quantum is divided between the flows of a host.
@@ -238,6 +239,7 @@ impl Tin {
                 }
                 visits += 1;
             }
+            done_if_long(visits);
             if visits < self.old.0.len() {
                 // They go to the end with the entries they have, so that they have not moved.
                 self.old.0.rotate_left(visits);

@@ -8,6 +8,7 @@
 
 use crate::pieces::store::QueueId;
 use tailback_base::ProbeDef;
+use tailback_base::work::{counted, done_if_long};
 
 /// The measure of evenness.
 pub const FLOW_RATIO: ProbeDef = ProbeDef {
@@ -44,6 +45,8 @@ impl Occupancy {
 
     /// Fullest over emptiest queue: infinite when one is empty, not a number when all are.
     pub fn ratio(&self) -> f64 {
+        // Several are compared in one instruction.
+        done_if_long(self.flows.len() / 8);
         let (mut least, mut most) = (u32::MAX, 0);
         for n in &self.flows {
             least = least.min(*n);
@@ -70,7 +73,7 @@ impl Occupancy {
     /// Replace all counts by those of the groups, each in its queue.
     pub fn recount(&mut self, groups: impl Iterator<Item = (QueueId, u32)>) {
         self.flows.fill(0);
-        for (q, n) in groups {
+        for (q, n) in counted(groups) {
             self.flows[q as usize] += n;
         }
     }

@@ -10,6 +10,7 @@
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};
+use tailback_base::work::counted;
 
 /// Entries below an entry.
 const BELOW: usize = 4;
@@ -84,7 +85,7 @@ impl<K: Ord + Copy> TagHeap<K> {
 
     /// Change all keys at once, by a map that keeps their order.
     pub fn map(&mut self, f: impl Fn(K) -> K) {
-        for (key, _) in &mut self.heap {
+        for (key, _) in counted(&mut self.heap) {
             *key = f(*key);
         }
     }

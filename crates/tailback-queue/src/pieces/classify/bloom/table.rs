@@ -20,6 +20,7 @@ use crate::pieces::index::rate_heap::RateHeap;
 use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::QueueId;
 use tailback_base::Stream;
+use tailback_base::work::{counted, counted_as};
 
 /// How groups are moved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,11 +121,11 @@ impl Table {
     pub fn learn(&mut self, counts: &[u32]) {
         self.flows.fill(0);
         self.total = 0;
-        for (q, n) in self.map.iter().zip(counts) {
+        for (q, n) in counted(&self.map).zip(counts) {
             self.flows[*q as usize] += u64::from(*n);
             self.total += u64::from(*n);
         }
-        (0..self.queues()).for_each(|q| self.place(q));
+        counted_as(4, 0..self.queues()).for_each(|q| self.place(q));
         self.set_threshold();
     }
 
@@ -143,8 +144,8 @@ impl Table {
         order.sort_by_key(|g| std::cmp::Reverse(counts[*g as usize]));
         self.flows.fill(0);
         self.groups.fill(0);
-        (0..self.queues()).for_each(|q| self.place(q));
-        for g in order {
+        counted_as(4, 0..self.queues()).for_each(|q| self.place(q));
+        for g in counted_as(8, order) {
             let q = self.fewest();
             self.map[g as usize] = q;
             self.flows[q as usize] += u64::from(counts[g as usize]);
@@ -191,18 +192,18 @@ impl Table {
         rules: &Rules,
         told: &mut dyn FnMut(u32, QueueId, QueueId),
     ) {
-        let mut givers: Vec<QueueId> = (0..self.queues()).filter(|q| self.above(*q)).collect();
+        let mut givers: Vec<QueueId> = counted(0..self.queues()).filter(|q| self.above(*q)).collect();
         if givers.is_empty() {
             return;
         }
         givers.sort_by_key(|q| std::cmp::Reverse(self.flows[*q as usize]));
         let mut of_queue: Vec<Vec<u32>> = vec![Vec::new(); self.flows.len()];
-        for (g, q) in self.map.iter().enumerate() {
+        for (g, q) in counted(&self.map).enumerate() {
             if self.above(*q) && idle(g as u32) {
                 of_queue[*q as usize].push(g as u32);
             }
         }
-        for from in givers {
+        for from in counted_as(8, givers) {
             if !self.above(from) {
                 break;
             }

@@ -1,0 +1,26 @@
+//! What other programs call a model.
+
+/// A name of another program. A scenario may write it; what is stored and shown is the model's own name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alias {
+    pub name: &'static str,
+    /// The program, such as `Linux`.
+    pub of: &'static str,
+}
+
+impl Alias {
+    /// As `tc` and `sysctl` take it.
+    pub const fn linux(name: &'static str) -> Alias {
+        Alias { name, of: "Linux" }
+    }
+
+    /// The class of a queue or agent, without what stands before it for all of them.
+    pub const fn ns2(name: &'static str) -> Alias {
+        Alias { name, of: "ns-2" }
+    }
+
+    /// The class, without `ns3::`.
+    pub const fn ns3(name: &'static str) -> Alias {
+        Alias { name, of: "ns-3" }
+    }
+}

@@ -1,0 +1,189 @@
+//! Being asked inside what is long.
+//!
+//! A run may be told to stop at any time. The loop over events asks after each batch of them, but one call may be long by
+//! itself: a look at a million queues, a window of a million packets. So every loop whose length a scenario decides, over
+//! flows, queues, buckets, probes or packets of a window, says here how much it has done: [`counted`] around an iterator,
+//! or [`done`]. Whoever may be told to stop runs the work inside [`listening`]; each time that [`SLICE`] units are done,
+//! its question is asked.
+//!
+//! When the answer is no, the stack is unwound to [`listening`], which answers [`Stopped`]; the panic hook is not called.
+//! It is not a value that each loop returns: between the loop and the driver stand the contracts of disciplines,
+//! conditioners and endpoints, to which a stop means nothing, and a run that is stopped is dropped whole.
+//!
+//! No result depends on what is counted, so the models stay free of a clock. Outside of [`listening`] nothing is asked.
+//! Cost: an addition a step, and a look at a variable of the thread every 1024 steps; nothing for a packet.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Units between two questions. A unit is a step of a short loop, 1 to 20 ns; so some 20 ms.
+pub const SLICE: usize = 1 << 21;
+
+/// Steps of a loop that are counted together.
+const TOGETHER: usize = 1 << 10;
+
+/// The answer was to stop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stopped;
+
+type Question = *const (dyn Fn() -> bool + 'static);
+
+thread_local! {
+    /// Whom to ask, inside [`listening`].
+    static ASK: Cell<Option<Question>> = const { Cell::new(None) };
+    /// Units done since the last question.
+    static DONE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Run `f`, and ask `goes_on` now and then inside of it.
+///
+/// # Errors
+/// It answered false, and `f` was left where it was.
+pub fn listening<R>(goes_on: &dyn Fn() -> bool, f: impl FnOnce() -> R) -> Result<R, Stopped> {
+    /// Whoever listened before listens again, however this one ends.
+    struct Before(Option<Question>);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ASK.set(self.0);
+        }
+    }
+    // SAFETY: only the lifetime is changed. The pointer is taken out of `ASK` before this function returns or unwinds.
+    let question = unsafe { std::mem::transmute::<*const (dyn Fn() -> bool + '_), Question>(goes_on) };
+    let _before = Before(ASK.replace(Some(question)));
+    match catch_unwind(AssertUnwindSafe(f)) {
+        Ok(result) => Ok(result),
+        Err(why) if why.is::<Stopped>() => Err(Stopped),
+        Err(why) => resume_unwind(why),
+    }
+}
+
+/// So many units of work are done.
+#[inline]
+pub fn done(units: usize) {
+    let sum = DONE.get().saturating_add(units);
+    DONE.set(sum);
+    if sum >= SLICE {
+        ask();
+    }
+}
+
+/// As [`done`], of a step that is mostly short and stands where every packet passes: less than 64 units do not count.
+#[inline]
+pub fn done_if_long(units: usize) {
+    if units >= 64 {
+        done(units);
+    }
+}
+
+#[cold]
+fn ask() {
+    DONE.set(0);
+    // Whatever is done while the question is asked, or while the stack unwinds, asks nothing.
+    let Some(question) = ASK.take() else { return };
+    // SAFETY: what stands in `ASK` is borrowed by a call of `listening` further up this stack.
+    if unsafe { (*question)() } {
+        ASK.set(Some(question));
+    } else {
+        resume_unwind(Box::new(Stopped));
+    }
+}
+
+/// The same items, each counted as a unit.
+pub fn counted<I: IntoIterator>(items: I) -> Counted<I::IntoIter> {
+    counted_as(1, items)
+}
+
+/// The same items, each counted as so many units: for steps of a tenth of a microsecond and more.
+pub fn counted_as<I: IntoIterator>(units: usize, items: I) -> Counted<I::IntoIter> {
+    // Loops that are too short to ask by themselves leave it to the next.
+    done(0);
+    Counted {
+        items: items.into_iter(),
+        units,
+        sum: 0,
+    }
+}
+
+/// An iterator that says how far it went.
+pub struct Counted<I> {
+    items: I,
+    units: usize,
+    sum: usize,
+}
+
+impl<I: Iterator> Iterator for Counted<I> {
+    type Item = I::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<I::Item> {
+        self.sum += self.units;
+        if self.sum >= TOGETHER {
+            done(std::mem::take(&mut self.sum));
+        }
+        self.items.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
+impl<I: ExactSizeIterator> ExactSizeIterator for Counted<I> {}
+
+impl<I> Drop for Counted<I> {
+    /// Many short loops are as long as one long loop. Nothing is asked here, since this may be while the stack unwinds.
+    fn drop(&mut self) {
+        DONE.set(DONE.get().saturating_add(self.sum));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum_to(n: usize) -> usize {
+        counted(0..n).sum()
+    }
+
+    #[test]
+    fn a_long_loop_asks_and_is_left() {
+        let asked = Cell::new(0);
+        let three_times = || {
+            asked.set(asked.get() + 1);
+            asked.get() < 3
+        };
+        assert_eq!(listening(&three_times, || sum_to(100 * SLICE)), Err(Stopped));
+        assert_eq!(asked.get(), 3);
+    }
+
+    #[test]
+    fn many_short_loops_ask_as_one_long_does() {
+        let asked = Cell::new(0);
+        let count = || {
+            asked.set(asked.get() + 1);
+            true
+        };
+        let all = || (0..SLICE / 10).map(|_| sum_to(100)).sum::<usize>();
+        assert_eq!(listening(&count, all), Ok(SLICE / 10 * 4950));
+        assert!((9..=11).contains(&asked.get()), "{}", asked.get());
+    }
+
+    #[test]
+    fn nobody_is_asked_outside_and_panics_pass() {
+        assert_eq!(sum_to(2 * SLICE), SLICE * (2 * SLICE - 1));
+        let panics = || listening(&|| true, || panic!("a panic"));
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        assert_eq!(sum_to(2 * SLICE), SLICE * (2 * SLICE - 1));
+    }
+
+    #[test]
+    fn a_listener_inside_another_hands_back() {
+        let inner = || listening(&|| false, || sum_to(2 * SLICE));
+        let both = || {
+            assert_eq!(inner(), Err(Stopped));
+            sum_to(2 * SLICE)
+        };
+        assert_eq!(listening(&|| false, both), Err(Stopped));
+        assert!(listening(&|| true, both).is_ok());
+    }
+}

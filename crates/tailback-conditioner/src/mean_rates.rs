@@ -1,0 +1,182 @@
+//! The mean rate of every meter, at packets from 40 to 65,535 bytes and buckets from 1 kB up.
+//!
+//! Of a meter with buckets never more conforms than its depth and its rate, whatever comes. Where the packets fit its bucket it
+//! is the rate, within 1 % over 100 packets; where they do not, RFC 2697 and RFC 2698 (section 3) let none conform. A sliding
+//! window has no bucket: a share of the packets conforms, and of packets at equal distances that is the rate at any size.
+
+use crate::conditioner::{Conditioner, Header};
+use crate::registry;
+use crate::testing::{Plain, Seen, built};
+use tailback_base::{Dscp, Settings, Stream, Time};
+
+/// Arrivals for each packet that conforms: so much more comes than may pass.
+const OFFERED: u64 = 250;
+const GREEN: u8 = 10;
+const YELLOW: u8 = 12;
+
+/// What a case draws: bit/s, and bytes.
+#[derive(Clone, Copy, Debug)]
+struct Drawn {
+    rate: u64,
+    depth: u64,
+    bytes: u32,
+}
+
+/// From `lo` to `hi`, each decade as likely.
+fn between(s: &mut Stream, lo: f64, hi: f64) -> f64 {
+    lo * (hi / lo).powf(s.uniform())
+}
+
+impl Drawn {
+    fn new(s: &mut Stream, fastest: f64) -> Drawn {
+        Drawn {
+            rate: between(s, 64e3, fastest) as u64,
+            depth: between(s, 1e3, 1e6) as u64,
+            bytes: between(s, 40.0, 65_536.0) as u32,
+        }
+    }
+
+    /// When the i-th packet comes, if `times` the rate comes at equal distances.
+    fn at(&self, i: u64, times: u64) -> Time {
+        let bits = u128::from(i) * u128::from(self.bytes) * 8;
+        Time((bits * 1_000_000_000 / u128::from(self.rate * times)) as u64)
+    }
+
+    fn settings(&self, model: &'static tailback_base::Model) -> Settings {
+        let (rate, depth) = (format!("{}bps", self.rate), format!("{}B", self.depth));
+        let given: &[(&str, &str)] = match model.name {
+            "token-bucket" => &[("rate", &rate), ("depth", &depth)],
+            "srtcm" => &[
+                ("committed_rate", &rate),
+                ("committed_burst", &depth),
+                ("excess_burst", &depth),
+            ],
+            "trtcm" => &[
+                ("committed_rate", &rate),
+                ("committed_burst", &depth),
+                ("peak_rate", &rate),
+                ("peak_burst", &depth),
+            ],
+            "atbtc" => &[("committed_rate", &rate), ("peak_rate", &rate), ("min_depth", &depth)],
+            "tsw2cm" => &[("committed_rate", &rate), ("window", "100ms")],
+            "tsw3cm" => &[("committed_rate", &rate), ("peak_rate", &rate), ("window", "100ms")],
+            other => panic!("{other} is no meter of this test: say here what its rate is"),
+        };
+        given
+            .iter()
+            .fold(Settings::defaults(model), |s, (name, text)| s.with(name, text))
+    }
+}
+
+/// The conditioners that are a meter by themselves: all but one that has no rate, one whose rate is that of the network and not
+/// of what it lets be green, and one that is made of the others.
+fn meters() -> Vec<&'static tailback_base::Model> {
+    let models = registry::entries::<Plain>().into_iter().map(|e| e.model);
+    models
+        .filter(|m| !["code-point", "marking-engine", "edge"].contains(&m.name))
+        .collect()
+}
+
+struct Metered {
+    meter: Box<dyn Conditioner<Plain>>,
+    seen: Seen,
+}
+
+impl Metered {
+    fn new(d: Drawn, model: &'static tailback_base::Model) -> Metered {
+        let meter = built(&d.settings(model)).unwrap_or_else(|e| panic!("{d:?}: {e}"));
+        Metered {
+            meter,
+            seen: Seen::default(),
+        }
+    }
+
+    /// The colour of a packet.
+    fn offer(&mut self, bytes: u32, at: Time) -> u8 {
+        self.seen.colours.clear();
+        self.meter
+            .forward(Plain::new(bytes, Dscp(0)), &Header::default(), at, &mut self.seen);
+        self.seen.colours[0].0
+    }
+}
+
+#[test]
+fn the_rate_of_a_bucket_is_its_rate_where_packets_fit_it() {
+    let mut s = Stream::new(1, "drawn");
+    for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
+        for _ in 0..25 {
+            let d = Drawn::new(&mut s, 1e9);
+            let mut m = Metered::new(d, model);
+            let fits = u64::from(d.bytes) <= d.depth;
+            let mut green: Vec<u64> = vec![];
+            // The full bucket at once, then a hundred packets, and one to count from.
+            let first = d.depth / u64::from(d.bytes);
+            for i in 0..first + 102 * OFFERED {
+                let at = d.at(i.saturating_sub(first), OFFERED);
+                let colour = m.offer(d.bytes, at);
+                assert!(fits || colour != GREEN, "{} {d:?}: larger than the bucket", model.name);
+                if colour == GREEN {
+                    green.push(at.0);
+                    let most = d.depth as f64 + d.rate as f64 / 8e9 * at.0 as f64;
+                    let passed = green.len() as f64 * f64::from(d.bytes);
+                    assert!(passed <= most + 1e-3, "{} {d:?}: {passed} of {most} bytes", model.name);
+                }
+            }
+            if fits {
+                let (last, before) = (green[green.len() - 1], green[green.len() - 101]);
+                let rate = 100.0 * 8e9 * f64::from(d.bytes) / (last - before) as f64;
+                let off = rate / d.rate as f64 - 1.0;
+                assert!(off.abs() < 0.01, "{} {d:?}: {rate}", model.name);
+            }
+        }
+    }
+}
+
+/// Packets of all sizes, some larger than the bucket, in bursts.
+#[test]
+fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
+    let mut s = Stream::new(2, "drawn");
+    for model in meters().into_iter().filter(|m| !m.name.starts_with("tsw")) {
+        for _ in 0..25 {
+            let d = Drawn::new(&mut s, 1e9);
+            let mut m = Metered::new(d, model);
+            let (mut at, mut passed) = (Time::ZERO, [0.0; 2]);
+            for _ in 0..4000 {
+                let bytes = between(&mut s, 40.0, 65_536.0) as u32;
+                let gap = s.exponential(8e9 * f64::from(bytes) / (2.0 * d.rate as f64));
+                at.0 += if s.chance(0.7) { 0 } else { (4.0 * gap) as u64 };
+                let colour = m.offer(bytes, at);
+                passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
+                passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
+                let came = d.rate as f64 / 8e9 * at.0 as f64;
+                // Yellow of the marker with one rate is what a second bucket saved, and of one with two colours all the rest.
+                let yellow = match model.name {
+                    "srtcm" => 2.0 * d.depth as f64,
+                    "token-bucket" => f64::INFINITY,
+                    _ => d.depth as f64,
+                };
+                assert!(passed[0] <= d.depth as f64 + came + 1e-3, "{} {d:?}: green", model.name);
+                assert!(passed[1] <= yellow + came + 1e-3, "{} {d:?}: yellow", model.name);
+            }
+        }
+    }
+}
+
+/// Twice the rate comes: half of it is green, at any size. 60,000 draws have a standard deviation of 0.4 % of that.
+#[test]
+fn the_share_of_a_sliding_window_is_its_rate_at_any_size() {
+    const PACKETS: u64 = 60_000;
+    let mut s = Stream::new(3, "drawn");
+    for model in meters().into_iter().filter(|m| m.name.starts_with("tsw")) {
+        for _ in 0..12 {
+            let d = Drawn::new(&mut s, 1e7);
+            let mut m = Metered::new(d, model);
+            // The estimate needs some windows.
+            let first = (0..).find(|i| d.at(*i, 2).0 > 1_000_000_000).unwrap_or(0);
+            (0..first).for_each(|i| _ = m.offer(d.bytes, d.at(i, 2)));
+            let green = (first..first + PACKETS).filter(|i| m.offer(d.bytes, d.at(*i, 2)) == GREEN);
+            let share = 2.0 * green.count() as f64 / PACKETS as f64;
+            assert!((share - 1.0).abs() < 0.015, "{} {d:?}: {share} of the rate", model.name);
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Whether queues mark: one rule for every discipline.
+//!
+//! A router that marks (RFC 3168) tells senders of congestion without a loss; one that does not, drops. Two disciplines are
+//! compared fairly only where both do the same. So a scenario says once whether its network marks, and every discipline
+//! that can mark follows it: those with the parameter `ecn` unless it is given, and with it `ce_threshold`. Where a
+//! discipline is built outside a scenario it marks only if its own `ecn` says so.
+//!
+//! A discipline whose signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds it.
+
+use crate::aqm::codel::CE_THRESHOLD;
+use crate::entry::{Facts, Marks};
+use crate::registry::facts;
+use tailback_base::model::Raw;
+use tailback_base::{Param, Settings};
+
+/// The declaration of `ecn`: what is marked, and who says so.
+macro_rules! ecn_param {
+    ($doc:literal, $source:literal) => {
+        tailback_base::Param::new(
+            "ecn",
+            tailback_base::Kind::Bool,
+            "none",
+            concat!($doc, " Default: what the scenario says with `marking`."),
+            $source,
+        )
+    };
+}
+pub(crate) use ecn_param;
+
+/// With which a discipline overrides its network.
+pub const ECN: Param = ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168");
+
+/// Whether a discipline with these settings marks instead of dropping.
+pub fn ecn(s: &Settings) -> bool {
+    !s.is_none(ECN.name) && s.flag(ECN.name)
+}
+
+/// Give every model of a port that can mark, and does not say whether it does, what holds for the network.
+pub fn follow(port: &mut Settings, network: bool) {
+    port.each_model(&mut |s| {
+        let own = declares(s, &ECN) && s.is_given(ECN.name);
+        if declares(s, &ECN)
+            && let Err(e) = s.lay_under(ECN.name, &Raw::Bool(network))
+        {
+            unreachable!("ecn takes a truth value: {e}");
+        }
+        let marks = network || (own && s.flags(ECN.name).contains(&true));
+        if declares(s, &CE_THRESHOLD) && !marks {
+            s.clear(CE_THRESHOLD.name);
+        }
+    });
+}
+
+/// Whether anything of a port marks.
+pub fn marks(port: &Settings) -> bool {
+    port.models().iter().any(|s| known(s).is_some_and(|f| f.marks(s)))
+}
+
+/// Whether a model of a port marks from a delay on, by `ce_threshold`.
+pub fn steps(port: &Settings) -> bool {
+    let step = |s: &&Settings| declares(s, &CE_THRESHOLD) && !s.is_none(CE_THRESHOLD.name);
+    port.models().iter().any(step)
+}
+
+/// The model of a port whose signal is the mark.
+pub fn signals_by_marks(port: &Settings) -> Option<&'static str> {
+    let names = port.models().into_iter().map(|s| (s.model.name, known(s)));
+    names
+        .into_iter()
+        .find_map(|(name, facts)| (facts?.marks == Marks::Signal).then_some(name))
+}
+
+/// The models of a port that override their network, and what they say: `true`, or a word for each colour.
+pub fn own(port: &Settings) -> Vec<(&'static str, String)> {
+    let given = |s: &&Settings| declares(s, &ECN) && s.is_given(ECN.name);
+    let words = |s: &Settings| match s.flags(ECN.name)[..] {
+        [one] => one.to_string(),
+        ref each => format!("{each:?}"),
+    };
+    let all = port.models().into_iter().filter(given);
+    all.map(|s| (s.model.name, words(s))).collect()
+}
+
+fn declares(s: &Settings, p: &Param) -> bool {
+    s.model.param(p.name).is_some()
+}
+
+/// What is known of a model of a port; parts such as schedulers never mark.
+fn known(s: &Settings) -> Option<&'static Facts> {
+    matches!(s.model.family, "queue" | "aqm").then(|| facts(s.model.name))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::{self, Registry, find};
+    use crate::testing::TestPacket;
+
+    fn port(name: &str, values: &[(&str, &str)]) -> Settings {
+        let model = find(name).unwrap_or_else(|| panic!("{name}"));
+        let settings = values.iter().fold(Settings::defaults(model), |s, (k, v)| s.with(k, v));
+        let laid = settings.with_models(Registry::<TestPacket>::standard().nested());
+        laid.unwrap_or_else(|e| panic!("{name}: {e}"))
+    }
+
+    fn followed(name: &str, values: &[(&str, &str)], network: bool) -> bool {
+        let mut port = port(name, values);
+        follow(&mut port, network);
+        marks(&port)
+    }
+
+    #[test]
+    fn every_discipline_with_the_parameter_follows_and_its_own_word_wins() {
+        let able: Vec<&str> = registry::models()
+            .filter(|m| m.param(ECN.name).is_some())
+            .map(|m| m.name)
+            .collect();
+        assert!(able.len() > 25, "{able:?}");
+        for name in able {
+            assert!(!marks(&port(name, &[])), "{name} outside a scenario");
+            assert_eq!([true, false].map(|on| followed(name, &[], on)), [true, false], "{name}");
+            assert_eq!(
+                [true, false].map(|on| followed(name, &[("ecn", "true")], on)),
+                [true, true],
+                "{name}"
+            );
+            assert_eq!(
+                [true, false].map(|on| followed(name, &[("ecn", "false")], on)),
+                [false, false],
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn models_within_follow_too() {
+        for within in [("aqm", "codel"), ("before", "[red]")] {
+            assert_eq!(
+                [true, false].map(|on| followed("drr", &[within], on)),
+                [true, false],
+                "{within:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_step_stays_where_the_network_or_its_own_discipline_marks() {
+        let step = [("ce_threshold", "1ms")];
+        let both = |ecn: &'static str| [step[0], ("ecn", ecn)];
+        assert_eq!(
+            [true, false].map(|on| followed("codel", &both("false"), on)),
+            [true, false]
+        );
+        let mut own = port("codel", &both("true"));
+        follow(&mut own, false);
+        assert!(steps(&own));
+    }
+
+    #[test]
+    fn what_was_not_given_follows_anew() {
+        let mut port = port("codel", &[]);
+        for on in [true, false, true] {
+            follow(&mut port, on);
+            assert_eq!(marks(&port), on);
+        }
+        assert!(own(&port).is_empty());
+    }
+}
