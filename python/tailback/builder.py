@@ -162,8 +162,8 @@ class Network:
         return self
 
     def set(self, **top: Any) -> Network:
-        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `end`,
-        `name`."""
+        """Set what stands at the top of a scenario: `duration`, `warmup`, `seed`, `interval`, `log_drops`, `marking`,
+        `end`, `name`."""
         self.document.update(_plain(top))
         return self
 

@@ -73,6 +73,13 @@ def compare(a: Any, b: Any, columns: Iterable[str] = ()) -> list[Difference]:
     return _all_tables(a, b, _paired_runs(runs_a, runs_b, labels), list(columns))
 
 
+def shared_runs(a: Any, b: Any) -> tuple[int, int, int]:
+    """How many runs (of the same labels and seed) two results have in common, and how many each of them has."""
+    runs_a, runs_b = finished(a.runs), finished(b.runs)
+    pairs = _paired_runs(runs_a, runs_b, labels_of(a.runs))
+    return sum(map(len, pairs.values())), len(runs_a), len(runs_b)
+
+
 def compare_points(results: Any, axis: str, against: str, columns: Iterable[str] = ()) -> list[Difference]:
     """What differs between points of one result: those that have `against` on an axis, and all others, paired by their
     other labels and seeds. A row is called by those labels and by the two that are compared."""
@@ -109,17 +116,29 @@ def _all_tables(a: Any, b: Any, points: Points, wanted: list[str]) -> list[Diffe
     return found
 
 
-def text(found: Sequence[Difference], a: str, b: str, width: int | None = None) -> str:
-    """The differences for a terminal, a block for each row."""
+def text(
+    found: Sequence[Difference],
+    a: str,
+    b: str,
+    width: int | None = None,
+    *,
+    runs: tuple[int, int, int] | None = None,
+) -> str:
+    """The differences for a terminal, a block for each row. `runs`: how many both have, and each of them."""
     from tailback.summary import number
     from tailback.terminal import columns
 
     width = width or shutil.get_terminal_size((80, 24)).columns
+    part = runs is not None and min(runs) < max(runs)
+    common = f"{runs[0]} runs that both have, of {runs[1]} in a and {runs[2]} in b" if runs and part else ""
     if not found:
-        return "every run of the two has the same numbers"
+        same = f"the {common}, have the same numbers" if part else "every run of the two has the same numbers"
+        return "\n".join(textwrap.wrap(plain(f"a: {a}, b: {b}; {same}" if part else same), width))
     seeds = sorted({d.seeds for d in found})
     n = str(seeds[0]) if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     lines = textwrap.wrap(f"a: {a}, b: {b}; b - a over {n} seed{'' if seeds == [1] else 's'} that both have", width)
+    if part:
+        lines += textwrap.wrap(f"compared are the {common}", width)
     if seeds[-1] > 1 and not any(d.ci95 > 0 for d in found):
         lines += textwrap.wrap("the replications are all alike: nothing is drawn at random, so one run is all", width)
     elif seeds[-1] > 1:

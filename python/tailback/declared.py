@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from tailback.os_errors import os_message
+
 
 class FileError(ValueError):
     """A file of data that is not there, or contradicts itself.
@@ -54,9 +56,13 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as e:
-        raise FileError(f"{path}: {e.strerror}") from e
+        raise FileError(os_message(e)) from e
+    except UnicodeDecodeError as e:
+        raise FileError(f"{path}: this is not UTF-8 text at byte {e.start}; name a TOML file") from e
     except tomllib.TOMLDecodeError as e:
-        raise FileError(f"{path}: {e}") from e
+        raise FileError(f"{path}: {e}; write TOML: KEY = VALUE, and tables [NAME]") from e
+    except RecursionError as e:
+        raise FileError(f"{path}: its tables are nested too deeply; name a TOML file") from e
 
 
 def read_table(kind: type[T], table: Any, file: Path | str, at: str = "") -> T:
@@ -68,6 +74,16 @@ def read_table(kind: type[T], table: Any, file: Path | str, at: str = "") -> T:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as e:
         raise FileError(f"{file}: {_said(kind, table, at, str(e))}") from None
+
+
+def safe_id(name: str, file: Path | str, at: str) -> str:
+    """A name of a file of data under which results are stored. Raises `FileError` for one that would lead elsewhere."""
+    from tailback.store.paths import unsafe
+
+    why = unsafe(name)
+    if why is not None:
+        raise FileError(f"{file}: {at} = {name!r}: {why}")
+    return name
 
 
 def _said(kind: type[Table], table: Any, at: str, message: str) -> str:

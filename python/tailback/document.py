@@ -25,6 +25,7 @@ def document(result: Any) -> dict[str, Any]:
         "duration_s": scenario.duration_s,
         "warmup_s": scenario.warmup_s,
         "digest": scenario.digest,
+        "marking": scenario.marking,
         "flows": averages(r.flows, ("id", "group"), ci=False),
         "groups": averages(r.groups, ("group",), ci=several),
         "links": _links(r, runs, several),

@@ -12,18 +12,29 @@ from typing import Any
 Progress = Callable[[dict[str, Any]], Any] | bool | None
 
 
+#: Where a line cannot be written anew, such as in a log, there is one so often.
+EVERY_S = 10.0
+
+
 class ProgressLine:
-    """Call it with the state of a plan; `close` clears the line. Without a terminal or a notebook it says nothing."""
+    """Call it with the state of a plan; `close` clears the line. Without a terminal or a notebook there is a line each
+    ten seconds."""
 
     def __init__(self, stream: Any = None) -> None:
         self.stream = sys.stderr if stream is None else stream
         self.on = self.stream.isatty() or _in_notebook()
         self.shown = 0
+        self.told_s = 0.0
 
     def __call__(self, state: dict[str, Any]) -> bool:
         # A run of a second or two needs no line.
         if self.on and state["elapsed_s"] > 0.5:
             self._show(line(state))
+        elif not self.on and state["elapsed_s"] - self.told_s >= EVERY_S and state["share"] < 1:
+            self.told_s = state["elapsed_s"]
+            with contextlib.suppress(OSError):
+                self.stream.write(line(state) + "\n")
+                self.stream.flush()
         return True
 
     def _show(self, text: str) -> None:

@@ -28,16 +28,16 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     Queues written in Python stand in it by name: who calls this keeps them (`queues_of`), or refuses them.
     """
     if hasattr(source, "document") and queues_of(source):
-        return json.dumps(source.document), "json", name or "network"
+        return _as_json(source.document, name or "network"), "json", name or "network"
     if isinstance(source, os.PathLike):
         path = os.fsdecode(source)
         return path, "path", name or plain(path)
     if isinstance(source, _core.Scenario):
         return source.toml, "toml", name or source.name or "scenario"
     if isinstance(source, Mapping):
-        return json.dumps(source), "json", name or "scenario"
+        return _as_json(source, name or "scenario"), "json", name or "scenario"
     if hasattr(source, "to_dict"):
-        return json.dumps(source.to_dict()), "json", name or "network"
+        return _as_json(source.to_dict(), name or "network"), "json", name or "network"
     if not isinstance(source, str):
         raise TypeError(f"a scenario is a path, a text, a dict or a network, not {type(source).__name__}")
     # A text with a line break or an equals sign is a scenario; anything else can only be a path.
@@ -47,6 +47,58 @@ def as_text(source: Source, name: str | None = None) -> tuple[str, Kind, str]:
     if not source or "\n" in source or ("=" in source and not Path(source).exists()):
         return source, "toml", name or "scenario"
     return source, "path", name or plain(source)
+
+
+def _as_json(document: Any, name: str) -> str:
+    """Raises `ScenarioError` for a value that no scenario can hold."""
+    try:
+        return json.dumps(document)
+    except (TypeError, ValueError, RecursionError) as e:
+        raise _unfit(document, name) or e from None
+
+
+def _unfit(document: Any, name: str) -> Exception | None:
+    """The error for the first value that is no number, text, list or dict."""
+    todo: list[tuple[str, Any]] = [("", document)]
+    seen: set[int] = set()
+    while todo:
+        path, value = todo.pop()
+        if isinstance(value, (dict, list, tuple)):
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            pairs = value.items() if isinstance(value, dict) else enumerate(value)
+            todo += [(f"{path}.{k}" if path else str(k), v) for k, v in reversed(list(pairs))]
+        elif value is not None and not isinstance(value, (str, bool, int, float)):
+            return _error(name, path, value)
+    return None
+
+
+def _error(name: str, path: str, value: Any) -> Exception:
+    is_class = isinstance(value, type)
+    what = value.__qualname__ if is_class else type(value).__qualname__
+    problem = f"{path} is {'the Python class' if is_class else 'a Python'} {what}, which no scenario can hold"
+    where = "a class of your own can be the queue of a link only: queue=Class" if is_class or callable(value) else ""
+    if path.endswith("congestion"):
+        remedy = f"give the name of a congestion control, such as 'cubic', or a dict with `kind`; {where}".rstrip("; ")
+    else:
+        remedy = f"give a number, a text, a list or a dict; {where}".rstrip("; ")
+    error = _core.ScenarioError(f"error: {problem}\n --> {plain(name)}, {plain(path)}\n  = help: {remedy}")
+    error.file = name
+    error.problems = [
+        {
+            "code": "value",
+            "key": path,
+            "value": what,
+            "problem": problem,
+            "allowed": "",
+            "nearest": None,
+            "remedy": remedy,
+            "line": None,
+            "column": None,
+        }
+    ]
+    return error
 
 
 def load_scenario(

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tailback import marking
 from tailback.means import alike, averages
 from tailback.terminal import GAP, columns
 from tailback.text import plain
@@ -77,6 +78,8 @@ def text(result: Any, width: int | None = None) -> str:
     if scenario.warmup_s:
         counted += f", counted from {scenario.warmup_s:g} s"
     lines = textwrap.wrap(f"{name}: {counted}; {seeds}", max(width, 20))
+    if marks := marking.sentence(scenario):
+        lines += textwrap.wrap(marks, max(width, 20))
     told = len(lines)
     if several:
         lines += textwrap.wrap("means \u00b1 95 % confidence interval over the replications", max(width, 20))

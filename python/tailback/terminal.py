@@ -35,5 +35,14 @@ def columns(
         # A cell is text, whatever brackets it has.
         table.add_row(*(Text(plain(cell)) for cell in row))
     out = io.StringIO()
-    Console(file=out, width=width or _UNLIMITED, color_system=None, force_terminal=False, soft_wrap=False).print(table)
+    # In a notebook rich would show the table by itself, beside the text that is made here.
+    console = Console(
+        file=out,
+        width=width or _UNLIMITED,
+        color_system=None,
+        force_terminal=False,
+        force_jupyter=False,
+        soft_wrap=False,
+    )
+    console.print(table)
     return [line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")]

@@ -15,6 +15,7 @@ name = "small"
 duration = "6s"
 warmup = "1s"
 interval = "1s"
+marking = false
 topology = { kind = "dumbbell", rate = "5Mbps", delay = "10ms", queue = { kind = "red", buffer = "40 packets" } }
 
 [flows.bulk]

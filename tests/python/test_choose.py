@@ -35,7 +35,7 @@ QUICK: dict[str, Any] = {"rate": "5Mbps", "rtt": ["20ms", "60ms"], "flows": 4, "
         ({"rtt": []}, "give a round trip"),
         ({"flows": 0}, "flows = 0: give a number of long flows from 1"),
         ({"flows": 1, "senders": ["cubic", "bbr"]}, "1 flows cannot have 2 senders"),
-        ({"senders": ["cubik"]}, "there is no 'cubik'; did you mean 'cubic'?"),
+        ({"senders": ["cubik"]}, "there is no congestion control 'cubik'; did you mean 'cubic'?"),
         ({"senders": ["cubic", "cubic"]}, "'cubic' stands there twice"),
         ({"traffic": ["bulk", "voize"]}, "did you mean 'voice'?"),
         ({"traffic": ["voice"]}, "nothing here fills the line"),
@@ -203,7 +203,7 @@ def test_the_command_prints_one_document(cli: Any, tmp_path: Path) -> None:
     # Nobody is compared with a unresponsive flow that was not asked for.
     assert "harm" not in stored.stdout
     for extra, said in (
-        (["--queue", "droptail,fq_codel"], "did you mean 'fq-codel'?"),
+        (["--queue", "droptail,fq_kodel"], "did you mean 'fq-codel'?"),
         (["--queue", "droptail"], "at least two disciplines"),
         (["--queue", "{ kind = "], "no table of TOML"),
         (["--rate", "1bps"], "--rate = 1bps"),
@@ -277,7 +277,7 @@ def test_tc_takes_the_lines() -> None:
         link("300kbps", ["1s"], 4, buffer="64KB", ecn=True),
         link("10Gbps", ["1ms"], 4),
     ):
-        for queue in [*known.DEFAULT, "sfq"]:
+        for queue in [*known.default(asked_of)[0], "sfq"]:
             lines[queue, asked_of.rate_bps] = candidate(queue, asked_of).tc
     said = {}
     try:

@@ -178,7 +178,9 @@ def test_bad_input_is_status_2_with_a_word_of_help(cli, small, tmp_path: Path) -
 
 def test_unwritable_out_is_status_1(cli, small, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    for out in ("file", "file/below", "/proc/nowhere"):
+    r = cli("run", small, "--out", "file")
+    assert r.returncode == 2 and r.stdout == "" and "file is a file; give the name of a folder" in r.stderr
+    for out in ("file/below", "/proc/nowhere"):
         r = cli("run", small, "--out", out)
         assert r.returncode == 1 and r.stdout == "" and "cannot be stored" in r.stderr and "Traceback" not in r.stderr
     assert (tmp_path / "file").read_text() == "in the way"

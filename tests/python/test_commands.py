@@ -35,7 +35,7 @@ def test_a_scenario_comes_in_on_standard_input(cli, small) -> None:
     as_json = tb.load_scenario(small).json
     assert cli("run", "-", input=as_json).stdout == wanted
     r = cli("check", "-", input=SMALL.replace("5Mbps", "5Mbpt"))
-    assert r.returncode == 2 and "standard input:5" in r.stderr
+    assert r.returncode == 2 and "standard input:6" in r.stderr
     r = cli("run", "-", input="\xff", encoding="latin-1")
     assert r.returncode == 2 and "not UTF-8" in r.stderr and "Traceback" not in r.stderr
 
@@ -53,7 +53,7 @@ def test_stored_results_are_drawn(cli, small, tmp_path: Path) -> None:
         (["o", "--to", "g.doc"], ".png"),
         (["o", "--where", "buffer"], "LABEL=VALUE"),
         (["o", "--where", "buffer=1"], 'no label "buffer"'),
-        (["nothere"], "no results"),
+        (["nothere"], "is not there"),
     ):
         r = cli("plot", *wrong)
         assert r.returncode == 2 and word in r.stderr and "Traceback" not in r.stderr, (wrong, r.stderr)
@@ -99,7 +99,7 @@ def test_what_cannot_be_compared_is_said(cli, small) -> None:
     for args, word in (
         (["a", "b"], "same --seed"),
         (["a", "a", "--column", "utilization"], "no column utilization"),
-        (["a", "nothere"], "does not exist"),
+        (["a", "nothere"], "is not there"),
         (["a", "--json"], "name another folder"),
     ):
         r = cli("report", *args)

@@ -12,6 +12,7 @@ from tailback.document import document
 RARE = """
 name = "rare"
 duration = "2s"
+marking = false
 [link.b]
 from = "a"
 to = "c"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,25 @@ def test_queue_disciplines_are_inside_their_tolerances() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     inside = re.fullmatch(r"(\d+) of (\d+) inside; outside and not explained: none", done.stdout.splitlines()[-1])
     assert inside is not None and inside[1] == inside[2] and int(inside[1]) >= 17 * len(cases)
+
+
+@pytest.mark.slow
+def test_red_pd_is_inside_its_tolerances() -> None:
+    done = compare("redpd_cbr10_r40", command="queue_references.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_without_ns2_the_drawn_references_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    done = compare("--draw", "1", command="queue_references.py")
+    assert (done.returncode, done.stdout) == (0, "skipped: there is no ns on the path (Debian: ns2)\n")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("ns") is None, reason="no ns-2")
+def test_drr_serves_and_drops_the_packets_that_ns2_does() -> None:
+    done = compare("drr", "--draw", "12", "--seed", "7", command="queue_references.py")
+    assert "20 of 20 cases equal, packet by packet" in done.stdout, done.stdout + done.stderr
 
 
 def test_drop_tail_of_three_colours_is_the_same_packet_by_packet() -> None:

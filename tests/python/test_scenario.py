@@ -37,7 +37,7 @@ def test_errors_say_where_and_what_to_do(small) -> None:
     with pytest.raises(tb.ScenarioError) as e:
         tb.load_scenario(SMALL.replace('rate = "5Mbps"', 'rate = "5"'))
     assert isinstance(e.value, ValueError)
-    assert "topology.rate" in str(e.value) and e.value.problems[0]["line"] == 5
+    assert "topology.rate" in str(e.value) and e.value.problems[0]["line"] == 6
     assert "help" in str(e.value) or "write" in str(e.value)
     with pytest.raises(TypeError, match="not int"):
         tb.load_scenario(3)
@@ -51,7 +51,7 @@ def test_the_builder_makes_what_toml_says() -> None:
         queue=tb.queue("red", buffer="40 packets"),
     )
     net.record("queue", link="bottleneck", probes=["queue", "average"], every="50ms")
-    net.set(name="small", duration="6s", warmup="1s", interval="1s")
+    net.set(name="small", duration="6s", warmup="1s", interval="1s", marking=False)
     assert net.load().digest == tb.load_scenario(SMALL).digest
     assert tb.load_scenario(net.to_toml()).digest == net.load().digest
 

@@ -49,7 +49,7 @@ def test_status_says_what_is_stored_and_what_was_kept_and_changes_nothing(cli, s
     assert (out / "links.parquet").read_bytes() == before["links.parquet"]
     assert cli("status", tmp_path / "nowhere").returncode == 2
     (tmp_path / "empty").mkdir()
-    assert "holds no results" in cli("status", tmp_path / "empty").stdout
+    assert "holds no results" in cli("status", tmp_path / "empty").stderr
 
 
 def test_a_killed_plan_of_short_runs_goes_on_where_it_was(cli, small, tmp_path: Path) -> None:

@@ -179,7 +179,7 @@ def test_the_parameters_are_those_of_the_study():
 def test_unknown_names_are_refused_with_a_hint():
     with pytest.raises(StudyError, match='did you mean "kantawala-2005"'):
         study.load("kantawala")
-    with pytest.raises(StudyError, match=r"fig-2\.1"):
+    with pytest.raises(StudyError, match=r"did you mean fig-\d"):
         study.load(NAME).experiment("E9")
     with pytest.raises(StudyError, match="droptail"):
         study.load(NAME, {"codel": {"kind": "codel"}})
@@ -192,7 +192,8 @@ def counted(tmp_path, monkeypatch):
 
     def count(labels, seed, options):
         calls.append((labels["n"], labels["queue"], seed))
-        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}}
+        # It says what it took, so that estimates of what is left do not depend on the machine.
+        return {"values": {"share": float(labels["n"]) + seed + options["plus"]}, "elapsed_s": 0.0}
 
     monkeypatch.setitem(FUNCTIONS, "count", count)
     folder = tmp_path / "counted"

@@ -74,7 +74,8 @@ impl Library {
                 "Queue disciplines",
                 queues.entries().iter().map(|e| e.model).collect(),
             )
-            .grouped(tailback_queue::registry::groups()),
+            .grouped(tailback_queue::registry::groups())
+            .also_called(tailback_queue::registry::also_called),
         ];
         families.extend(queues.nested().families().iter().cloned());
         families.extend([
@@ -99,7 +100,11 @@ impl Library {
                 "congestion",
                 "Congestion controls",
                 transports.controllers.iter().map(|c| c.model).collect(),
-            ),
+            )
+            .also_called(|m| {
+                let row = transports.controllers.iter().find(|c| std::ptr::eq(c.model, m));
+                row.map_or(&[], |c| c.also)
+            }),
             Family::new(
                 "traffic",
                 "Traffic",

@@ -9,8 +9,10 @@ use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
 use crate::spec::{End, Spec};
 use crate::traffic::application::Ends;
+use std::cell::Cell;
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
+use tailback_base::work;
 use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
@@ -34,8 +36,8 @@ pub struct Hooks<'a> {
     pub tap: Option<TapMaker<'a>>,
     /// Where the packets of the flows come from.
     pub ends: FlowEnds,
-    /// Called with the share done, each time some hundredths of a second of work are done; stops the run when it answers
-    /// false.
+    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event (see
+    /// [`tailback_base::work`]); stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
 }
 
@@ -56,10 +58,7 @@ impl<'a> Hooks<'a> {
     /// It is to stop.
     pub fn go_on(&self, share: f64) -> Result<(), Refusal> {
         match self.progress.is_some_and(|p| !p(share)) {
-            true => Err(Refusal::new(
-                "the run was interrupted",
-                "run it again; finished runs are kept",
-            )),
+            true => Err(interrupted()),
             false => Ok(()),
         }
     }
@@ -70,6 +69,10 @@ impl<'a> Hooks<'a> {
             None => Library::standard(),
         }
     }
+}
+
+fn interrupted() -> Refusal {
+    Refusal::new("the run was interrupted", "run it again; finished runs are kept")
 }
 
 /// How many events, or sent packets, are between two questions whether to go on: some hundredths of a second.
@@ -95,6 +98,13 @@ fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Tim
 /// What can only be known when the network is built: parameters of a model that contradict each other, a destination
 /// that cannot be reached. Also an interruption by `hooks.progress`.
 pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
+    let share = Cell::new(0.0);
+    let goes_on = || hooks.go_on(share.get()).is_ok();
+    work::listening(&goes_on, || drive(spec, seed, hooks, &share)).unwrap_or_else(|work::Stopped| Err(interrupted()))
+}
+
+/// Build, run and read; `share` is how much of it is done.
+fn drive(spec: &Spec, seed: u64, hooks: &Hooks, share: &Cell<f64>) -> Result<Outcome, Refusal> {
     let mut prepared = prepare(spec, seed, hooks)?;
     let to = Time::ZERO + spec.duration;
     loop {
@@ -103,15 +113,17 @@ pub fn run(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Outcome, Refusal> {
         if over {
             break;
         }
-        hooks.go_on(sim.now().0 as f64 / to.0.max(1) as f64)?;
+        share.set(sim.now().0 as f64 / to.0.max(1) as f64);
+        hooks.go_on(share.get())?;
     }
+    share.set(1.0);
     read(spec, hooks, prepared)
 }
 
 /// The tables of a network that has been driven to its end.
 ///
 /// # Errors
-/// A discipline broke its contract, or `hooks.progress` interrupts.
+/// A discipline broke its contract.
 pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, Refusal> {
     let Prepared {
         mut built,
@@ -138,5 +150,5 @@ pub fn read(spec: &Spec, hooks: &Hooks, prepared: Prepared) -> Result<Outcome, R
         from,
         to,
     };
-    Outcome::read_while(&built.sim, &frame, &|| hooks.go_on(1.0))
+    Ok(Outcome::read(&built.sim, &frame))
 }

@@ -4,6 +4,7 @@
 
 use crate::scenario::declarations::tables::DELAY_ONLY_BPS;
 use crate::traffic::session;
+use std::fmt;
 use tailback_base::{BitRate, Duration, Settings, Time};
 
 /// One scenario, ready to run with any seed.
@@ -24,6 +25,25 @@ pub struct Spec {
     pub record: Vec<RecordSpec>,
     /// Keep one row for each drop and mark.
     pub log_drops: bool,
+    pub marking: Marking,
+}
+
+/// Whether the queues of a network mark, and who says so. The settings of queues follow it already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Marking {
+    pub on: bool,
+    pub because: MarkingBecause,
+}
+
+/// Why a network marks or does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkingBecause {
+    /// The scenario says so.
+    Given,
+    /// These flows or sessions have ECN on, as in `flows.bulk`.
+    Capable(String),
+    /// No packet is ECN-capable.
+    NotCapable,
 }
 
 /// A link between two nodes; both directions.
@@ -77,6 +97,19 @@ pub enum Impairment {
     SendDelay { max: Duration },
 }
 
+impl Impairment {
+    /// What it does to a packet that it strikes; only some strike.
+    pub fn harm(&self) -> Option<Harm> {
+        match self {
+            Impairment::ByIndex { action, .. }
+            | Impairment::EveryNth { action, .. }
+            | Impairment::Random { action, .. }
+            | Impairment::Gilbert { action, .. } => Some(*action),
+            Impairment::Duplicate { .. } | Impairment::Reorder { .. } | Impairment::SendDelay { .. } => None,
+        }
+    }
+}
+
 /// What an impairment that strikes a packet does. Only data packets are struck when `data_only`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Harm {
@@ -117,6 +150,17 @@ pub struct GroupSpec {
     pub start: Instants,
     /// When the flow stops producing data; without it, at the end of the run.
     pub stop: Option<Instants>,
+}
+
+/// Why, as the end of a sentence: `flows.bulk has ECN on`.
+impl fmt::Display for Marking {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match &self.because {
+            MarkingBecause::Given => write!(f, "marking = {}", self.on),
+            MarkingBecause::Capable(who) => write!(f, "{who} has ECN on"),
+            MarkingBecause::NotCapable => f.write_str("no flow has ECN on"),
+        }
+    }
 }
 
 /// What ends a run.

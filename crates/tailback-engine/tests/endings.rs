@@ -2,8 +2,10 @@
 //! heard soon.
 
 use std::cell::Cell;
+use tailback_base::work::SLICE;
 use tailback_base::{Duration, ProbeDef};
 use tailback_engine::packet::SimPacket;
+use tailback_engine::plan::execute::thread_cpu_seconds;
 use tailback_engine::run::{Hooks, QueueMaker, run};
 use tailback_engine::scenario::load_text;
 use tailback_queue::{Backlog, BuildContext, Line, Out, ProbeId, QueueDiscipline, Service};
@@ -135,32 +137,91 @@ fn a_run_is_asked_whether_to_go_on_after_some_events_not_after_a_part_of_it() {
     assert!(share < 0.002, "first asked when {share} of the run was over");
 }
 
-/// How often a run is asked whether to go on before its first event, on the way, and for its tables.
-fn asked(flows: &str) -> [u32; 3] {
-    let text = format!(
-        "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\n\
-         queue = {{ kind = \"droptail\", buffer = \"100 packets\" }}\n[flows.f]\n{flows}\n"
+/// How long a run goes on after it was told to stop, CPU seconds. It is told as soon as it has used `patience`.
+fn late(text: &str, patience: f64) -> f64 {
+    let loaded = load_text(text, "endings.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let began = thread_cpu_seconds();
+    let goes_on = |_: f64| thread_cpu_seconds() - began < patience;
+    let hooks = Hooks {
+        progress: Some(&goes_on),
+        ..Hooks::default()
+    };
+    let refused = run(&loaded.spec, 1, &hooks).err().map(|e| e.to_string());
+    assert!(refused.is_some_and(|e| e.contains("interrupted")), "it was over before");
+    thread_cpu_seconds() - began - patience
+}
+
+/// A line of 1 Gb/s with this queue, and a recording of it on each change.
+fn recorded(queue: &str, probe: &str, flows: &str) -> String {
+    format!(
+        "duration = \"10s\"\n\
+         topology = {{ kind = \"dumbbell\", rate = \"1Gbps\", delay = \"1ms\", queue = {{ {queue} }} }}\n\
+         [flows.f]\n{flows}\n\
+         [record.r]\nlink = \"bottleneck\"\nprobes = \"{probe}\"\non_change = true\n"
+    )
+}
+
+/// The window leaves in one event, and each of its packets makes the recording look at every queue.
+#[test]
+fn a_run_is_asked_inside_a_window_that_leaves_at_once() {
+    let text = recorded(
+        "kind = \"drr\", mapper = \"hash\", queues = 4000, buffer = \"300000 packets\"",
+        "queue_packets",
+        "transport = { kind = \"generic\", wmax = 220698 }",
     );
-    let loaded = load_text(&text, "endings.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let counts = std::cell::Cell::new([0u32; 3]);
-    let progress = |share: f64| {
-        let mut now = counts.get();
-        now[if share == 0.0 { 0 } else { 1 + usize::from(share >= 1.0) }] += 1;
-        counts.set(now);
+    let late = late(&text, 0.2);
+    assert!(late < 0.3, "{late:.2} s");
+}
+
+/// A probe that is one number may look at every queue.
+#[test]
+fn a_run_is_asked_inside_what_a_probe_looks_at() {
+    let text = recorded(
+        "kind = \"drr\", mapper = \"hash\", queues = 1000000",
+        "flow_ratio",
+        "count = 10",
+    );
+    let late = late(&text, 0.2);
+    assert!(late < 0.3, "{late:.2} s");
+}
+
+/// The longest time between two questions, CPU seconds, and how many there were before the first event, on the way, and
+/// while the tables were made.
+fn between_questions(text: &str) -> (f64, [u32; 3]) {
+    let loaded = load_text(text, "endings.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    let (last, longest) = (Cell::new(thread_cpu_seconds()), Cell::new(0.0f64));
+    let asked = Cell::new([0; 3]);
+    let goes_on = |share: f64| {
+        let now = thread_cpu_seconds();
+        longest.set(longest.get().max(now - last.replace(now)));
+        let mut counts = asked.get();
+        counts[if share == 0.0 { 0 } else { 1 + usize::from(share >= 1.0) }] += 1;
+        asked.set(counts);
         true
     };
     let hooks = Hooks {
-        progress: Some(&progress),
+        progress: Some(&goes_on),
         ..Hooks::default()
     };
     run(&loaded.spec, 1, &hooks).unwrap_or_else(|e| panic!("{e}"));
-    counts.get()
+    (longest.get(), asked.get())
 }
 
+/// `TAILBACK_FLOWS=1000000` takes so many instead of 100,000.
 #[test]
-fn a_run_is_asked_whether_to_go_on_while_it_is_built_and_read() {
-    let many = "count = 20000\naccess_rate = \"1Mbps\"\nstop = \"2ms\"\ntraffic = { kind = \"cbr\", rate = \"1Mbps\" }";
-    let [built, _, read] = asked(many);
-    // Flows twice (described, and numbered) and the two ports of each, every 4096; a question for each table.
-    assert!(built >= 2 * 4 + 9 && read >= 8, "{built} {read}");
+fn a_run_of_many_flows_is_asked_while_it_is_built_driven_and_read() {
+    let flows = std::env::var("TAILBACK_FLOWS").map_or(100_000, |n| n.parse::<usize>().expect("a number"));
+    let text = format!(
+        "duration = \"1s\"\nwarmup = \"50ms\"\ninterval = \"400ms\"\n\
+         topology = {{ kind = \"dumbbell\", rate = \"100Gbps\", delay = \"1ms\", \
+         queue = {{ kind = \"droptail\", buffer = \"unlimited\" }} }}\n\
+         [flows.f]\ncount = {flows}\naccess_rate = \"10Mbps\"\nrtt = \"10ms\"\nstart = \"100ms\"\nstop = \"101ms\"\n\
+         traffic = {{ kind = \"cbr\", rate = \"1Mbps\" }}\n"
+    );
+    let (longest, [built, _, read]) = between_questions(&text);
+    println!("{flows} flows: at most {longest:.3} s between two questions");
+    assert!(longest < 0.3, "{longest:.2} s");
+    // Each is described and numbered, with two links of its own, 256 units each; a row of the table of flows has 128.
+    let questions = |units: usize| (flows * units / SLICE) as u32;
+    assert!(built >= questions(4 * 256) && read >= questions(128), "{built} {read}");
 }

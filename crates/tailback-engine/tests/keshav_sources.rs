@@ -9,7 +9,7 @@ use tailback_engine::results::{Outcome, Table};
 /// Hosts on lines of 100 packets a second, one line of 10 behind them, the sinks at its far end.
 fn suite(seconds: u32, buffer: u32, queue: &str, flows: &str) -> Outcome {
     run_text(&format!(
-        "duration = \"{seconds}s\"\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate = \"80kbps\"\n\
+        "duration = \"{seconds}s\"\nmarking = true\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate = \"80kbps\"\n\
          delay = \"0s\"\nqueue = {{ kind = \"{queue}\", buffer = \"{buffer} packets\" }}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{flows}"
     ))

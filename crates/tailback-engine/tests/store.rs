@@ -510,3 +510,53 @@ fn a_failed_run_is_a_row_and_is_tried_again() {
     assert_eq!(whole(&plan, Keep::at(&f.0)).report.reused, 2);
     assert_eq!(stored(&f.0).len(), 3);
 }
+
+/// Whoever removes the folder, or a file of it, while runs go on is told so: nothing that is missing counts as done.
+#[test]
+fn what_is_removed_while_runs_go_on_is_missed() {
+    for finish in [Finish::Tables, Finish::Chunks] {
+        for buffers in [vec![20], vec![20, 40, 80]] {
+            for left in [vec![], vec!["chunks", "manifest.json"]] {
+                let dir = Folder::new("removed");
+                let plan = plan_of(&buffers, 20, "200ms");
+                let keep = Keep {
+                    finish,
+                    ..Keep::at(&dir.0)
+                };
+                let total = plan.runs.len();
+                let mut removed = false;
+                let results = execute(&plan, keep.clone(), 2, &mut |r| {
+                    if !removed && r.done >= total * 2 / 3 {
+                        for entry in std::fs::read_dir(&dir.0).into_iter().flatten().flatten() {
+                            // As `rm -r` does it, but for what it is told to leave.
+                            if left.iter().any(|n| entry.file_name() == *n) {
+                                let chunks = std::fs::read_dir(entry.path()).into_iter().flatten().flatten();
+                                chunks.for_each(|c| drop(std::fs::remove_file(c.path().join("links.parquet"))));
+                            } else if entry.path().is_dir() {
+                                let _ = std::fs::remove_dir_all(entry.path());
+                            } else {
+                                let _ = std::fs::remove_file(entry.path());
+                            }
+                        }
+                        if left.is_empty() {
+                            let _ = std::fs::remove_dir(&dir.0);
+                        }
+                        removed = true;
+                    }
+                    true
+                });
+                assert!(removed);
+                let whole = status(&dir.0).runs.iter().filter(|r| r.stored).count() == total;
+                assert!(
+                    whole || results.store_error.is_some(),
+                    "{finish:?}, {buffers:?}, {left:?}: {} of {total} stored, and not a word",
+                    status(&dir.0).runs.iter().filter(|r| r.stored).count()
+                );
+                // The same plan again makes it good.
+                let again = execute(&plan, keep, 2, &mut |_| true);
+                assert!(again.store_error.is_none(), "{:?}", again.store_error);
+                assert_eq!(status(&dir.0).runs.iter().filter(|r| r.stored).count(), total);
+            }
+        }
+    }
+}

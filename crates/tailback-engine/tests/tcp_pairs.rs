@@ -25,7 +25,7 @@ struct Pair {
 }
 
 const CUBIC_2008: &str = "{ kind = \"cubic\", beta = 0.8 }";
-const CUBIC_NS3: &str = "{ kind = \"cubic\", reno_friendly = false }";
+const CUBIC_NS3: &str = "\"cubic\"";
 const RENO: &str = "\"reno\"";
 
 const PAIRS: &[Pair] = &[
@@ -67,7 +67,7 @@ const PAIRS: &[Pair] = &[
     },
     Pair {
         name: "ns3_Vegas+LinuxReno_b40",
-        congestion: ["\"vegas\"", RENO],
+        congestion: ["{ kind = \"vegas\", queued = \"ns3\" }", RENO],
         buffer: 41,
         ns2: false,
         goodput_mbps: [1.425, 8.568],
@@ -78,11 +78,11 @@ const PAIRS: &[Pair] = &[
 
 /// Goodput of each flow with headers, Mb/s, and the mean queue; the second start moved by so many microseconds.
 fn run_pair(p: &Pair, moved_us: u64) -> ([f64; 2], f64) {
-    let initial = if p.ns2 { 2 } else { 10 };
+    let (profile, initial) = if p.ns2 { ("rfc", 2) } else { ("ns3", 10) };
     let flow = |i: usize, start: f64| {
         format!(
             "[flows.f{i}]\nfrom = \"s{i}\"\nto = \"r2\"\nstart = \"{start}s\"\n\
-             tcp = {{ delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", \
+             tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", \
              min_rto = \"200ms\", ecn = \"off\", congestion = {} }}\n\
              [link.access{i}]\nfrom = \"s{i}\"\nto = \"r1\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
              queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n",

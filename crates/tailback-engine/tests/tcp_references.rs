@@ -6,15 +6,12 @@
 //! a packet more or less than their limits say: that of ns-2 counts the packet in service, ns-3 has another in its device,
 //! which its queue does not count.
 //!
-//! CUBIC there differs: in ns-2 it keeps 0.8 of the window (S. Ha, I. Rhee, L. Xu 2008, section 4.2), in ns-3 its window
-//! follows the cubic curve alone, concave to the end where RFC 9438 would go by the linear estimate.
-//!
-//! What is outside its tolerance, and why: the length of CUBIC's cycles (and the queue of the smallest buffer with it). Around
-//! its last maximum the curve is flat, 0.4 segments below it a second before K, and the buffer ends a cycle within a segment
-//! of that maximum. Theirs count whole segments, so that the maximum is a segment above what fits, and a cycle ends 1.4 s
-//! before K; here the maximum is what fits, and fast convergence strikes when a loss comes a fraction of a segment below
-//! the last. And the period of Reno beside ns-3, 5.6 % longer: its recovery (proportional rate reduction) ends with a
-//! window a segment or two above the threshold, that of RFC 6675 at it.
+//! CUBIC in ns-2 is that of Linux 2.6.22: it keeps 0.8 of the window (S. Ha, I. Rhee, L. Xu 2008, section 4.2) and counts whole
+//! segments. The cases of ns-3 run with the profile `ns3`: the ACK that ends a recovery there adds two or three segments, where
+//! RFC 5681 section 3.1 allows one a round trip, and its CUBIC has no Reno-friendly region, which RFC 9438 section 4.3 asks for.
+//! By the RFCs alone (profile `rfc`) the periods are 3.39 s for 2.37 (ns-2's CUBIC), 3.07 for 2.91 (ns-3's Reno), 1.97 for 2.45
+//! and 5.77 for 5.38 (its CUBIC). Around its last maximum the curve of CUBIC is flat, 0.4 segments below it a second before K,
+//! so that a fraction of a segment moves the end of a cycle by a second.
 //!
 //! `cargo test --release -p tailback-engine --test tcp_references -- --nocapture` prints the table.
 
@@ -40,8 +37,6 @@ struct Case {
     mean_window: f64,
     queue: f64,
     utilisation: f64,
-    /// Why a figure is not held to its tolerance, and which.
-    apart: &'static [&'static str],
 }
 
 const CASES: &[Case] = &[
@@ -56,7 +51,6 @@ const CASES: &[Case] = &[
         mean_window: 122.2,
         queue: 66.0,
         utilisation: 1.0,
-        apart: &[],
     },
     Case {
         name: "ns2_Linuxreno_b10",
@@ -69,7 +63,6 @@ const CASES: &[Case] = &[
         mean_window: 50.4,
         queue: 2.0,
         utilisation: 0.8613,
-        apart: &[],
     },
     Case {
         name: "ns3_LinuxReno_b40",
@@ -82,11 +75,10 @@ const CASES: &[Case] = &[
         mean_window: 77.1,
         queue: 20.2,
         utilisation: 0.9951,
-        apart: &["period s"],
     },
     Case {
         name: "ns2_Linuxcubic_b40",
-        congestion: "{ kind = \"cubic\", beta = 0.8 }",
+        congestion: "{ kind = \"cubic\", beta = 0.8 }, congestion_form = \"linux\", halve = \"cwnd\"",
         buffer: 39,
         marks: None,
         ns2: true,
@@ -95,11 +87,10 @@ const CASES: &[Case] = &[
         mean_window: 89.1,
         queue: 32.9,
         utilisation: 1.0,
-        apart: &["period s"],
     },
     Case {
         name: "ns3_Cubic_b10",
-        congestion: "{ kind = \"cubic\", reno_friendly = false }",
+        congestion: "\"cubic\"",
         buffer: 11,
         marks: None,
         ns2: false,
@@ -108,11 +99,10 @@ const CASES: &[Case] = &[
         mean_window: 60.3,
         queue: 4.3,
         utilisation: 0.9831,
-        apart: &["period s", "mean queue"],
     },
     Case {
         name: "ns3_Cubic_b100",
-        congestion: "{ kind = \"cubic\", reno_friendly = false }",
+        congestion: "\"cubic\"",
         buffer: 101,
         marks: None,
         ns2: false,
@@ -121,11 +111,10 @@ const CASES: &[Case] = &[
         mean_window: 136.9,
         queue: 79.7,
         utilisation: 1.0,
-        apart: &["period s"],
     },
     Case {
         name: "ns3_Vegas_b40",
-        congestion: "\"vegas\"",
+        congestion: "{ kind = \"vegas\", queued = \"ns3\" }",
         buffer: 41,
         marks: None,
         ns2: false,
@@ -134,7 +123,6 @@ const CASES: &[Case] = &[
         mean_window: 57.0,
         queue: 0.0,
         utilisation: 1.0,
-        apart: &[],
     },
     Case {
         name: "ns2_Linuxvegas_b40",
@@ -147,7 +135,6 @@ const CASES: &[Case] = &[
         mean_window: 57.0,
         queue: 0.9,
         utilisation: 1.0,
-        apart: &[],
     },
     Case {
         name: "ns3_Dctcp_b100_k10",
@@ -160,7 +147,6 @@ const CASES: &[Case] = &[
         mean_window: 64.6,
         queue: 7.0,
         utilisation: 1.0,
-        apart: &[],
     },
     Case {
         name: "ns3_Bbr_b40",
@@ -173,7 +159,6 @@ const CASES: &[Case] = &[
         mean_window: 116.3,
         queue: 5.0,
         utilisation: 0.9749,
-        apart: &[],
     },
 ];
 
@@ -187,14 +172,14 @@ fn run_case(c: &Case) -> Outcome {
         ),
     };
     let ecn = if c.marks.is_some() { "on" } else { "off" };
-    let initial = if c.ns2 { 2 } else { 10 };
+    let (profile, initial) = if c.ns2 { ("rfc", 2) } else { ("ns3", 10) };
     run_text(&format!(
         "duration = \"60s\"\nwarmup = \"10s\"\n[link.access]\nfrom = \"s\"\nto = \"r1\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          [link.line]\nfrom = \"r1\"\nto = \"r2\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = {queue}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          [flows.f]\nfrom = \"s\"\nto = \"r2\"\nstart = \"0.1s\"\n\
-         tcp = {{ delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", min_rto = \"200ms\", \
+         tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", min_rto = \"200ms\", \
          ecn = \"{ecn}\", congestion = {} }}\n\
          [record.r]\nflows = \"f\"\nprobes = [\"cwnd\", \"phase\"]\non_change = true\n",
         c.congestion
@@ -248,7 +233,7 @@ fn one_flow_of_each_control() {
                 "{:<22} {figure:<12} {ours:>9.3} {theirs:>9.3} {within:>9.3}{mark}",
                 c.name
             );
-            if !held && !c.apart.contains(&figure) {
+            if !held {
                 outside.push(format!("{} {figure}: {ours:.3}, not {theirs} +- {within:.3}", c.name));
             }
         }

@@ -144,8 +144,9 @@ impl Recording {
         for (i, line) in text.lines().enumerate() {
             r.read(line).ok_or_else(|| {
                 format!(
-                    "line {} of the recording is no arrival, mark, drop or exit: {line}",
-                    i + 1
+                    "line {} is no arrival, mark, drop or exit: {}; `tailback live --record FILE` makes a recording",
+                    i + 1,
+                    line.chars().take(60).collect::<String>()
                 )
             })?;
         }

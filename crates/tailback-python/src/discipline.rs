@@ -13,8 +13,9 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::marker::PhantomData;
+use std::time::Instant;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Stream, Time};
+use tailback_base::{Duration, Stream, Time, work};
 use tailback_queue::{Backlog, Line as EngineLine, Out as EngineOut, QueueDiscipline, Service};
 
 pub struct PyQueue<P> {
@@ -107,6 +108,7 @@ impl<P: Held> PyQueue<P> {
         out: &mut dyn EngineOut<P>,
         method: impl FnOnce(&mut Self, Python, Bound<Line>) -> PyResult<T>,
     ) -> T {
+        let began = Instant::now();
         let done = Python::attach(|py| -> PyResult<(T, Vec<Action>)> {
             let view = Bound::new(py, Line::new(*line))?;
             self.out.borrow_mut(py).open = true;
@@ -132,6 +134,8 @@ impl<P: Held> PyQueue<P> {
             }
             Ok((answer, actions))
         });
+        // Nobody knows how much Python does in a call, so it is timed: a unit of work is some 10 ns.
+        work::done(began.elapsed().as_nanos() as usize / 10);
         let (answer, actions) = match done {
             Ok(d) => d,
             Err(e) => fail(&self.port, e),

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use tailback_engine::library::Library;
 use tailback_engine::scenario::{describe, schema};
 
 /// The JSON schema of a scenario, as JSON text.
@@ -31,6 +32,13 @@ fn describe_text(name: Option<&str>) -> PyResult<String> {
     }
 }
 
+/// The own names of the models of a family that a name may stand for; several where another program's name covers them.
+#[pyfunction]
+fn models_meant(family: &str, name: &str) -> Vec<&'static str> {
+    let meant = Library::standard().catalogue.meant(family, name);
+    meant.iter().map(|m| m.name).collect()
+}
+
 /// The whole reference in Markdown.
 #[pyfunction]
 fn reference_markdown() -> String {
@@ -41,5 +49,6 @@ pub fn add(m: &Bound<PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schema_json, m)?)?;
     m.add_function(wrap_pyfunction!(describe_json, m)?)?;
     m.add_function(wrap_pyfunction!(describe_text, m)?)?;
+    m.add_function(wrap_pyfunction!(models_meant, m)?)?;
     m.add_function(wrap_pyfunction!(reference_markdown, m)?)
 }

@@ -10,6 +10,8 @@ use tailback_engine::library::Library;
 use tailback_engine::outside;
 use tailback_engine::scenario::document::Document;
 use tailback_engine::scenario::{self as engine, Loaded};
+use tailback_engine::spec::MarkingBecause;
+use tailback_queue::marking;
 
 create_exception!(
     tailback._core,
@@ -177,6 +179,31 @@ impl Scenario {
         d.set_item("seed", s.seed)?;
         d.set_item("links", links)?;
         d.set_item("flows", flows)?;
+        Ok(d)
+    }
+
+    /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`
+    /// where the scenario says so itself, and for each port whether its queue `marks` and what its own `ecn` says.
+    #[getter]
+    fn marking<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let s = &self.loaded.spec;
+        let ports = PyList::empty(py);
+        for l in &s.links {
+            for (d, suffix) in [(&l.forward, ""), (&l.reverse, ".reverse")] {
+                let row = PyDict::new(py);
+                row.set_item("name", format!("{}{suffix}", l.name))?;
+                row.set_item("queue", d.queue.model.name)?;
+                row.set_item("marks", marking::marks(&d.queue))?;
+                let own: Vec<String> = marking::own(&d.queue).into_iter().map(|(_, ecn)| ecn).collect();
+                row.set_item("own", own)?;
+                ports.append(row)?;
+            }
+        }
+        let d = PyDict::new(py);
+        d.set_item("on", s.marking.on)?;
+        d.set_item("given", s.marking.because == MarkingBecause::Given)?;
+        d.set_item("because", s.marking.to_string())?;
+        d.set_item("ports", ports)?;
         Ok(d)
     }
 

@@ -8,12 +8,10 @@ use crate::column::{ColumnBuffer, Numbers};
 use crate::os_error::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_array::{Array, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array};
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PySlice, PyString, PyTuple};
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tailback_base::model::nearest;
@@ -45,25 +43,9 @@ impl Table {
 
     /// Take over the memory of a table of the engine.
     pub fn new(table: results::Table) -> PyResult<Table> {
-        let mut fields = Vec::new();
-        let mut arrays: Vec<ArrayRef> = Vec::new();
-        for c in table.columns {
-            let (kind, array): (DataType, ArrayRef) = match c.data {
-                Data::Count(v) => (DataType::UInt64, Arc::new(UInt64Array::from(v))),
-                Data::Real(v) => (DataType::Float64, Arc::new(Float64Array::from(v))),
-                Data::Text(v) => (DataType::Utf8, Arc::new(StringArray::from_iter_values(v.iter()))),
-            };
-            let meta = HashMap::from([("unit".to_string(), c.unit), ("doc".to_string(), c.doc)]);
-            fields.push(Field::new(c.name, kind, false).with_metadata(meta));
-            arrays.push(array);
-        }
-        let options =
-            arrow_array::RecordBatchOptions::new().with_row_count(Some(arrays.first().map_or(0, |a| a.len())));
-        let batch =
-            RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options).map_err(internal)?;
         Ok(Table {
-            name: table.name,
-            batch,
+            name: table.name.clone(),
+            batch: parquet::to_batch(table).map_err(internal)?,
         })
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -116,9 +116,9 @@ def compare_queues(
     buffer: str | None = None,
     traffic: Sequence[str] | None = None,
     senders: Sequence[str] | None = None,
-    queues: Sequence[Given] = known.DEFAULT,
+    queues: Sequence[Given] | None = None,
     packet: str = "1500B",
-    ecn: bool = False,
+    ecn: bool | None = None,
     replications: int = 5,
     seed: int = 1,
     duration: str | None = None,
@@ -150,7 +150,7 @@ def compare_queues(
 
 def answer(
     asked: Link,
-    queues: Sequence[Given],
+    queues: Sequence[Given] | None,
     *,
     replications: int = 5,
     seed: int = 1,
@@ -164,7 +164,11 @@ def answer(
     from tailback.plan import Plan
     from tailback.result import RunError
     from tailback.scenarios import load_scenario
+    from tailback.setting import among
 
+    if queues is None:
+        queues, left_out = known.default(asked)
+        asked = replace(asked, notes=(*asked.notes, *left_out))
     chosen = _candidates(queues, asked)
     loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
     cores = jobs or os.cpu_count() or 1
@@ -181,6 +185,8 @@ def answer(
             points.append(({"queue": name, "load": load}, made))
             if load == measures.ALONE:
                 scenarios[name] = made
+    unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
+    asked = replace(asked, notes=(*unequal, *asked.notes))
     results = Plan(points, replications, seed).execute(out, jobs, progress)
     if results.failure is not None:
         failed = results.failure
@@ -199,7 +205,9 @@ def answer(
 def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
     chosen: dict[str, Candidate] = {}
     for queue in queues:
-        name, made = (queue, known.candidate(queue, asked)) if isinstance(queue, str) else known.given(queue, asked)
+        if hasattr(queue, "to_dict"):
+            queue = queue.to_dict()
+        name, made = known.given(queue, asked) if isinstance(queue, Mapping) else known.alone(queue, asked)
         if name in chosen:
             raise LinkError(
                 f"queue = {name} stands there twice; give one of them a name of its own: {{ kind = ..., name = ... }}"
@@ -208,6 +216,12 @@ def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:
     if len(chosen) < 2:
         raise LinkError("queue: name at least two disciplines, or none for those of today")
     return chosen
+
+
+def _other_buffers(chosen: Mapping[str, Candidate], asked: Link) -> list[str]:
+    """A sentence for each discipline whose buffer is not that of the link."""
+    own = {name: c.table().get("buffer", asked.buffer) for name, c in chosen.items()}
+    return [f"{name} has a buffer of {b}, the others {asked.buffer}" for name, b in own.items() if b != asked.buffer]
 
 
 def _duration(text: str) -> float:

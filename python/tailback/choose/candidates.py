@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tailback.choose.link import Link, LinkError
+from tailback.choose.link import Link, LinkError, named
 
 #: Compared unless others are named.
 DEFAULT = ("droptail", "red", "codel", "pie", "fq-codel", "fq-pie", "cake", "dualpi2", "qsdrr")
@@ -45,20 +45,40 @@ class Candidate:
 
 def candidate(name: str, link: Link) -> Candidate:
     """A discipline with the settings of its guideline for this link."""
+    name = own_name(name)
+    model = _model(name)
+    _can_signal(model, link)
     make = _GUIDED.get(name)
     if make is not None:
         return make(link)
-    parameters = {p["name"] for p in _model(name)["parameters"]}
-    settings = [_buffer(link)] if "buffer" in parameters else []
-    if link.ecn and "ecn" in parameters:
-        settings.append(_ecn(link))
-    return Candidate(name, tuple(settings))
+    parameters = {p["name"] for p in model["parameters"]}
+    return Candidate(name, (_buffer(link),) if "buffer" in parameters else ())
+
+
+def default(link: Link) -> tuple[list[str], list[str]]:
+    """The disciplines that are compared unless others are named, and a sentence for each that is left out."""
+    left_out = [name for name in DEFAULT if not link.ecn and _model(name)["marks"] == "always"]
+    why = "is left out: its signal is the mark, and hosts have no ECN; --ecn gives it to them"
+    return [name for name in DEFAULT if name not in left_out], [f"{name} {why}" for name in left_out]
+
+
+def _can_signal(model: Mapping[str, Any], link: Link) -> None:
+    if model["marks"] == "always" and not link.ecn:
+        raise LinkError(
+            f"queue = {model['name']}: its signal is the mark, and hosts have no ECN; add --ecn, or leave it out"
+        )
+
+
+def alone(name: object, link: Link) -> tuple[str, Candidate]:
+    """A discipline by its name: its name on the page, and what it is."""
+    made = candidate(own_name(name), link)
+    return made.name, made
 
 
 def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
     """A discipline as a table: its name on the page, and what it is. Its buffer is the link's unless it has one."""
-    kind = str(table.get("kind", ""))
-    _model(kind)
+    kind = own_name(table.get("kind", ""))
+    _can_signal(_model(kind), link)
     own = {k: v for k, v in table.items() if k not in ("kind", "name")}
     settings = tuple(Setting(k, v, "as asked for") for k, v in own.items())
     if "buffer" not in own:
@@ -67,26 +87,20 @@ def given(table: Mapping[str, Any], link: Link) -> tuple[str, Candidate]:
     return name, Candidate(kind, settings)
 
 
-def _model(name: str) -> Mapping[str, Any]:
-    from difflib import get_close_matches
+def own_name(given: Any) -> str:
+    """The own name of a discipline, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    return named("queue", "queue", given, "discipline")
 
+
+def _model(name: str) -> Mapping[str, Any]:
     from tailback.reference import describe
 
-    known = [m["name"] for family in describe() if family["family"] == "queue" for m in family["models"]]
-    if name not in known:
-        near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else "`tailback describe` lists them"
-        raise LinkError(f"queue = {name}: there is no such discipline; {hint}")
     found: Mapping[str, Any] = next(m for m in describe(name) if m["family"] == "queue")
     return found
 
 
 def _buffer(link: Link) -> Setting:
     return Setting("buffer", link.buffer, f"the same for all: {link.buffer_why}")
-
-
-def _ecn(link: Link) -> Setting:
-    return Setting("ecn", link.ecn, "the hosts speak ECN" if link.ecn else "the hosts do not speak ECN")
 
 
 def _seconds(t: float) -> str:
@@ -154,22 +168,22 @@ def _tc_codel(link: Link) -> str:
 
 
 def _codel(link: Link) -> Candidate:
-    settings = (_buffer(link), *_codel_settings(link), _ecn(link))
+    settings = (_buffer(link), *_codel_settings(link))
     return Candidate("codel", settings, f"codel limit {link.buffer_packets} {_tc_codel(link)} {_tc_ecn(link)}")
 
 
 def _fq_codel(link: Link) -> Candidate:
-    settings = (_buffer(link), *_codel_settings(link), _ecn(link))
+    settings = (_buffer(link), *_codel_settings(link))
     line = f"fq_codel limit {link.buffer_packets} flows 1024 quantum 1514 {_tc_codel(link)} {_tc_ecn(link)}"
     return Candidate("fq-codel", settings, line)
 
 
 def _cobalt(link: Link) -> Candidate:
-    return Candidate("cobalt", (_buffer(link), *_codel_settings(link), _ecn(link)))
+    return Candidate("cobalt", (_buffer(link), *_codel_settings(link)))
 
 
 def _fq_cobalt(link: Link) -> Candidate:
-    return Candidate("fq-cobalt", (_buffer(link), *_codel_settings(link), _ecn(link)))
+    return Candidate("fq-cobalt", (_buffer(link), *_codel_settings(link)))
 
 
 def _cake(link: Link) -> Candidate:
@@ -207,13 +221,13 @@ def _reference(link: Link) -> Setting:
 
 def _pie(link: Link) -> Candidate:
     line = f"pie limit {link.buffer_packets} target {_tc_time(reference_delay(link)[0])} tupdate 15ms {_tc_ecn(link)}"
-    return Candidate("pie", (_buffer(link), _reference(link), _ecn(link)), line)
+    return Candidate("pie", (_buffer(link), _reference(link)), line)
 
 
 def _fq_pie(link: Link) -> Candidate:
     target = _tc_time(reference_delay(link)[0])
     line = f"fq_pie limit {link.buffer_packets} flows 1024 target {target} tupdate 15ms quantum 1514 {_tc_ecn(link)}"
-    return Candidate("fq-pie", (_buffer(link), _reference(link), _ecn(link)), line)
+    return Candidate("fq-pie", (_buffer(link), _reference(link)), line)
 
 
 def _dualpi2(link: Link) -> Candidate:
@@ -272,7 +286,6 @@ def _red_settings(link: Link) -> tuple[Setting, ...]:
         Setting("max_threshold", f"{high:.4g} packets", f"three times that ({guide})"),
         Setting("weight_rule", "rate", f"the average forgets in a second, 1 - exp(-1/C) ({guide})"),
         Setting("mean_packet", f"{link.packet_bytes}B", "what most packets have"),
-        _ecn(link),
     )
 
 

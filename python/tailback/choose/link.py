@@ -51,6 +51,7 @@ class Link:
     buffer_bytes: int
     #: In packets, or in bytes: how the buffer was asked for.
     buffer_in: str
+    #: Hosts have ECN, and queues mark.
     ecn: bool
     #: What was left out or filled in, and why.
     notes: tuple[str, ...] = ()
@@ -109,9 +110,10 @@ def link(
     traffic: Sequence[str] | None = None,
     senders: Sequence[str] | None = None,
     packet: str = "1500B",
-    ecn: bool = False,
+    ecn: bool | None = None,
 ) -> Link:
-    """The question, checked. Raises `LinkError`."""
+    """The question, checked. `ecn` is whether hosts have it and queues mark; by default they do not. Raises
+    `LinkError`."""
     rate_bps = _quantity("rate", _core.parse_rate, rate)
     packet_bytes = int(_quantity("packet", _core.parse_bytes, packet))
     if not 200 <= packet_bytes <= 65_000:
@@ -131,7 +133,8 @@ def link(
     if flows < 1 or flows > MOST_FLOWS:
         raise LinkError(f"flows = {flows}: give a number of long flows from 1 to {MOST_FLOWS}")
     chosen, notes = _traffic(traffic, rate_bps)
-    wanted = _known("senders", senders or SENDERS, _controls(), "congestion controls")
+    asked = tuple(named("senders", "congestion", s, "congestion control") for s in senders or SENDERS)
+    wanted = _known("senders", asked, asked, "congestion controls")
     if flows < len(wanted):
         if senders:
             raise LinkError(
@@ -141,7 +144,7 @@ def link(
         wanted = wanted[:flows]
     size, unit, why = _buffer(buffer, rate_bps, max(rtts), packet_bytes)
     return Link(
-        rate_bps, rtts, flows, chosen, wanted, packet_bytes, size, unit, ecn, notes=tuple(notes), buffer_why=why
+        rate_bps, rtts, flows, chosen, wanted, packet_bytes, size, unit, bool(ecn), notes=tuple(notes), buffer_why=why
     )
 
 
@@ -180,6 +183,31 @@ def _traffic(given: Sequence[str] | None, rate_bps: float) -> tuple[tuple[str, .
     return tuple(t for t in TRAFFIC if t in chosen), notes
 
 
+def named(option: str, family: str, given: object, what: str) -> str:
+    """The own name of a model of a family, of which Linux, ns-2 and ns-3 may have another. Raises `LinkError`."""
+    from tailback.reference import describe
+
+    if not isinstance(given, str):
+        raise LinkError(
+            f"{option} = {class_shown(given)}: give the name of a {what}, or a table with `kind`; one that is written "
+            "in Python is compared by running a network with each (tb.dumbbell(queue=...).run(), tb.compare)"
+        )
+    meant = _core.models_meant(family, given)
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        raise LinkError(f"{option} = {given}: this may be {' or '.join(meant)}; write one of them")
+    known = [m["name"] for f in describe() if f["family"] == family for m in f["models"]]
+    near = get_close_matches(given, known, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"`tailback describe {family}` lists them"
+    raise LinkError(f"{option} = {given}: there is no {what} {given!r}; {hint}")
+
+
+def class_shown(given: object) -> str:
+    """What was given instead of a name, short."""
+    return getattr(given, "__qualname__", None) or type(given).__qualname__
+
+
 def _known(option: str, given: Sequence[str], known: Sequence[str], what: str) -> tuple[str, ...]:
     for name in given:
         if name not in known:
@@ -190,12 +218,6 @@ def _known(option: str, given: Sequence[str], known: Sequence[str], what: str) -
     if repeated:
         raise LinkError(f"{option} = {','.join(given)}: {sorted(repeated)[0]!r} stands there twice")
     return tuple(given)
-
-
-def _controls() -> tuple[str, ...]:
-    from tailback.reference import describe
-
-    return tuple(m["name"] for family in describe() if family["family"] == "congestion" for m in family["models"])
 
 
 def _buffer(given: str | None, rate_bps: float, rtt_s: float, packet_bytes: int) -> tuple[int, str, str]:

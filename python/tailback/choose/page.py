@@ -82,7 +82,7 @@ def _parameters(answer: Compared) -> list[list[str]]:
     for name, c in answer.candidates.items():
         reasons: dict[str, list[str]] = {}
         for s in c.settings:
-            if s.name not in ("buffer", "ecn"):
+            if s.name != "buffer":
                 reasons.setdefault(s.why, []).append(f"{s.name} = {inline(s.value)}")
         shown = [[", ".join(settings), why] for why, settings in reasons.items()] or [["", "nothing but the buffer"]]
         rows += [[name if i == 0 else "", *row] for i, row in enumerate(shown)]

@@ -110,6 +110,7 @@ def scenario(
         "name": "compare",
         "duration": _time(times.duration_s),
         "warmup": _time(times.warmup_s),
+        "marking": link.ecn,
         "link": {LINK: line},
     }
     if not beside:
@@ -159,9 +160,10 @@ def run_times(link: Link, runs: int, cores: int, asked_s: float | None = None) -
     if cost > MOST_S:
         packets = _count(runs * _packets(link, warmup + counted))
         raise LinkError(
-            f"{runs} runs of {warmup + counted:g} s of this link are {packets} packets, about {cost / 60:.0f} minutes "
-            "here; name fewer disciplines or replications, scale rate and flows down together, or give the duration "
-            "of a run (--duration), which then is run however long it takes"
+            f"rate = {link.rate_bps / 1e6:g}Mbps with {link.flows} flows: {runs} runs of {warmup + counted:g} s "
+            f"are {packets} packets, about {cost / 60:.0f} minutes here; name fewer disciplines or replications, "
+            "scale rate and flows down together, or give the duration of a run (--duration), which then is run however "
+            "long it takes"
         )
     return Times(warmup, warmup + counted, "shorter than usual, as the link carries so many packets")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, os_message, say
+from tailback.cli.errors import Failure, Stopped, os_message, say, with_remedy
 
 # Command: the module that defines it, and its line in the help. A module has `register(group)`, which adds the command.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -86,7 +86,11 @@ def main(args: list[str] | None = None) -> None:
         # A terminal that lacks a character shows a question mark instead of a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
-    status = _status(args)
+    try:
+        status = _status(args)
+    except KeyboardInterrupt:
+        # It came while an error was being shown.
+        status = Stopped.status
     # What is buffered may fail to be written only now.
     try:
         sys.stdout.flush()
@@ -123,7 +127,7 @@ def _status(args: list[str] | None) -> int:
     except click.ClickException as e:
         shown = io.StringIO()
         e.show(shown)
-        say(shown.getvalue().rstrip("\n"))
+        say(with_remedy(e, shown.getvalue().rstrip("\n")))
         return e.exit_code
     except Failure as e:
         say(f"error: {e}")

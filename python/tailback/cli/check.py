@@ -15,10 +15,13 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     """
     from tailback.cli.errors import say
     from tailback.cli.source import read
+    from tailback.marking import by_default
 
     scenario = read(file, list(overrides))
     for warning in scenario.warnings:
         say(f"warning: {warning}")
+    if marks := by_default(scenario):
+        say(f"note: {marks}")
     click.echo("ok")
 
 

@@ -36,7 +36,9 @@ def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
     help='Disciplines; or one as a table, { kind = "red", ecn = true }. Repeatable. Those of today without.',
 )
 @click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="A largest packet on the wire.")
-@click.option("--ecn/--no-ecn", default=False, help="Whether hosts and disciplines use ECN; not without being asked.")
+@click.option(
+    "--ecn/--no-ecn", default=None, help="Hosts have ECN, and queues mark instead of dropping.  [default: no-ecn]"
+)
 @click.option("--replications", type=click.IntRange(1, 1000), default=5, show_default=True, help="Seeds.")
 @click.option("--seed", type=click.IntRange(0, 2**62), default=1, show_default=True, help="The first of them.")
 @click.option("--duration", metavar="TIME", help="How long a run is; what the link needs without.")
@@ -72,8 +74,7 @@ def compare(
     from tailback import _core
     from tailback.choose import LinkError, link
     from tailback.choose.answer import answer
-    from tailback.choose.candidates import DEFAULT
-    from tailback.cli.errors import Failure, Stopped, kept, os_message
+    from tailback.cli.errors import Failure, Stopped, all_there, kept, os_message
     from tailback.progress import ProgressLine
     from tailback.result import RunError
     from tailback.text import command_line
@@ -83,7 +84,7 @@ def compare(
         with ProgressLine() as progress:
             found = answer(
                 asked,
-                _queues(queues) or DEFAULT,
+                _queues(queues) or None,
                 replications=replications,
                 seed=seed,
                 duration=duration,
@@ -93,7 +94,7 @@ def compare(
                 command=" ".join(command_line(["tailback", *sys.argv[1:]])),
             )
     except LinkError as e:
-        raise click.UsageError(f"--{e}") from e
+        raise click.UsageError(_as_options(str(e))) from e
     except _core.ScenarioError:
         raise
     except RunError as e:
@@ -102,7 +103,12 @@ def compare(
         raise Failure(f"runs cannot be stored in {out}: {os_message(e)}") from e
     except KeyboardInterrupt:
         raise Stopped(f"interrupted{kept(out)}") from None
-    page = found.write_page(out) if out else None
+    try:
+        page = found.write_page(out) if out else None
+    except OSError as e:
+        raise Failure(f"the page cannot be written in {out}: {os_message(e)}") from e
+    if page is not None:
+        all_there([page, page.parent / "runs.parquet"])
     if as_json:
         click.echo(json.dumps(found.to_dict(), allow_nan=False))
         return
@@ -110,6 +116,13 @@ def compare(
     click.echo(
         f"\nthe page is {page}" if page else "\n--out DIR writes a page with figures, parameters and their reasons"
     )
+
+
+def _as_options(message: str) -> str:
+    """A message about what was asked for, whose first word names it: as an option."""
+    import re
+
+    return re.sub(r"^[a-z]+(?= = |: )", lambda name: f"--{name[0]}", message)
 
 
 def _queues(given: tuple[str, ...]) -> list[Any]:
@@ -124,7 +137,10 @@ def _queues(given: tuple[str, ...]) -> list[Any]:
             try:
                 found.append(tomllib.loads(f"queue = {text}")["queue"])
             except tomllib.TOMLDecodeError as e:
-                raise LinkError(f"queue = {text}: this is no table of TOML: {e}") from e
+                raise LinkError(
+                    f"queue = {text}: this is no table of TOML ({e}); write one such as "
+                    '{ kind = "red", ecn = true }, an option for each'
+                ) from e
         else:
             found += [name.strip() for name in text.split(",") if name.strip()]
     return found

@@ -16,6 +16,8 @@ def describe(name: str | None, as_json: bool, markdown: bool) -> None:
     """
     from tailback import _core
 
+    if markdown and (as_json or name is not None):
+        raise click.UsageError("--markdown is the whole reference; leave the name and --json out, or --markdown")
     if markdown:
         click.echo(_core.reference_markdown(), nl=False)
         return

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import errno
+import os
+from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
+from tailback.os_errors import os_message as os_message
 from tailback.text import plain
 
 
@@ -26,13 +29,13 @@ def folder(_ctx: click.Context, param: click.Parameter, value: str | None) -> st
     """A folder's name, as an option takes it."""
     if value == "":
         raise click.BadParameter("give the name of a folder; . is this one", param=param)
+    if value is not None and os.path.exists(value) and not os.path.isdir(value):
+        raise click.BadParameter(f"{value} is a file; give the name of a folder", param=param)
     return value
 
 
 def kept(out: str | None) -> str:
     """What an interruption left in a folder, as the end of a sentence."""
-    from pathlib import Path
-
     from tailback import _core
 
     if not out or not Path(out).is_dir():
@@ -51,12 +54,29 @@ def kept(out: str | None) -> str:
     return f"; {finished} kept in {out}, run the same command to go on"
 
 
-def os_message(e: OSError) -> str:
-    """An error of the file system in words, with the path if it is known."""
-    why = e.strerror or str(e)
-    if e.errno == errno.ENOSPC:
-        why = "no space is left on the disk"
-    return f"{e.filename}: {why}" if e.filename else why
+def with_remedy(e: click.ClickException, shown: str) -> str:
+    """What click shows of an option or argument that is not there, with where to look instead."""
+    if isinstance(e, click.UsageError) and e.ctx is not None:
+        bare = isinstance(e, click.NoSuchOption) and not e.possibilities
+        if bare or e.message.startswith("Got unexpected extra argument"):
+            return f"{shown.rstrip('.')}; `{e.ctx.command_path} --help` says what there is"
+    return shown
+
+
+def existing(_ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """A folder of results that is given to be read."""
+    if value is not None and not Path(value).is_dir():
+        from tailback.cli.source import no_results
+
+        raise click.UsageError(no_results(value))
+    return value
+
+
+def all_there(files: Iterable[Path]) -> None:
+    """Whether what was written is still there at the end; raises `Failure` with the first file that is not."""
+    for file in files:
+        if not file.is_file():
+            raise Failure(f"{file} is gone: it has been removed in the meantime; run the same command again")
 
 
 def say(message: str) -> None:

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
+from tailback.cli.errors import existing
+
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR", callback=existing)
 @click.argument("table")
 @click.option("--to", required=True, metavar="FILE", help="Where it goes; its ending says the kind: .csv or .parquet.")
 @click.option("--means", is_flag=True, help="Average over seeds; NAME_ci95 is half of the 95 % interval of a mean.")

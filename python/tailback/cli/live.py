@@ -55,18 +55,28 @@ _SLEEPY = click.option(
 def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | None, **options: Any) -> None:
     """Run the scenario in FILE with real packets: its network between two namespaces, this kernel's TCP at its ends.
 
-    The tables are those of `tailback run`, so that `tailback report A B` compares reality with simulation.
+    The tables are those of `tailback run`, so that `tailback report A B` compares reality with simulation. Queues mark
+    only where the scenario has marking = true, or a queue ecn = true.
     """
     from tailback.cli.source import read
+    from tailback.live.layout import marks_only_if_asked
 
-    scenario = read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
+    scenario = marks_only_if_asked(lambda more: read(file, [*more, *overrides, *_seeded(seed)]))
     for w in scenario.warnings:
         say(f"warning: {w}")
     linux()
     if replay is not None:
+        other = next((f"--{k}" for k in ("out", "capture", "record", "as_json") if options[k]), None)
+        if other is not None:
+            other = {"--as_json": "--json"}.get(other, other)
+            raise click.UsageError(f"--replay compares a recording and writes nothing; leave {other} out")
         click.echo(_replayed(scenario, replay))
         return
     _run(scenario, **options)
+
+
+def _seeded(seed: int | None) -> list[str]:
+    return [] if seed is None else [f"seed={seed}"]
 
 
 def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **options: Any) -> None:
@@ -181,8 +191,10 @@ def _replayed(scenario: Any, path: str) -> str:
         with open(path, encoding="ascii") as f:
             text = f.read()
         return compare(scenario, text)
-    except (OSError, UnicodeDecodeError) as e:
-        raise click.UsageError(f"{path} cannot be read: {e}") from e
+    except OSError as e:
+        raise click.UsageError(f"the recording cannot be read: {os_message(e)}") from e
+    except UnicodeDecodeError as e:
+        raise click.UsageError(f"{path} is no recording; `tailback live --record FILE` makes one") from e
     except ReplayError as e:
         raise Failure(str(e)) from e
     except ValueError as e:
@@ -201,6 +213,7 @@ def _replayed(scenario: Any, path: str) -> str:
 @click.option(
     "--flows", type=click.IntRange(1, 65_536), default=1024, show_default=True, help="Conversations told apart."
 )
+@click.option("--marking", is_flag=True, help="Mark ECN-capable packets instead of dropping them.  [default: off]")
 @click.option("--seconds", type=click.FloatRange(min=0.1), help="End by itself; without it, at Ctrl-C.")
 @click.option("--capture", metavar="FILE", help="Write the packets at the queue as pcapng.")
 @_SLEEPY

@@ -17,7 +17,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
-@click.group()
+class _Models(click.Group):
+    """The models, of which some have another name as a discipline."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args and args[0] not in self.commands and not args[0].startswith("-"):
+            ctx.fail(_no_model(args[0], self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
+
+
+def _no_model(name: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    from tailback import _core
+
+    queues = _core.models_meant("queue", name)
+    near = ["tail-drop"] if queues == ["droptail"] else get_close_matches(name.lower(), known, 1)
+    if near:
+        return f"there is no model {name!r}; did you mean `tailback predict {near[0]}`?"
+    what = f"there is no model of {queues[0]}" if queues else f"there is no model {name!r}"
+    return f"{what}; models are {', '.join(known)}"
+
+
+@click.group(cls=_Models)
 def predict() -> None:
     """Say what theory predicts for a bottleneck, before any packet is simulated."""
 

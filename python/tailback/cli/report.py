@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import click
 
+from tailback.cli.errors import existing
+
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@click.argument("other", metavar="[OTHER]", required=False, type=click.Path(exists=True, file_okay=False))
+@click.argument("folder", metavar="DIR", callback=existing)
+@click.argument("other", metavar="[OTHER]", required=False, callback=existing)
 @click.option(
     "--across",
     is_flag=False,
@@ -49,18 +53,23 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
     from tailback import _core
     from tailback.cli.source import results_folder
-    from tailback.comparison import CompareError, compare, text
+    from tailback.comparison import CompareError, compare, shared_runs, text
     from tailback.document import clean
+    from tailback.setting import between
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
-        found = compare(a, b, columns)
+        found, runs = compare(a, b, columns), shared_runs(a, b)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
+    setting = between(Path(folder), Path(other))
     if as_json:
-        document = {"a": folder, "b": other, "differences": [d.as_dict() for d in found]}
+        counted = dict(zip(("both", "a", "b"), runs, strict=True))
+        differences = [d.as_dict() for d in found]
+        document = {"a": folder, "b": other, "setting": setting.as_dict(), "runs": counted, "differences": differences}
         return json.dumps(clean(document), allow_nan=False)
-    return text(found, folder, other)
+    said = setting.lines(shutil.get_terminal_size((80, 24)).columns)
+    return "\n".join([*said, *([""] if said else []), text(found, folder, other, runs=runs)])
 
 
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
@@ -68,7 +77,9 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
     from tailback.cli.source import results_folder
     from tailback.comparison import CompareError, compare_points, text
     from tailback.document import clean
+    from tailback.setting import of_folder
 
+    where = Path(folder)
     axis, sep, label = (across or _as_planned(folder)).partition("=")
     if not sep:
         raise click.BadParameter(f"{across}: write AXIS=LABEL, such as queue=droptail", param_hint="--across")
@@ -76,16 +87,22 @@ def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -
         found = compare_points(_core.read_results(results_folder(folder)), axis, label, columns)
     except CompareError as e:
         raise click.UsageError(str(e)) from e
+    said = of_folder(where)
     if as_json:
-        document = {"dir": folder, "axis": axis, "against": label, "differences": [d.as_dict() for d in found]}
+        differences = [d.as_dict() for d in found]
+        document = {
+            "dir": folder,
+            "axis": axis,
+            "against": label,
+            "marking": said,
+            "differences": differences,
+        }
         return json.dumps(clean(document), allow_nan=False)
-    return text(found, f"{axis}={label}", f"the other points of {folder}")
+    return "\n".join([*said, *([""] if said else []), text(found, f"{axis}={label}", f"the other points of {folder}")])
 
 
 def _as_planned(folder: str) -> str:
     """What the plan says is compared."""
-    from pathlib import Path
-
     from tailback.store import manifest
 
     compared = (manifest.read(Path(folder)).get("sweep") or {}).get("compare")

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, folder, kept, os_message, shard_of
+from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, os_message, shard_of
 from tailback.document import clean
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
@@ -138,14 +138,14 @@ def register(group: click.Group) -> None:
     @click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
     @click.option(
         "--out",
-        type=click.Path(file_okay=False),
+        metavar="DIR",
         callback=folder,
         help="Where results go; default out/STUDY, or out/all. Runs kept there are reused.",
     )
     @click.option(
         "--seeds", type=click.IntRange(1, 1000), help="Repeat each point so often, instead of what the mode says."
     )
-    @click.option("--jobs", type=click.IntRange(0), default=0, help="Threads; 0 is all cores.")
+    @click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0 is all cores.")
     @click.option("--shard", metavar="I/N", help="Run the I-th of N parts; without it what is stored is taken.")
     @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every scenario of the study.")
     @click.option(
@@ -176,17 +176,23 @@ def register(group: click.Group) -> None:
         """
         try:
             if list_:
+                if what is not None or out or shard or overrides or replaced or seeds:
+                    raise click.UsageError("--list shows all studies and runs nothing; leave all but --json out")
                 _list(as_json)
             elif what is None and (overrides or replaced):
                 raise click.UsageError("--set and --discipline change a study: name it")
             elif shard is not None:
                 part = shard_of(shard)
-                names = [what] if what is not None else studies.known()
-                for name in names:
+                done = []
+                for name in [what] if what is not None else studies.known():
                     study, chosen = choose(name, _replacements(replaced))
                     where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                    _shard(study, chosen, where, part, mode=mode, seeds=seeds, jobs=jobs, overrides=overrides)
-                click.echo(f"when all {part[1]} parts are done: the same command without --shard")
+                    how = {"mode": mode, "seeds": seeds, "jobs": jobs, "overrides": overrides}
+                    done.append(_shard(study, chosen, where, part, as_json, **how))
+                if as_json:
+                    click.echo(json.dumps({"shard": part, "studies": done}))
+                else:
+                    click.echo(f"when all {part[1]} parts are done: the same command without --shard")
             elif what is None:
                 _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
             else:
@@ -224,6 +230,7 @@ def _one(
             announce=told.announce,
         )
         bundle.write(where, [bundle.part(r, where, bundle.Asked(seeds, list(overrides)))])
+        all_there(_written(r))
     if as_json:
         click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
     else:
@@ -231,15 +238,19 @@ def _one(
     _fail_of([r])
 
 
-def _shard(study: Study, chosen: list[Experiment], where: Path, part: tuple[int, int], **how: Any) -> None:
+def _shard(
+    study: Study, chosen: list[Experiment], where: Path, part: tuple[int, int], quiet: bool, **how: Any
+) -> dict[str, Any]:
     with _told(where / "runs") as told:
         try:
             n, failed = run_shard(study, how.pop("mode"), where, part, experiments=chosen, progress=told, **how)
         except OSError as e:
             raise Failure(os_message(e)) from e
-    click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
+    if not quiet:
+        click.echo(f"{study.id}: part {part[0]} of {part[1]}, {n} runs; stored in {where}")
     if failed:
         raise Failure(f"{study.id}: {len(failed)} runs failed: {failed[0]}")
+    return {"study": study.id, "runs": n, "out": str(where)}
 
 
 def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> None:
@@ -253,6 +264,7 @@ def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> N
 
     with _told(out) as told:
         found = everything(mode, out, jobs=jobs, seeds=seeds, progress=told, announce=told.announce, ended=ended)
+        all_there([*(f for r in found for f in _written(r)), out / "report.html"])
     if as_json:
         document = {"mode": mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
         click.echo(json.dumps(clean(document), indent=1, ensure_ascii=False, allow_nan=False))
@@ -275,6 +287,14 @@ def _told(folder: Path) -> Iterator[_Progress]:
         raise Failure(f"results cannot be stored: {os_message(e)}") from e
     finally:
         told.end()
+
+
+def _written(r: Reproduction) -> list[Path]:
+    """The files of a reproduction: its runs, figures and tables, and its page."""
+    parts = [*(f for s in r.sections for x in s["figures"] for f in x["files"])]
+    parts += [x["file"] for s in r.sections for x in s["tables"]]
+    runs = [r.out / "runs" / "manifest.json"] if r.runs else []
+    return [*runs, *(r.out / p for p in parts), r.out / "study.json", r.report]
 
 
 def _fail_of(found: list[Reproduction]) -> None:

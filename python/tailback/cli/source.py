@@ -19,7 +19,13 @@ LONGEST = 64_000_000
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
     """The scenario in a file; `-` is standard input, TOML, or JSON if it begins with a brace."""
     if file != "-":
-        return load_scenario(Path(file), overrides)
+        try:
+            return load_scenario(Path(file), overrides)
+        except _core.ScenarioError:
+            other = _other_kind(Path(file))
+            if other is None:
+                raise
+            raise click.UsageError(other) from None
     if sys.stdin is None:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
@@ -33,8 +39,45 @@ def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
     return _core.load(source, kind, "standard input", list(overrides))
 
 
+def _other_kind(path: Path) -> str | None:
+    """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
+    import tomllib
+
+    from tailback.text import plain
+
+    if path.suffix.lower() == ".parquet":
+        return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
+    try:
+        keys = tomllib.loads(path.read_text(encoding="utf-8")).keys()
+    except (OSError, ValueError, RecursionError):
+        return None
+    if "scenario" in keys and "duration" not in keys:
+        return plain(f"{path} is a sweep of a scenario; `tailback sweep {path}` runs it")
+    if {"id", "citation"} <= keys:
+        return plain(f"{path} is of a study; `tailback reproduce {path.parent}` runs it")
+    return None
+
+
 def results_folder(name: str) -> Path:
     """A folder with finished results of `run` or of a plan."""
     if not os.path.isfile(os.path.join(name, "runs.parquet")):
-        raise click.UsageError(f"{name} holds no results; `tailback run FILE --out {name}` makes some")
+        raise click.UsageError(no_results(name))
     return Path(name)
+
+
+def no_results(name: str) -> str:
+    """What is said of a folder without finished results: why, and what to name or do instead."""
+    from tailback.text import plain
+
+    place = Path(name)
+    if not place.is_dir():
+        what = "is a file, not a folder of results" if place.exists() else "is not there"
+        return plain(f"{name} {what}; `tailback run FILE --out DIR` makes a folder of results")
+    if (place / "study.json").is_file():
+        return plain(f"{name} is the folder of a study; `tailback report {name}` makes its page")
+    if (place / "manifest.json").is_file():
+        return plain(f"{name} holds no finished results; `tailback status {name}` says what is there and how to go on")
+    inside = sorted(p.parent for p in place.glob("*/runs.parquet"))[:3]
+    if inside:
+        return plain(f"{name} holds no results itself; name a folder in it: {', '.join(map(str, inside))}")
+    return plain(f"{name} holds no results; `tailback run FILE --out {name}` makes some")

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from tailback.cli.errors import existing
 from tailback.text import plain
 
 
 @click.command()
-@click.argument("dir")
+@click.argument("dir", callback=existing)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def status(dir: str, as_json: bool) -> None:
     """Say what DIR holds, finished or as an interruption left it; nothing in it is changed.
@@ -23,9 +24,11 @@ def status(dir: str, as_json: bool) -> None:
     from tailback.document import clean
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
-    if not os.path.isdir(where):
-        raise click.UsageError(f"there is no folder {dir}; `tailback run --out DIR` makes one")
     found = _core.status(where)
+    if not found["runs"] and found["in_use_by"] is None and not os.path.isfile(os.path.join(where, "manifest.json")):
+        from tailback.cli.source import no_results
+
+        raise click.UsageError(no_results(dir))
     if as_json:
         manifest = json.loads(found.pop("manifest"))
         # A damaged one may be anything.
@@ -47,8 +50,6 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     stored = sum(r["stored"] for r in planned)
     beside = sum(r["stored"] for r in runs) - stored
     failed = sum(r["failed"] for r in runs)
-    if not runs:
-        return [f"{name} holds no results; `tailback run --out DIR` makes some"]
     said = [f"{name}: {found['status']}, {stored} of {len(planned)} runs stored"]
     if failed:
         said[0] += f", {failed} failed"

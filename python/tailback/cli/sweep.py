@@ -13,7 +13,7 @@ from tailback.cli.errors import folder
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.argument("file")
 @click.option(
     "--out",
     metavar="DIR",
@@ -70,6 +70,8 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
 def _one_of(how: dict[str, Any]) -> None:
     names = {"shard": "--shard", "merge": "--merge", "dask": "--dask", "dry_run": "--dry-run", "emit": "--emit"}
     given = [text for name, text in names.items() if how[name]]
+    if how["emit"] and how["as_json"]:
+        raise click.UsageError("--emit prints a batch file, which is no JSON; leave --json out")
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
 
@@ -134,6 +136,7 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
     import json
 
     from tailback.document import clean
+    from tailback.setting import among
 
     report = dict(results.report)
     if as_json:
@@ -146,6 +149,8 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         click.echo(f"shard {i} of {n}: {said}; stored in {where}")
         click.echo(f"when all {n} are done: tailback sweep FILE --out {where} --merge")
         return
+    for sentence in among(made.points):
+        click.echo(sentence)
     click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
     if made.stop is not None and not results.failure:
         from tailback.sweep.grow import too_wide

@@ -9,8 +9,16 @@ from typing import Any
 import click
 
 
+def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
+    if not Path(value).exists():
+        raise click.UsageError(
+            f"{value} is not there; name a folder that `tailback reproduce` has written, or a tar of one"
+        )
+    return value
+
+
 @click.command()
-@click.argument("bundle", type=click.Path(exists=True))
+@click.argument("bundle", callback=_there)
 @click.option("--study", "only", multiple=True, metavar="STUDY", help="Only this one of its studies. Repeatable.")
 @click.option(
     "--sample",
@@ -19,7 +27,7 @@ import click
     help="A quicker look: simulate N runs of each study, drawn by --seed.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Of --sample: another number draws other runs.")
-@click.option("--jobs", type=click.IntRange(0), default=0, help="Threads; 0 is all cores.")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0 is all cores.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jobs: int, as_json: bool) -> None:
     """Run again what BUNDLE holds, and compare every number.

@@ -90,7 +90,7 @@ def scenario(options: dict[str, Any]) -> Any:
     given = queue if "{" in queue else f'{{ kind = "{queue}" }}'
     seconds = options["seconds"]
     text = (
-        f'name = "gateway"\nduration = "{seconds}s"\n'
+        f'name = "gateway"\nduration = "{seconds}s"\n{"marking = true" if options.get("marking") else ""}\n'
         f'[link.line]\nfrom = "near"\nto = "far"\nrate = "{options["rate"]}"\n'
         f'delay = "{options["delay"]}"\nqueue = {given}\n'
         f'[flows.conversation]\nfrom = "near"\nto = "far"\ncount = {options["flows"]}\ntransport = "udp"\n'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,6 +104,15 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
     parts = re.findall(r"\d+|\D", name)
     return [(0, int(p), p) if p.isdigit() else (1, ord(p), p) for p in parts]
+
+
+def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
+    """The scenario as a live run takes it: its queues mark only where it says so. `read` reads it with overrides.
+
+    Real senders have the ECN that their kernels have agreed on, so that nothing follows from the scenario's own.
+    """
+    scenario = read([])
+    return scenario if scenario.marking["given"] or not scenario.marking["on"] else read(["marking=false"])
 
 
 def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:

@@ -8,6 +8,7 @@ or above the axes, never on the data. A frame without data says why.
 
 from __future__ import annotations
 
+from tailback.plots import backend  # isort: skip
 from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.curves import Curve, as_curve, curves
@@ -33,6 +34,7 @@ __all__ = [
     "Drawing",
     "Look",
     "as_curve",
+    "backend",
     "completions",
     "curves",
     "discipline",

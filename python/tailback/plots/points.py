@@ -157,7 +157,10 @@ def _none(where: Mapping[str, str], there: Mapping[str, Sequence[str]]) -> str:
             known = list(dict.fromkeys(there[k]))
             more = f" and {len(known) - 20} more" if len(known) > 20 else ""
             return f"nothing has {k} = {v}; there are {', '.join(known[:20])}{more}"
-    return f"nothing has {', '.join(f'{k} = {v}' for k, v in where.items())} together"
+    given = ", ".join(f"{k} = {v}" for k, v in where.items())
+    if len(where) == 1:
+        return f"what has {given} has no value to draw; leave the condition out, or name another column"
+    return f"nothing has {given} together; leave one of them out"
 
 
 def _meets(row: dict[str, Any], where: Mapping[str, str]) -> bool:

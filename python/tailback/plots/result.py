@@ -40,7 +40,7 @@ def plot(result: Any, what: str = "queue", /, **where: str) -> Drawing:
     if not rows.any():
         known = ", ".join(sorted(set(probe.tolist())))
         raise ValueError(
-            f'"{what}" was not recorded; recorded: {known}, and "goodput" is always there, "completions" with transfers'
+            f'"{what}" was not recorded; recorded: {known}; there is always "goodput", and with transfers "completions"'
         )
     index = np.flatnonzero(rows & _chosen(table, where))
     columns = [table[c] for c in [*labels, "what", "index"]]

@@ -13,6 +13,7 @@ from tailback.means import alike, averages, labels_of
 from tailback.report.page import picture, render
 from tailback.report.run_figures import figures
 from tailback.report.run_tables import differences, means
+from tailback.setting import of_folder
 from tailback.store import manifest
 from tailback.text import plain
 
@@ -47,6 +48,7 @@ def run_page(folder: Path) -> str:
         failed=len(failed),
         why=str(results.runs["message"][failed[0]]) if failed else "",
         figures=[picture(folder, files, caption) for files, caption in figures(folder, results, labels, titles)],
+        marking=of_folder(folder),
         note=_note(results, labels, replications),
         tables=means(results, labels),
         compared=compared,

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tailback.store.manifest import write_text
+
+#: As many bytes a name may have that becomes a file's: file systems allow 255, and endings come behind it.
+LONGEST = 120
 
 
 def file_name(name: str) -> str:
@@ -17,8 +21,23 @@ def file_name(name: str) -> str:
     return plain.lstrip(".") or "_"
 
 
+def unsafe(name: str) -> str | None:
+    """Why a name that becomes a file or folder cannot be one, and what to write instead; None if it can."""
+    if len(name.encode()) > LONGEST:
+        return f"it names a file or folder and has {len(name.encode())} bytes; write at most {LONGEST}"
+    if name != file_name(name):
+        return (
+            "it names a file or folder, so that it has letters, digits and = , . - + _ only, and does not begin with a "
+            f"dot; write {file_name(name)[:LONGEST]!r}"
+        )
+    return None
+
+
 def cell(value: Any) -> Any:
-    """A cell of a CSV file. A text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    """A cell of a CSV file. A text that a spreadsheet would take for a formula gets an apostrophe in front; a number
+    that does not apply is an empty cell."""
+    if isinstance(value, float) and math.isnan(value):
+        return ""
     if not isinstance(value, str) or value[:1] not in ("=", "+", "-", "@", "\t", "\r"):
         return value
     if value == "-":

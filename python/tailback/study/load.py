@@ -24,6 +24,7 @@ from typing import Any
 
 import msgspec
 
+from tailback.declared import safe_id
 from tailback.study import computed, outputs
 from tailback.study.checks.base import Asked, Statement
 from tailback.study.errors import StudyError
@@ -69,6 +70,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     """
     folder = _folder(name)
     about = read_table(About, read_toml(folder / "study.toml"), folder / "study.toml")
+    safe_id(about.id, folder / "study.toml", "id")
     plan = _read_plan(folder)
     replaced = dict(replace_disciplines or {})
     _replace(about.id, plan.disciplines, replaced)
@@ -151,6 +153,7 @@ def _read_plan(folder: Path) -> _Plan:
             plan.pairs[k] = read_table(Pair, {**own, "roles": roles}, file, f"pair.{k}")
         for k, v in t.runs.items():
             once(file, "runs", k, plan.runs)
+            safe_id(k, file, "the name of a set of runs")
             plan.runs[k] = (file, v)
         plan.experiments += [(file, e) for e in t.experiment]
     return plan
@@ -175,6 +178,7 @@ def _parts(folder: Path, name: str, optional: bool = True) -> list[tuple[Path, d
 
 def _experiment(file: Path, table: dict[str, Any], runs: dict[str, Runs]) -> Experiment:
     e = read_table(ExperimentTable, table, file, f"experiment {table.get('id', '?')}")
+    safe_id(e.id, file, "the id of an experiment")
     names = [e.runs] if isinstance(e.runs, str) else e.runs
     for n in names:
         if n not in runs:

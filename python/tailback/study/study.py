@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,11 @@ class Study:
         for e in self.experiments:
             if name.lower() in (x.lower() for x in (e.id, *e.aliases, e.item)):
                 return e
-        known = ", ".join(e.id for e in self.experiments)
-        raise StudyError(f'study {self.id} has no experiment "{name}"; it has {known}')
+        names = {n.lower(): e.id for e in self.experiments for n in (*e.aliases, e.item, e.id) if n}
+        near = difflib.get_close_matches(name.lower(), names, 5, 0.6)
+        few = list(dict.fromkeys(names[n] for n in near))[:3] or [e.id for e in self.experiments[:3]]
+        hint = f"did you mean {' or '.join(few)}?" if near else f"it has {', '.join(few)} ...;"
+        raise StudyError(f'study {self.id} has no experiment "{name}"; {hint} `tailback reproduce --list` lists all')
 
     def needs(self, experiments: list[Experiment]) -> dict[str, list[dict[str, Any]]]:
         """Which sets of runs some experiments read, and the conditions of the points they need."""

@@ -78,9 +78,11 @@ def opened(path: Path) -> Iterator[Path]:
                 with tarfile.open(path) as t:
                     t.extractall(d, filter="data")
             else:
-                raise StudyError(f"{path} is neither a folder nor packed with tar or zip")
+                raise StudyError(
+                    f"{path} is neither a folder nor packed with tar or zip; name what `tailback reproduce` has written"
+                )
         except (tarfile.TarError, zipfile.BadZipFile, OSError) as e:
-            raise StudyError(f"{path} cannot be unpacked: {e}") from e
+            raise StudyError(f"{path} cannot be unpacked ({e}); pack the folder anew") from e
         inside = [p.parent for p in sorted(Path(d).rglob(NAME), key=lambda p: len(p.parts))]
         yield inside[0] if inside else Path(d)
 

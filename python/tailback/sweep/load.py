@@ -11,7 +11,7 @@ import msgspec
 
 from tailback import _core
 from tailback.axes import CaseKeys, Point, in_step, labelled, matches, of_values, product
-from tailback.declared import FileError, read_table, read_toml
+from tailback.declared import FileError, read_table, read_toml, safe_id
 from tailback.scenarios import as_text, queues_of, undone
 from tailback.sweep.files import AtTable, AxisTable, PairedTable, StopTable, SweepFile
 from tailback.sweep.model import AxisTitle, Sweep
@@ -30,7 +30,14 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     else:
         path = Path(source)
         table, file, beside = read_toml(path), str(path), path.parent
+    if "scenario" not in table and table.keys() & {"duration", "topology", "link", "flows", "sessions"}:
+        raise FileError(
+            f"{file}: this is a scenario, not a sweep of one; `tailback run {file}` runs it, and a sweep is a file "
+            f'with scenario = "{Path(file).name}" and a table [axis.NAME] for each thing to vary'
+        )
     t = read_table(SweepFile, table, file)
+    if t.name:
+        safe_id(t.name, file, "name")
     scenario = _scenario(t.scenario, beside, file)
     axes = {k: read_table(AxisTable, v, file, f"axis.{k}") for k, v in t.axis.items()}
     points = _points(t, axes, file)
@@ -40,7 +47,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     if t.replications is not None and not 1 <= t.replications <= MOST_SEEDS:
         raise FileError(f"{file}: replications = {t.replications}; write a number from 1 to {MOST_SEEDS}")
     return Sweep(
-        name=t.name or (Path(file).stem if not isinstance(source, Mapping) else "sweep"),
+        name=t.name or (Path(file).stem.lstrip(".") if not isinstance(source, Mapping) else "") or "sweep",
         points=made,
         replications=t.replications or 1,
         seed=t.seed,

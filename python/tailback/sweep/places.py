@@ -172,7 +172,8 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
         state = _State(len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
         for k, chunks, costs, failed in _come_back(core, errand, client, parcels):
             for name, files in chunks:
-                inbox.add(f"{k:06}-{name}", files, costs)
+                # Each worker numbers its chunks from 0; what is left of the name is the digest of its keys.
+                inbox.add(f"{k:06}-{name.rpartition('-')[2]}", files, costs)
                 costs = []
             part = of_number[k]
             state.ended(len(part), failed, sum(of[at] for at in part))

@@ -48,6 +48,8 @@ def allocate(
     whole: Sequence[str] = (),
 ) -> dict[str, Share]:
     """The share of each flow. `links` are capacities in bit/s; those in `whole` (access links) have no headroom."""
+    if headroom <= 0:
+        raise PredictError(f"headroom = {float(headroom):g}: give a number above zero, such as 1.2")
     room = {name: Fraction(rate) / (1 if name in whole else headroom) for name, rate in links.items()}
     for name, flow in flows.items():
         unknown = [link for link in flow.links if link not in room]

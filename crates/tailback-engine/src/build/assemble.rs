@@ -3,9 +3,7 @@
 //! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
 //! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that draws.
 
-use super::network::{
-    ASK_EVERY, AppDef, Direction, FlowDef, FlowHandle, GoOn, LinkDef, LinkId, Network, QueueChoice, Transport,
-};
+use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
 use super::route::{Arc, Router};
 use crate::event::EventKind;
 use crate::impair::Impairments;
@@ -19,6 +17,7 @@ use crate::sim::{AppSlot, Sim, Tick};
 use crate::traffic::application::NodeId;
 use std::cmp::Ordering;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::{counted_as, done};
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_transport::path::Path;
@@ -73,31 +72,20 @@ impl Network {
     ///
     /// # Errors
     /// A flow whose destination cannot be reached, or two links of one name.
-    pub fn build(self) -> Result<Built, Refusal> {
-        self.build_while(&|| Ok(()))
-    }
-
-    /// As [`Network::build`], and stops where `go_on` refuses.
-    ///
-    /// # Errors
-    /// Also what `go_on` says.
-    pub fn build_while(mut self, go_on: GoOn) -> Result<Built, Refusal> {
+    pub fn build(mut self) -> Result<Built, Refusal> {
         let places = port_places(&self.links)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
         for (number, p) in places.iter().enumerate() {
             link_ports[p.link][p.direction] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
-        for (i, p) in places.iter().enumerate() {
-            if (i as u32).is_multiple_of(ASK_EVERY) {
-                go_on()?;
-            }
+        for p in counted_as(UNITS, &places) {
             if let Some(d) = self.links[p.link].directions[p.direction].take() {
                 add_port(&mut sim, d, &p.name, link_ports[p.link][1 - p.direction], self.seed);
             }
         }
         self.add_conditioners(&mut sim, &link_ports);
-        let flow_ids = self.add_flows(&mut sim, go_on)?;
+        let flow_ids = self.add_flows(&mut sim)?;
         for (flow, side, edge) in self.followers {
             sim.follow(flow_ids[flow.0 as usize], side, edge);
         }
@@ -109,7 +97,7 @@ impl Network {
         announce_present(&mut sim);
         Ok(Built {
             sim,
-            port_names: places.into_iter().map(|p| p.name).collect(),
+            port_names: counted_as(4, places).map(|p| p.name).collect(),
             group_names: self.groups,
             link_ports,
             flow_ids,
@@ -137,18 +125,16 @@ impl Network {
     }
 
     /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
-    fn add_flows(&mut self, sim: &mut Sim, go_on: GoOn) -> Result<Vec<FlowId>, Refusal> {
+    fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
         let mut by_name: Vec<usize> = (0..self.flows.len()).collect();
         by_name.sort_by(|a, b| {
+            done(8);
             let (a, b) = (&self.flows[*a], &self.flows[*b]);
             natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
         });
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
         let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
-        for (i, handle) in by_name.into_iter().enumerate() {
-            if (i as u32).is_multiple_of(ASK_EVERY) {
-                go_on()?;
-            }
+        for handle in counted_as(UNITS, by_name) {
             if let Some(def) = defs[handle].take() {
                 flow_ids[handle] = self.add_flow(sim, def)?;
             }
@@ -229,12 +215,15 @@ impl Network {
 /// Both directions of every link, in natural order of their names.
 fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
     let mut places = Vec::with_capacity(2 * links.len());
-    for (link, l) in links.iter().enumerate() {
+    for (link, l) in counted_as(32, links).enumerate() {
         for (direction, name) in [l.name.clone(), format!("{}.reverse", l.name)].into_iter().enumerate() {
             places.push(PortPlace { name, link, direction });
         }
     }
-    places.sort_by(|a, b| natural(&a.name, &b.name));
+    places.sort_by(|a, b| {
+        done(8);
+        natural(&a.name, &b.name)
+    });
     match places.windows(2).find(|w| w[0].name == w[1].name) {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name),
@@ -247,7 +236,7 @@ fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
 /// The links as a graph, for routing.
 fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
     let mut router = Router::new(nodes);
-    for (l, ports) in links.iter().zip(link_ports) {
+    for (l, ports) in counted_as(32, links).zip(link_ports) {
         for (d, (from, to)) in [(l.from, l.to), (l.to, l.from)].into_iter().enumerate() {
             let delay = l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
             let (port, to) = (ports[d], to.0);
@@ -294,14 +283,14 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
     if from == to {
         return Duration::ZERO;
     }
-    let path = sim.router.path(from, to).unwrap_or_default();
+    let path = sim.router.path(from, to, &sim.peer).unwrap_or_default();
     Duration(path.iter().map(|x| x.delay.0).sum())
 }
 
 /// What the endpoints of a flow may know of the lines under it.
 pub(crate) fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
     let mut path = Path::default();
-    for arc in sim.router.path(from, to).unwrap_or_default() {
+    for arc in sim.router.path(from, to, &sim.peer).unwrap_or_default() {
         let back = sim.peer[arc.port as usize];
         for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
             let port = &sim.ports[port as usize];
@@ -335,7 +324,7 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
 
 /// Flows that start with the run, and those that nobody starts, are there before the first packet.
 fn announce_present(sim: &mut Sim) {
-    for i in 0..sim.flows.len() {
+    for i in counted_as(UNITS, 0..sim.flows.len()) {
         let app = sim.flows[i].app;
         if app == NO_APP || sim.apps[app as usize].start == Time::ZERO {
             sim.announce(FlowId(i as u32), true);

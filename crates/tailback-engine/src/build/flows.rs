@@ -2,7 +2,7 @@
 
 use super::conditioners::Site;
 use super::instants::instants;
-use super::network::{ASK_EVERY, Direction, GoOn, LinkId, Network, Transport};
+use super::network::{Direction, LinkId, Network, Transport, UNITS};
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
@@ -15,6 +15,7 @@ use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted_as;
 use tailback_base::{Ecn, Stream, Time};
 use tailback_transport::Connection;
 
@@ -25,8 +26,6 @@ pub(super) struct Around<'a> {
     pub connections: &'a HashMap<String, ConnectionMaker<'a>>,
     pub seed: u64,
     pub end: Time,
-    /// Whether to go on; asked now and then.
-    pub go_on: GoOn<'a>,
     pub ends: FlowEnds,
     /// Names of the edges where flows enter and leave, by number.
     pub aggregates: Vec<&'a str>,
@@ -88,10 +87,7 @@ pub(super) fn add_group<'s>(
     let source = library.source(g.traffic.model)?;
     let aggregate = [around.number(&g.aggregate[0]), around.number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
-    for i in 0..g.count {
-        if i % ASK_EVERY == 0 {
-            (around.go_on)()?;
-        }
+    for i in counted_as(UNITS, 0..g.count) {
         let name = format!("flows.{}.{i}", g.name);
         let mut access = None;
         let from_host = match &g.access {

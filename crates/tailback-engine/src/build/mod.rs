@@ -20,6 +20,7 @@ use crate::spec::{End, Spec};
 use network::{Built, Network};
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted_as;
 
 /// A network ready to run.
 pub struct Prepared {
@@ -48,7 +49,6 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         connections: &hooks.connections,
         seed,
         end: Time::ZERO + spec.duration,
-        go_on: &|| hooks.go_on(0.0),
         ends: hooks.ends,
         aggregates: aggregates(spec)?,
     };
@@ -59,11 +59,11 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
         sessions::add(&mut net, s, &around)?;
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
-    let mut built = net.build_while(&|| hooks.go_on(0.0))?;
+    let mut built = net.build()?;
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }
-    let reported: Vec<u32> = (0..built.port_names.len() as u32)
+    let reported: Vec<u32> = counted_as(8, 0..built.port_names.len() as u32)
         .filter(|p| {
             let name = &built.port_names[*p as usize];
             let base = name.strip_suffix(".reverse").unwrap_or(name);

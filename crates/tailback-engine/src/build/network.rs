@@ -11,17 +11,13 @@ use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::Connection;
 
-/// Asked now and then while a network is built: the refusal ends it.
-pub type GoOn<'a> = &'a dyn Fn() -> Result<(), Refusal>;
-
-/// After so many ports or flows: some milliseconds.
-pub const ASK_EVERY: u32 = 1 << 12;
+/// What it takes to build a flow, or a port of a private link, as units of [`tailback_base::work`].
+pub(super) const UNITS: usize = 256;
 
 /// A link, as returned by [`Network::link`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,6 +8,7 @@ use crate::spec::{RecordSpec, Sampling, Spec, Target};
 use crate::traffic::application::Side;
 use tailback_base::Duration;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted_as;
 
 /// Declare the series and the log.
 pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
@@ -31,7 +32,7 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
         match record.when {
             Sampling::Every(period) => samples.push((period, added.collect())),
             Sampling::OnChange => {
-                for i in added {
+                for i in counted_as(4, added) {
                     match r.series[i as usize].source {
                         Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
                             built.sim.flows[flow as usize].watched = true;
@@ -123,7 +124,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
 /// A probe of each edge that a name means.
 fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
     let mut found = vec![];
-    for (i, e) in built.sim.edges.iter().enumerate() {
+    for (i, e) in counted_as(8, &built.sim.edges).enumerate() {
         let port = &built.port_names[e.port as usize];
         if !is_edge(port, name) {
             continue;
@@ -149,7 +150,7 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
         false => (Side::Source, ""),
     };
     let mut found = vec![];
-    for (id, f) in built.sim.flows.iter().enumerate() {
+    for (id, f) in counted_as(32, &built.sim.flows).enumerate() {
         if built.group_names[f.group as usize] != *group {
             continue;
         }

@@ -10,6 +10,7 @@ use crate::traffic::application::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use tailback_base::Duration;
+use tailback_base::work::counted_as;
 
 /// One direction of a link in the graph.
 #[derive(Clone, Copy, Debug)]
@@ -42,13 +43,14 @@ impl Router {
 
     /// Fix the order in which equal paths are tried.
     pub fn finish(&mut self) {
-        for a in &mut self.arcs {
+        for a in counted_as(8, &mut self.arcs) {
             a.sort_by_key(|a| a.port);
         }
     }
 
     /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
-    pub fn path(&mut self, from: NodeId, to: NodeId) -> Option<Vec<Arc>> {
+    /// `peer`: the opposite direction of each port.
+    pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<Vec<Arc>> {
         let mut head = Vec::new();
         let mut at = from.0;
         // A host with one link has no choice.
@@ -60,8 +62,11 @@ impl Router {
         let mut tail = None;
         let mut goal = to.0;
         if goal != at && self.arcs[goal as usize].len() == 1 {
-            let up = self.arcs[goal as usize][0].to;
-            tail = Some(*self.arcs[up as usize].iter().find(|a| a.to == goal)?);
+            // A million hosts may hang on this node, so theirs is not looked for one by one.
+            let Arc { port, to: up, .. } = self.arcs[goal as usize][0];
+            let down = &self.arcs[up as usize];
+            let i = down.binary_search_by_key(&peer[port as usize], |a| a.port).ok()?;
+            tail = Some(down[i]);
             goal = up;
         }
         if at != goal {
@@ -119,7 +124,7 @@ impl Router {
         if let Some(r) = self.found.get(&(from.0, to.0)) {
             return *r;
         }
-        let path = self.path(from, to).unwrap_or_default();
+        let path = self.path(from, to, peer).unwrap_or_default();
         let forward = Route {
             start: table.len() as u32,
             len: path.len() as u8,

@@ -2,12 +2,13 @@
 
 use super::flows::{Around, private_link};
 use super::instants::instants;
-use super::network::Network;
+use super::network::{Network, UNITS};
 use crate::spec::SessionSpec;
 use crate::traffic::application::NodeId;
 use crate::traffic::session::Context;
 use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
+use tailback_base::work::counted_as;
 
 /// Put the members of one table into the network. Clients take the servers in turn.
 pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result<(), Refusal> {
@@ -32,7 +33,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         .as_ref()
         .map(|stop| instants(stop, s.clients, &starts, &mut stream("stop")));
     let mut servers = Vec::new();
-    for i in 0..s.servers.min(s.clients) {
+    for i in counted_as(UNITS, 0..s.servers.min(s.clients)) {
         let name = format!("sessions.{}.server.{i}", s.name);
         servers.push(match &s.access {
             Some(a) => {
@@ -45,7 +46,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         });
     }
     let group = net.group(&s.name);
-    for i in 0..s.clients {
+    for i in counted_as(UNITS, 0..s.clients) {
         let name = format!("sessions.{}.{i}", s.name);
         let client = match &s.exit {
             Some(a) => {

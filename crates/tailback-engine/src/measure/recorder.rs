@@ -5,6 +5,7 @@
 
 use crate::traffic::application::Side;
 use tailback_base::Time;
+use tailback_base::work::counted;
 use tailback_queue::{DropReason, MarkReason, Place};
 
 /// What a series reads.
@@ -154,7 +155,7 @@ impl Series {
         let before = std::mem::replace(seen, value);
         if self.times.is_empty() {
             let first = std::mem::take(&mut self.seen);
-            for (i, v) in first.iter().enumerate() {
+            for (i, v) in counted(&first).enumerate() {
                 let then = if i == index as usize { before } else { *v };
                 // Most of the 64 colours never pass an edge.
                 if !matches!(self.source, Source::EdgeSent { .. }) {

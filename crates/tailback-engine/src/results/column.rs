@@ -4,6 +4,7 @@
 
 use super::table::{Column as Stored, Data, Table};
 use std::sync::Arc;
+use tailback_base::work::counted_as;
 
 /// Where a value comes from. NaN is "no value" in a column of reals.
 enum Get<R> {
@@ -60,10 +61,13 @@ impl<R> Column<R> {
     }
 }
 
+/// What it takes to make a row, as units of [`tailback_base::work`].
+const UNITS: usize = 128;
+
 /// The table of these columns, a row for each.
 pub fn table<R>(name: &str, columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> Table {
     let mut stored: Vec<Stored> = columns.iter().map(Column::empty).collect();
-    for row in rows {
+    for row in counted_as(UNITS, rows) {
         for (column, into) in columns.iter().zip(&mut stored) {
             column.push(&row, &mut into.data);
         }

@@ -1,7 +1,7 @@
 //! Files that are whole or not there, and that say when they are damaged.
 
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// Write a file beside its place, then move it there.
@@ -12,13 +12,26 @@ pub fn write_whole(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>)
     let mut name = path.file_name().unwrap_or_default().to_os_string();
     name.push(".partial");
     let partial = path.with_file_name(name);
-    let done = File::create(&partial)
+    let done = open_new(&partial)
         .and_then(|mut f| write(&mut f).and_then(|()| f.sync_all()))
         .and_then(|()| std::fs::rename(&partial, path));
     if done.is_err() {
         let _ = std::fs::remove_file(&partial);
     }
     done
+}
+
+/// A new file, or an old one emptied, that can also be read.
+///
+/// # Errors
+/// Whatever the file system says.
+pub fn open_new(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(path)
 }
 
 /// As [`write_whole`], for a text.
@@ -46,10 +59,17 @@ pub fn sync_folder(dir: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// A file that cannot be read, or ends before the last offset.
-pub fn sums(path: &Path, ends: &[u64]) -> io::Result<Vec<u32>> {
-    let mut file = File::open(path)?;
+pub fn sums(file: &mut File, ends: &[u64]) -> io::Result<Vec<u32>> {
+    sums_from(file, 0, ends)
+}
+
+/// As [`sums`], from an offset on.
+///
+/// # Errors
+/// As [`sums`].
+pub fn sums_from(file: &mut File, start: u64, ends: &[u64]) -> io::Result<Vec<u32>> {
     let mut buffer = vec![0u8; 1 << 16];
-    let mut at = 0;
+    let mut at = file.seek(SeekFrom::Start(start))?;
     let mut found = Vec::with_capacity(ends.len());
     for end in ends {
         let mut sum = crc32fast::Hasher::new();
@@ -61,6 +81,8 @@ pub fn sums(path: &Path, ends: &[u64]) -> io::Result<Vec<u32>> {
         }
         found.push(sum.finalize());
     }
+    // Whoever writes on does so at the end.
+    file.seek(SeekFrom::End(0))?;
     Ok(found)
 }
 

@@ -19,6 +19,8 @@ pub mod outcome;
 mod pages;
 #[cfg(feature = "parquet")]
 pub mod parquet;
+#[cfg(feature = "parquet")]
+mod quiet;
 mod series;
 pub mod summary;
 pub mod table;

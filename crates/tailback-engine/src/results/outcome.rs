@@ -4,7 +4,6 @@ use super::{
     Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
     transfers,
 };
-use crate::build::network::GoOn;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
@@ -14,7 +13,7 @@ use crate::traffic::application::{Page, Transfer};
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
-use tailback_base::quantity::Refusal;
+use tailback_base::work::counted_as;
 
 /// Every table of a run, in the order they are shown: a new one is its file and a row here.
 static TABLES: &[(fn(&Reading) -> Table, Filled)] = &[
@@ -104,7 +103,7 @@ impl Reading<'_> {
 
     /// The flows that the scenario made, with their numbers.
     pub fn declared(&self) -> impl Iterator<Item = (usize, &Flow)> {
-        self.sim.flows.iter().enumerate().filter(|(_, f)| f.declared)
+        counted_as(16, &self.sim.flows).enumerate().filter(|(_, f)| f.declared)
     }
 
     /// What a flow counted in the measured time.
@@ -159,16 +158,6 @@ impl Outcome {
 
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
-        let read = Outcome::read_while(sim, frame, &|| Ok(()));
-        read.unwrap_or_else(|e| unreachable!("nothing refuses: {e}"))
-    }
-
-    /// As [`Outcome::read`], and stops where `go_on` refuses.
-    ///
-    /// # Errors
-    /// What `go_on` says.
-    pub fn read_while(sim: &Sim, frame: &Frame, go_on: GoOn) -> Result<Outcome, Refusal> {
-        go_on()?;
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
         let totals = sim.snapshots(frame.to);
         let reading = Reading {
@@ -177,15 +166,9 @@ impl Outcome {
             groups,
             totals,
         };
-        let mut tables = Vec::with_capacity(TABLES.len());
-        for (read, _) in TABLES {
-            go_on()?;
-            tables.push(read(&reading));
-        }
-        go_on()?;
-        Ok(Outcome {
-            tables,
+        Outcome {
+            tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),
             engine: sim.counters(),
-        })
+        }
     }
 }

@@ -4,42 +4,61 @@
 //! the table: no time stamp, fixed writer settings.
 //!
 //! A file of a store has one row group for each chunk of runs, and the store remembers a checksum of each, so that damage
-//! is found before the file is decoded, and costs no more than the runs of that row group.
+//! is found before the file is decoded, and costs no more than the runs of that row group. Every file also has the checksums
+//! of its own bytes in its footer, so that one that is read by itself is held against them too. (Checksums of pages would
+//! leave out the headers of the pages and the footer, and the parquet crate writes none.)
 
-use crate::results::file::{sums, write_whole};
-use crate::results::footer;
+use crate::results::file::{open_new, sums, sums_from, write_whole};
+use crate::results::footer::{self, Said};
+use crate::results::quiet::quietly;
 use crate::results::table::{Column, Data, Table};
-use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch, RecordBatchOptions, StringArray, UInt64Array};
+use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_schema::{ArrowError, Field, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder};
 use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::Compression;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-/// A table as an Arrow record batch. NaN stays NaN.
-pub fn to_batch(table: &Table) -> Result<RecordBatch, ArrowError> {
+/// A table as an Arrow record batch, which takes over its memory. A number that does not apply (NaN) is null.
+///
+/// # Errors
+/// Columns of unequal length.
+pub fn to_batch(table: Table) -> Result<RecordBatch, ArrowError> {
+    let rows = table.rows();
     let mut fields = Vec::new();
     let mut arrays: Vec<ArrayRef> = Vec::new();
-    for c in &table.columns {
-        let (kind, array): (DataType, ArrayRef) = match &c.data {
-            Data::Count(v) => (DataType::UInt64, Arc::new(UInt64Array::from(v.clone()))),
-            Data::Real(v) => (DataType::Float64, Arc::new(Float64Array::from(v.clone()))),
+    for c in table.columns {
+        let (array, nullable): (ArrayRef, bool) = match c.data {
+            Data::Count(v) => (Arc::new(UInt64Array::from(v)), false),
+            Data::Real(v) => (Arc::new(reals(v)), true),
             Data::Text(v) => (
-                DataType::Utf8,
                 Arc::new(StringArray::from_iter_values(v.iter().map(|s| s.as_ref()))),
+                false,
             ),
         };
-        let meta = HashMap::from([("unit".to_string(), c.unit.clone()), ("doc".to_string(), c.doc.clone())]);
-        fields.push(Field::new(&c.name, kind, false).with_metadata(meta));
+        let meta = HashMap::from([("unit".to_string(), c.unit), ("doc".to_string(), c.doc)]);
+        fields.push(Field::new(c.name, array.data_type().clone(), nullable).with_metadata(meta));
         arrays.push(array);
     }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+    let options = RecordBatchOptions::new().with_row_count(Some(rows));
+    RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)
+}
+
+/// Under a null stands NaN, for readers of the numbers alone.
+fn reals(values: Vec<f64>) -> Float64Array {
+    let nulls = values
+        .iter()
+        .any(|x| x.is_nan())
+        .then(|| NullBuffer::new(BooleanBuffer::collect_bool(values.len(), |i| !values[i].is_nan())));
+    Float64Array::new(values.into(), nulls)
 }
 
 /// Read an Arrow batch made by [`to_batch`].
@@ -54,7 +73,10 @@ pub fn from_batch(name: &str, batch: &RecordBatch) -> Table {
             let data = if let Some(x) = any.downcast_ref::<UInt64Array>() {
                 Data::Count(x.values().to_vec())
             } else if let Some(x) = any.downcast_ref::<Float64Array>() {
-                Data::Real(x.values().to_vec())
+                Data::Real(match x.null_count() {
+                    0 => x.values().to_vec(),
+                    _ => x.iter().map(|v| v.unwrap_or(f64::NAN)).collect(),
+                })
             } else if let Some(x) = any.downcast_ref::<StringArray>() {
                 let mut last: Option<Arc<str>> = None;
                 Data::Text(
@@ -91,6 +113,24 @@ fn fail(e: impl std::error::Error + Send + Sync + 'static) -> io::Error {
     io::Error::other(e)
 }
 
+/// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say so:
+/// that is damage as well.
+fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let said = || damaged(path);
+    match quietly(read) {
+        Ok(Err(e)) if e.kind() == io::ErrorKind::NotFound => Err(e),
+        Ok(done) => done,
+        Err(_) => Err(said()),
+    }
+}
+
+fn damaged(path: &Path) -> io::Error {
+    io::Error::other(format!(
+        "{} is damaged: it is not what was written; run again what made it, or copy it anew",
+        path.display()
+    ))
+}
+
 fn properties() -> WriterPropertiesBuilder {
     WriterProperties::builder()
         .set_compression(Compression::SNAPPY)
@@ -100,6 +140,9 @@ fn properties() -> WriterPropertiesBuilder {
         .set_offset_index_disabled(true)
         .set_created_by("tailback".to_string())
 }
+
+/// Under this key a file says what it knows of itself, where it lists no others.
+pub const OWN: &str = "own";
 
 /// What a store remembers of a file with one row group for each chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,10 +166,54 @@ pub enum Condition {
 }
 
 impl Layout {
+    /// As a footer has it, under the name of the table.
+    pub fn to_json(&self) -> Value {
+        json!({ "rows": self.rows, "ends": self.ends, "sums": self.sums })
+    }
+
+    pub fn from_json(v: &Value) -> Option<Layout> {
+        let numbers = |v: &Value| -> Option<Vec<u64>> { v.as_array()?.iter().map(Value::as_u64).collect() };
+        let sums = numbers(v.get("sums")?)?;
+        Some(Layout {
+            rows: numbers(v.get("rows")?)?,
+            ends: numbers(v.get("ends")?)?,
+            sums: sums.into_iter().map(|s| u32::try_from(s).ok()).collect::<Option<_>>()?,
+        })
+    }
+
+    /// What a file's own footer says of its rows; what stands behind them was added when it was closed.
+    fn own(text: &str, end: u64, sum: u32) -> Option<Layout> {
+        let said: Value = serde_json::from_str(text).ok()?;
+        let own = match said.get(OWN) {
+            Some(own) => own,
+            // The list of a place, with its own file first.
+            None => said.get("files")?.as_object()?.iter().next()?.1,
+        };
+        let mut layout = Layout::from_json(own)?;
+        layout.ends.push(end);
+        layout.sums.push(sum);
+        (layout.ends.len() == layout.sums.len()).then_some(layout)
+    }
+
+    /// All rows as one stretch: as much as a file has to know of itself.
+    fn as_one(&self) -> Layout {
+        let mut sum = crc32fast::Hasher::new();
+        let mut at = 0;
+        for (end, s) in self.ends.iter().zip(&self.sums) {
+            sum.combine(&crc32fast::Hasher::new_with_initial_len(*s, end - at));
+            at = *end;
+        }
+        Layout {
+            rows: vec![self.rows.iter().sum()],
+            ends: vec![at],
+            sums: vec![sum.finalize()],
+        }
+    }
+
     /// Hold a file against what is remembered of it.
     pub fn check(&self, path: &Path) -> Condition {
         let length = std::fs::metadata(path).map_or(0, |m| m.len());
-        let found = match sums(path, &self.ends) {
+        let found = match File::open(path).and_then(|mut f| sums(&mut f, &self.ends)) {
             Ok(found) if self.ends.last() == Some(&length) => found,
             _ => return Condition::Lost,
         };
@@ -144,7 +231,6 @@ impl Layout {
 
 /// Writes one row group for each chunk of runs.
 pub struct ChunkWriter {
-    path: PathBuf,
     writer: Option<ArrowWriter<File>>,
     file: File,
     layout: Layout,
@@ -153,10 +239,9 @@ pub struct ChunkWriter {
 impl ChunkWriter {
     /// # Errors
     /// A file that cannot be made.
-    pub fn create(path: PathBuf) -> io::Result<ChunkWriter> {
-        let file = File::create(&path)?;
+    pub fn create(path: &Path) -> io::Result<ChunkWriter> {
+        let file = open_new(path)?;
         Ok(ChunkWriter {
-            path,
             writer: None,
             file,
             layout: Layout::default(),
@@ -166,7 +251,7 @@ impl ChunkWriter {
     /// # Errors
     /// Of the file system.
     pub fn chunk(&mut self, table: &Table) -> io::Result<()> {
-        let batch = to_batch(table).map_err(fail)?;
+        let batch = to_batch(table.clone()).map_err(fail)?;
         let writer = match &mut self.writer {
             Some(w) => w,
             None => {
@@ -190,10 +275,12 @@ impl ChunkWriter {
         self.layout.rows.iter().sum()
     }
 
+    /// Close a file that says no more of itself than the checksums of its bytes.
+    ///
     /// # Errors
     /// Of the file system.
     pub fn close(self) -> io::Result<Layout> {
-        self.finish(None)
+        self.close_saying(&own_text)
     }
 
     /// Close a file whose footer is to say something: `text` is made of the layout of the rows.
@@ -202,27 +289,25 @@ impl ChunkWriter {
     /// Of the file system; a file without a chunk.
     pub fn close_saying(mut self, text: &dyn Fn(&Layout) -> String) -> io::Result<Layout> {
         let start = self.layout.ends.last().copied().unwrap_or(0);
-        if let Some(w) = &mut self.writer {
+        if let Some(mut w) = self.writer {
             w.sync()?;
-            self.layout.sums = sums(&self.path, &self.layout.ends)?;
+            self.layout.sums = sums(&mut self.file, &self.layout.ends)?;
             let entry = footer::entry(&text(&self.layout), start);
             w.append_key_value_metadata(KeyValue::new("tailback".to_string(), entry));
-        }
-        self.finish(Some(start))
-    }
-
-    fn finish(mut self, seal: Option<u64>) -> io::Result<Layout> {
-        if let Some(w) = self.writer {
             w.close().map_err(fail)?;
-        }
-        if let Some(start) = seal {
-            footer::seal(&self.path, start)?;
+            footer::seal(&mut self.file, start)?;
         }
         self.file.sync_all()?;
-        self.layout.ends.push(self.file.metadata()?.len());
-        self.layout.sums = sums(&self.path, &self.layout.ends)?;
+        let end = self.file.metadata()?.len();
+        self.layout.ends.push(end);
+        self.layout.sums.extend(sums_from(&mut self.file, start, &[end])?);
         Ok(self.layout)
     }
+}
+
+/// What the footer of a table's file says if nothing else is to be said in it.
+fn own_text(own: &Layout) -> String {
+    json!({ OWN: own.as_one().to_json() }).to_string()
 }
 
 /// Read one chunk of a file whose condition has been checked.
@@ -230,16 +315,18 @@ impl ChunkWriter {
 /// # Errors
 /// A file that is missing or not readable.
 pub fn read_chunk(path: &Path, name: &str, layout: &Layout, chunk: usize) -> io::Result<Table> {
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(fail)?;
-    let mut table = from_batch(name, &RecordBatch::new_empty(reader.schema().clone()));
-    if layout.rows[chunk] > 0 {
-        let group = layout.rows[..chunk].iter().filter(|n| **n > 0).count();
-        let batches = reader.with_row_groups(vec![group]).with_batch_size(65_536);
-        for batch in batches.build().map_err(fail)? {
-            table.append(from_batch(name, &batch.map_err(fail)?));
+    decoded(path, || {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(fail)?;
+        let mut table = from_batch(name, &RecordBatch::new_empty(reader.schema().clone()));
+        if layout.rows[chunk] > 0 {
+            let group = layout.rows[..chunk].iter().filter(|n| **n > 0).count();
+            let batches = reader.with_row_groups(vec![group]).with_batch_size(65_536);
+            for batch in batches.build().map_err(fail)? {
+                table.append(from_batch(name, &batch.map_err(fail)?));
+            }
         }
-    }
-    Ok(table)
+        Ok(table)
+    })
 }
 
 /// Rows of some columns, chunk after chunk, of the chunks that are `whole`. `take` is told the chunk, and some of its rows.
@@ -253,18 +340,20 @@ pub fn read_columns(
     whole: &[bool],
     take: &mut dyn FnMut(usize, Table),
 ) -> io::Result<()> {
-    let file = File::open(path)?;
-    let reader = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(fail)?;
-    let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
-    for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
-        let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, reader.clone());
-        let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
-        let builder = builder.with_row_groups(vec![group]).with_projection(mask);
-        for batch in builder.build().map_err(fail)? {
-            take(chunk, from_batch("", &batch.map_err(fail)?));
+    decoded(path, || {
+        let file = File::open(path)?;
+        let reader = ArrowReaderMetadata::load(&file, ArrowReaderOptions::new()).map_err(fail)?;
+        let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
+        for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
+            let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file.try_clone()?, reader.clone());
+            let mask = ProjectionMask::columns(builder.parquet_schema(), names.iter().copied());
+            let builder = builder.with_row_groups(vec![group]).with_projection(mask);
+            for batch in builder.build().map_err(fail)? {
+                take(chunk, from_batch("", &batch.map_err(fail)?));
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Write the rows of several tables of the same columns, in order, as one Parquet file.
@@ -278,7 +367,7 @@ pub fn write(path: &Path, tables: &mut dyn Iterator<Item = io::Result<Table>>) -
         for t in tables {
             let t = t?;
             rows += t.rows() as u64;
-            let batch = to_batch(&t).map_err(fail)?;
+            let batch = to_batch(t).map_err(fail)?;
             let w = match &mut writer {
                 Some(w) => w,
                 None => {
@@ -290,27 +379,57 @@ pub fn write(path: &Path, tables: &mut dyn Iterator<Item = io::Result<Table>>) -
             };
             w.write(&batch).map_err(fail)?;
         }
-        if let Some(w) = writer {
+        if let Some(mut w) = writer {
+            w.flush().map_err(fail)?;
+            w.sync()?;
+            let start = w.bytes_written() as u64;
+            let own = Layout {
+                rows: vec![rows],
+                ends: vec![start],
+                sums: sums(file, &[start])?,
+            };
+            let entry = footer::entry(&own_text(&own), start);
+            w.append_key_value_metadata(KeyValue::new("tailback".to_string(), entry));
             w.close().map_err(fail)?;
+            footer::seal(file, start)?;
         }
         Ok(())
     })?;
     Ok(rows)
 }
 
-/// Read a Parquet file written by [`write()`].
+fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Read a Parquet file; one that was written here is held against its own checksums first.
 ///
 /// # Errors
-/// A file that is missing, not Parquet, or not readable.
+/// A file that is missing, damaged, not Parquet, or not readable.
 pub fn read(path: &Path) -> io::Result<Table> {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(fail)?;
-    let schema = reader.schema().clone();
-    let mut table = from_batch(&name, &RecordBatch::new_empty(schema));
-    for batch in reader.with_batch_size(65_536).build().map_err(fail)? {
-        table.append(from_batch(&name, &batch.map_err(fail)?));
+    let own = match footer::read(path)? {
+        Said::Text { text, end, sum } => Layout::own(&text, end, sum),
+        Said::Nothing => None,
+        Said::Damaged => {
+            return Err(io::Error::other(format!(
+                "{} is damaged, or not a file of Parquet: it does not end as one; run again what made it, or copy it anew",
+                path.display()
+            )));
+        }
+    };
+    if own.is_some_and(|layout| layout.check(path) != Condition::Whole) {
+        return Err(damaged(path));
     }
-    Ok(table)
+    let name = name_of(path);
+    decoded(path, || {
+        let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(path)?).map_err(fail)?;
+        let schema = reader.schema().clone();
+        let mut table = from_batch(&name, &RecordBatch::new_empty(schema));
+        for batch in reader.with_batch_size(65_536).build().map_err(fail)? {
+            table.append(from_batch(&name, &batch.map_err(fail)?));
+        }
+        Ok(table)
+    })
 }
 
 #[cfg(test)]
@@ -339,7 +458,7 @@ mod tests {
         let (a, b) = (dir.join("flows.parquet"), dir.join("again.parquet"));
         write(&a, &mut [Ok(t.clone())].into_iter()).unwrap();
         write(&b, &mut [Ok(t.clone())].into_iter()).unwrap();
-        assert_eq!(std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap());
+        assert!(std::fs::read(&a).unwrap() == std::fs::read(&b).unwrap());
         assert_eq!(read(&a).unwrap(), t);
         std::fs::remove_dir_all(&dir).unwrap();
     }
@@ -354,7 +473,7 @@ mod tests {
             (0..n).for_each(|i| t.row([Cell::from("a"), i.into(), 0.5.into()]));
             t
         };
-        let mut w = ChunkWriter::create(path.clone()).unwrap();
+        let mut w = ChunkWriter::create(&path).unwrap();
         for n in [3, 0, 500] {
             w.chunk(&table(n)).unwrap();
         }
@@ -379,5 +498,75 @@ mod tests {
         std::fs::write(&path, &good[..good.len() - 1]).unwrap();
         assert_eq!(layout.check(&path), Condition::Lost);
         std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// Whatever bit changes in a file that is read by itself: its table, or an error. Never other numbers, never a panic.
+    #[test]
+    fn a_flipped_bit_is_an_error_and_never_another_number() {
+        let dir = std::env::temp_dir().join(format!("tailback-flips-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let mut t = Table::new("flows", &DEFS);
+        for i in 0..40u64 {
+            let goodput = if i % 7 == 0 { f64::NAN } else { i as f64 * 0.5 };
+            t.row([Cell::from(if i < 20 { "a" } else { "b" }), i.into(), goodput.into()]);
+        }
+        let (whole, chunked, bad) = (
+            dir.join("flows.parquet"),
+            dir.join("chunks.parquet"),
+            dir.join("bad.parquet"),
+        );
+        write(
+            &whole,
+            &mut [Ok(t.rows_between(0, 15)), Ok(t.rows_between(15, 40))].into_iter(),
+        )
+        .unwrap();
+        let mut w = ChunkWriter::create(&chunked).unwrap();
+        w.chunk(&t.rows_between(0, 15)).unwrap();
+        w.chunk(&t.rows_between(15, 40)).unwrap();
+        w.close().unwrap();
+        for file in [whole, chunked] {
+            let good = std::fs::read(&file).unwrap();
+            let mut refused = 0;
+            for at in 0..good.len() * 8 {
+                let mut bytes = good.clone();
+                bytes[at / 8] ^= 1 << (at % 8);
+                std::fs::write(&bad, &bytes).unwrap();
+                match read(&bad) {
+                    Ok(found) => assert_eq!(shown(&found), shown(&t), "bit {at} of {}", file.display()),
+                    Err(_) => refused += 1,
+                }
+            }
+            // A changed mark of the checksums themselves is all that may pass.
+            assert!(refused + 8 * 18 >= good.len() * 8, "{refused} of {}", good.len() * 8);
+            assert_eq!(shown(&read(&file).unwrap()), shown(&t));
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// Of two texts, unlike of two numbers, NaN equals NaN.
+    fn shown(t: &Table) -> String {
+        format!("{:?}", t.columns)
+    }
+
+    /// A file of an older version, which has no checksums, with a bit that stops the reader of others.
+    #[test]
+    fn what_stops_the_reader_is_damage() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/reference/damaged/stops-the-reader.parquet");
+        let said = read(&file).unwrap_err().to_string();
+        assert!(said.contains("stops-the-reader.parquet is damaged"), "{said}");
+    }
+
+    #[test]
+    fn a_number_that_does_not_apply_is_null_to_others_and_nan_here() {
+        let mut t = Table::new("flows", &DEFS);
+        t.row([Cell::from("a"), 1u64.into(), f64::NAN.into()]);
+        t.row([Cell::from("a"), 2u64.into(), 0.5.into()]);
+        let batch = to_batch(t).unwrap();
+        assert_eq!(batch.column(2).null_count(), 1);
+        assert!(batch.column(2).is_null(0));
+        let Data::Real(back) = &from_batch("flows", &batch).columns[2].data else {
+            panic!("no numbers")
+        };
+        assert!(back[0].is_nan() && back[1] == 0.5);
     }
 }

@@ -474,7 +474,10 @@ impl<'l> Reader<'l> {
     /// The model of this name, or a complaint that names the nearest.
     pub fn model_named(&mut self, name: &str, node: &Node, path: &str, family: &str) -> Option<&'static Model> {
         let found = self.library.catalogue.find(family, name);
-        if found.is_none() {
+        if let Some(e) = self.library.catalogue.several(family, name) {
+            let problem = Problem::new("value", node.at.clone(), path, e.problem, e.remedy).value(node.show());
+            self.complain(problem);
+        } else if found.is_none() {
             let near = nearest(name, self.library.catalogue.family(family).iter().map(|m| m.name));
             let remedy = match near {
                 Some(n) => format!("did you mean \"{n}\"? {}", self.choices(family)),

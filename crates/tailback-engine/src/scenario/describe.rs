@@ -4,6 +4,8 @@ use crate::library::Library;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use tailback_base::model::{Catalogue, Kind, Model, Param, Profile, nearest};
+use tailback_queue::entry::Marks;
+use tailback_queue::registry::facts;
 
 /// One model as data.
 pub fn model(m: &Model) -> Value {
@@ -27,16 +29,30 @@ pub fn model(m: &Model) -> Value {
         .iter()
         .map(|p| json!({ "name": p.name, "unit": p.unit, "doc": p.doc, "per": p.per }))
         .collect();
-    json!({
+    let mut data = json!({
         "name": m.name,
         "family": m.family,
         "title": m.title,
         "summary": m.summary,
         "source": m.source,
+        "aliases": catalogue().aliases_of(m).iter().map(|a| json!({ "name": a.name, "of": a.of })).collect::<Vec<_>>(),
         "parameters": params,
         "probes": probes,
         "profiles": m.profiles().iter().map(profile).collect::<Vec<_>>(),
-    })
+    });
+    if m.family == "queue" {
+        data["marks"] = json!(marks(m));
+    }
+    data
+}
+
+/// Whether a discipline marks packets: `never`, where its network or its own `ecn` says so, or `always`, as its signal.
+fn marks(m: &Model) -> &'static str {
+    match facts(m.name).map_or(Marks::Never, |f| f.marks) {
+        Marks::Never => "never",
+        Marks::WithEcn => "ecn",
+        Marks::Signal => "always",
+    }
 }
 
 /// A named set of values as data.
@@ -69,7 +85,7 @@ enum Found {
 fn find(name: &str) -> Result<Found, String> {
     let mut models = catalogue().named(name);
     if let Some((family, model)) = name.split_once('.') {
-        models.extend(catalogue().find(family, model));
+        models.extend(catalogue().meant(family, model));
     }
     if models.is_empty() {
         models.extend(catalogue().family(name));
@@ -147,6 +163,10 @@ pub fn text(m: &Model) -> String {
     if !m.source.is_empty() {
         wrap(&mut out, &format!("Source: {}", m.source), 2);
     }
+    let also = also_called(m, "");
+    if !also.is_empty() {
+        wrap(&mut out, &format!("Also called: {also}"), 2);
+    }
     if !m.params.is_empty() {
         out.push_str("\nParameters\n");
         for p in m.params {
@@ -207,6 +227,10 @@ pub fn markdown(m: &Model) -> String {
     let mut out = format!("### `{}`: {}\n\n{}\n", m.name, m.title, m.summary);
     if !m.source.is_empty() {
         let _ = writeln!(out, "\nSource: {}.", m.source.trim_end_matches('.'));
+    }
+    let also = also_called(m, "`");
+    if !also.is_empty() {
+        let _ = writeln!(out, "\nAlso called: {also}.");
     }
     if !m.params.is_empty() {
         out.push_str("\n| Parameter | Default | Meaning | Allowed | Source |\n|---|---|---|---|---|\n");
@@ -281,6 +305,16 @@ fn catalogue() -> &'static Catalogue {
     &Library::standard().catalogue
 }
 
+/// What other programs call a model: `fq_codel (Linux), FqCoDelQueueDisc (ns-3)`.
+fn also_called(m: &Model, quote: &str) -> String {
+    let all = catalogue().aliases_of(m);
+    let said: Vec<String> = all
+        .iter()
+        .map(|a| format!("{quote}{}{quote} ({})", a.name, a.of))
+        .collect();
+    said.join(", ")
+}
+
 /// What a parameter may be, with the names of a family of models.
 fn allowed(p: &Param) -> String {
     match p.kind.family() {
@@ -347,6 +381,21 @@ mod tests {
         assert!(text_of("ns2").unwrap().starts_with("ns2 (profile of tcp)"));
         assert_eq!(data_of("ns2").unwrap()[0]["model"], "tcp");
         assert!(text_of("tcp").unwrap().contains("\nProfiles\n"));
+        // A name of another program is its model; one that stands for two is both.
+        assert!(text_of("fq_codel").unwrap().starts_with("fq-codel (queue)"));
+        assert!(
+            text_of("fq-codel")
+                .unwrap()
+                .contains("Also called: fq_codel (Linux), FqCoDelQueueDisc (ns-3)")
+        );
+        let both = data_of("RED/RIO").unwrap();
+        let names: Vec<_> = both
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|m| m["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["rio", "mred"]);
         assert!(text_of("dropptail").unwrap_err().contains("\"droptail\""));
         assert!(list_text().contains("dumbbell"));
         assert!(list().as_array().unwrap().len() == catalogue().families().len());

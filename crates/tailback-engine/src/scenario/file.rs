@@ -1,8 +1,9 @@
 //! Getting the text of a scenario file, with a clear word for each way that can fail.
 
+use super::document::Document;
 use super::error::{At, Problem, ScenarioError};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// No scenario is longer; whoever needs more has named the wrong file.
 pub const LONGEST_FILE: u64 = 64_000_000;
@@ -75,20 +76,42 @@ pub fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, ScenarioError> {
     })
 }
 
-/// What to name instead of a directory.
+/// What to name instead of a directory: a scenario in it, if there is one.
 fn inside(path: &Path) -> String {
-    let mut files: Vec<String> = std::fs::read_dir(path)
+    let mut files: Vec<PathBuf> = std::fs::read_dir(path)
         .into_iter()
         .flatten()
         .flatten()
         .take(1000)
         .map(|e| e.path())
         .filter(|p| p.extension().is_some_and(|e| e == "toml"))
-        .map(|p| p.display().to_string())
         .collect();
     files.sort();
-    match files.first() {
-        Some(file) => format!("name a file in it, such as {file}"),
-        None => "name a .toml file".to_string(),
+    match files.iter().take(100).find(|p| is_scenario(p)) {
+        Some(file) => format!("name a file in it, such as {}", file.display()),
+        None => "name a scenario, a file such as lab.toml; there is none in this folder".to_string(),
+    }
+}
+
+/// Whether a file looks like a scenario: it says how long it runs.
+fn is_scenario(path: &Path) -> bool {
+    let mut text = String::new();
+    let read = std::fs::File::open(path).and_then(|f| f.take(1 << 20).read_to_string(&mut text));
+    read.is_ok() && Document::from_toml(&text, "").is_ok_and(|d| d.root.get("duration").is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn of_a_folder_a_scenario_is_proposed_and_nothing_else() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let said = super::super::load_file(root, &[]).unwrap_err().to_string();
+        assert!(said.contains("there is none in this folder"), "{said}");
+        let examples = root.join("../../python/tailback/examples");
+        let said = super::super::load_file(examples, &[]).unwrap_err().to_string();
+        assert!(
+            said.contains("such as") && said.contains("examples/bufferbloat-codel.toml"),
+            "{said}"
+        );
     }
 }

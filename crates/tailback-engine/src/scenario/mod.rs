@@ -20,6 +20,7 @@
 //! access_rate = "10Mbps"
 //! ```
 
+mod aliases;
 mod canonical;
 pub mod check;
 pub mod declarations;
@@ -135,9 +136,10 @@ pub fn load_json_with(
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
+    let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let (spec, warnings) = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);
-    let toml = if document.text.is_empty() || !overrides.is_empty() {
+    let toml = if document.text.is_empty() || !overrides.is_empty() || renamed {
         canonical::to_toml(&document.root)
     } else {
         document.text.clone()

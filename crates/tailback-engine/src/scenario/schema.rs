@@ -114,7 +114,13 @@ fn object(model: &Model, kind: bool) -> Value {
     if kind {
         properties.insert(
             "kind".into(),
-            json!({ "const": model.name, "description": model.title }),
+            match aliases(model)[..] {
+                [] => json!({ "const": model.name, "description": model.title }),
+                ref also => json!({
+                    "enum": std::iter::once(model.name).chain(also.iter().copied()).collect::<Vec<_>>(),
+                    "description": model.title,
+                }),
+            },
         );
         if catalogue().family(model.family).len() > 1 {
             required.push(json!("kind"));
@@ -139,6 +145,12 @@ fn object(model: &Model, kind: bool) -> Value {
         "required": required,
         "additionalProperties": false,
     })
+}
+
+/// What other programs call a model, and no other one.
+fn aliases(model: &Model) -> Vec<&'static str> {
+    let all = catalogue().aliases_of(model).into_iter().map(|a| a.name);
+    all.filter(|n| catalogue().named(n).len() == 1).collect()
 }
 
 fn param(p: &Param) -> Value {
@@ -207,7 +219,7 @@ fn choice(family: &str) -> Value {
     let bare: Vec<&str> = all
         .iter()
         .filter(|m| m.params.iter().all(|p| !p.default.is_empty()))
-        .map(|m| m.name)
+        .flat_map(|m| std::iter::once(m.name).chain(aliases(m)))
         .collect();
     let mut options = vec![];
     if family == "instants" {
@@ -223,7 +235,12 @@ fn choice(family: &str) -> Value {
         // The only model need not say what it is.
         options.push(one.clone());
     } else {
-        let mapping: Map<String, Value> = all.iter().map(|m| (m.name.to_string(), json!(reference(m)))).collect();
+        let mut mapping = Map::new();
+        for m in all {
+            for name in std::iter::once(m.name).chain(aliases(m)) {
+                mapping.insert(name.to_string(), json!(reference(m)));
+            }
+        }
         options.push(json!({
             "type": "object",
             "required": ["kind"],
@@ -284,10 +301,13 @@ mod tests {
         {
             let tables = definitions[family.name]["anyOf"].as_array().unwrap().last().unwrap();
             let mapping = tables["discriminator"]["mapping"].as_object().unwrap();
-            assert_eq!(mapping.len(), family.models.len());
+            let also: usize = family.models.iter().map(|m| aliases(m).len()).sum();
+            assert_eq!(mapping.len(), family.models.len() + also);
             for (kind, reference) in mapping {
                 let named = reference.as_str().unwrap().strip_prefix("#/$defs/").unwrap();
-                assert_eq!(definitions[named]["properties"]["kind"]["const"], json!(kind));
+                let said = &definitions[named]["properties"]["kind"];
+                let all = said.get("enum").and_then(Value::as_array).cloned();
+                assert!(all.unwrap_or(vec![said["const"].clone()]).contains(&json!(kind)));
             }
         }
         let mut found = vec![];

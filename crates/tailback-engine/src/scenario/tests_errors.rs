@@ -462,8 +462,14 @@ fn the_thousandth_problem_hides_nothing() {
 fn profiles_that_do_not_fit() {
     let with = |text: &str| error(&format!("{GOOD}{text}"));
     let tcp = |profile: &str| format!("[flows.t]\ntcp = {{ profile = \"{profile}\" }}\n");
-    let e = with(&tcp("ns3"));
-    check(e.first(), 20, "flows.t.tcp.profile", "ns3", "did you mean \"ns2\"?");
+    let e = with(&tcp("ns2ful"));
+    check(
+        e.first(),
+        20,
+        "flows.t.tcp.profile",
+        "ns2ful",
+        "did you mean \"ns2-full\"?",
+    );
     let e = with(&format!("[profile.ns2]\npayload = \"1KB\"\n{}", tcp("ns2")));
     check(e.first(), 19, "profile.ns2", "ns2", "another name");
     let e = with("[profile.a]\nprofile = \"b\"\n[profile.b]\nprofile = \"a\"\n");
@@ -602,7 +608,7 @@ fn parameters_that_cross_are_refused_where_they_stand() {
         "threshold = 3, panic_threshold = 3",
     ] {
         let text = GOOD.replacen(queue, &format!("kind = \"decsel\", {good}"), 1);
-        load_text(&text, "lab.toml", &[]).unwrap();
+        load_text(&format!("marking = true\n{text}"), "lab.toml", &[]).unwrap();
     }
 }
 

@@ -353,7 +353,7 @@ fn a_source_without_its_signal_is_a_warning() {
         ("decbit", "fq", "congestion bit"),
         ("decbit", "droptail", "congestion bit"),
         ("packet-pair", "droptail", "use fq"),
-        ("packet-pair", "decsel", "use fq"),
+        ("packet-pair", "random-drop", "use fq"),
     ] {
         let w = warnings(source, queue);
         assert!(

@@ -6,6 +6,7 @@ use crate::packet::{SimPacket, WirePacket};
 use crate::port::Tally;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
+use tailback_base::work::counted_as;
 use tailback_base::{Dscp, Duration, FlowId, Packet, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, PathDelay, SenderState};
 use tailback_queue::DropReason;
@@ -205,7 +206,7 @@ impl Sim {
         for (p, why) in dropped {
             self.outlet(port).drop_before(&p.wire, why);
         }
-        for (to, what) in messages {
+        for (to, what) in counted_as(16, messages) {
             self.send_message(edge, to, what);
         }
         if self.edges[edge as usize].watched {

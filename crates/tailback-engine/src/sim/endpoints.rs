@@ -6,11 +6,15 @@ use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP};
 use crate::sim::injected::Emitted;
 use crate::traffic::application::{AppInput, Side};
+use tailback_base::work::done;
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
 
 /// Bytes of a control packet on the wire: two headers of 20 bytes, as a segment without data.
 const CONTROL_BYTES: u32 = 40;
+
+/// So many packets of an endpoint in one event are counted as work: some tenth of a millisecond.
+const LONG_BURST: u32 = 1 << 10;
 
 /// Collects an endpoint's news.
 struct Listener<'a> {
@@ -140,6 +144,7 @@ impl Sim {
         if self.flows[id.0 as usize].followed {
             self.show_sender(id, side);
         }
+        let mut burst = 0;
         loop {
             let flow = &mut self.flows[id.0 as usize];
             let Carrier::Connection(ends) = &mut flow.carrier else {
@@ -152,7 +157,10 @@ impl Sim {
                 Transmit::Segment(s) => {
                     let route = self.ways[id.0 as usize][usize::from(backward)];
                     flow.in_flight += 1;
-                    self.sent += 1;
+                    burst += 1;
+                    if burst == LONG_BURST {
+                        self.count_burst(&mut burst);
+                    }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
                     let first = self.routes[route.start as usize];
                     self.offer(first, p);
@@ -170,12 +178,20 @@ impl Sim {
             }
             break;
         }
+        self.sent += burst;
         if self.flows[id.0 as usize].watched {
             self.record_flow(id.0);
         }
         if !self.news.is_empty() {
             self.tell();
         }
+    }
+
+    /// A whole window may leave in one event.
+    #[cold]
+    fn count_burst(&mut self, burst: &mut u32) {
+        self.sent += std::mem::take(burst);
+        done(64 * LONG_BURST as usize);
     }
 
     pub(super) fn on_endpoint_timer(&mut self, entity: u32) {

@@ -12,6 +12,7 @@ use crate::packet::Keys;
 use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use std::rc::Rc;
+use tailback_base::work::{counted_as, done};
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
 
@@ -45,8 +46,8 @@ impl Sim {
     /// The totals of every row at this instant.
     pub(crate) fn snapshots(&self, now: Time) -> Vec<Snapshot> {
         let (rows, open) = self.flows.split_at(self.declared());
-        let mut totals: Vec<Snapshot> = rows.iter().map(|f| f.snapshot(now)).collect();
-        for f in open.iter().filter(|f| matches!(f.carrier, Carrier::Connection(_))) {
+        let mut totals: Vec<Snapshot> = counted_as(32, rows).map(|f| f.snapshot(now)).collect();
+        for f in counted_as(32, open).filter(|f| matches!(f.carrier, Carrier::Connection(_))) {
             if let Some(member) = self.apps[f.app as usize].own_flow {
                 totals[member.0 as usize].add(&f.snapshot(now));
             }
@@ -84,6 +85,8 @@ impl Sim {
         opener: Side,
     ) -> FlowId {
         let now = self.now;
+        // One call of an application may open any number.
+        done(128);
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
@@ -174,7 +177,7 @@ impl Sim {
 
     /// The run is over: what open connections counted belongs to their members.
     pub(super) fn fold_open(&mut self) {
-        for i in self.declared()..self.flows.len() {
+        for i in counted_as(32, self.declared()..self.flows.len()) {
             if matches!(self.flows[i].carrier, Carrier::Connection(_)) {
                 self.fold(FlowId(i as u32));
             }

@@ -6,6 +6,7 @@ use crate::measure::recorder::Source;
 use crate::port::Queue;
 use crate::sim::flow::{Carrier, Snapshot};
 use tailback_base::Dscp;
+use tailback_base::work::{counted, counted_as};
 use tailback_queue::ProbeId;
 
 /// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows as
@@ -44,7 +45,7 @@ impl Sim {
     }
 
     pub(super) fn record_changes(&mut self, series: &[u32]) {
-        for &i in series {
+        for &i in counted_as(8, series) {
             let Some(r) = &self.recorder else { return };
             let s = &r.series[i as usize];
             let source = s.source;
@@ -65,7 +66,7 @@ impl Sim {
     /// Of an indexed source: look at every index up to the first that has no value.
     fn record_changes_at(&mut self, series: u32, source: Source) {
         let now = self.now;
-        for index in 0..u32::MAX {
+        for index in counted(0..u32::MAX) {
             let value = self.read(source.at(index));
             if value.is_nan() {
                 return;
@@ -117,7 +118,7 @@ impl Sim {
         let all: Vec<u32> = self
             .recorder
             .iter()
-            .flat_map(|r| (0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change))
+            .flat_map(|r| counted(0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change))
             .collect();
         self.record_changes(&all);
     }
@@ -126,14 +127,14 @@ impl Sim {
         let now = self.now;
         match &mut self.ticks[tick as usize] {
             Tick::Warmup => {
-                for p in &mut self.ports {
+                for p in counted_as(16, &mut self.ports) {
                     p.restart_statistics(now);
                 }
                 self.baseline = self.snapshots(now).into_iter().map(Snapshot::without_delays).collect();
-                for f in &mut self.flows {
+                for f in counted_as(16, &mut self.flows) {
                     f.stats.restart(now);
                 }
-                for e in &mut self.edges {
+                for e in counted(&mut self.edges) {
                     e.sent.clear();
                 }
                 self.intervals.clear();
@@ -153,7 +154,7 @@ impl Sim {
             Tick::Sample { period, series } => {
                 let next = now + *period;
                 let list = std::mem::take(series);
-                for &i in &list {
+                for &i in counted_as(16, &list) {
                     let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else {
                         continue;
                     };
@@ -171,7 +172,7 @@ impl Sim {
     fn sample(&mut self, series: u32, source: Source) {
         let now = self.now;
         let indices = if source.is_indexed() { 0..u32::MAX } else { 0..1 };
-        for index in indices {
+        for index in counted(indices) {
             let value = self.read(source.at(index));
             if source.is_indexed() && value.is_nan() {
                 break;
@@ -212,7 +213,7 @@ impl Sim {
         let now = self.now;
         if self.intervals.last().is_none_or(|(t, _)| *t < now) {
             let mut rows = self.snapshots(now);
-            for (f, row) in self.flows.iter_mut().zip(&mut rows) {
+            for (f, row) in counted(&mut self.flows).zip(&mut rows) {
                 if let Some(meter) = &mut f.stats.meter {
                     row.convergence = meter.close(now);
                     meter.restart(now);
@@ -225,7 +226,7 @@ impl Sim {
 
     /// The totals of the ports that have rows by interval.
     pub(crate) fn snapshot_ports(&mut self) {
-        let ports = self.interval_ports.iter();
+        let ports = counted_as(16, &self.interval_ports);
         let rows = ports.map(|p| self.ports[*p as usize].snapshot(self.now)).collect();
         self.port_intervals.push(rows);
     }

@@ -9,6 +9,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use tailback_base::work::counted_as;
 use tailback_base::{BitRate, Kind, Model, Param, Stream};
 
 pub static MODEL: Model = Model {
@@ -70,7 +71,7 @@ impl Pattern for Trains {
     }
 
     fn step(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
-        for _ in 0..self.cars(net.rng()) {
+        for _ in counted_as(32, 0..self.cars(net.rng())) {
             pacer.send(net);
         }
         self.begin(pacer, net);

@@ -17,6 +17,7 @@ use tailback_transport::tcp::congestion::{
 };
 
 static STEADY: Controller = Controller {
+    also: &[],
     model: &Model {
         name: "steady",
         family: "congestion",

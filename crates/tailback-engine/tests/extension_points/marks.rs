@@ -12,6 +12,7 @@ use tailback_engine::scenario::load_text_with;
 use tailback_transport::tcp::congestion::{AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Reset};
 
 static COUNTING: Controller = Controller {
+    also: &[],
     model: &Model {
         name: "counting",
         family: "congestion",

@@ -80,9 +80,13 @@ impl<'a> Filing<'a> {
         match self.store.keep.finish {
             Finish::Chunks => {
                 self.gather()?;
+                self.store.still_there(self.plan)?;
                 self.store.conclude(self.plan, "done", elapsed_s)?;
             }
-            Finish::Tables if self.store.is_published() => self.store.conclude(self.plan, "done", elapsed_s)?,
+            Finish::Tables if self.store.is_published() => {
+                self.store.still_there(self.plan)?;
+                self.store.conclude(self.plan, "done", elapsed_s)?;
+            }
             Finish::Tables => {
                 let mut fresh = HashMap::new();
                 let mut costs = Vec::new();

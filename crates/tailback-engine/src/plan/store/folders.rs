@@ -27,8 +27,25 @@ pub fn chunks(dir: &Path) -> Vec<PathBuf> {
     finished(dir)
         .iter()
         .flat_map(|part| finished(part))
+        .filter(|c| is_chunk(c))
         .filter(|c| names().any(|n| file_of(c, n, "").exists()))
         .collect()
+}
+
+/// The name of a chunk's folder: its number, and the beginning of the digest of its keys.
+pub fn chunk_name(number: usize, keys: &str) -> String {
+    format!("{number:06}-{}", &keys[..8])
+}
+
+/// Whether a folder is named as that of a chunk: another may be a folder of results of its own.
+fn is_chunk(dir: &Path) -> bool {
+    let name = dir.file_name().and_then(|n| n.to_str()).and_then(|n| n.split_once('-'));
+    name.is_some_and(|(number, keys)| {
+        number.len() >= 6
+            && number.bytes().all(|b| b.is_ascii_digit())
+            && keys.len() == 8
+            && keys.bytes().all(|b| b.is_ascii_hexdigit())
+    })
 }
 
 /// The folders inside that are not half made or half removed, in the order of their names.
@@ -101,6 +118,12 @@ pub fn settle(dir: &Path, tables: &[&str]) -> io::Result<()> {
     sync_folder(dir)?;
     std::fs::rename(dir.join(PUBLISH), dir.join(manifest::FILE))?;
     sync_folder(dir)
+}
+
+/// What was written here is not here any more: somebody has removed it while the runs went on.
+pub fn gone(path: &Path) -> io::Error {
+    let why = "it has been removed while the runs went on; run the same command again";
+    io::Error::new(io::ErrorKind::NotFound, format!("{} is gone: {why}", path.display()))
 }
 
 pub fn remove_if_empty(dir: &Path) {

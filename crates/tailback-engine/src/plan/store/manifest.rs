@@ -226,7 +226,9 @@ impl Said {
         };
         let whole = sum.as_u64().and_then(|s| u32::try_from(s).ok()).is_some_and(|s| {
             let end = length.saturating_sub(tail(s).len() as u64);
-            sums(path, &[end]).is_ok_and(|found| found == [s])
+            File::open(path)
+                .and_then(|mut f| sums(&mut f, &[end]))
+                .is_ok_and(|found| found == [s])
         });
         if whole { Found::Said(said) } else { Found::Damaged }
     }

@@ -3,10 +3,11 @@
 //! Both are Parquet files of the same names. The footer of `runs.parquet` lists them with checksums, and has one of its
 //! own; the keys of the runs are its column. So a place explains itself, whatever becomes of other files.
 
+use super::folders;
 use crate::plan::Key;
 use crate::plan::tables::{declared, is_rare, names};
 use crate::results::footer::{self, Said};
-use crate::results::parquet::{ChunkWriter, Condition, Layout, read_chunk, read_columns};
+use crate::results::parquet::{ChunkWriter, Condition, Layout, OWN, read_chunk, read_columns};
 use crate::results::{Data, Table};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -46,7 +47,7 @@ impl Contents {
         let own = (LIST.to_string(), own.clone());
         let files: serde_json::Map<String, Value> = std::iter::once(&own)
             .chain(&self.files)
-            .map(|(n, l)| (n.clone(), json!({ "rows": l.rows, "ends": l.ends, "sums": l.sums })))
+            .map(|(n, l)| (n.clone(), l.to_json()))
             .collect();
         json!({ "format": 1, "build": self.build, "plan": self.plan, "whole": self.whole, "files": files }).to_string()
     }
@@ -71,6 +72,8 @@ impl Contents {
         match footer::read(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Listed::Nothing,
             Ok(Said::Nothing) => Listed::Nothing,
+            // A file of its own, which lists no others.
+            Ok(Said::Text { text, .. }) if is_own(&text) => Listed::Nothing,
             Ok(Said::Text { text, end, sum }) => match Contents::from_text(&text, end, sum) {
                 Some(c) => Listed::Contents(c),
                 None => Listed::Damaged,
@@ -86,14 +89,8 @@ impl Contents {
             return None;
         }
         let text = |k: &str| Some(v.get(k)?.as_str()?.to_string());
-        let numbers = |v: &Value| -> Option<Vec<u64>> { v.as_array()?.iter().map(Value::as_u64).collect() };
         let layout = |(name, f): (&String, &Value)| -> Option<(String, Layout)> {
-            let sums = numbers(f.get("sums")?)?;
-            let mut layout = Layout {
-                rows: numbers(f.get("rows")?)?,
-                ends: numbers(f.get("ends")?)?,
-                sums: sums.into_iter().map(|s| u32::try_from(s).ok()).collect::<Option<_>>()?,
-            };
+            let mut layout = Layout::from_json(f)?;
             if name == LIST {
                 layout.ends.push(end);
                 layout.sums.push(sum);
@@ -124,6 +121,10 @@ impl Contents {
     pub fn layout(&self, name: &str) -> Option<&Layout> {
         self.files.iter().find(|(n, _)| n == name).map(|(_, l)| l)
     }
+}
+
+fn is_own(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|v| v.get(OWN).is_some())
 }
 
 /// A table's file in a place; while a finish is under way, it may still have its suffix.
@@ -221,6 +222,20 @@ impl Source {
                 None
             }
         }
+    }
+
+    /// Whether all its files are still there, and as long as they were written.
+    ///
+    /// # Errors
+    /// Names the first that is not.
+    pub fn still_there(&self) -> io::Result<()> {
+        for (name, layout) in &self.contents.files {
+            let path = self.path(name);
+            if std::fs::metadata(&path).ok().map(|m| m.len()) != layout.ends.last().copied() {
+                return Err(folders::gone(&path));
+            }
+        }
+        Ok(())
     }
 
     /// Where a table is: in its place, or still waiting for it.

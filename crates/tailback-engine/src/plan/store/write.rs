@@ -5,7 +5,7 @@ use super::source::{Contents, LIST, Source};
 use super::times::Times;
 use super::{Finish, Others, PUBLISH, STAGED, Store, folders, part_folder, shards};
 use crate::plan::tables::{Assembly, Frame, RunTables, declared, is_rare, names};
-use crate::plan::{Key, Plan, RunReport, Status, chunks};
+use crate::plan::{Key, Plan, Run, RunReport, Status, chunks};
 use crate::results::Table;
 use crate::results::file::sync_folder;
 use crate::results::parquet::ChunkWriter;
@@ -80,7 +80,7 @@ impl Store {
 
     fn write_chunk(&mut self, part: &Path, number: usize, mut contents: Contents, tables: &[Table]) -> io::Result<()> {
         let named = Key::of_all(contents.keys.iter().flatten()).to_string();
-        let at = part.join(format!("{number:06}-{}", &named[..8]));
+        let at = part.join(folders::chunk_name(number, &named));
         let partial = at.with_extension("partial");
         std::fs::create_dir_all(&partial)?;
         let mut write = || -> io::Result<()> {
@@ -89,7 +89,7 @@ impl Store {
             let filled = |t: &&Table| t.rows() > 0 || !is_rare(&t.name);
             let (list, others): (Vec<&Table>, Vec<&Table>) = tables.iter().filter(filled).partition(|t| t.name == LIST);
             for t in others.into_iter().chain(list) {
-                let mut w = ChunkWriter::create(partial.join(format!("{}.parquet", t.name)))?;
+                let mut w = ChunkWriter::create(&partial.join(format!("{}.parquet", t.name)))?;
                 w.chunk(t)?;
                 files.push((t.name.clone(), w));
             }
@@ -128,11 +128,12 @@ impl Store {
     /// Of the file system; what was stored then still is.
     pub fn publish(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, elapsed_s: f64) -> io::Result<()> {
         self.save_others(plan)?;
-        let staged = |name: &str| self.keep.dir.join(format!("{name}.parquet{STAGED}"));
+        let dir = self.keep.dir.clone();
+        let staged = |name: &str| dir.join(format!("{name}.parquet{STAGED}"));
         let paths: Vec<PathBuf> = names().map(staged).collect();
         let done = self.stage(plan, fresh, &paths).and_then(|contents| {
             let tables = contents.tables();
-            let failed = contents.failed;
+            let failed = &contents.failed;
             let telling = Telling {
                 plan,
                 status: if failed.is_empty() { "done" } else { "failed" },
@@ -145,11 +146,24 @@ impl Store {
                     })
                 },
             };
+            // Each has been staged: an older one in its place is not what was made now.
+            if let Some(lost) = tables.iter().map(|n| staged(n)).find(|p| !p.is_file()) {
+                return Err(folders::gone(&lost));
+            }
             self.manifest.write(&self.keep.dir.join(PUBLISH), &telling)?;
-            Ok(tables)
+            Ok(contents)
         });
         match done {
-            Ok(tables) => folders::settle(&self.keep.dir, &tables),
+            Ok(contents) => {
+                folders::settle(&self.keep.dir, &contents.tables())?;
+                let made = Source {
+                    dir: self.keep.dir.clone(),
+                    usable: vec![],
+                    contents,
+                    suffix: "",
+                };
+                made.still_there()
+            }
             Err(e) => {
                 paths.iter().for_each(|p| drop(std::fs::remove_file(p)));
                 Err(e)
@@ -172,7 +186,7 @@ impl Store {
         let mut all: Vec<_> = names().zip(paths).enumerate().collect();
         all.sort_by_key(|(_, (name, _))| *name == LIST);
         for (n, (name, path)) in all {
-            let mut w = ChunkWriter::create(path.clone())?;
+            let mut w = ChunkWriter::create(path)?;
             for c in &cut {
                 let mut table = plan.frame(c.runs[0], &labels).around(declared()[n].clone());
                 for i in &c.runs {
@@ -238,6 +252,18 @@ impl Store {
             self.write_chunk(&part_folder(&self.keep.dir, ""), number, contents, &tables)?;
         }
         Ok(())
+    }
+
+    /// Whether the chunks with the runs of a plan are still there.
+    ///
+    /// # Errors
+    /// Names what is not.
+    pub fn still_there(&self, plan: &Plan) -> io::Result<()> {
+        let of = |r: &Run| self.index.get(&r.key).map(|p| p.source);
+        let used: BTreeSet<usize> = plan.runs.iter().filter_map(of).collect();
+        used.into_iter()
+            .filter_map(|at| self.sources[at].as_ref())
+            .try_for_each(Source::still_there)
     }
 
     /// Say that the plan is done, where its chunks are its last state.

@@ -32,6 +32,9 @@ pub static SCENARIO: Model = Model {
         Param::new("seed", Kind::Count { min: 0, max: i64::MAX as u64, }, "1", "The seed of all random streams.", ""),
         Param::new("interval", SOME_TIME, "none",
             "Report each flow by intervals of this length, beside the totals.", ""),
+        Param::new("marking", Kind::Bool, "none",
+            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session has \
+             ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168"),
         Param::new("log_drops", Kind::Bool, "false", "Keep one row for each dropped or marked packet.", ""),
         Param::new("topology", Kind::Model("topology"), "none",
             "A well-known network, whose links need not be written out.", ""),

@@ -6,14 +6,11 @@ use tailback_base::model::Settings;
 use tailback_queue::entry::Queues;
 use tailback_queue::registry::facts;
 
+use super::marking;
 use super::routes::Hop;
 
-fn marks(queue: &Settings) -> bool {
-    facts(queue.model.name).is_some_and(|f| f.marks(queue))
-}
-
-/// A warning about flows of this transport over these hops.
-pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<String> {
+/// A warning about flows of this transport over these hops, in a network that marks or does not.
+pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_marks: bool) -> Option<String> {
     let way = || {
         hops.iter().map(|h| {
             let l = &links[h.link];
@@ -21,7 +18,7 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec]) -> Option<S
         })
     };
     match transport.model.name {
-        "decbit" if !way().any(|d| marks(&d.queue)) => Some(
+        "decbit" if !marking::on_the_way(hops, links, network_marks) => Some(
             "decbit never sees a congestion bit: no queue on the way sets one; use decsel or fqbit, or a queue with ecn"
                 .into(),
         ),

@@ -42,6 +42,8 @@ pub struct Around<'a> {
     pub interval: Option<Duration>,
     /// The duration, if it could be read.
     pub duration: Option<Duration>,
+    /// Whether the network may mark: unless the scenario says that it does not.
+    pub marking: bool,
 }
 
 /// Read all groups.
@@ -165,7 +167,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     }
     if let Some(t) = &transport
         && let Some(hops) = routes.path(&from, &to)
-        && let Some(warning) = advice::about(t, &hops, around.links)
+        && let Some(warning) = advice::about(t, &hops, around.links, around.marking)
     {
         r.warn(transport_at, &path, warning);
     }

@@ -8,6 +8,7 @@ pub mod conditioners;
 pub mod flows;
 pub mod instants;
 pub mod links;
+mod marking;
 pub mod names;
 mod ports;
 pub mod profiles;
@@ -73,11 +74,12 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let root = &expanded.root;
     let top = r.fill(root, "", &SCENARIO, &[]);
     // Even when something at the top is wrong, the tables below are read, for their own problems.
-    let (links, whole) = links_of(r, part(root, "link"), broken_topology)?;
+    let (mut links, whole) = links_of(r, part(root, "link"), broken_topology)?;
     let profile_entries = named(r, part(root, "profile"), "profile");
     let profiles = Profiles::read(r, &profile_entries);
     let mut routes = Routes::new(&links);
     let settings = top.as_ref().map(|t| &t.settings);
+    let given_marking = settings.filter(|s| !s.is_none("marking")).map(|s| s.flag("marking"));
     let around = flows::Around {
         intervals: root.get("interval").is_some(),
         interval: settings.filter(|s| !s.is_none("interval")).map(|s| s.time("interval")),
@@ -91,6 +93,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         },
         whole,
         duration: settings.map(|s| s.time("duration")),
+        marking: given_marking != Some(false),
     };
     let groups = groups_of(r, part(root, "flows"), &around, &mut routes);
     let session_entries = named(r, part(root, "sessions"), "sessions");
@@ -99,12 +102,15 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         r.missing(flows, root, "", &SCENARIO);
     }
     ports::warn(r, &groups, &sessions, &around, &mut routes);
+    let duration = around.duration;
+    let marking = marking::decide(r, given_marking, &groups, &sessions);
+    marking::follow(r, &mut links, part(root, "link"), &marking);
     let record_entries = named(r, part(root, "record"), "record");
     let known = recording::Known {
         links: &links,
         groups: &groups,
         whole: r.seen() == 0,
-        duration: around.duration,
+        duration,
     };
     let recordings = record_entries.iter().filter_map(|e| recording::recording(r, e, &known));
     let record = recordings.collect();
@@ -130,6 +136,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         sessions,
         record,
         log_drops: s.flag("log_drops"),
+        marking,
     })
 }
 

@@ -6,6 +6,7 @@ use crate::measure::frames::Fate;
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net, Side};
 use crate::traffic::entry::Context;
+use tailback_base::work::done;
 use tailback_base::{Duration, FlowId, Settings, Stream, Time};
 use tailback_transport::{Amount, AppEvent};
 
@@ -120,6 +121,8 @@ impl Video {
     /// Send packets of a frame from the present one on, `gap` apart.
     fn send(&mut self, flow: FlowId, mut left: u64, (now, gap): (f64, f64), net: &mut dyn Net) {
         while left > 0 {
+            // A frame may have any size.
+            done(32);
             let payload = left.min(self.payload);
             left -= payload;
             net.datagram(flow, payload as u32 + self.headers, self.headers);

@@ -1,0 +1,41 @@
+"""Whether the queues of a scenario mark ECN-capable packets or drop them, in words."""
+
+from __future__ import annotations
+
+from tailback import _core
+
+
+def sentence(scenario: _core.Scenario) -> str:
+    """What queues do, and who says so; empty where no queue can mark and none was told anything."""
+    found = scenario.marking
+    able = [p for p in found["ports"] if p["marks"] or p["own"]]
+    if not able:
+        return ""
+    if found["on"]:
+        said = f"queues mark ECN-capable packets: {found['because']}"
+    else:
+        said = f"queues do not mark: {found['because']}"
+    own = ", ".join(f"link.{p['name']} has ecn = {' and '.join(p['own'])}" for p in able if p["own"])
+    return f"{said}; except that {own}" if own else said
+
+
+def by_default(scenario: _core.Scenario) -> str:
+    """That queues mark although the scenario does not say so, and how to have them drop; empty where that is not so."""
+    found = scenario.marking
+    follow = sorted({p["queue"] for p in found["ports"] if p["marks"] and not p["own"]})
+    if not found["on"] or found["given"] or not follow:
+        return ""
+    verb = "mark" if len(follow) > 1 else "marks"
+    return (
+        f"{_and(follow)} {verb} ECN-capable packets, since {found['because']}; "
+        "marking = false at the top of the scenario has every queue drop them"
+    )
+
+
+def ports(scenario: _core.Scenario) -> dict[str, bool]:
+    """Whether the queue of each port marks."""
+    return {p["name"]: bool(p["marks"]) for p in scenario.marking["ports"]}
+
+
+def _and(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,30 @@
+"""Errors of the file system in words."""
+
+from __future__ import annotations
+
+import errno
+
+#: What to do about an error of the file system.
+_REMEDIES = {
+    errno.ENOENT: "check the path, and make the folder it is to be in",
+    errno.EEXIST: "there is a file of that name; name another place",
+    errno.ENOTDIR: "a file stands where a folder should; name another place",
+    errno.EISDIR: "this is a folder; name a file",
+    errno.EACCES: "check the permissions, or name another place",
+    errno.EPERM: "check the permissions, or name another place",
+    errno.EROFS: "name a place on a disk that can be written",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.EINVAL: "name an ordinary file or folder",
+    errno.ENOSPC: "make room, and run the same command again",
+    errno.EMFILE: "raise the limit of open files (ulimit -n), or give fewer --jobs",
+}
+
+
+def os_message(e: OSError) -> str:
+    """An error of the file system in words, with the path if it is known, and what to do about it."""
+    why = e.strerror or str(e)
+    if e.errno == errno.ENOSPC:
+        why = "no space is left on the disk"
+    if e.errno in _REMEDIES:
+        why = f"{why}; {_REMEDIES[e.errno]}"
+    return f"{e.filename}: {why}" if e.filename else why
