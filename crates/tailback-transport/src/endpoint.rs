@@ -4,7 +4,7 @@
 //! [`Endpoint::next_timeout`] and sees to it that [`Endpoint::on_timeout`] is called at that instant (or later: the
 //! endpoint checks).
 
-use crate::segment::Segment;
+use crate::segment::{Plain, Segment};
 use tailback_base::{Duration, ProbeDef, Request, Time};
 
 /// How much an application writes.
@@ -22,6 +22,13 @@ pub enum Transmit {
     /// Something is to be sent, but not before this instant (pacing).
     NotBefore(Time),
     Idle,
+}
+
+/// When an end wants to be called, after [`Endpoint::predict`].
+#[derive(Clone, Copy, Debug)]
+pub struct Wake {
+    pub timeout: Time,
+    pub not_before: Time,
 }
 
 /// What an endpoint tells the application above it.
@@ -100,6 +107,12 @@ pub trait Endpoint {
     /// Whether the application reads what arrives. While it does not, the receive buffer of a two-way end fills.
     fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
+    /// Header prediction: a segment without options that needs only such in answer, and of which no application hears, in one call.
+    /// The same as [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
+    /// [`Endpoint::next_timeout`]. `None` when it is not such a case: then nothing has changed.
+    fn predict(&mut self, _s: &Plain, _now: Time, _out: &mut Vec<Plain>) -> Option<Wake> {
+        None
+    }
     /// Called until it does not answer a segment.
     fn poll_transmit(&mut self, now: Time) -> Transmit;
     fn next_timeout(&self) -> Option<Time>;

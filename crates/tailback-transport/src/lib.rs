@@ -16,8 +16,8 @@ pub mod segment;
 pub mod tcp;
 pub mod tfrc;
 
-pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
+pub use endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit, Wake};
 pub use entry::{Carries, Connection, Ends, Entry};
 pub use limit::Limit;
 pub use registry::Registry;
-pub use segment::{Flags, SackBlocks, Segment};
+pub use segment::{Flags, Plain, SackBlocks, Segment};

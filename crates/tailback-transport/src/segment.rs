@@ -58,6 +58,18 @@ pub struct Segment {
     pub window: Option<u32>,
 }
 
+/// A segment of a connection whose data flow one way, without options: the other sequence number is 1.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Plain {
+    /// Of its data; of a pure ACK, what is acknowledged.
+    pub seq: u64,
+    pub payload: u32,
+    /// Size on the wire.
+    pub bytes: u32,
+    pub flags: Flags,
+    pub ecn: Ecn,
+}
+
 impl Segment {
     /// One past the last sequence unit this segment occupies.
     pub fn end(&self) -> u64 {

@@ -14,12 +14,14 @@
 //! the buffer, and the window's right edge stands still. A segment in order costs a few compares; nothing is allocated
 //! while nothing is missing.
 
+mod prediction;
+
 use super::config::{Config, EcnMode};
 use super::congestion::EchoRule;
 use super::handshake;
 use super::reassembly::Reassembly;
-use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
-use crate::segment::{Flags, SackBlocks, Segment};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit, Wake};
+use crate::segment::{Flags, Plain, SackBlocks, Segment};
 use std::sync::Arc;
 use tailback_base::{Ecn, Time};
 
@@ -420,6 +422,10 @@ impl Endpoint for Receiver {
         }
         self.on_ecn(s, now);
         self.on_data(s, now, up);
+    }
+
+    fn predict(&mut self, s: &Plain, _now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
+        self.predict_data(s, out)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {

@@ -8,6 +8,8 @@
 //!
 //! What limits the sender (network, window cap, application) is noted when it changes, at the end of a burst.
 
+mod prediction;
+
 use super::config::Config;
 use super::congestion::{CongestionControl, EchoRule, Phase};
 use super::handshake::{self, State};
@@ -15,9 +17,9 @@ use super::params::PROBES;
 use super::recovery::undo::Proof;
 use super::recovery::{Duplicate, LossRecovery, Recovery};
 use super::state::{ControlBlock, Evidence, FIRST};
-use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit};
+use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderReport, Transmit, Wake};
 use crate::limit::{Limit, LimitClock};
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Plain, Segment};
 use std::sync::Arc;
 use tailback_base::{Duration, ProbeDef, Request, Time};
 
@@ -266,6 +268,28 @@ impl Sender {
         }
     }
 
+    /// The next segment of an open connection.
+    #[inline(always)]
+    fn poll_open(&mut self, now: Time) -> Transmit {
+        let c = &mut self.block;
+        c.before_sending(now);
+        if now < self.pace_at {
+            return Transmit::NotBefore(self.pace_at);
+        }
+        let Some(piece) = self.recovery.next(c) else {
+            self.note_limit(now);
+            return Transmit::Idle;
+        };
+        let s = c.emit(piece, now);
+        if c.pace() < f64::INFINITY {
+            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
+        }
+        if !self.limit.has_started() {
+            self.note_limit(now);
+        }
+        Transmit::Segment(s)
+    }
+
     /// A new event: so many segments may answer it.
     #[inline(always)]
     fn allow_burst(&mut self) {
@@ -455,26 +479,14 @@ impl Endpoint for Sender {
             }
             _ => return Transmit::Idle,
         }
-        let c = &mut self.block;
-        if c.is_held() {
+        if self.block.is_held() {
             return self.poll_held(now);
         }
-        c.before_sending(now);
-        if now < self.pace_at {
-            return Transmit::NotBefore(self.pace_at);
-        }
-        let Some(piece) = self.recovery.next(c) else {
-            self.note_limit(now);
-            return Transmit::Idle;
-        };
-        let s = c.emit(piece, now);
-        if c.pace() < f64::INFINITY {
-            self.pace_at = now + Duration::from_seconds(f64::from(s.bytes) / c.pace().max(1.0));
-        }
-        if !self.limit.has_started() {
-            self.note_limit(now);
-        }
-        Transmit::Segment(s)
+        self.poll_open(now)
+    }
+
+    fn predict(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
+        self.predict_ack(s, now, out)
     }
 
     fn next_timeout(&self) -> Option<Time> {

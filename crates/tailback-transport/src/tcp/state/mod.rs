@@ -11,6 +11,7 @@
 //! * `spread`: reductions spread over a round trip; `undo`: those that are taken back.
 
 mod ecn;
+mod full;
 mod reduce;
 pub mod rto;
 mod sequence;

@@ -1,0 +1,54 @@
+//! Full segments of new data in order, in one loop: the same as `before_sending`, `next_in_order` and `emit` until there is no more.
+//!
+//! What would be lost without: 5 % of the time of plain TCP.
+
+use super::ControlBlock;
+use super::sequence::NONE;
+use crate::segment::{Flags, Plain};
+use tailback_base::{Ecn, Time};
+
+impl ControlBlock {
+    /// All that the window lets go now. False, and nothing is done, if anything but full segments of new data may follow.
+    #[inline]
+    pub fn send_full(&mut self, now: Time, out: &mut Vec<Plain>) -> bool {
+        let (s, w, t) = (&mut self.seq, &mut self.window, &mut self.timers);
+        let usual = s.nxt == s.max_sent && s.una < s.nxt && s.fin == NONE && s.resend == NONE;
+        let unpaced = w.pace == f64::INFINITY && !w.credit && t.deadline != Time::NEVER;
+        let plain = !self.ecn.cwr_pending && !self.more && !self.cfg.timestamps;
+        let len = u64::from(s.segment);
+        let mut room = w.allowed.saturating_sub(s.nxt - s.una);
+        if !(usual && unpaced && plain && s.end - s.nxt > room.saturating_add(len)) {
+            return false;
+        }
+        let ecn = if self.ecn.agreed {
+            self.ecn.codepoint
+        } else {
+            Ecn::NotEct
+        };
+        let bytes = self.cfg.wire(s.segment, 0, false);
+        let (first, mut n) = (s.nxt, 0);
+        while room >= len && w.burst > 0 {
+            out.push(Plain {
+                seq: s.nxt,
+                payload: s.segment,
+                bytes,
+                flags: Flags::ACK,
+                ecn,
+            });
+            s.nxt += len;
+            room -= len;
+            w.burst -= 1;
+            n += 1;
+        }
+        if n > 0 {
+            if t.timed_end == NONE {
+                t.time(first + len, now);
+            }
+            s.max_sent = s.nxt;
+            t.last_sent = now;
+            self.report.sent_packets += n;
+            self.report.sent_payload_bytes += n * len;
+        }
+        true
+    }
+}
