@@ -255,4 +255,8 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
     fn backlog(&self) -> Backlog {
         self.backlog
     }
+
+    fn sends_requests(&self) -> bool {
+        true
+    }
 }

@@ -62,6 +62,10 @@ pub trait Admission<P: Packet> {
     fn congestion(&self) -> Option<Congestion> {
         None
     }
+    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    fn sends_requests(&self) -> bool {
+        false
+    }
     fn probes(&self) -> &[ProbeDef] {
         &[]
     }
@@ -199,6 +203,9 @@ impl<P: Packet> Admission<P> for Box<dyn Admission<P>> {
     }
     fn congestion(&self) -> Option<Congestion> {
         (**self).congestion()
+    }
+    fn sends_requests(&self) -> bool {
+        (**self).sends_requests()
     }
     fn probes(&self) -> &[ProbeDef] {
         (**self).probes()

@@ -145,6 +145,10 @@ impl<P: Packet, A: Admission<P>, D: QueueDiscipline<P> + QueueView<P>> QueueDisc
         Some(self)
     }
 
+    fn sends_requests(&self) -> bool {
+        self.admission.sends_requests() || self.queue.sends_requests()
+    }
+
     fn probes(&self) -> &[ProbeDef] {
         &self.probes
     }
@@ -225,6 +229,9 @@ impl<P: Packet> QueueDiscipline<P> for Viewed<P> {
     }
     fn backlog(&self) -> Backlog {
         self.0.backlog()
+    }
+    fn sends_requests(&self) -> bool {
+        self.0.sends_requests()
     }
     fn probes(&self) -> &[ProbeDef] {
         self.0.probes()

@@ -52,6 +52,10 @@ pub trait QueueDiscipline<P: Packet> {
     fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
         None
     }
+    /// Whether it may send requests to sources ([`Out::request`]). One that says no and sends one breaks its contract.
+    fn sends_requests(&self) -> bool {
+        false
+    }
     /// The probes the recorder may read; the model's declaration, usually.
     fn probes(&self) -> &[ProbeDef] {
         &[]
@@ -93,6 +97,9 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     }
     fn view_mut(&mut self) -> Option<&mut dyn QueueView<P>> {
         (**self).view_mut()
+    }
+    fn sends_requests(&self) -> bool {
+        (**self).sends_requests()
     }
     fn probes(&self) -> &[ProbeDef] {
         (**self).probes()

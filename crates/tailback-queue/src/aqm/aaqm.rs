@@ -323,6 +323,10 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
         Some(self)
     }
 
+    fn sends_requests(&self) -> bool {
+        true
+    }
+
     fn probes(&self) -> &[ProbeDef] {
         MODEL.probes
     }

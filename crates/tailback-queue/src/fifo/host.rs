@@ -108,6 +108,10 @@ impl<P: Packet, A: Admission<P>> QueueDiscipline<P> for Fifo<P, A> {
         Some(self)
     }
 
+    fn sends_requests(&self) -> bool {
+        self.admission.sends_requests()
+    }
+
     fn probes(&self) -> &[ProbeDef] {
         self.admission.probes()
     }

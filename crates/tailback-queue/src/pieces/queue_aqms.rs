@@ -67,6 +67,10 @@ impl<P: Packet> QueueAqms<P> {
     }
 
     /// Lend the AQM of a queue, for a call that needs the port as well; [`QueueAqms::give_back`] follows.
+    pub(super) fn sends_requests(&self) -> bool {
+        self.unused.sends_requests()
+    }
+
     pub(super) fn lend(&mut self, q: QueueId) -> Box<dyn Admission<P>> {
         if self.queues.len() <= q as usize {
             self.queues
