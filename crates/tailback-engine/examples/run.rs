@@ -1,6 +1,8 @@
 //! Run one scenario file and print what came out: the engine without Python, for profilers and for users of the crate.
 //!
-//! `cargo run --release -p tailback-engine --example run -- FILE.toml [path=value ...]`
+//! `cargo run --release -p tailback-engine --example run -- FILE.toml [--one-by-one] [path=value ...]`
+//!
+//! With `--one-by-one` nothing runs ahead: every packet-hop is an event.
 
 use tailback_engine::plan::execute::{peak_rss_bytes, thread_cpu_seconds};
 use tailback_engine::run::{Hooks, run};
@@ -12,12 +14,17 @@ fn main() {
         eprintln!("give a scenario file");
         std::process::exit(2);
     };
-    let loaded = load_file(&file, &args.collect::<Vec<_>>()).unwrap_or_else(|e| {
+    let (options, values): (Vec<String>, Vec<String>) = args.partition(|a| a == "--one-by-one");
+    let loaded = load_file(&file, &values).unwrap_or_else(|e| {
         eprintln!("{e}");
         std::process::exit(2);
     });
+    let hooks = Hooks {
+        one_by_one: !options.is_empty(),
+        ..Hooks::default()
+    };
     let before = thread_cpu_seconds();
-    let outcome = run(&loaded.spec, loaded.spec.seed, &Hooks::default()).unwrap_or_else(|e| {
+    let outcome = run(&loaded.spec, loaded.spec.seed, &hooks).unwrap_or_else(|e| {
         eprintln!("{e}");
         std::process::exit(1);
     });

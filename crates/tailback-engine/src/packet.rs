@@ -6,7 +6,7 @@
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
-use tailback_transport::{Flags, SackBlocks, Segment};
+use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
 /// sequence number on its first link at one instant. Two exceptions are alike in every respect: the copy that an
@@ -48,6 +48,47 @@ pub struct WirePacket {
     born_flags_tos: u64,
     flow: u32,
     extra: u32,
+}
+
+/// A [`WirePacket`] taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parts {
+    pub seq: u64,
+    pub bytes: u16,
+    pub header: u8,
+    pub hop: u8,
+    pub flags: u8,
+    pub tos: u8,
+    /// When its source sent it, and when it entered the queue it was in last, ns; 0 where that is over.
+    pub born: u64,
+    pub stamp: u64,
+    pub flow: u32,
+    pub extra: u32,
+}
+
+impl Default for Parts {
+    fn default() -> Parts {
+        Parts {
+            seq: 0,
+            bytes: 0,
+            header: 0,
+            hop: 0,
+            flags: 0,
+            tos: 0,
+            born: 0,
+            stamp: 0,
+            flow: 0,
+            extra: NO_EXTRA,
+        }
+    }
+}
+
+impl Parts {
+    /// Nothing hangs on it, and it stands in no queue.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.extra == NO_EXTRA && self.stamp == 0
+    }
 }
 
 /// The classification keys of a flow, see [`KeyField`].
@@ -162,6 +203,71 @@ impl WirePacket {
                 | u64::from(s.ecn as u8),
             flow: flow.0,
             extra,
+        }
+    }
+
+    /// Pack a segment without options that `flow` sends now.
+    #[inline]
+    pub fn from_plain(s: &Plain, flow: FlowId, backward: bool, now: Time) -> WirePacket {
+        debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
+        WirePacket {
+            seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
+            stamp_hop_header: (u64::from(OTHER_IS_ONE) << 8) | u64::from((s.bytes - s.payload) as u8),
+            born_flags_tos: (now.0 << 16)
+                | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
+                | u64::from(s.ecn as u8),
+            flow: flow.0,
+            extra: NO_EXTRA,
+        }
+    }
+
+    /// Unpack it, if it is one without options.
+    #[inline]
+    pub fn to_plain(&self) -> Option<Plain> {
+        let plain = self.extra == NO_EXTRA && self.stamp_hop_header & (u64::from(OTHER_IS_ONE) << 8) != 0;
+        plain.then(|| Plain {
+            seq: self.seq(),
+            payload: self.payload(),
+            bytes: self.size(),
+            flags: self.flags(),
+            ecn: Ecn::from_bits(self.born_flags_tos as u8),
+        })
+    }
+
+    #[inline]
+    pub fn parts(&self) -> Parts {
+        Parts {
+            seq: self.seq_bytes >> 16,
+            bytes: self.seq_bytes as u16,
+            header: self.stamp_hop_header as u8,
+            hop: (self.stamp_hop_header >> 8) as u8,
+            flags: (self.born_flags_tos >> 8) as u8,
+            tos: self.born_flags_tos as u8,
+            born: self.born_flags_tos >> 16,
+            stamp: self.stamp_hop_header >> 16,
+            flow: self.flow,
+            extra: self.extra,
+        }
+    }
+
+    #[inline]
+    pub fn from_parts(p: &Parts) -> WirePacket {
+        WirePacket {
+            seq_bytes: (p.seq << 16) | u64::from(p.bytes),
+            stamp_hop_header: (p.stamp << 16) | (u64::from(p.hop) << 8) | u64::from(p.header),
+            born_flags_tos: (p.born << 16) | (u64::from(p.flags) << 8) | u64::from(p.tos),
+            flow: p.flow,
+            extra: p.extra,
+        }
+    }
+
+    /// It has left a queue: when it entered that is over.
+    #[inline]
+    #[must_use]
+    pub fn without_stamp(self) -> WirePacket {
+        WirePacket {
+            stamp_hop_header: self.stamp_hop_header & 0xffff,
+            ..self
         }
     }
 

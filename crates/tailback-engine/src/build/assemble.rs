@@ -11,6 +11,7 @@ use crate::measure::capture::{Names, Tap};
 use crate::measure::recorder::Recorder;
 use crate::packet::Keys;
 use crate::port::{Before, Explicit, Fused, Port, Queue};
+use crate::sim::ahead::looks_at_everything;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
 use crate::sim::{AppSlot, Sim, Tick};
@@ -178,6 +179,8 @@ impl Network {
             index: def.index,
             carrier,
             timers: [Time::NEVER; 2],
+            free_until: Time::ZERO,
+            runs_ahead: [false; 2],
             keys: Keys {
                 source: def.from.0,
                 destination: def.to.0,
@@ -354,6 +357,15 @@ impl Built {
     pub fn end_with_sessions(&mut self) {
         self.sim.end_tick = Some(self.sim.ticks.len() as u32);
         self.sim.ticks.push(Tick::End);
+        self.sim.ahead.ticks.push(Time::NEVER);
+    }
+
+    /// The ports that are not in this list, which is in ascending order.
+    pub fn unreported(&mut self, reported: &[u32]) -> impl Iterator<Item = &mut Port> {
+        let ports = self.sim.ports.iter_mut().zip(0..);
+        ports
+            .filter(|(_, number)| reported.binary_search(number).is_err())
+            .map(|(p, _)| p)
     }
 
     /// What ports and declared flows are called.
@@ -387,6 +399,8 @@ impl Built {
 
     fn tick(&mut self, tick: Tick, first: Time) {
         let number = self.sim.ticks.len() as u32;
+        let looks = looks_at_everything(&tick);
+        self.sim.ahead.ticks.push(if looks { first } else { Time::NEVER });
         self.sim.ticks.push(tick);
         self.sim.events.push(first, EventKind::Tick, number);
     }

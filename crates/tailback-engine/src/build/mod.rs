@@ -60,6 +60,7 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     }
     conditioners::add(&mut net, edges, hooks.library(), seed)?;
     let mut built = net.build()?;
+    built.sim.ahead.never = hooks.one_by_one;
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }
@@ -70,6 +71,9 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
             spec.links.iter().any(|l| l.name == base)
         })
         .collect();
+    for port in built.unreported(&reported) {
+        port.leave_queue_uncounted();
+    }
     let from = Time::ZERO + spec.warmup;
     if spec.warmup.0 > 0 {
         built.warm_up(from);

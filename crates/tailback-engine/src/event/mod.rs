@@ -63,6 +63,17 @@ impl EventKind {
         EventKind::Application,
         EventKind::Tick,
     ];
+
+    /// The same by number, as long as four bits reach.
+    const BY_NUMBER: [EventKind; 16] = {
+        let mut all = [EventKind::Tick; 16];
+        let mut i = 0;
+        while i < EventKind::ALL.len() {
+            all[i] = EventKind::ALL[i];
+            i += 1;
+        }
+        all
+    };
 }
 
 /// Ages are compared in units of 64 ns, up to about a second.
@@ -89,7 +100,7 @@ impl Key {
     fn event(self) -> (Time, EventKind, u32) {
         (
             Time(self.time()),
-            EventKind::ALL[(self.0 as u64 >> 56) as usize],
+            EventKind::BY_NUMBER[(self.0 as u64 >> 56) as usize & 15],
             self.0 as u32,
         )
     }
@@ -108,6 +119,9 @@ const LONGEST_WALK: u32 = 32;
 /// How often the width is reconsidered, pushes.
 const REVIEW: u32 = 8192;
 
+/// How many slots the scouts are ahead of the present one.
+const SCOUTS: [u64; 4] = [32, 24, 16, 8];
+
 #[derive(Clone, Copy)]
 struct Node {
     key: Key,
@@ -125,8 +139,12 @@ pub struct EventList {
     /// Time of the last event popped; nothing is pushed earlier. The wheel holds the slots from here on.
     now: u64,
     width: u32,
+    /// The heap's first is not due before; 0 when that is to be found out.
+    far_from: u64,
     heap: Heap,
     pushes: u32,
+    /// How far the scouts have looked, absolute slot numbers.
+    scouts: [u64; SCOUTS.len()],
     /// Since the last review: list nodes walked past, and pushes that were too far for the wheel.
     walked: u32,
     far: u32,
@@ -142,8 +160,10 @@ impl Default for EventList {
             in_wheel: 0,
             now: 0,
             width: WIDTH_BITS,
+            far_from: u64::MAX,
             heap: Heap::default(),
             pushes: 0,
+            scouts: [0; SCOUTS.len()],
             walked: 0,
             far: 0,
         }
@@ -212,6 +232,7 @@ impl EventList {
     #[cold]
     fn place_far(&mut self, key: Key) {
         self.far += 1;
+        self.far_from = self.far_from.min(key.time());
         self.heap.push(key);
     }
 
@@ -235,6 +256,7 @@ impl EventList {
             }
             at = next;
         }
+        self.far_from = self.far_from.min(key.time());
         self.heap.push(key);
     }
 
@@ -282,31 +304,21 @@ impl EventList {
     }
 
     /// Take the earliest event that is not later than `until`.
+    ///
+    /// Nearly always it is in the wheel, and earlier than all of the heap.
     #[inline]
     pub fn pop_until(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
-        let later = self.heap.peek();
-        let soon = self.first_slot();
-        let node = soon.map(|slot| self.slots[slot]);
-        let key = match (node.map(|n| self.nodes[n as usize].key), later) {
-            (Some(a), Some(b)) if a < b => a,
-            (Some(a), None) => a,
-            (_, b) => {
-                let k = b?;
-                if k.time() > until.0 {
-                    return None;
-                }
-                self.heap.take();
-                self.now = self.now.max(k.time());
-                return Some(k.event());
-            }
+        let Some(slot) = self.first_slot() else {
+            return self.pop_far(until);
         };
-        let (Some(slot), Some(node)) = (soon, node) else {
-            return None;
-        };
+        let node = self.slots[slot];
+        let Node { key, next } = self.nodes[node as usize];
+        if key.time() >= self.far_from && self.far_is_first(key) {
+            return self.pop_far(until);
+        }
         if key.time() > until.0 {
             return None;
         }
-        let next = self.nodes[node as usize].next;
         self.slots[slot] = next;
         if next == NONE {
             self.occupied.clear(slot);
@@ -316,6 +328,53 @@ impl EventList {
         self.in_wheel -= 1;
         self.now = self.now.max(key.time());
         Some(key.event())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn far_is_first(&mut self, key: Key) -> bool {
+        let far = self.heap.peek();
+        self.far_from = far.map_or(u64::MAX, Key::time);
+        far.is_some_and(|far| far < key)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pop_far(&mut self, until: Time) -> Option<(Time, EventKind, u32)> {
+        let key = self.heap.peek()?;
+        if key.time() > until.0 {
+            return None;
+        }
+        self.heap.take();
+        // Not now: a push to come may take the place of what was popped.
+        self.far_from = 0;
+        self.now = self.now.max(key.time());
+        Some(key.event())
+    }
+
+    /// Show each scout what has come into its view since it was asked last: the first events of the slots ahead. Changes
+    /// nothing; what is pushed later in front of a scout it does not see.
+    #[inline]
+    pub fn scout(&mut self, mut seen: impl FnMut(usize, EventKind, u32)) {
+        let here = self.now >> self.width;
+        let mask = self.slots.len() - 1;
+        for (i, lead) in SCOUTS.iter().enumerate() {
+            let end = here + lead;
+            let mut at = self.scouts[i].max(here) + 1;
+            // After a change of width the number may lie anywhere.
+            while at <= end {
+                let from = at as usize & mask;
+                let Some(slot) = self.occupied.next(from) else { break };
+                at += (slot - from) as u64;
+                if at > end {
+                    break;
+                }
+                let key = self.nodes[self.slots[slot] as usize].key;
+                seen(i, key.event().1, key.0 as u32);
+                at += 1;
+            }
+            self.scouts[i] = end;
+        }
     }
 
     /// More and narrower slots where lists grow, wider ones where events fall beyond the wheel.
@@ -396,6 +455,16 @@ impl Bitmap {
             return Some((i & !63) + here.trailing_zeros() as usize);
         }
         self.next_word(i).or_else(|| self.first())
+    }
+
+    /// The first set bit from `i` on.
+    #[inline]
+    fn next(&self, i: usize) -> Option<usize> {
+        let here = self.bits[i >> 6] & (!0 << (i & 63));
+        if here != 0 {
+            return Some((i & !63) + here.trailing_zeros() as usize);
+        }
+        self.next_word(i)
     }
 
     /// The first set bit of all.

@@ -34,7 +34,7 @@ impl Sim {
             arrived: p.stats.arrived_packets,
             delivered: p.stats.delivered_packets,
             dropped: p.stats.dropped(),
-            inside: queued + p.wire.len() as u64,
+            inside: queued + p.wire.packets(),
         }
     }
 

@@ -10,23 +10,19 @@
 //!
 //! Cost: fused, one event a packet-hop; explicit, two.
 
+pub mod prefetch;
 pub mod ring;
 pub mod snapshot;
+pub mod wire;
 
 use crate::impair::Impairments;
 use crate::measure::histogram::Histogram;
 use crate::packet::{SimPacket, WirePacket};
 use crate::port::ring::Ring;
+use crate::port::wire::Wire;
 use tailback_base::{BitRate, Dscp, Duration, Packet, Size, Time};
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
-
-/// A packet in the air, or (fused) still waiting for the line.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Flying {
-    pub packet: WirePacket,
-    pub arrives: Time,
-}
 
 /// A packet that waits in a fused queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +43,10 @@ pub struct Fused {
 }
 
 impl Fused {
+    pub fn limit(&self) -> Size {
+        self.limit
+    }
+
     pub fn new(limit: Size) -> Fused {
         Fused {
             limit,
@@ -85,8 +85,8 @@ pub enum Queue {
 
 /// What became of a packet that a port of arithmetic was offered.
 pub enum Offer {
-    /// It is on its way.
-    Taken,
+    /// It is on its way, and arrives then.
+    Taken(Time),
     /// The buffer is full.
     Full,
     /// This port has a discipline.
@@ -97,17 +97,17 @@ pub enum Offer {
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct PortStats {
-    pub delivered_packets: u64,
-    pub delivered_bytes: u64,
     pub arrived_packets: u64,
     pub arrived_bytes: u64,
+    pub delivered_packets: u64,
+    pub delivered_bytes: u64,
     /// Time the line was busy, ns; may reach into the future.
     busy_ns: u64,
-    /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
-    queue_ns: u128,
-    pub max_queue: u64,
     pub sojourn: Option<Box<Histogram>>,
     pub losses: Option<Box<Losses>>,
+    /// Integral of the waiting packets over time, packet-ns; fused: may reach into the future.
+    queue_ns: Wide,
+    pub max_queue: u64,
     pub since: Time,
 }
 
@@ -131,6 +131,28 @@ impl Losses {
             self.colours.len() - 1
         });
         &mut self.colours[i].1
+    }
+}
+
+/// A number of two words that needs no more alignment than one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Wide([u64; 2]);
+
+impl Wide {
+    fn get(self) -> u128 {
+        (u128::from(self.0[1]) << 64) | u128::from(self.0[0])
+    }
+
+    #[inline]
+    fn add(&mut self, x: u64) {
+        let (sum, wraps) = self.0[0].overflowing_add(x);
+        self.0 = [sum, self.0[1] + u64::from(wraps)];
+    }
+}
+
+impl From<u128> for Wide {
+    fn from(x: u128) -> Wide {
+        Wide([x as u64, (x >> 64) as u64])
     }
 }
 
@@ -190,29 +212,39 @@ pub const NO_EDGE: u32 = u32::MAX;
 pub struct Before;
 
 impl Before {
+    pub const NOTHING: u8 = 0;
     pub const CONDITIONER: u8 = 1;
     pub const IMPAIRMENTS: u8 = 1 << 1;
     pub const TAP: u8 = 1 << 2;
 }
 
-/// Fields in the order of use: a delivery touches the first cache line, an arrival at a fused queue the next three.
+/// Fields in the order of use: where nothing waits, a packet touches the first two cache lines.
 #[repr(C, align(64))]
 pub struct Port {
-    pub wire: Ring<Flying>,
+    pub wire: Wire,
     pub delay: Duration,
     /// Fused: when the line has sent everything it was given.
     free_at: Time,
+    /// Fused: the times on the line.
+    clock: LineClock,
     /// What stands between a packet that is offered and the queue: bits of [`Before`].
     pub before: u8,
     /// Something sees what the far end gets: a conditioner at the opposite port, a tap.
     pub watched_exit: bool,
     /// Some probe of this port is recorded at every change.
     pub watched: bool,
+    /// It may hand packets on before they have arrived, and take such as have not arrived (see `sim/ahead.rs`).
+    pub hands_ahead: bool,
+    pub takes_ahead: bool,
+    /// Fused, without limit, and times in the queue are not counted.
+    plain: bool,
+    /// Fused: some packets may wait.
+    waits: bool,
+    /// Nobody will ask what waits here.
+    uncounted: bool,
     /// The conditioner in front of this port's queue.
     pub edge: u32,
     pub stats: PortStats,
-    /// Fused: the times on the line.
-    clock: LineClock,
     pub queue: Queue,
     pub impair: Option<Box<Impairments>>,
 }
@@ -223,7 +255,10 @@ impl Port {
             clock: LineClock::new(rate),
             delay,
             free_at: Time::ZERO,
-            wire: Ring::default(),
+            wire: Wire::default(),
+            plain: !quantiles && matches!(&queue, Queue::Fused(f) if matches!(f.limit, Size::Unlimited)),
+            waits: false,
+            uncounted: false,
             queue,
             stats: PortStats {
                 sojourn: quantiles.then(Box::default),
@@ -234,19 +269,40 @@ impl Port {
             impair: None,
             edge: NO_EDGE,
             watched: false,
+            hands_ahead: false,
+            takes_ahead: false,
         }
     }
 
-    /// Take a packet, if this port is arithmetic. Where the wire was empty, `head` hears when the packet arrives, since
-    /// the head of a wire needs an event.
+    /// Nobody will ask for this port's queue: one without limit need not be kept.
+    pub fn leave_queue_uncounted(&mut self) {
+        self.uncounted = true;
+    }
+
+    /// Take a packet, if this port is arithmetic: when it arrives. It is for the caller to put it on the wire.
     #[inline(always)]
-    pub fn offer_fused(&mut self, p: WirePacket, now: Time, head: impl FnOnce(Time)) -> Offer {
+    pub fn offer_fused(&mut self, p: &WirePacket, now: Time) -> Offer {
+        let has_no_queue = !self.waits & (self.free_at <= now);
+        if self.plain & (self.uncounted | has_no_queue) {
+            let bytes = p.size();
+            self.stats.arrived_packets += 1;
+            self.stats.arrived_bytes += u64::from(bytes);
+            let service = self.clock.service(bytes, self.free_at < now);
+            self.stats.busy_ns += service.0;
+            self.free_at = self.free_at.max(now) + service;
+            return Offer::Taken(self.free_at + self.delay);
+        }
+        self.offer_queued(p, now)
+    }
+
+    #[inline(never)]
+    fn offer_queued(&mut self, p: &WirePacket, now: Time) -> Offer {
         let Port {
             clock,
             free_at,
-            wire,
             stats,
             delay,
+            waits,
             queue: Queue::Fused(fused),
             ..
         } = self
@@ -272,21 +328,17 @@ impl Port {
             let arrived = now;
             fused.waiting.push(Waiting { start, arrived, bytes });
             fused.waiting_bytes += u64::from(bytes);
-            stats.queue_ns += u128::from(start.0 - now.0);
+            stats.queue_ns.add(start.0 - now.0);
             stats.max_queue = stats.max_queue.max(fused.waiting.len() as u64);
         } else if let Some(h) = &mut stats.sojourn {
             h.add(Duration::ZERO);
         }
+        *waits = !fused.waiting.is_empty();
         // A packet that comes at the instant the line falls free continues the busy period, as in `transmit`.
         let service = clock.service(bytes, *free_at < now);
         stats.busy_ns += service.0;
         *free_at = start + service;
-        let (was_empty, arrives) = (wire.is_empty(), *free_at + *delay);
-        wire.push(Flying { packet: p, arrives });
-        if was_empty {
-            head(arrives);
-        }
-        Offer::Taken
+        Offer::Taken(*free_at + *delay)
     }
 
     /// Packets and bytes waiting now.
@@ -306,25 +358,20 @@ impl Port {
     /// Explicit ports only: bring the queue's time average up to date after a call.
     #[inline]
     pub fn settle(e: &mut Explicit, stats: &mut PortStats, now: Time) {
-        stats.queue_ns += u128::from(e.backlog) * u128::from(now.0 - e.changed.0);
+        let area = u128::from(e.backlog) * u128::from(now.0 - e.changed.0);
+        stats.queue_ns = (stats.queue_ns.get() + area).into();
         e.changed = now;
         e.backlog = e.server.queue.backlog().packets;
         stats.max_queue = stats.max_queue.max(e.backlog);
     }
 
-    /// Explicit ports only: a packet begins its transmission; true when the wire was empty.
-    pub fn transmit(&mut self, sent: &Sent<SimPacket>) -> bool {
+    /// Explicit ports only: a packet begins its transmission. It is for the caller to put it on the wire.
+    pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
         let service = sent.end - sent.begin;
         if let Some(h) = &mut self.stats.sojourn {
             h.add(sent.begin - sent.packet.stamp());
         }
         self.stats.busy_ns += service.0;
-        let was_empty = self.wire.is_empty();
-        self.wire.push(Flying {
-            packet: sent.packet.wire,
-            arrives: sent.end + self.delay,
-        });
-        was_empty
     }
 
     /// When the line has sent everything it was given.
@@ -365,7 +412,7 @@ impl Port {
             Queue::Fused(_) => 0,
             Queue::Explicit(e) => u128::from(e.backlog) * u128::from(now.0 - e.changed.0),
         };
-        (self.stats.queue_ns + behind - ahead) as f64 * 1e-9
+        (self.stats.queue_ns.get() + behind - ahead) as f64 * 1e-9
     }
 
     /// Times in the queue of the packets whose transmission started between `since` and `now`.
@@ -387,8 +434,13 @@ impl Port {
             since: now,
             busy_ns: (self.free_at() - now).0,
             queue_ns: match &self.queue {
-                Queue::Fused(f) => f.waiting.iter().map(|w| u128::from(w.start.since(now).0)).sum(),
-                Queue::Explicit(_) => 0,
+                Queue::Fused(f) => f
+                    .waiting
+                    .iter()
+                    .map(|w| u128::from(w.start.since(now).0))
+                    .sum::<u128>()
+                    .into(),
+                Queue::Explicit(_) => Wide::default(),
             },
             max_queue: waiting,
             sojourn: quantiles.then(Box::default),

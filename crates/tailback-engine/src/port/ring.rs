@@ -1,8 +1,7 @@
 //! A first-in first-out ring that gives its memory back after a burst.
 //!
-//! Capacity is a power of two, so that positions wrap by a mask. State: the slots, the position of the oldest entry, the
-//! number of entries. A push or pop costs a bounds check and a copy. Growing and shrinking copy everything: growing when
-//! the number of entries has doubled; shrinking when it is under an eighth of the capacity at the end of a round (the
+//! State: the slots, the position of the oldest entry, the number of entries. A push or pop costs two comparisons and a copy.
+//! Growing and shrinking copy everything: growing, by a half, when all slots are taken; shrinking when it is under an eighth of the capacity at the end of a round (the
 //! oldest stands in the first slot again) or, in a long ring, when there are none left. So the ring of a private link,
 //! which bursts now and then, does not keep the memory of its largest burst, and pays for that at most once a round.
 
@@ -27,13 +26,22 @@ impl<T> Default for Ring<T> {
 }
 
 impl<T: Copy + Default> Ring<T> {
+    /// A position of less than two rounds.
+    #[inline]
+    fn wrapped(&self, at: usize) -> usize {
+        if at < self.slots.len() {
+            at
+        } else {
+            at - self.slots.len()
+        }
+    }
+
     #[inline]
     pub fn push(&mut self, x: T) {
         if self.len() == self.slots.len() {
-            self.resize((2 * self.len()).max(KEEP));
+            self.resize((self.len() + self.len() / 2).max(KEEP));
         }
-        let mask = self.slots.len() - 1;
-        let at = (self.head + self.len) as usize & mask;
+        let at = self.wrapped((self.head + self.len) as usize);
         self.slots[at] = x;
         self.len += 1;
     }
@@ -44,7 +52,7 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         let x = self.slots[self.head as usize];
-        self.head = (self.head + 1) & (self.slots.len() - 1) as u32;
+        self.head = self.wrapped(self.head as usize + 1) as u32;
         self.len -= 1;
         // Asked once a round and when a long ring runs empty, not at every pop.
         if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
@@ -56,9 +64,9 @@ impl<T: Copy + Default> Ring<T> {
     #[cold]
     fn shrink(&mut self) {
         if self.slots.len() > 8 * KEEP {
-            self.resize((2 * self.len()).next_power_of_two().max(KEEP));
+            self.resize((2 * self.len()).max(KEEP));
         } else if self.head == 0 {
-            self.resize(self.slots.len() / 2);
+            self.resize((self.slots.len() / 2).max(KEEP));
         }
     }
 
@@ -90,7 +98,7 @@ impl<T: Copy + Default> Ring<T> {
     #[inline]
     pub fn peek(&self, k: usize) -> Option<&T> {
         if k < self.len() {
-            self.slots.get((self.head as usize + k) & (self.slots.len() - 1))
+            self.slots.get(self.wrapped(self.head as usize + k))
         } else {
             None
         }
@@ -143,9 +151,9 @@ mod tests {
     #[test]
     fn a_short_queue_keeps_little() {
         let mut r = Ring::default();
-        (0..60).for_each(|i| r.push(i));
+        (0..50).for_each(|i| r.push(i));
         while r.pop().is_some() {}
-        assert_eq!(r.slots.len(), 64, "kept for the next burst");
+        assert_eq!(r.slots.len(), 60, "kept for the next burst");
         for i in 0..120 {
             r.push(i);
             r.pop();

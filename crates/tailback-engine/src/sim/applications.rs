@@ -81,6 +81,14 @@ impl Sim {
         // A wake that was put off since its event was made.
         let at = self.apps[app as usize].wake_at;
         self.arm_application(app, at);
+        let a = &self.apps[app as usize];
+        if let Some(flow) = a.own_flow
+            && !self.flows[flow.0 as usize].listens
+            && a.started
+        {
+            let stop = a.stop.filter(|_| !a.stopped).unwrap_or(Time::NEVER);
+            self.flows[flow.0 as usize].free_until = a.armed.min(stop);
+        }
     }
 
     /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.

@@ -1,14 +1,13 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
-use super::Sim;
-use crate::event::EventKind;
+use super::{Broken, Sim};
 use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP};
 use crate::sim::injected::Emitted;
 use crate::traffic::application::{AppInput, Side};
 use tailback_base::work::done;
 use tailback_base::{Duration, FlowId, Request, Time};
-use tailback_transport::{AppEvent, AppEvents, Flags, Transmit};
+use tailback_transport::{AppEvent, AppEvents, Flags, Transmit, Wake};
 
 /// Bytes of a control packet on the wire: two headers of 20 bytes, as a segment without data.
 const CONTROL_BYTES: u32 = 40;
@@ -80,6 +79,14 @@ impl Sim {
         }
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
+                if !(flow.listens | flow.awaited | flow.followed | flow.watched | self.ahead.never)
+                    && let Some(plain) = p.to_plain()
+                {
+                    let from = self.outbox.len();
+                    if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.outbox) {
+                        return self.send_plain(id, side, from, wake);
+                    }
+                }
                 let segment = p.to_segment(&self.extras);
                 self.extras.release(&p);
                 let end = &mut ends[side as usize];
@@ -137,6 +144,38 @@ impl Sim {
         }
     }
 
+    /// The same as [`Sim::pump`] after a segment that was predicted: send what is in the outbox from here on, and arm the timer.
+    #[inline]
+    fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) {
+        let now = self.now;
+        let backward = side == Side::Destination;
+        let sent = self.outbox.len() - from;
+        let flow = &mut self.flows[id.0 as usize];
+        flow.in_flight += sent as u32;
+        let not_before = match wake.not_before {
+            Time::NEVER => Time::NEVER,
+            t => t.max(now + Duration(1)),
+        };
+        let want = wake.timeout.min(not_before);
+        let armed = &mut flow.timers[side as usize];
+        if want < *armed {
+            *armed = want.max(now);
+            let due = *armed;
+            self.arm_endpoint(id.0, side, due);
+        }
+        if sent == 0 {
+            return;
+        }
+        self.sent += sent as u32;
+        let route = self.ways[id.0 as usize][usize::from(backward)];
+        let first = self.routes[route.start as usize];
+        for i in from..from + sent {
+            let p = WirePacket::from_plain(&self.outbox[i], id, backward, now);
+            self.offer(first, p);
+        }
+        self.outbox.truncate(from);
+    }
+
     /// After any call of an endpoint: send what it has, arm its timer, pass its news on.
     pub(super) fn pump(&mut self, id: FlowId, side: Side) {
         let now = self.now;
@@ -174,7 +213,8 @@ impl Sim {
             // One deferred event: a later wish leaves the armed event alone, which looks again when it comes.
             if want < *armed {
                 *armed = want.max(now);
-                self.events.push(*armed, EventKind::Endpoint, 2 * id.0 + side as u32);
+                let due = *armed;
+                self.arm_endpoint(id.0, side, due);
             }
             break;
         }
@@ -206,7 +246,8 @@ impl Sim {
         );
         let flow = &mut self.flows[id.0 as usize];
         if flow.timers[side as usize] != now {
-            return;
+            // It has run ahead, or was put forward.
+            return self.forget_timers(id.0);
         }
         flow.timers[side as usize] = Time::NEVER;
         let Carrier::Connection(ends) = &mut flow.carrier else {
@@ -240,6 +281,14 @@ impl Sim {
 
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
+        if self.ahead.has_any() {
+            // What has been done ahead of time could not know of it.
+            return self.give_up(Broken {
+                port,
+                does: "sends a request to a source and had not said that it would".into(),
+                remedy: "let its `sends_requests` answer true".into(),
+            });
+        }
         let flow_id = about.flow_id();
         let flow = &mut self.flows[flow_id.0 as usize];
         if matches!(flow.carrier, Carrier::Closed) {

@@ -69,6 +69,10 @@ pub struct Flow {
     pub app: u32,
     /// Times of the pending timer events of source and destination.
     pub timers: [Time; 2],
+    /// Its application leaves it alone until then.
+    pub free_until: Time,
+    /// Whether its source and its destination may be called ahead of time (see `sim/ahead.rs`).
+    pub runs_ahead: [bool; 2],
     /// A conditioner follows the state of one of its senders.
     pub followed: bool,
     /// The application wants to hear of every event, not only of the start and stop.

@@ -5,9 +5,9 @@ use crate::event::EventKind;
 use crate::measure::capture::{Sight, Tap};
 use crate::measure::recorder::{ALL, Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
+use crate::port::prefetch::prefetch;
 use crate::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
-use crate::sim::prefetch::prefetch;
 use tailback_base::{Ecn, Packet, Request, Time};
 use tailback_queue::server::{Sent, Stuck};
 use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};
@@ -115,10 +115,10 @@ impl Out<SimPacket> for Outlet<'_> {
     }
 }
 
-/// Wires shorter than this, in packets, belong to small networks, whose state fits in the processor's cache: nothing is
+/// Wires shorter than this, in slots, belong to small networks, whose state fits in the processor's cache: nothing is
 /// fetched ahead.
 const LONG_WIRE: usize = 8192;
-/// How many packets ahead a flow's own state is fetched, and what its state points to.
+/// How many slots ahead a flow's own state is fetched, and what its state points to.
 const AHEAD_FAR: usize = 8;
 const AHEAD_NEAR: usize = 4;
 
@@ -221,10 +221,8 @@ impl Sim {
 
     pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        let Sim { ports, events, .. } = self;
-        let head = |arrives| events.push_delivery(arrives, port, p.born());
-        match ports[port as usize].offer_fused(p, now, head) {
-            Offer::Taken => {}
+        match self.ports[port as usize].offer_fused(&p, now) {
+            Offer::Taken(arrives) => self.depart(port, p, arrives),
             Offer::Full => self.overflow(port, p),
             Offer::Explicit => self.enqueue_explicit(port, p),
         }
@@ -306,12 +304,9 @@ impl Sim {
             return self.stuck(port, stuck);
         }
         Port::settle(e, &mut at.stats, now);
-        let is_watched = at.watched;
-        if let Some(sent) = sent
-            && at.transmit(&sent)
-        {
-            let arrives = sent.end + at.delay;
-            self.events.push_delivery(arrives, port, sent.packet.wire.born());
+        let (is_watched, delay) = (at.watched, at.delay);
+        if let Some(sent) = &sent {
+            at.transmit(sent);
         }
         if is_watched {
             self.record_port(port);
@@ -322,6 +317,9 @@ impl Sim {
                 self.send_request(port, &about, r);
             }
             self.requests = requests;
+        }
+        if let Some(sent) = sent {
+            self.depart(port, sent.packet.wire.without_stamp(), sent.end + delay);
         }
     }
 
@@ -344,8 +342,10 @@ impl Sim {
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
         self.counters.packet_hops += 1;
-        let (is_long, is_watched) = (p.wire.len() > LONG_WIRE, p.watched_exit);
-        if let Some(next) = p.wire.front() {
+        let (is_long, is_watched, hands_ahead) = (p.wire.slots() > LONG_WIRE, p.watched_exit, p.hands_ahead);
+        if let Some(next) = p.wire.front()
+            && !hands_ahead
+        {
             self.events.push_delivery(next.arrives, port, next.packet.born());
         }
         if is_long {
@@ -361,6 +361,9 @@ impl Sim {
             self.offer(next, packet);
         } else {
             self.arrive(packet);
+        }
+        if hands_ahead {
+            self.hand_on_waiting(port);
         }
     }
 
@@ -380,16 +383,15 @@ impl Sim {
     /// Bring near what the next packets of a long wire will need.
     fn look_ahead(&self, port: u32) {
         let wire = &self.ports[port as usize].wire;
-        if let Some(f) = wire.peek(AHEAD_FAR) {
-            let flow = f.packet.flow_id().0 as usize;
-            prefetch(&self.ways[flow]);
-            prefetch(&self.flows[flow]);
+        if let Some((id, ..)) = wire.peek(AHEAD_FAR) {
+            prefetch(&self.ways[id.0 as usize]);
+            prefetch(&self.flows[id.0 as usize]);
         }
-        if let Some(f) = wire.peek(AHEAD_NEAR) {
-            let (id, back) = (f.packet.flow_id().0 as usize, f.packet.is_backward());
+        if let Some((id, back, hop)) = wire.peek(AHEAD_NEAR) {
+            let id = id.0 as usize;
             let route = self.ways[id][usize::from(back)];
-            if f.packet.hop() + 1 < usize::from(route.len) {
-                let next = self.routes[route.start as usize + f.packet.hop() + 1];
+            if hop + 1 < usize::from(route.len) {
+                let next = self.routes[route.start as usize + hop + 1];
                 prefetch(&self.ports[next as usize]);
             } else if let Carrier::Connection(ends) = &self.flows[id].carrier {
                 prefetch(&*ends[usize::from(!back)]);

@@ -109,6 +109,8 @@ impl Sim {
             index,
             carrier: Carrier::Connection(ends),
             timers: [Time::NEVER; 2],
+            free_until: Time::ZERO,
+            runs_ahead: [false; 2],
             keys: Keys {
                 source: from.0,
                 destination: to.0,

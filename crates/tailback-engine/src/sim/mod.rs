@@ -5,6 +5,7 @@
 //! them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
 //! recording.
 
+pub(crate) mod ahead;
 mod applications;
 pub(crate) mod conditioners;
 mod endpoints;
@@ -13,8 +14,8 @@ mod inject;
 pub mod injected;
 mod links;
 pub mod members;
-mod prefetch;
 mod recording;
+mod scouts;
 pub mod transfers;
 
 use crate::event::{EventKind, EventList};
@@ -31,6 +32,7 @@ pub use members::Retired;
 use std::collections::BTreeMap;
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
+use tailback_transport::Plain;
 
 /// What the engine did, for `engine` in the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub struct EngineCounters {
     /// Packets, data or ACK, fully received at the far end of a link.
     pub packet_hops: u64,
     pub events: u64,
+    /// Packet-hops that were no events of their own, since the packet was handed on ahead of time.
+    pub handed_ahead: u64,
 }
 
 pub(crate) struct AppSlot {
@@ -116,6 +120,7 @@ pub struct Sim {
     pub(crate) recorder: Option<Box<Recorder>>,
     pub(crate) tap: Option<Box<dyn Tap>>,
     pub(crate) counters: EngineCounters,
+    pub(crate) ahead: ahead::Ahead,
     /// Packets that connections have sent in this call of [`Sim::run_some`].
     pub(crate) sent: u32,
     pub(crate) transports: Vec<members::TransportMaker>,
@@ -132,6 +137,8 @@ pub struct Sim {
     pub(crate) end_tick: Option<u32>,
     ended: Option<Time>,
     pub(crate) broken: Option<Broken>,
+    /// What ends have to send after segments that were predicted.
+    outbox: Vec<Plain>,
     /// News for applications, delivered when the call that caused it is over.
     news: Vec<(u32, AppInput)>,
     /// Control packets to send, with the port they come from.
@@ -168,6 +175,7 @@ impl Sim {
             recorder: None,
             tap: None,
             counters: EngineCounters::default(),
+            ahead: ahead::Ahead::default(),
             sent: 0,
             transports: Vec::new(),
             edge_numbers: BTreeMap::new(),
@@ -180,6 +188,7 @@ impl Sim {
             end_tick: None,
             ended: None,
             broken: None,
+            outbox: Vec::new(),
             news: Vec::new(),
             requests: Vec::new(),
             forwarded: Vec::new(),
@@ -205,6 +214,8 @@ impl Sim {
     pub fn run_some(&mut self, until: Time, most: u32) -> bool {
         let mut left = most;
         self.sent = 0;
+        self.look_to(until);
+        let is_large = self.ports.len() > scouts::LARGE;
         // An event may send a whole window, so packets count as events do.
         while left > 0 && self.sent < most {
             let Some((t, kind, entity)) = self.events.pop_until(until) else {
@@ -212,6 +223,9 @@ impl Sim {
                 self.now = self.ended.unwrap_or(until);
                 return true;
             };
+            if is_large {
+                self.scout();
+            }
             left -= 1;
             self.now = t;
             match kind {
@@ -224,7 +238,10 @@ impl Sim {
                 EventKind::EdgeTimer => self.on_edge_timer(entity),
                 EventKind::Message => self.on_message(entity),
                 EventKind::RateChange => self.on_rate_change(entity),
-                EventKind::Tick => self.on_tick(entity),
+                EventKind::Tick => {
+                    self.on_tick(entity);
+                    self.look_to(until);
+                }
             }
         }
         self.counters.events += u64::from(most - left);

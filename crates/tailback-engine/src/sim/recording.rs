@@ -5,8 +5,8 @@ use crate::event::{EventKind, EventList};
 use crate::measure::recorder::Source;
 use crate::port::Queue;
 use crate::sim::flow::{Carrier, Snapshot};
-use tailback_base::Dscp;
 use tailback_base::work::{counted, counted_as};
+use tailback_base::{Dscp, Time};
 use tailback_queue::ProbeId;
 
 /// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows as
@@ -125,6 +125,7 @@ impl Sim {
 
     pub(super) fn on_tick(&mut self, tick: u32) {
         let now = self.now;
+        self.ahead.ticks[tick as usize] = Time::NEVER;
         match &mut self.ticks[tick as usize] {
             Tick::Warmup => {
                 for p in counted_as(16, &mut self.ports) {
@@ -150,6 +151,7 @@ impl Sim {
                 let next = now + *period;
                 self.end_interval();
                 self.events.push(next, EventKind::Tick, tick);
+                self.ahead.ticks[tick as usize] = next;
             }
             Tick::Sample { period, series } => {
                 let next = now + *period;

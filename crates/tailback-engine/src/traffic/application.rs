@@ -172,4 +172,10 @@ pub trait Application {
     fn listens(&self) -> bool {
         false
     }
+
+    /// It never calls the destination of its own flow: that acts on what comes to it and on its timers alone, and a run may go
+    /// ahead there.
+    fn keeps_to_source(&self) -> bool {
+        false
+    }
 }

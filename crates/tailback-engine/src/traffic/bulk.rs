@@ -63,4 +63,8 @@ impl Application for Bulk {
             _ => {}
         }
     }
+
+    fn keeps_to_source(&self) -> bool {
+        self.back.is_none()
+    }
 }

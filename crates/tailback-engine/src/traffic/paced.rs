@@ -97,6 +97,10 @@ impl<P: Pattern> Application for Paced<P> {
     fn listens(&self) -> bool {
         self.pacer.rows.is_some()
     }
+
+    fn keeps_to_source(&self) -> bool {
+        true
+    }
 }
 
 impl Pacer {

@@ -85,6 +85,10 @@ impl CongestionControl for Steady {
 struct Asking(VecDeque<SimPacket>);
 
 impl QueueDiscipline<SimPacket> for Asking {
+    fn sends_requests(&self) -> bool {
+        true
+    }
+
     fn enqueue(&mut self, p: SimPacket, _line: &Line, out: &mut dyn Out<SimPacket>) {
         if self.0.len() >= 10 {
             out.request(&p, Request::SlowDown { level: 0, of: 15 });

@@ -20,6 +20,10 @@ struct Quench {
 }
 
 impl QueueDiscipline<SimPacket> for Quench {
+    fn sends_requests(&self) -> bool {
+        true
+    }
+
     fn enqueue(&mut self, p: SimPacket, _line: &Line, out: &mut dyn Out<SimPacket>) {
         if self.waiting.len() < self.limit {
             return self.waiting.push_back(p);
@@ -234,6 +238,10 @@ struct Deferred {
 }
 
 impl QueueDiscipline<SimPacket> for Deferred {
+    fn sends_requests(&self) -> bool {
+        true
+    }
+
     fn enqueue(&mut self, p: SimPacket, _line: &Line, _out: &mut dyn Out<SimPacket>) {
         self.waiting.push_back(p);
     }
