@@ -181,6 +181,7 @@ impl Network {
             timers: [Time::NEVER; 2],
             free_until: Time::ZERO,
             runs_ahead: [false; 2],
+            in_order: false,
             keys: Keys {
                 source: def.from.0,
                 destination: def.to.0,

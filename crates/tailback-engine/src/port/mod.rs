@@ -83,6 +83,21 @@ pub enum Queue {
     Explicit(Box<Explicit>),
 }
 
+impl Queue {
+    /// Bytes that enter an empty buffer by arithmetic.
+    fn fits_alone(&self) -> u32 {
+        match self {
+            Queue::Explicit(_) => 0,
+            Queue::Fused(f) => match f.limit {
+                Size::Unlimited => u32::MAX,
+                Size::Packets(0) => 0,
+                Size::Packets(_) => u32::MAX,
+                Size::Bytes(n) => n.min(u64::from(u32::MAX)) as u32,
+            },
+        }
+    }
+}
+
 /// What became of a packet that a port of arithmetic was offered.
 pub enum Offer {
     /// It is on its way, and arrives then.
@@ -236,11 +251,11 @@ pub struct Port {
     /// It may hand packets on before they have arrived, and take such as have not arrived (see `sim/ahead.rs`).
     pub hands_ahead: bool,
     pub takes_ahead: bool,
-    /// Fused, without limit, and times in the queue are not counted.
-    plain: bool,
+    /// Fused: bytes that enter an empty buffer; 0 for a port that is not.
+    fits_alone: u32,
     /// Fused: some packets may wait.
     waits: bool,
-    /// Nobody will ask what waits here.
+    /// Fused, without limit, and nobody will ask what waits here.
     uncounted: bool,
     /// The conditioner in front of this port's queue.
     pub edge: u32,
@@ -256,7 +271,7 @@ impl Port {
             delay,
             free_at: Time::ZERO,
             wire: Wire::default(),
-            plain: !quantiles && matches!(&queue, Queue::Fused(f) if matches!(f.limit, Size::Unlimited)),
+            fits_alone: queue.fits_alone(),
             waits: false,
             uncounted: false,
             queue,
@@ -276,17 +291,20 @@ impl Port {
 
     /// Nobody will ask for this port's queue: one without limit need not be kept.
     pub fn leave_queue_uncounted(&mut self) {
-        self.uncounted = true;
+        let unlimited = matches!(&self.queue, Queue::Fused(f) if f.limit == Size::Unlimited);
+        self.uncounted = unlimited && self.stats.sojourn.is_none();
     }
 
     /// Take a packet, if this port is arithmetic: when it arrives. It is for the caller to put it on the wire.
     #[inline(always)]
     pub fn offer_fused(&mut self, p: &WirePacket, now: Time) -> Offer {
-        let has_no_queue = !self.waits & (self.free_at <= now);
-        if self.plain & (self.uncounted | has_no_queue) {
-            let bytes = p.size();
+        let (bytes, idle) = (p.size(), !self.waits & (self.free_at <= now));
+        if (idle & (bytes <= self.fits_alone)) | self.uncounted {
             self.stats.arrived_packets += 1;
             self.stats.arrived_bytes += u64::from(bytes);
+            if let Some(h) = &mut self.stats.sojourn {
+                h.add(Duration::ZERO);
+            }
             let service = self.clock.service(bytes, self.free_at < now);
             self.stats.busy_ns += service.0;
             self.free_at = self.free_at.max(now) + service;

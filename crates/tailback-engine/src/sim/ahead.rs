@@ -21,7 +21,8 @@
 //! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the bottleneck, where
 //! there were four, and a packet is stored once a round trip; that is a quarter to a third of the time.
 //!
-//! State: one flag a port (does it hand on ahead, does it take), two a flow (by end), the horizon, and the armed timers of
+//! State: two flags a port (does it hand on ahead, does it take), three a flow (by end; is its destination one of those that
+//! are called in the order of time), the horizon, and the armed timers of
 //! destinations that share the port of their answers, by the port in front of them.
 
 use super::{Sim, Tick};
@@ -145,13 +146,13 @@ impl Sim {
             let [there, back] = self.ways[flow];
             self.flows[flow].runs_ahead = match f.carrier {
                 Carrier::Datagrams { .. } => [false, quiet],
-                Carrier::Connection(_) if quiet => {
+                Carrier::Connection(_) => {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
                     let alone = |port: usize| users[port] == 1 && self.is_open(port, &looks);
-                    [
-                        alone(out),
-                        driven && (alone(answers) || self.ports[answers].takes_ahead),
-                    ]
+                    let source = alone(out);
+                    let destination = driven && (alone(answers) || self.ports[answers].takes_ahead);
+                    self.flows[flow].in_order = destination;
+                    [quiet && source, quiet && destination]
                 }
                 _ => [false; 2],
             };
@@ -259,48 +260,52 @@ impl Sim {
         if !may {
             return false;
         }
+        let now = self.now;
+        if next.is_none() && !self.run_timers_before(t, port, id as u32, p.is_backward()) {
+            self.now = now;
+            return false;
+        }
         let at = &mut self.ports[port as usize];
         at.stats.delivered_packets += 1;
         at.stats.delivered_bytes += u64::from(p.size());
         self.counters.packet_hops += 1;
         self.counters.handed_ahead += 1;
         p.next_hop();
-        let now = self.now;
+        self.now = t;
         match next {
-            Some(next) => {
-                self.now = t;
-                self.enqueue(next, p);
-            }
-            None => {
-                self.run_timers_before(t, port, id as u32, p.is_backward());
-                self.now = t;
-                self.arrive(p);
-            }
+            Some(next) => self.enqueue(next, p),
+            None => self.arrive(p),
         }
         self.now = now;
         true
     }
 
-    /// Timers that are due before a packet comes to an end run first.
+    /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.
     #[inline]
-    fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) {
+    fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
         if at_source {
             while self.flows[flow as usize].timers[Side::Source as usize] < t {
                 self.now = self.flows[flow as usize].timers[Side::Source as usize];
                 self.on_endpoint_timer(2 * flow);
             }
-            return;
+            return true;
         }
         while let Some(&Reverse((due, entity))) = self.ahead.timers[port as usize].peek()
             && due < t
         {
-            self.ahead.timers[port as usize].pop();
+            let flow = &self.flows[entity as usize / 2];
             // One that has run as an event, or was put forward, is armed no more.
-            if self.flows[entity as usize / 2].timers[Side::Destination as usize] == due {
+            let armed = flow.timers[Side::Destination as usize] == due;
+            if armed && !flow.runs_ahead[Side::Destination as usize] {
+                return false;
+            }
+            self.ahead.timers[port as usize].pop();
+            if armed {
                 self.now = due;
                 self.on_endpoint_timer(entity);
             }
         }
+        true
     }
 
     /// The timer of an end is armed.
@@ -308,7 +313,7 @@ impl Sim {
     pub(super) fn arm_endpoint(&mut self, flow: u32, side: Side, due: Time) {
         let entity = 2 * flow + side as u32;
         self.events.push(due, EventKind::Endpoint, entity);
-        if side == Side::Destination && self.flows[flow as usize].runs_ahead[Side::Destination as usize] {
+        if side == Side::Destination && self.flows[flow as usize].in_order {
             let port = self.port_before_destination(flow);
             self.ahead.timers[port as usize].push(Reverse((due, entity)));
         }
@@ -316,7 +321,7 @@ impl Sim {
 
     /// A destination's timer has come as an event: what was armed before is over, ahead of time or by now.
     pub(super) fn forget_timers(&mut self, flow: u32) {
-        if self.flows[flow as usize].runs_ahead[Side::Destination as usize] {
+        if self.flows[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));
             let timers = &mut self.ahead.timers[port as usize];
             while timers.peek().is_some_and(|Reverse((due, _))| *due < now) {

@@ -73,6 +73,8 @@ pub struct Flow {
     pub free_until: Time,
     /// Whether its source and its destination may be called ahead of time (see `sim/ahead.rs`).
     pub runs_ahead: [bool; 2],
+    /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among theirs.
+    pub in_order: bool,
     /// A conditioner follows the state of one of its senders.
     pub followed: bool,
     /// The application wants to hear of every event, not only of the start and stop.

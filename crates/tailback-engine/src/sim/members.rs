@@ -111,6 +111,7 @@ impl Sim {
             timers: [Time::NEVER; 2],
             free_until: Time::ZERO,
             runs_ahead: [false; 2],
+            in_order: false,
             keys: Keys {
                 source: from.0,
                 destination: to.0,
