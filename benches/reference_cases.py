@@ -182,6 +182,8 @@ def both_ways(case: Case) -> Table:
         if case.has("ft"):
             traffic = {"kind": "bulk", "back": "1s"} if case.has("both") else {"kind": "bulk"}
             tcp = {**FULL, "delayed_ack": 2 if case.has("del") else 1}
+            if case.has("newreno"):
+                tcp["variant"] = "newreno"
             flows[f"left{i}"] = {**ends, "traffic": traffic, "tcp": tcp}
             continue
         one_way = {"tcp": {**NS2, "variant": "newreno" if case.has("newreno") else "sack"}}

@@ -137,6 +137,7 @@ def both_ways(case: Case) -> Figures:
     if case.has("ft"):
         data = [sum(r["sent_packets"] for r in lefts), sum(r["reverse_sent_packets"] for r in lefts)]
         arrived = [sum(packets(r) for r in lefts), sum(packets(r, "reverse_goodput_bps") for r in lefts)]
+        figures["left again"] = sum(r["retransmitted_packets"] for r in lefts)
         for side, link, sent in zip(("left", "right"), ("line", "line.reverse"), data, strict=True):
             figures[f"{side} ACK-only"] = links[link]["arrived_packets"] - sent
     else:
@@ -205,6 +206,8 @@ def published(name: str, theirs: Figures) -> Figures:
         for side in ("left", "right"):
             figures[f"{side} goodput"] = total(f"{side}_acked.") / unit
             figures[f"{side} data"] = total(f"{side}_data.")
+            if f"{side}_again" in theirs:
+                figures[f"{side} again"] = theirs[f"{side}_again"]
             if kind == "ft":
                 figures[f"{side} ACK-only"] = total(f"{side}_acks.")
     return figures
@@ -224,6 +227,7 @@ WITHIN: dict[str, tuple[float, dict[str, float]]] = {
     "left goodput": (0.04, {}),
     "right goodput": (0.04, {}),
     "left ACK-only": (0.10, {}),
+    "left again": (0.20, {}),
     "right ACK-only": (0.10, {}),
 }
 
