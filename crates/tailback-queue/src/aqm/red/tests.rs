@@ -270,7 +270,7 @@ fn the_guards_spare_a_short_queue_and_the_crossing() {
             ("buffer", "50000B"),
             ("initial_average", "25000B"),
             ("min_threshold", "5000B"),
-            ("max_threshold", "15000B"),
+            ("max_threshold", "10000B"),
         ]),
         [1, 2, 3],
         "one packet is more than two bytes"
