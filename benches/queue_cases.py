@@ -40,7 +40,7 @@ def rio() -> Table:
 
 
 def red_pd(rtt: str) -> Table:
-    return {**red(20, 200), "kind": "red-pd", "profile": "ns2-2006", "target_rtt": rtt}
+    return {**red(20, 200), "kind": "red-pd", "profile": "ns2-2006", "target_rtt": rtt, "first_list": "10.1s"}
 
 
 #: What is in profile of even and odd flows.

@@ -37,6 +37,12 @@ class Case:
     #: Folders with recorded arrivals, in the order they are looked into.
     arrivals: tuple[Path, ...]
     starts: Path
+    #: Another draw of what is random beside arrivals and starts.
+    draw: int = 0
+
+    def generator(self) -> int:
+        """The seed of the run's random numbers."""
+        return self.seed + 5 * self.draw
 
     def has(self, word: str) -> bool:
         return word in self.name.split("_")
@@ -85,7 +91,7 @@ def bottleneck(case: Case, rtts: list[float], queue: Table, back: Table = UNLIMI
     for i, rtt in enumerate(rtts):
         delay = f"{(rtt / 2 - 10) * 1e6:.0f}ns"
         links[f"a{i}"] = {"from": f"s{i}", "to": "r1", "rate": "100Mbps", "delay": delay, "queue": UNLIMITED}
-    return {"seed": case.seed, "link": links}
+    return {"seed": case.generator(), "link": links}
 
 
 def transfers(source: int, rows: list[tuple[str, int]], when: str, tcp: Table, start: float = 0.0) -> Table:
@@ -182,6 +188,8 @@ def both_ways(case: Case) -> Table:
         if case.has("ft"):
             traffic = {"kind": "bulk", "back": "1s"} if case.has("both") else {"kind": "bulk"}
             tcp = {**FULL, "delayed_ack": 2 if case.has("del") else 1}
+            if case.has("newreno"):
+                tcp["variant"] = "newreno"
             flows[f"left{i}"] = {**ends, "traffic": traffic, "tcp": tcp}
             continue
         one_way = {"tcp": {**NS2, "variant": "newreno" if case.has("newreno") else "sack"}}
@@ -210,7 +218,7 @@ def parking_lot(case: Case) -> Table:
             "tcp": {**NS2, "variant": "newreno" if case.has("newreno") else "sack"},
             **({"send_delay": "0.8ms"} if case.has("oh") else {}),
         }
-    return {"seed": case.seed, "link": links, "flows": flows}
+    return {"seed": case.generator(), "link": links, "flows": flows}
 
 
 #: By the first word of a case's name.

@@ -17,6 +17,7 @@ import statistics
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +31,23 @@ FROM, TO = 20, 100
 NOT_RUN = {
     "ft_small": "crates/tailback-engine/tests/small_writes.rs has it, packet counts within 0.02 %",
 }
-#: Figures that are outside, by case and name, and why.
 TIES = "chaotic: with an access link longer by 0 to 29 us ns-2's goodput has a deviation of 3 to 4 % of the line a run"
 FINS = "theirs are counted to the close: in seed 1 the only timeout of 42 of 224 transfers is that of a lost FIN"
+REPAIRS = "losses of repairs and their timeouts are not as in ns-3; with marks instead of drops it is 34.8 for 35.1"
+#: Figures that are outside, by case and name, and why.
 APART: dict[tuple[str, str], str] = {
     ("ft_both_1_ack", "fwd.util"): TIES,
     ("ft_both_1_ack", "rev.q_mean"): TIES,
-    ("pl_dt_oh", "long 130 ms"): "likely sampling: six draws of our send delays give 3742 to 4177",
-    ("tw_ow_sack_oh", "rev.util"): "likely sampling: six draws of our send delays give 70.0 to 71.3",
-    ("pois_pareto20_80_red_ecn", "with_timeout"): "likely sampling: four draws of our RED give 186 to 213",
+    ("n3_mice_fqcodel", "q_mean"): REPAIRS,
     ("pois_fixed50_80_full_red_ecn", "with_timeout"): FINS,
+}
+#: Figures that are outside by chance, and what ns-2 has with five more seeds of its generator, the same arrivals and
+#: starts. They are asked again with five more seeds on this side too.
+CHANCE: dict[tuple[str, str], float | None] = {
+    ("pl_dt_oh", "long 130 ms"): 3796.4,
+    ("tw_ow_sack_oh", "rev.util"): 71.0,
+    # A run of it takes minutes there: against the recorded five.
+    ("pois_pareto20_80_red_ecn", "with_timeout"): None,
 }
 
 Figures = dict[str, float]
@@ -137,6 +145,7 @@ def both_ways(case: Case) -> Figures:
     if case.has("ft"):
         data = [sum(r["sent_packets"] for r in lefts), sum(r["reverse_sent_packets"] for r in lefts)]
         arrived = [sum(packets(r) for r in lefts), sum(packets(r, "reverse_goodput_bps") for r in lefts)]
+        figures["left again"] = sum(r["retransmitted_packets"] for r in lefts)
         for side, link, sent in zip(("left", "right"), ("line", "line.reverse"), data, strict=True):
             figures[f"{side} ACK-only"] = links[link]["arrived_packets"] - sent
     else:
@@ -205,6 +214,8 @@ def published(name: str, theirs: Figures) -> Figures:
         for side in ("left", "right"):
             figures[f"{side} goodput"] = total(f"{side}_acked.") / unit
             figures[f"{side} data"] = total(f"{side}_data.")
+            if f"{side}_again" in theirs:
+                figures[f"{side} again"] = theirs[f"{side}_again"]
             if kind == "ft":
                 figures[f"{side} ACK-only"] = total(f"{side}_acks.")
     return figures
@@ -224,6 +235,7 @@ WITHIN: dict[str, tuple[float, dict[str, float]]] = {
     "left goodput": (0.04, {}),
     "right goodput": (0.04, {}),
     "left ACK-only": (0.10, {}),
+    "left again": (0.20, {}),
     "right ACK-only": (0.10, {}),
 }
 
@@ -275,6 +287,19 @@ def average(runs: list[Figures]) -> Figures:
     return {figure: statistics.fmean(r[figure] for r in runs) for figure in runs[0]}
 
 
+def runs_of(name: str, seeds: range, arrivals: tuple[Path, ...], draw: int) -> list[Figures]:
+    return [MEASURES[name.split("_")[0]](Case(name, s, arrivals, DATA / "starts", draw)) for s in seeds]
+
+
+def more_seeds(name: str, line: Line, run: Callable[[int], list[Figures]]) -> tuple[bool, str]:
+    """Of a figure that is outside by chance: whether five more seeds are inside, and what they are."""
+    recorded = CHANCE[name, line.figure]
+    ours = statistics.fmean(r[line.figure] for r in run(1)) * (100 if line.absolute else 1)
+    again = Line(line.figure, ours, line.theirs if recorded is None else recorded, line.within, line.absolute)
+    word = "inside" if again.held() else "outside"
+    return again.held(), f"by chance; five more seeds {word}: {again.ours:.4g} for {again.theirs:.4g}"
+
+
 def read_statistics() -> dict[str, Figures]:
     cases: dict[str, Figures] = {}
     with (DATA / "statistics.csv").open() as f:
@@ -306,12 +331,8 @@ def main() -> int:
     for name in chosen(list(statistics_of), args.cases):
         reason = next((why for start, why in NOT_RUN.items() if name.startswith(start)), None)
         try:
-            seeds = range(1, args.seeds + 1)
-            runs = (
-                []
-                if reason
-                else [MEASURES[name.split("_")[0]](Case(name, s, arrivals, DATA / "starts")) for s in seeds]
-            )
+            run_draw = partial(runs_of, name, range(1, args.seeds + 1), arrivals)
+            runs = [] if reason else run_draw(0)
         except FileNotFoundError as missing:
             reason = f"no arrivals {missing}: give their folder with --arrivals"
         if reason:
@@ -321,7 +342,10 @@ def main() -> int:
             compared += 1
             inside += line.held()
             why = APART.get((name, line.figure), "")
-            if not line.held() and not why:
+            explained = line.held() or bool(why)
+            if not explained and (name, line.figure) in CHANCE:
+                explained, why = more_seeds(name, line, run_draw)
+            if not explained:
                 unexplained.append(f"{name} {line.figure}")
             verdict = "" if line.held() else f"  outside{': ' + why if why else ''}"
             within = f"{line.within:g}" if line.absolute else f"{100 * line.within:g} %"

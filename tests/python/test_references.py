@@ -18,7 +18,10 @@ def compare(*words: str, command: str = "references.py") -> subprocess.Completed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["pois_fixed50_50_dt", "mice_red_ecn", "onoff_pareto_red", "ft_both_ack", "pl_red"])
+@pytest.mark.parametrize(
+    "case",
+    ["pois_fixed50_50_dt", "mice_red_ecn", "onoff_pareto_red", "ft_both_ack", "ft_both_newreno_ack", "pl_red"],
+)
 def test_the_means_over_five_seeds_are_inside_their_tolerances(case: str) -> None:
     done = compare(case)
     assert done.returncode == 0, done.stdout + done.stderr

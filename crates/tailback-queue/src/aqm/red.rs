@@ -220,7 +220,7 @@ impl Red {
         self.hot.arrival(average >= self.class.ramp.max_threshold);
         Found {
             average,
-            waiting: queue.backlog().packets,
+            waiting: queue.level() as u64,
             fits: queue.fits(p.bytes()),
         }
     }

@@ -106,6 +106,13 @@ pub static MODEL: Model = Model {
             NS2,
         ),
         Param::new(
+            "first_list",
+            Kind::Time { min: 1e-4, max: 1e6 },
+            "none",
+            "When the first list ends, with all drops until then; without it after longest_list.",
+            NS2,
+        ),
+        Param::new(
             "least_loss",
             Kind::Real { min: 0.0, max: 1.0 },
             "0.001",
@@ -220,11 +227,11 @@ impl Configured for RedPd {
             .within("appearances"));
         }
         let rtt = s.time("target_rtt").seconds();
-        let times = |name, factor: f64| match s.is_none(name) {
-            true => factor * rtt,
+        let given = |name, without: f64| match s.is_none(name) {
+            true => without,
             false => s.time(name).seconds(),
         };
-        let (shortest, longest) = (times("shortest_list", 2.0), times("longest_list", 10.0));
+        let (shortest, longest) = (given("shortest_list", 2.0 * rtt), given("longest_list", 10.0 * rtt));
         if shortest > longest {
             return Err(Refusal::new(
                 format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
@@ -237,6 +244,7 @@ impl Configured for RedPd {
             appearances: appearances as usize,
             shortest,
             longest,
+            first: given("first_list", longest),
             least_loss: s.real("least_loss"),
             largest_step: s.real("largest_step"),
             test_response: s.flag("test_response"),

@@ -128,7 +128,8 @@ pub const NS2_GUARDS: Param = Param::new(
     "ns2_guards",
     Kind::Bool,
     "false",
-    "Do nothing while fewer than two packets wait, and spare the arrival that crosses min_threshold.",
+    "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the arrival that \
+     crosses min_threshold.",
     "ns-2 red",
 );
 pub const INITIAL_AVERAGE: Param = Param::new(

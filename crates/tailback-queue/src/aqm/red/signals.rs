@@ -126,7 +126,7 @@ impl Rules {
 pub struct Found {
     /// The average its class goes by.
     pub average: f64,
-    /// Packets that wait.
+    /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is bytes.
     pub waiting: u64,
     pub fits: bool,
 }

@@ -262,6 +262,20 @@ fn the_guards_spare_a_short_queue_and_the_crossing() {
         "two packets wait from the third arrival on"
     );
 
+    // ns-2 with its queue in bytes, bursts of 1000 B and thresholds of 500 B: the fourth packet of a burst is the first that
+    // is dropped; with thresholds of one packet it is the fifth. The one before crosses.
+    assert_eq!(
+        guarded(&[
+            ("ns2_guards", "true"),
+            ("buffer", "50000B"),
+            ("initial_average", "25000B"),
+            ("min_threshold", "5000B"),
+            ("max_threshold", "10000B"),
+        ]),
+        [1, 2, 3],
+        "one packet is more than two bytes"
+    );
+
     // Geometric signals with probability just below 1: the crossing is spared, the next are not.
     let mut b = held(
         0.05,

@@ -43,6 +43,8 @@ pub struct Rules {
     pub appearances: usize,
     pub shortest: f64,
     pub longest: f64,
+    /// When the first list ends.
+    pub first: f64,
     pub least_loss: f64,
     pub largest_step: f64,
     pub test_response: bool,
@@ -185,7 +187,7 @@ impl Monitor {
             loss: None,
             flows: BTreeMap::new(),
             list: 0,
-            ends: Time::ZERO + Duration::from_seconds(rules.longest),
+            ends: Time::ZERO + Duration::from_seconds(rules.first),
         }
     }
 
@@ -337,6 +339,7 @@ mod tests {
         appearances: 3,
         shortest: 0.08,
         longest: 0.4,
+        first: 0.4,
         least_loss: 0.001,
         largest_step: 0.05,
         test_response: true,

@@ -188,6 +188,14 @@ fn marks_enter_the_history_and_overflows_do_not() {
 }
 
 #[test]
+fn the_first_list_is_ten_round_trips_long_unless_it_is_told_when_to_end() {
+    let ends = |with: &[(&str, &str)]| queue(with).admission.monitor.ends().seconds();
+    assert_eq!(ends(&[]), 0.4);
+    assert_eq!(ends(&[("longest_list", "1s")]), 1.0);
+    assert_eq!(ends(&[("first_list", "10.1s")]), 10.1);
+}
+
+#[test]
 fn what_contradicts_itself_is_refused() {
     for (with, says) in [
         (&[("appearances", "6")][..], "6 of 5 lists"),
