@@ -7,13 +7,13 @@
 //! | slot | first word | second word |
 //! |---|---|---|
 //! | 1 | arrival (48), flags (8), [`Tag`] (8) | like the one before: difference of numbers (32), age (32); else number (48), bytes (16) |
-//! | 2 | age (32), header (8), hop (8), TOS (8), tag (8) | flow (32), extra (32) |
-//! | 3 | time of entry (48), tag (16) | age beyond 32 bits |
+//! | 2 | age (32), hop (8), header (8), TOS (8), tag (8) | flow (32), extra (32) |
+//! | 3 | time of entry (48), zeros, tag (8) | age beyond 32 bits |
 //!
 //! State: the slots, and what the last packet that came and the last one that left had in common with their neighbours. Times in
 //! ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 bytes each way, or of 32.
 
-use crate::packet::{Parts, WirePacket};
+use crate::packet::{NO_EXTRA, WirePacket};
 use crate::port::prefetch::prefetch;
 use crate::port::ring::Ring;
 use tailback_base::{FlowId, Time};
@@ -46,43 +46,36 @@ impl Tag {
 }
 
 const LOW32: u64 = 0xffff_ffff;
+const LOW16: u64 = 0xffff;
 
 /// A packet's number, and all that is usually the same in the next one.
 #[derive(Clone, Copy, Debug, Default)]
 struct Last {
     seq: u64,
-    /// Bytes (16), header (8), hop (8), flags (8), TOS (8).
+    /// Bytes (16), hop and header (16), flags and TOS (16).
     shape: u64,
     flow: u32,
 }
 
 impl Last {
-    #[inline]
-    fn of(p: &Parts) -> Last {
-        let shape = u64::from(p.bytes) << 32
-            | u64::from(p.header) << 24
-            | u64::from(p.hop) << 16
-            | u64::from(p.flags) << 8
-            | u64::from(p.tos);
+    #[inline(always)]
+    fn of([number, place, birth, whose]: [u64; 4]) -> Last {
         Last {
-            seq: p.seq,
-            shape,
-            flow: p.flow,
+            seq: number >> 16,
+            shape: (number & LOW16) << 32 | (place & LOW16) << 16 | birth & LOW16,
+            flow: (whose >> 32) as u32,
         }
     }
 
-    #[inline]
-    fn parts(&self) -> Parts {
-        Parts {
-            seq: self.seq,
-            bytes: (self.shape >> 32) as u16,
-            header: (self.shape >> 24) as u8,
-            hop: (self.shape >> 16) as u8,
-            flags: (self.shape >> 8) as u8,
-            tos: self.shape as u8,
-            flow: self.flow,
-            ..Parts::default()
-        }
+    /// The words of a packet like this one with another number and birth.
+    #[inline(always)]
+    fn words(&self, seq: u64, born: u64) -> [u64; 4] {
+        [
+            seq << 16 | self.shape >> 32,
+            self.shape >> 16 & LOW16,
+            born << 16 | self.shape & LOW16,
+            u64::from(self.flow) << 32 | u64::from(NO_EXTRA),
+        ]
     }
 }
 
@@ -98,116 +91,87 @@ pub struct Wire {
 impl Wire {
     #[inline]
     pub fn push(&mut self, packet: WirePacket, arrives: Time) {
-        let p = packet.parts();
-        let last = Last::of(&p);
-        let age = arrives.0.wrapping_sub(p.born);
+        let words = packet.words();
+        let last = Last::of(words);
+        let age = arrives.0 - (words[2] >> 16);
         let step = last.seq.wrapping_sub(self.came.seq) as i64;
-        let alike = last.shape == self.came.shape && last.flow == self.came.flow && p.is_plain();
-        let first = arrives.0 << 16 | u64::from(p.flags) << 8;
+        let plain = words[1] >> 16 == 0 && words[3] as u32 == NO_EXTRA;
+        let alike = plain & (last.shape == self.came.shape) & (last.flow == self.came.flow);
+        let first = arrives.0 << 16 | words[2] & 0xff00;
         self.came = last;
         if alike && age <= LOW32 && step == i64::from(step as i32) {
             return self.slots.push([first | Tag::ALIKE, (step as u64) << 32 | age]);
         }
-        self.push_whole(&p, first, age);
-    }
-
-    #[inline(never)]
-    fn push_whole(&mut self, p: &Parts, first: u64, age: u64) {
-        let three = p.stamp != 0 || age > LOW32;
-        let tag = if three { Tag::THREE } else { Tag::TWO };
-        self.slots.push([first | tag, p.seq << 16 | u64::from(p.bytes)]);
-        let shape = u64::from(p.header) << 24 | u64::from(p.hop) << 16 | u64::from(p.tos) << 8;
-        self.slots.push([
-            (age & LOW32) << 32 | shape | Tag::SECOND,
-            u64::from(p.flow) << 32 | u64::from(p.extra),
-        ]);
+        let three = words[1] >> 16 != 0 || age > LOW32;
+        self.slots
+            .push([first | if three { Tag::THREE } else { Tag::TWO }, words[0]]);
+        let rest = (words[1] & LOW16) << 16 | (words[2] & 0xff) << 8 | Tag::SECOND;
+        self.slots.push([age << 32 | rest, words[3]]);
         if three {
-            self.slots.push([p.stamp << 16 | Tag::THIRD, age >> 32]);
+            self.slots.push([words[1] & !LOW16 | Tag::THIRD, age >> 32]);
         }
     }
 
-    /// The packet at the head, and how many slots it has.
+    /// The words of the packet at the head, and how many slots it has.
     #[inline]
-    fn head(&self) -> Option<(Parts, Time, usize)> {
+    fn head(&self) -> Option<([u64; 4], Time, usize)> {
         let slot = self.slots.front()?;
         let arrives = slot[0] >> 16;
         if Tag::of(slot) == Tag::ALIKE {
             let step = i64::from((slot[1] >> 32) as i32);
-            let p = Parts {
-                seq: self.left.seq.wrapping_add_signed(step),
-                born: arrives.wrapping_sub(slot[1] & LOW32),
-                ..self.left.parts()
-            };
-            return Some((p, Time(arrives), 1));
+            let (seq, born) = (self.left.seq.wrapping_add_signed(step), arrives - (slot[1] & LOW32));
+            return Some((self.left.words(seq, born), Time(arrives), 1));
         }
-        self.head_whole(*slot)
-    }
-
-    #[inline(never)]
-    fn head_whole(&self, slot: Slot) -> Option<(Parts, Time, usize)> {
-        let arrives = slot[0] >> 16;
         let second = self.slots.peek(1)?;
-        let (stamp, beyond, n) = match Tag::of(&slot) {
+        let (stamp, beyond, n) = match Tag::of(slot) {
             Tag::THREE => {
                 let third = self.slots.peek(2)?;
-                (third[0] >> 16, third[1], 3)
+                (third[0] & !LOW16, third[1], 3)
             }
             _ => (0, 0, 2),
         };
-        let p = Parts {
-            seq: slot[1] >> 16,
-            bytes: slot[1] as u16,
-            header: (second[0] >> 24) as u8,
-            hop: (second[0] >> 16) as u8,
-            tos: (second[0] >> 8) as u8,
-            flags: (slot[0] >> 8) as u8,
-            born: arrives.wrapping_sub(beyond << 32 | second[0] >> 32),
-            flow: (second[1] >> 32) as u32,
-            extra: second[1] as u32,
-            stamp,
-        };
-        Some((p, Time(arrives), n))
+        let born = arrives - (beyond << 32 | second[0] >> 32);
+        let words = [
+            slot[1],
+            stamp | second[0] >> 16 & LOW16,
+            born << 16 | slot[0] & 0xff00 | second[0] >> 8 & 0xff,
+            second[1],
+        ];
+        Some((words, Time(arrives), n))
     }
 
     /// The packet that arrives next.
     #[inline]
     pub fn front(&self) -> Option<Flying> {
-        let (p, arrives, _) = self.head()?;
-        let packet = WirePacket::from_parts(&p);
+        let (words, arrives, _) = self.head()?;
+        let packet = WirePacket::from_words(words);
         Some(Flying { packet, arrives })
     }
 
     #[inline]
     pub fn pop(&mut self) -> Option<Flying> {
-        let (p, arrives, n) = self.head()?;
-        self.left = Last::of(&p);
+        let (words, arrives, n) = self.head()?;
+        self.left = Last::of(words);
         for _ in 0..n {
             self.slots.pop();
         }
-        let packet = WirePacket::from_parts(&p);
+        let packet = WirePacket::from_words(words);
         Some(Flying { packet, arrives })
     }
 
     /// Whose packet lies about so many slots behind the first, its direction, and how many hops it has made.
     pub fn peek(&self, k: usize) -> Option<(FlowId, bool, usize)> {
         let slot = self.slots.peek(k)?;
-        let one = |flow: u64, shape: u64, flags: u8| {
-            let p = WirePacket::from_parts(&Parts {
-                hop: (shape >> 16) as u8,
-                flags,
-                flow: flow as u32,
-                ..Parts::default()
-            });
-            Some((p.flow_id(), p.is_backward(), p.hop()))
-        };
-        match Tag::of(slot) {
-            Tag::ALIKE => one(u64::from(self.left.flow), self.left.shape, (slot[0] >> 8) as u8),
+        let (place, whose) = match Tag::of(slot) {
+            Tag::ALIKE => (self.left.shape >> 16, u64::from(self.left.flow) << 32),
             Tag::TWO | Tag::THREE => {
                 let second = self.slots.peek(k + 1)?;
-                one(second[1] >> 32, second[0], (slot[0] >> 8) as u8)
+                (second[0] >> 16, second[1])
             }
-            _ => None,
-        }
+            _ => return None,
+        };
+        let p = WirePacket::from_words([0, place & LOW16, slot[0] & 0xff00, whose]);
+        Some((p.flow_id(), p.is_backward(), p.hop()))
     }
 
     /// Bring the slot at the head near.
@@ -241,48 +205,71 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
+    /// A packet's words: number, bytes, time of entry, hop, header, birth, TOS, flow, extra.
+    #[derive(Clone, Copy, Debug)]
+    struct Drawn {
+        seq: u64,
+        bytes: u64,
+        stamp: u64,
+        hop: u64,
+        tos: u64,
+        flow: u64,
+        extra: u32,
+    }
+
+    const COMMON: Drawn = Drawn {
+        seq: 1,
+        bytes: 1500,
+        stamp: 0,
+        hop: 1,
+        tos: 0,
+        flow: 3,
+        extra: NO_EXTRA,
+    };
+
+    impl Drawn {
+        fn born(self, t: u64) -> WirePacket {
+            WirePacket::from_words([
+                self.seq << 16 | self.bytes,
+                self.stamp << 16 | self.hop << 8 | 40,
+                t << 16 | 1 << 8 | self.tos,
+                self.flow << 32 | u64::from(self.extra),
+            ])
+        }
+    }
+
     /// Packets that are mostly alike, as those of a connection are.
-    fn parts() -> impl Strategy<Value = Parts> {
-        let common = Parts {
-            bytes: 1500,
-            header: 40,
-            hop: 1 << 6,
-            flags: 1,
-            extra: u32::MAX,
-            ..Parts::default()
-        };
-        let odd = (0..4u64, 0..3u8, 0..2u8, 0..2u32, prop::bool::weighted(0.2), 0..3u64);
-        (prop::bool::weighted(0.7), 0..1u64 << 48, odd).prop_map(
-            move |(alike, seq, (stamp, hop, tos, flow, extra, bytes))| {
-                if alike {
-                    return Parts {
-                        seq: seq % 100_000,
-                        ..common
-                    };
-                }
-                Parts {
-                    seq,
-                    stamp,
-                    hop,
-                    tos,
-                    flow,
-                    extra: if extra { 7 } else { u32::MAX },
-                    bytes: 65_535 - bytes as u16,
-                    ..common
-                }
-            },
-        )
+    fn drawn() -> impl Strategy<Value = Drawn> {
+        let odd = (0..4u64, 0..3u64, 0..2u64, 0..2u64, prop::bool::weighted(0.2), 0..3u64);
+        let drawn = (prop::bool::weighted(0.7), 0..1u64 << 48, odd);
+        drawn.prop_map(|(alike, seq, (stamp, hop, tos, flow, extra, bytes))| {
+            if alike {
+                return Drawn {
+                    seq: seq % 100_000,
+                    ..COMMON
+                };
+            }
+            Drawn {
+                seq,
+                bytes: 65_535 - bytes,
+                stamp,
+                hop,
+                tos,
+                flow,
+                extra: if extra { 7 } else { NO_EXTRA },
+            }
+        })
     }
 
     proptest! {
         /// Against the library's deque, under any interleaving.
         #[test]
-        fn what_goes_in_comes_out(ops in prop::collection::vec((prop::bool::weighted(0.6), parts(), 0..10_000_000_000u64), 1..400)) {
+        fn what_goes_in_comes_out(ops in prop::collection::vec((prop::bool::weighted(0.6), drawn(), 0..10_000_000_000u64), 1..400)) {
             let (mut wire, mut model, mut now) = (Wire::default(), VecDeque::new(), 0u64);
             for (push, p, age) in ops {
                 if push {
                     now += age % 1000;
-                    let packet = WirePacket::from_parts(&Parts { born: now, ..p });
+                    let packet = p.born(now);
                     let arrives = Time(now + age);
                     wire.push(packet, arrives);
                     model.push_back(Flying { packet, arrives });
@@ -299,15 +286,11 @@ mod tests {
     fn packets_of_one_connection_take_one_slot_each() {
         let mut wire = Wire::default();
         for i in 0..100 {
-            let p = Parts {
+            let p = Drawn {
                 seq: 1 + 1460 * i,
-                bytes: 1500,
-                header: 40,
-                born: 1000 * i,
-                extra: u32::MAX,
-                ..Parts::default()
+                ..COMMON
             };
-            wire.push(WirePacket::from_parts(&p), Time(1000 * i + 50_000_000));
+            wire.push(p.born(1000 * i), Time(1000 * i + 50_000_000));
         }
         assert_eq!(
             (wire.packets(), wire.slots()),
