@@ -6,9 +6,9 @@ use tailback_base::work::SLICE;
 use tailback_base::{Duration, ProbeDef};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::execute::thread_cpu_seconds;
-use tailback_engine::run::{Hooks, QueueMaker, run};
+use tailback_engine::run::{Hooks, Place, QueueMaker, run};
 use tailback_engine::scenario::load_text;
-use tailback_queue::{Backlog, BuildContext, Line, Out, ProbeId, QueueDiscipline, Service};
+use tailback_queue::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 
 /// A scenario with a queue that reads probes by index.
 fn scenario(queue: &str, more: &str) -> tailback_engine::spec::Spec {
@@ -82,7 +82,7 @@ impl QueueDiscipline<SimPacket> for Bad {
 
 /// Why a run with a bad queue at the bottleneck failed.
 fn failure(waits: bool, record: &str) -> String {
-    let make = move |_: &str, _: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> {
+    let make = move |_: Place| -> Box<dyn QueueDiscipline<SimPacket>> {
         Box::new(Bad { waits, held: vec![] })
     };
     let maker: QueueMaker = &make;

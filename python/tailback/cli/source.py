@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
@@ -18,14 +18,29 @@ LONGEST = 64_000_000
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
     """The scenario in a file; `-` is standard input, TOML, or JSON if it begins with a brace."""
-    if file != "-":
-        try:
-            return load_scenario(Path(file), overrides)
-        except _core.ScenarioError:
-            other = _other_kind(Path(file))
-            if other is None:
-                raise
-            raise click.UsageError(other) from None
+    return reader(file)(overrides)
+
+
+def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
+    """What reads the scenario with some overrides, as often as is wanted; standard input is taken once."""
+    if file == "-":
+        text, kind = _standard_input()
+        return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
+    return lambda overrides: _in_file(file, overrides)
+
+
+def _in_file(file: str, overrides: Sequence[str]) -> _core.Scenario:
+    try:
+        return load_scenario(Path(file), overrides)
+    except _core.ScenarioError:
+        other = _other_kind(Path(file))
+        if other is None:
+            raise
+        raise click.UsageError(other) from None
+
+
+def _standard_input() -> tuple[str, Kind]:
+    """The text, and what it is."""
     if sys.stdin is None:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
@@ -35,8 +50,7 @@ def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
         source = text.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise click.UsageError(f"standard input is not UTF-8 text at byte {e.start}; a scenario is TOML or JSON") from e
-    kind: Kind = "json" if source.lstrip().startswith("{") else "toml"
-    return _core.load(source, kind, "standard input", list(overrides))
+    return source, "json" if source.lstrip().startswith("{") else "toml"
 
 
 def _other_kind(path: Path) -> str | None:
