@@ -461,7 +461,7 @@ class SpinsFromTheStart(Fifo):
         while True: time.sleep(0.001)
 
 class Holds(Fifo):
-    """Does not let go at once."""
+    # Does not let go at once.
     def dequeue(self, line, out):
         for _ in range(3):
             try:

@@ -11,9 +11,7 @@ import click
 
 from tailback import _core
 from tailback.scenarios import Kind, load_scenario
-
-#: As long as a file may be.
-LONGEST = 64_000_000
+from tailback.text import LONGEST
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
@@ -57,12 +55,15 @@ def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
     import tomllib
 
-    from tailback.text import plain
+    from tailback.text import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
     try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8")).keys()
+        # A pipe gives what it has once.
+        if not path.is_file():
+            return None
+        keys = tomllib.loads(read_text(path)).keys()
     except (OSError, ValueError, RecursionError):
         return None
     if "scenario" in keys and "duration" not in keys:

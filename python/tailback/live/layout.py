@@ -123,8 +123,8 @@ def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
         place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
         what = first["problem"].partition(", and ")[0]
     raise NotPossible(
-        f"{place}: {what}, and queues of a live run mark only where they are asked to; give marking = true at the top of "
-        "the scenario, or --set marking=true, or use what drops"
+        f"{place}: {what}, and queues of a live run mark only where they are asked to; give marking = true at the top "
+        "of the scenario, or --set marking=true, or use what drops"
     )
 
 

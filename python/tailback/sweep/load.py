@@ -83,7 +83,9 @@ def _points(t: SweepFile, axes: dict[str, AxisTable], file: str) -> list[Point]:
         if odd:
             raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; there are {', '.join(names)}")
         if not any(matches(p.labels, rule.where) for p in points):
-            raise FileError(f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis")
+            raise FileError(
+                f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
+            )
     seen: set[tuple[str, ...]] = set()
     for p in points:
         if p.key in seen:
@@ -171,5 +173,7 @@ def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTab
         names = list(points[0].labels)
         raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; there are {', '.join(names)}")
     if str(c.against) not in labels:
-        raise FileError(f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}")
+        raise FileError(
+            f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}"
+        )
     return msgspec.structs.replace(c, against=str(c.against))
