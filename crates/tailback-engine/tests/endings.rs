@@ -193,6 +193,9 @@ fn between_questions(text: &str) -> (f64, [u32; 3]) {
     let asked = Cell::new([0; 3]);
     let goes_on = |share: f64| {
         let now = thread_cpu_seconds();
+        if std::env::var_os("GAPS").is_some() && now - last.get() > 0.04 {
+            println!("GAP {:.3} at share {share}: {}", now - last.get(), std::backtrace::Backtrace::force_capture());
+        }
         longest.set(longest.get().max(now - last.replace(now)));
         let mut counts = asked.get();
         counts[if share == 0.0 { 0 } else { 1 + usize::from(share >= 1.0) }] += 1;

@@ -75,7 +75,7 @@ impl Network {
     pub fn build(mut self) -> Result<Built, Refusal> {
         let places = port_places(&self.links)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
-        for (number, p) in places.iter().enumerate() {
+        for (number, p) in counted_as(4, &places).enumerate() {
             link_ports[p.link][p.direction] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
@@ -95,6 +95,10 @@ impl Network {
         sim.transports = self.transports;
         sim.edge_numbers = self.edge_numbers;
         announce_present(&mut sim);
+        // A name each of a million is long to give back in one piece.
+        counted_as(32, std::mem::take(&mut self.links)).for_each(drop);
+        counted_as(16, std::mem::take(&mut self.nodes)).for_each(drop);
+        counted_as(32, std::mem::take(&mut self.node_by_name)).for_each(drop);
         Ok(Built {
             sim,
             port_names: counted_as(4, places).map(|p| p.name).collect(),
@@ -133,7 +137,7 @@ impl Network {
             natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
         });
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
-        let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
+        let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
         for handle in counted_as(UNITS, by_name) {
             if let Some(def) = defs[handle].take() {
                 flow_ids[handle] = self.add_flow(sim, def)?;
@@ -224,7 +228,7 @@ fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
         done(8);
         natural(&a.name, &b.name)
     });
-    match places.windows(2).find(|w| w[0].name == w[1].name) {
+    match counted_as(8, places.windows(2)).find(|w| w[0].name == w[1].name) {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name),
             "give each its own name",

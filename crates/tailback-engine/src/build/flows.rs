@@ -70,6 +70,8 @@ pub(super) fn add_group<'s>(
     let (library, seed, end) = (around.library, around.seed, around.end);
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
+    let hosts = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
+    net.expect_nodes(hosts * g.count as usize);
     let connection = library.transports.connection(&g.transport)?;
     let (header, ecn) = match connection {
         Some(_) => (0, Ecn::NotEct),

@@ -146,6 +146,12 @@ impl Network {
         Stream::new(self.seed, name)
     }
 
+    /// So many more nodes will come: their table is made once, not doubled in the middle.
+    pub fn expect_nodes(&mut self, more: usize) {
+        self.nodes.reserve(more);
+        self.node_by_name.reserve(more);
+    }
+
     /// The node of this name, made if it is new.
     pub fn node(&mut self, name: &str) -> NodeId {
         if let Some(n) = self.node_by_name.get(name) {
