@@ -144,11 +144,16 @@ def forked(job: dict[str, Any], what: Any) -> dict[str, Any]:
             what()
         except SystemExit as e:
             status = e.code if isinstance(e.code, int) else 1
-        except BaseException:
+        except BaseException as e:
             import traceback
 
-            traceback.print_exc()
-            status = 99
+            frames = traceback.extract_tb(e.__traceback__)
+            if isinstance(e, KeyboardInterrupt) and not any("/tailback/cli/" in f.filename for f in frames):
+                # It came before the line had begun.
+                status = 130
+            else:
+                traceback.print_exc()
+                status = 99
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()

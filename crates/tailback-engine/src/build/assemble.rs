@@ -228,7 +228,8 @@ fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
         done(8);
         natural(&a.name, &b.name)
     });
-    match counted_as(8, places.windows(2)).find(|w| w[0].name == w[1].name) {
+    let twice = counted_as(8, places.windows(2)).find(|w| w[0].name == w[1].name);
+    match twice {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name),
             "give each its own name",
