@@ -82,9 +82,7 @@ impl QueueDiscipline<SimPacket> for Bad {
 
 /// Why a run with a bad queue at the bottleneck failed.
 fn failure(waits: bool, record: &str) -> String {
-    let make = move |_: Place| -> Box<dyn QueueDiscipline<SimPacket>> {
-        Box::new(Bad { waits, held: vec![] })
-    };
+    let make = move |_: Place| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Bad { waits, held: vec![] }) };
     let maker: QueueMaker = &make;
     let hooks = Hooks {
         queues: [("bottleneck".to_string(), maker)].into(),
@@ -194,7 +192,11 @@ fn between_questions(text: &str) -> (f64, [u32; 3]) {
     let goes_on = |share: f64| {
         let now = thread_cpu_seconds();
         if std::env::var_os("GAPS").is_some() && now - last.get() > 0.04 {
-            println!("GAP {:.3} at share {share}: {}", now - last.get(), std::backtrace::Backtrace::force_capture());
+            println!(
+                "GAP {:.3} at share {share}: {}",
+                now - last.get(),
+                std::backtrace::Backtrace::force_capture()
+            );
         }
         longest.set(longest.get().max(now - last.replace(now)));
         let mut counts = asked.get();

@@ -71,13 +71,7 @@ pub fn describe(py: Python, e: &PyErr) -> String {
 
 impl<P: Held> PyQueue<P> {
     /// Make the discipline with `factory`. Ends the run when that fails.
-    pub fn make(
-        factory: &Py<PyAny>,
-        port: &str,
-        marking: bool,
-        stream: &mut Stream,
-        calls: &Arc<Calls>,
-    ) -> PyQueue<P> {
+    pub fn make(factory: &Py<PyAny>, port: &str, marking: bool, stream: &mut Stream, calls: &Arc<Calls>) -> PyQueue<P> {
         match PyQueue::try_make(factory, port, marking, stream, calls) {
             Ok(q) => q,
             Err(e) => fail(port, e),

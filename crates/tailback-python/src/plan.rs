@@ -276,8 +276,9 @@ fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String
         let calls = calls.clone();
         let make = move |mut at: Place| {
             let stream = &mut at.context.stream;
-            Box::new(PyQueue::<SimPacket>::make(&factory, at.port, at.marking, stream, &calls))
-                as Box<dyn QueueDiscipline<SimPacket>>
+            Box::new(PyQueue::<SimPacket>::make(
+                &factory, at.port, at.marking, stream, &calls,
+            )) as Box<dyn QueueDiscipline<SimPacket>>
         };
         (port, Box::new(make) as Maker)
     };

@@ -73,7 +73,7 @@ impl Network {
     /// # Errors
     /// A flow whose destination cannot be reached, or two links of one name.
     pub fn build(mut self) -> Result<Built, Refusal> {
-        let places = port_places(&self.links)?;
+        let places = port_places(&mut self.links)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
         for (number, p) in counted_as(4, &places).enumerate() {
             link_ports[p.link][p.direction] = number as u32;
@@ -95,10 +95,6 @@ impl Network {
         sim.transports = self.transports;
         sim.edge_numbers = self.edge_numbers;
         announce_present(&mut sim);
-        // A name each of a million is long to give back in one piece.
-        counted_as(32, std::mem::take(&mut self.links)).for_each(drop);
-        counted_as(16, std::mem::take(&mut self.nodes)).for_each(drop);
-        counted_as(32, std::mem::take(&mut self.node_by_name)).for_each(drop);
         Ok(Built {
             sim,
             port_names: counted_as(4, places).map(|p| p.name).collect(),
@@ -158,7 +154,11 @@ impl Network {
             false => sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer),
         };
         if forward.len == 0 && !member {
-            let (from, to) = (&self.nodes[def.from.0 as usize], &self.nodes[def.to.0 as usize]);
+            let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
+                "" => format!("{name}.{host}"),
+                given => given.to_string(),
+            };
+            let (from, to) = (called(def.from, "source"), called(def.to, "destination"));
             return Err(Refusal::new(
                 format!("no path leads from \"{from}\" to \"{to}\""),
                 "add a link, or change the flow's ends",
@@ -217,10 +217,16 @@ impl Network {
 }
 
 /// Both directions of every link, in natural order of their names.
-fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
+///
+/// # Errors
+/// Two links of one name.
+fn port_places(links: &mut [LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
     let mut places = Vec::with_capacity(2 * links.len());
     for (link, l) in counted_as(32, links).enumerate() {
-        for (direction, name) in [l.name.clone(), format!("{}.reverse", l.name)].into_iter().enumerate() {
+        // From here on the port has the name: a copy of a million would have to be given back.
+        let name = std::mem::take(&mut l.name);
+        let reverse = format!("{name}.reverse");
+        for (direction, name) in [name, reverse].into_iter().enumerate() {
             places.push(PortPlace { name, link, direction });
         }
     }

@@ -70,8 +70,6 @@ pub(super) fn add_group<'s>(
     let (library, seed, end) = (around.library, around.seed, around.end);
     let group = net.group(&g.name);
     let (from, to) = (net.node(&g.from), net.node(&g.to));
-    let hosts = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
-    net.expect_nodes(hosts * g.count as usize);
     let connection = library.transports.connection(&g.transport)?;
     let (header, ecn) = match connection {
         Some(_) => (0, Ecn::NotEct),
@@ -94,7 +92,7 @@ pub(super) fn add_group<'s>(
         let mut access = None;
         let from_host = match &g.access {
             Some(a) => {
-                let host = net.node(&format!("{name}.source"));
+                let host = net.host(&format!("{name}.source"));
                 access = Some(private_link(net, &format!("{name}.access"), a, i, [host, from]));
                 host
             }
@@ -102,7 +100,7 @@ pub(super) fn add_group<'s>(
         };
         let to_host = match &g.exit {
             Some(a) => {
-                let host = net.node(&format!("{name}.destination"));
+                let host = net.host(&format!("{name}.destination"));
                 private_link(net, &format!("{name}.exit"), a, i, [to, host]);
                 host
             }

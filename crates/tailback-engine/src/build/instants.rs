@@ -30,7 +30,9 @@ pub(super) fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Strea
             }
             all
         }
-        Instants::After(list) => counted_as(2, 0..n as usize).map(|i| start(i) + list[i % list.len()]).collect(),
+        Instants::After(list) => counted_as(2, 0..n as usize)
+            .map(|i| start(i) + list[i % list.len()])
+            .collect(),
         Instants::AfterUniform { from, to } => counted_as(4, 0..n as usize)
             .map(|i| start(i) + *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64))
             .collect(),

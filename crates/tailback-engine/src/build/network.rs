@@ -112,6 +112,7 @@ pub(super) struct AppDef {
 /// A network under construction.
 pub struct Network {
     pub(super) seed: u64,
+    /// Their names; empty for the host of one flow.
     pub(super) nodes: Vec<String>,
     pub(super) node_by_name: HashMap<String, NodeId>,
     pub(super) links: Vec<LinkDef>,
@@ -146,12 +147,6 @@ impl Network {
         Stream::new(self.seed, name)
     }
 
-    /// So many more nodes will come: their table is made once, not doubled in the middle.
-    pub fn expect_nodes(&mut self, more: usize) {
-        self.nodes.reserve(more);
-        self.node_by_name.reserve(more);
-    }
-
     /// The node of this name, made if it is new.
     pub fn node(&mut self, name: &str) -> NodeId {
         if let Some(n) = self.node_by_name.get(name) {
@@ -160,6 +155,17 @@ impl Network {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(name.to_string());
         self.node_by_name.insert(name.to_string(), id);
+        id
+    }
+
+    /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node of
+    /// this name if a link has one.
+    pub(super) fn host(&mut self, name: &str) -> NodeId {
+        if let Some(n) = self.node_by_name.get(name) {
+            return *n;
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(String::new());
         id
     }
 

@@ -139,7 +139,8 @@ impl Sim {
                     e.sent.clear();
                 }
                 self.intervals.clear();
-                self.intervals.push((now, counted_as(32, &self.baseline).cloned().collect()));
+                self.intervals
+                    .push((now, counted_as(32, &self.baseline).cloned().collect()));
                 self.port_intervals.clear();
                 self.snapshot_ports();
             }
