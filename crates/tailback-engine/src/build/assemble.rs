@@ -132,6 +132,7 @@ impl Network {
             let (a, b) = (&self.flows[*a], &self.flows[*b]);
             natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
         });
+        sim.router.expect(self.flows.len());
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
         let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
         for handle in counted_as(UNITS, by_name) {
@@ -374,6 +375,7 @@ impl Built {
             ports: self.port_names.clone(),
             flows: rows
                 .iter()
+                .inspect(|_| done(64))
                 .map(|f| format!("{}.{}", self.group_names[f.group as usize], f.index))
                 .collect(),
         }
