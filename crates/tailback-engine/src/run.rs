@@ -17,7 +17,7 @@ use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
 /// Where a discipline from outside is to stand: what one of the registry is told by its context and its scenario.
-pub struct Place<'a> {
+pub struct PortContext<'a> {
     /// `bottleneck`, `bottleneck.reverse`.
     pub port: &'a str,
     /// Whether the network marks, as the scenario has it with `marking`.
@@ -25,8 +25,8 @@ pub struct Place<'a> {
     pub context: BuildContext,
 }
 
-/// Makes a discipline for one run at this place.
-pub type QueueMaker<'a> = &'a (dyn Fn(Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+/// Makes a discipline for one run at this port.
+pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
 /// Makes both ends of the flow of this number.
 pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;

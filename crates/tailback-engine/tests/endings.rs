@@ -6,7 +6,7 @@ use tailback_base::work::SLICE;
 use tailback_base::{Duration, ProbeDef};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::execute::thread_cpu_seconds;
-use tailback_engine::run::{Hooks, Place, QueueMaker, run};
+use tailback_engine::run::{Hooks, PortContext, QueueMaker, run};
 use tailback_engine::scenario::load_text;
 use tailback_queue::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 
@@ -82,7 +82,7 @@ impl QueueDiscipline<SimPacket> for Bad {
 
 /// Why a run with a bad queue at the bottleneck failed.
 fn failure(waits: bool, record: &str) -> String {
-    let make = move |_: Place| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Bad { waits, held: vec![] }) };
+    let make = move |_: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Bad { waits, held: vec![] }) };
     let maker: QueueMaker = &make;
     let hooks = Hooks {
         queues: [("bottleneck".to_string(), maker)].into(),
@@ -191,13 +191,6 @@ fn between_questions(text: &str) -> (f64, [u32; 3]) {
     let asked = Cell::new([0; 3]);
     let goes_on = |share: f64| {
         let now = thread_cpu_seconds();
-        if std::env::var_os("GAPS").is_some() && now - last.get() > 0.04 {
-            println!(
-                "GAP {:.3} at share {share}: {}",
-                now - last.get(),
-                std::backtrace::Backtrace::force_capture()
-            );
-        }
         longest.set(longest.get().max(now - last.replace(now)));
         let mut counts = asked.get();
         counts[if share == 0.0 { 0 } else { 1 + usize::from(share >= 1.0) }] += 1;

@@ -16,12 +16,12 @@ use tailback_engine::outside::{self, all_handed};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::store::{Finish, Others, shards};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
-use tailback_engine::run::{Place, QueueMaker};
+use tailback_engine::run::{PortContext, QueueMaker};
 use tailback_engine::scenario::load_text_with;
 use tailback_queue::QueueDiscipline;
 
 /// Makes a discipline written in Python.
-type Maker = Box<dyn Fn(Place) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
+type Maker = Box<dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -274,7 +274,7 @@ fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
 fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String, Maker)> {
     let maker = |(port, factory): (String, Py<PyAny>)| {
         let calls = calls.clone();
-        let make = move |mut at: Place| {
+        let make = move |mut at: PortContext| {
             let stream = &mut at.context.stream;
             Box::new(PyQueue::<SimPacket>::make(
                 &factory, at.port, at.marking, stream, &calls,

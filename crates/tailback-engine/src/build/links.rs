@@ -3,7 +3,7 @@
 use super::conditioners::Site;
 use super::network::{Direction, Network, QueueChoice};
 use crate::outside::handed_for;
-use crate::run::{Hooks, Place};
+use crate::run::{Hooks, PortContext};
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
 use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
@@ -31,7 +31,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
             let queue = match (maker, registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make(Place {
+                (Some(make), _) => QueueChoice::Discipline(make(PortContext {
                     port: &name,
                     marking: spec.marking.on,
                     context: context(d, seed, &name),
