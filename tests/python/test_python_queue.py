@@ -488,3 +488,27 @@ print("ended")
 def test_a_call_that_does_not_end_is_ended_with_its_run() -> None:
     done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0 and done.stdout == "ended\n", done.stderr
+
+
+LEAVES = """
+import threading, time
+import tailback as tb
+
+class Fifo:
+    def __init__(self): self.q = []
+    def enqueue(self, packet, line, out): self.q.append(packet)
+    def dequeue(self, line, out): return self.q.pop(0) if self.q else None
+
+net = tb.dumbbell(flows=10, bottleneck="10Mbps", rtt="20ms", queue=Fifo)
+begun = threading.Event()
+run = lambda: net.run(duration="100s", progress=lambda r: begun.set())
+threading.Thread(target=run, daemon=True).start()
+begun.wait()
+time.sleep(0.1)
+"""
+
+
+def test_python_leaves_while_a_run_goes_on() -> None:
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, (done.returncode, done.stderr)
