@@ -1,8 +1,8 @@
 """Runs that go on when Python leaves: they are told to stop, and are waited for.
 
 The threads of a run call Python, for progress and for disciplines written in Python. Once the interpreter has begun to
-leave, it ends every thread that asks for it, in the middle of the run, and the process aborts. Only runs in daemon threads
-can meet that: Python waits for all others.
+leave, it ends every thread that asks for it, in the middle of the run, and the process aborts. Only runs in daemon
+threads can meet that: Python waits for all others.
 """
 
 from __future__ import annotations
