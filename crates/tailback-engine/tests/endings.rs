@@ -183,6 +183,19 @@ fn a_run_is_asked_inside_what_a_probe_looks_at() {
     assert!(late < 0.3, "{late:.2} s");
 }
 
+/// Each of a hundred edges tells all others every 1.75 ms, over paths of a tenth of a second: 10^5 messages are under way,
+/// and each takes a place among them.
+#[test]
+fn a_run_is_asked_while_many_messages_between_edges_are_under_way() {
+    let text = "duration = \"80ms\"\n\
+                topology = { kind = \"dumbbell\", rate = \"10Mbps\", delay = \"50ms\", queue = \"droptail\" }\n\
+                [flows.f]\ncount = 100\naccess_rate = \"100Mbps\"\naccess_delay = [\"43ms\", \"13ms\", \"103ms\"]\n\
+                conditioner = { kind = \"edge\", marker = { kind = \"target-aware\", target = \"1bps\", \
+                interval = \"1752us\" }, others = \"pass\" }\n";
+    let (longest, _) = between_questions(text);
+    assert!(longest < 0.3, "{longest:.2} s");
+}
+
 /// The longest time between two questions, CPU seconds, and how many there were before the first event, on the way, and
 /// while the tables were made.
 fn between_questions(text: &str) -> (f64, [u32; 3]) {
