@@ -60,6 +60,9 @@ def interrupted(file: Path, at: float) -> tuple[float, int] | None:
     p = start(file)
     try:
         while cpu_of(p.pid) < at:
+            # A run that is over stays in /proc until it is waited for.
+            if p.poll() is not None:
+                return None
             time.sleep(0.01)
         spent = cpu_of(p.pid)
     except (OSError, IndexError):
@@ -75,6 +78,8 @@ def interrupted(file: Path, at: float) -> tuple[float, int] | None:
 def main() -> None:
     flows, signals, seed = (int(x) for x in [*sys.argv[1:], *("1000000", "10", "1")[len(sys.argv) - 1 :]])
     chance = random.Random(seed)
+    # Where a shell starts this in the background SIGINT is ignored, and the runs would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "many.toml"
         file.write_text(SCENARIO.format(flows=flows))

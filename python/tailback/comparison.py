@@ -91,7 +91,7 @@ def compare_points(results: Any, axis: str, against: str, columns: Iterable[str]
         )
     values = list(dict.fromkeys(str(r[axis]) for r in runs))
     if against not in values:
-        raise CompareError(f"no point has {axis} = {against}; labels of {axis} are {', '.join(values)}")
+        raise CompareError(f"no point has {axis} = {against}; give one of the labels of {axis}: {', '.join(values)}")
 
     def place(r: dict[str, Any]) -> tuple[tuple[str, ...], int]:
         return tuple(str(r[n]) for n in labels if n != axis), r["seed"]

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from tailback.os_errors import os_message
+from tailback.text import read_text
 
 
 class FileError(ValueError):
@@ -36,7 +37,7 @@ def _with_line(message: str) -> str:
         return message
     path = ".".join(x for x in (said[2], said[3]) if x)
     try:
-        line = _core.toml_line(Path(said[1]).read_text(encoding="utf-8"), path)
+        line = _core.toml_line(read_text(Path(said[1])), path)
     except (OSError, UnicodeError):
         return message
     return message if line is None else f"{said[1]}:{line}{message[len(said[1]) :]}"
@@ -54,7 +55,7 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
     if optional and not path.is_file():
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path))
     except OSError as e:
         raise FileError(os_message(e)) from e
     except UnicodeDecodeError as e:

@@ -15,6 +15,7 @@ _REMEDIES = {
     errno.EROFS: "name a place on a disk that can be written",
     errno.ENAMETOOLONG: "give a shorter name",
     errno.EINVAL: "name an ordinary file or folder",
+    errno.EFBIG: "name a file of text, such as one that ends in .toml",
     errno.ENOSPC: "make room, and run the same command again",
     errno.EMFILE: "raise the limit of open files (ulimit -n), or give fewer --jobs",
 }

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.axes import in_step, of_values, product
+from tailback.leaving import under_way
 from tailback.progress import Progress, shown
 from tailback.scenarios import Source, inline, override_texts, queues_of, read, undone
 
@@ -151,11 +152,11 @@ class Plan:
             from tailback.store import manifest
 
             about = manifest.program()
-        with shown(progress) as tell:
+        with shown(progress) as tell, under_way(tell) as told:
             return self._core.execute(
                 None if dir is None else os.fspath(dir),
                 jobs,
-                tell,
+                told,
                 dict(queues) if queues else None,
                 build,
                 replace=others == "replace",

@@ -189,7 +189,8 @@ def execute(
     command: list[str] | None = None,
 ) -> Result:
     """Run a scenario that is loaded; failures are in the result."""
-    from tailback.store import manifest
+    # Nothing is imported while the run goes on: a process that is forked then would wait for the import for ever.
+    from tailback.store import fingerprint, manifest  # noqa: F401
 
     for w in scenario.warnings:
         _warn(w)

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Sequence
+from pathlib import Path
+
+#: As many bytes as a file of text that a user writes may have.
+LONGEST = 64_000_000
 
 #: Control characters but for line ends and tabs, what reverses the direction of text, and bytes that are not UTF-8.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def read_text(path: Path) -> str:
+    """A file of text that a user names. Raises OSError for one that is too long: a device has no end."""
+    with path.open("rb") as f:
+        data = f.read(LONGEST + 1)
+    if len(data) > LONGEST:
+        raise OSError(errno.EFBIG, f"it is longer than {LONGEST // 1_000_000} MB", str(path))
+    # As a file that is opened as text has them.
+    return data.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def plain(text: str) -> str:

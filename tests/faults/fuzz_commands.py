@@ -126,6 +126,8 @@ def runs_in(folder: str) -> Any:
 
 def forked(job: dict[str, Any], what: Any) -> dict[str, Any]:
     """Run in a fork with its own folder and streams; how it ended and what it said."""
+    # A signal that comes before the line has begun waits for it: nobody would hear it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
     if pid == 0:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -138,18 +140,25 @@ def forked(job: dict[str, Any], what: Any) -> dict[str, Any]:
         status = 0
         try:
             sys.argv = ["tailback", *job.get("args", [])]
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             what()
         except SystemExit as e:
             status = e.code if isinstance(e.code, int) else 1
-        except BaseException:
+        except BaseException as e:
             import traceback
 
-            traceback.print_exc()
-            status = 99
+            frames = traceback.extract_tb(e.__traceback__)
+            if isinstance(e, KeyboardInterrupt) and not any("/tailback/cli/" in f.filename for f in frames):
+                # It came before the line had begun.
+                status = 130
+            else:
+                traceback.print_exc()
+                status = 99
         with contextlib.suppress(OSError):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     return watched(pid, job)
 
 
@@ -374,6 +383,8 @@ def main() -> int:
     a.tailback = os.path.abspath(a.tailback)
     a.python = a.python or str(Path(a.tailback).parent / "python")
     a.real = a.runs // 10 if a.real is None else a.real
+    # Where a shell starts this in the background SIGINT is ignored, and the lines would inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory(prefix="tailback-commands-") as fresh:
         a.work = Path(a.work or fresh).resolve()
         a.work.mkdir(parents=True, exist_ok=True)

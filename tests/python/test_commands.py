@@ -40,6 +40,35 @@ def test_a_scenario_comes_in_on_standard_input(cli, small) -> None:
     assert r.returncode == 2 and "not UTF-8" in r.stderr and "Traceback" not in r.stderr
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_file_without_an_end_is_refused_and_little_memory_is_said(cli, small) -> None:
+    import resource
+
+    def most() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+    for words, status in (
+        (["run", "/dev/zero"], 2),
+        (["sweep", "/dev/zero"], 2),
+        (["live", small, "--replay", "/dev/zero"], 1),
+    ):
+        r = cli(*words, preexec_fn=most)
+        assert r.returncode == status and "Traceback" not in r.stderr, r.stderr
+        assert "longer than 64 MB" in r.stderr if status == 2 else "not enough memory" in r.stderr
+        assert "help:" in r.stderr or "; name a file" in r.stderr or "; give less" in r.stderr
+
+
+def test_a_pipe_is_read_once(cli, tmp_path: Path) -> None:
+    import os
+    import threading
+
+    os.mkfifo(tmp_path / "pipe.toml")
+    write = threading.Thread(target=lambda: (tmp_path / "pipe.toml").write_text("duration = 1\n"), daemon=True)
+    write.start()
+    r = cli("run", "pipe.toml", timeout=20)
+    assert r.returncode == 2 and "duration" in r.stderr
+
+
 def test_stored_results_are_drawn(cli, small, tmp_path: Path) -> None:
     cli("run", small, "--out", "o")
     r = cli("plot", "o")

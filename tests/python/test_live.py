@@ -90,6 +90,26 @@ def test_what_a_kernel_cannot_be_told_is_said() -> None:
     assert "flows.bulk.dupack_threshold" in told and "tahoe" in told and "delayed ACKs" in told
 
 
+def test_a_queue_that_can_only_mark_is_told_how_to_be_asked(tmp_path: Path) -> None:
+    """Live runs turn marking off by themselves, which the user has not written anywhere."""
+    text = SCENARIO.format(seconds=3, warmup=1)
+    path = tmp_path / "marks.toml"
+    path.write_text(text.replace('{ kind = "codel", ecn = true }', '"dualpi2"'))
+    recording = tmp_path / "recording.txt"
+    recording.write_text("")
+    # Standard input is read as a file is.
+    with path.open() as given:
+        command = [sys.executable, "-m", "tailback", "live", "-"]
+        piped = subprocess.run(command, stdin=given, capture_output=True, text=True, timeout=60, check=False)
+    for done, name in ((tailback("live", str(path)), str(path)), (piped, "standard input")):
+        assert done.returncode == 2 and "marking = false" not in done.stderr, done.stderr
+        words = " ".join(done.stderr.replace("\n", " ").split())
+        assert f"{name}, line 9, link.bottleneck.queue: the signal of dualpi2 is the mark" in words
+        assert "give marking = true at the top of the scenario, or --set marking=true" in words
+    asked = tailback("live", str(path), "--set", "marking=true", "--replay", str(recording))
+    assert asked.returncode == 0, asked.stderr
+
+
 def test_a_replay_says_where_it_differs(scenario: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.txt"
     recording.write_text("arrival 1000 0 0 0 0 0 60 1 0 0\nexit 1000 15060000 0\n")

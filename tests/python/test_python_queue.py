@@ -7,6 +7,8 @@ import functools
 import pickle
 import random
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -414,3 +416,99 @@ def test_a_queue_in_python_runs_on_every_way_or_is_refused() -> None:
         tb.Plan([({"q": "a"}, net), ({"q": "b"}, lab("droptail").set(duration="2s"))])
     with pytest.raises(ValueError, match="written in Python"):
         tb.Plan.product(net, {"queue": ("topology.queue", ["red"])})
+
+
+class Either(Fifo):
+    """Marks above ten packets where its network marks, and drops there where it does not."""
+
+    def enqueue(self, packet, line, out) -> None:
+        if len(self.stored) > 10:
+            if not (line.marking and packet.is_ecn_capable):
+                out.dropped(packet, "arriving", "early")
+                return
+            out.marked(packet, "step")
+        super().enqueue(packet, line, out)
+
+
+def test_it_is_told_whether_its_network_marks() -> None:
+    for marking in (True, False):
+        line = bottleneck(lab(Either).set(marking=marking).run(duration="5s"))
+        assert (line["marked_packets"] > 0, line["dropped_packets"] > 0) == (marking, not marking)
+    # By its default, too: on where a flow has ECN.
+    for ecn in ("on", "off"):
+        assert (bottleneck(lab(Either, tcp={"ecn": ecn}).run(duration="5s"))["marked_packets"] > 0) == (ecn == "on")
+    queue = tb.drive(Either)
+    for _ in range(12):
+        queue.enqueue(tb.packet(ecn=True), now=0.0)
+    assert len(queue.marks) == 1 and not queue.drops
+
+
+ENDLESS = """
+import os, signal, sys, threading, time
+import tailback as tb
+
+class Fifo:
+    def __init__(self): self.q = []
+    def enqueue(self, packet, line, out): self.q.append(packet)
+    def dequeue(self, line, out): return self.q.pop(0) if self.q else None
+
+class Spins(Fifo):
+    def enqueue(self, packet, line, out):
+        while True: pass
+
+class SpinsFromTheStart(Fifo):
+    def __init__(self):
+        while True: time.sleep(0.001)
+
+class Holds(Fifo):
+    # Does not let go at once.
+    def dequeue(self, line, out):
+        for _ in range(3):
+            try:
+                while True: time.sleep(0.001)
+            except KeyboardInterrupt: pass
+        while True: pass
+
+def net(queue): return tb.dumbbell(flows=2, bottleneck="10Mbps", rtt="20ms", queue=queue)
+
+want = net(Fifo).run(duration="1s").flows["goodput_bps"].tolist()
+for queue in (Spins, SpinsFromTheStart, Holds):
+    began = time.monotonic()
+    assert net(queue).run(duration="1s", replications=3, jobs=2, progress=lambda r: False).interrupted, queue
+    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try: net(queue).run(duration="1s")
+    except KeyboardInterrupt: pass
+    else: raise AssertionError(queue)
+    # What was sent to one run reaches no other.
+    assert net(Fifo).run(duration="1s", replications=2).flows["goodput_bps"].tolist()[:2] == want
+print("ended")
+"""
+
+
+def test_a_call_that_does_not_end_is_ended_with_its_run() -> None:
+    done = subprocess.run([sys.executable, "-c", ENDLESS], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stdout == "ended\n", done.stderr
+
+
+LEAVES = """
+import threading, time
+import tailback as tb
+
+class Fifo:
+    def __init__(self): self.q = []
+    def enqueue(self, packet, line, out): self.q.append(packet)
+    def dequeue(self, line, out): return self.q.pop(0) if self.q else None
+
+net = tb.dumbbell(flows=10, bottleneck="10Mbps", rtt="20ms", queue=Fifo)
+begun = threading.Event()
+run = lambda: net.run(duration="100s", progress=lambda r: begun.set())
+threading.Thread(target=run, daemon=True).start()
+begun.wait()
+time.sleep(0.1)
+"""
+
+
+def test_python_leaves_while_a_run_goes_on() -> None:
+    for _ in range(4):
+        done = subprocess.run([sys.executable, "-c", LEAVES], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, (done.returncode, done.stderr)

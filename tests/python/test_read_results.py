@@ -88,7 +88,7 @@ def test_points_are_compared_seed_by_seed(folder: Path, cli: Cli) -> None:
     with pytest.raises(CompareError, match="there is no label 'rate'; labels are queue, buffer"):
         tb.compare_points(results, "rate", "1")
     done = cli("report", folder, "--across", "queue=red")
-    assert done.returncode == 2 and "labels of queue are droptail, codel" in done.stderr
+    assert done.returncode == 2 and "give one of the labels of queue: droptail, codel" in done.stderr
 
 
 def test_points_are_drawn_over_one_axis_and_over_two(folder: Path, cli: Cli) -> None:

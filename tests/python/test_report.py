@@ -161,7 +161,7 @@ def test_a_page_says_why_nothing_can_be_compared(tmp_path):
     made = CliRunner().invoke(cli, ["report", str(tmp_path / "o")])
     assert made.exit_code == 0, made.output
     said = (tmp_path / "o/report.html").read_text()
-    assert "Nothing can be compared: no point has y = red; labels of y are droptail, codel." in said
+    assert "Nothing can be compared: no point has y = red; give one of the labels of y: droptail, codel." in said
 
 
 def test_a_plan_that_compares_nothing_says_so(tmp_path):

@@ -162,7 +162,10 @@ def test_a_label_may_set_several_things() -> None:
         ({"axis": {"b": BUFFER, "k": {"paths": ["topology.queue"], "values": ["red"]}}}, "put 'b' after 'k'"),
         ({"axis": {"q": QUEUE}, "zip": [["q", "z"]]}, "no axis 'z'"),
         ({"axis": {"q": QUEUE, "b": {**BUFFER, "values": [1]}}, "zip": [["q", "b"]]}, "axes of one length"),
-        ({"axis": {"q": QUEUE}, "compare": {"axis": "q", "against": "red"}}, "labels of q are droptail, codel"),
+        (
+            {"axis": {"q": QUEUE}, "compare": {"axis": "q", "against": "red"}},
+            "give one of the labels of q: droptail, codel",
+        ),
         ({"axis": {"q": QUEUE}, "compare": {"axis": "b", "against": "red"}}, "no such axis; there are q"),
         ({"axis": {"q": QUEUE}, "at": [{"where": {"p": 1}, "set": []}]}, "no axis 'p'"),
         ({"axis": {"q": QUEUE}, "at": [{"where": {"q": "red"}, "set": []}]}, "no point is meant"),

@@ -16,8 +16,17 @@ use tailback_base::work;
 use tailback_base::{Duration, Time};
 use tailback_queue::{BuildContext, QueueDiscipline};
 
-/// Makes a discipline for one run at this port, which may know what a discipline of the registry may.
-pub type QueueMaker<'a> = &'a (dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
+/// Where a discipline from outside is to stand: what one of the registry is told by its context and its scenario.
+pub struct PortContext<'a> {
+    /// `bottleneck`, `bottleneck.reverse`.
+    pub port: &'a str,
+    /// Whether the network marks, as the scenario has it with `marking`.
+    pub marking: bool,
+    pub context: BuildContext,
+}
+
+/// Makes a discipline for one run at this port.
+pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
 
 /// Makes both ends of the flow of this number.
 pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;

@@ -6,9 +6,9 @@ use tailback_base::work::SLICE;
 use tailback_base::{Duration, ProbeDef};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::execute::thread_cpu_seconds;
-use tailback_engine::run::{Hooks, QueueMaker, run};
+use tailback_engine::run::{Hooks, PortContext, QueueMaker, run};
 use tailback_engine::scenario::load_text;
-use tailback_queue::{Backlog, BuildContext, Line, Out, ProbeId, QueueDiscipline, Service};
+use tailback_queue::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 
 /// A scenario with a queue that reads probes by index.
 fn scenario(queue: &str, more: &str) -> tailback_engine::spec::Spec {
@@ -82,9 +82,7 @@ impl QueueDiscipline<SimPacket> for Bad {
 
 /// Why a run with a bad queue at the bottleneck failed.
 fn failure(waits: bool, record: &str) -> String {
-    let make = move |_: &str, _: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> {
-        Box::new(Bad { waits, held: vec![] })
-    };
+    let make = move |_: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Bad { waits, held: vec![] }) };
     let maker: QueueMaker = &make;
     let hooks = Hooks {
         queues: [("bottleneck".to_string(), maker)].into(),
@@ -183,6 +181,19 @@ fn a_run_is_asked_inside_what_a_probe_looks_at() {
     );
     let late = late(&text, 0.2);
     assert!(late < 0.3, "{late:.2} s");
+}
+
+/// Each of a hundred edges tells all others every 1.75 ms, over paths of a tenth of a second: 10^5 messages are under way,
+/// and each takes a place among them.
+#[test]
+fn a_run_is_asked_while_many_messages_between_edges_are_under_way() {
+    let text = "duration = \"80ms\"\n\
+                topology = { kind = \"dumbbell\", rate = \"10Mbps\", delay = \"50ms\", queue = \"droptail\" }\n\
+                [flows.f]\ncount = 100\naccess_rate = \"100Mbps\"\naccess_delay = [\"43ms\", \"13ms\", \"103ms\"]\n\
+                conditioner = { kind = \"edge\", marker = { kind = \"target-aware\", target = \"1bps\", \
+                interval = \"1752us\" }, others = \"pass\" }\n";
+    let (longest, _) = between_questions(text);
+    assert!(longest < 0.3, "{longest:.2} s");
 }
 
 /// The longest time between two questions, CPU seconds, and how many there were before the first event, on the way, and

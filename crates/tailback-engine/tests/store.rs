@@ -486,7 +486,7 @@ fn a_failed_run_is_a_row_and_is_tried_again() {
     let f = Folder::new("failed");
     let made = std::sync::atomic::AtomicUsize::new(0);
     // A discipline from outside that cannot be made for the second run.
-    let maker = |_: &str, _: tailback_queue::BuildContext| -> Box<dyn tailback_queue::QueueDiscipline<_>> {
+    let maker = |_: tailback_engine::run::PortContext| -> Box<dyn tailback_queue::QueueDiscipline<_>> {
         if made.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1 {
             panic!("out of order");
         }

@@ -7,12 +7,14 @@
 //! whether each packet is where the discipline says. Whatever goes wrong ends this run, and only this run: the wrapper
 //! unwinds with a [`Refusal`], which the plan turns into a failed row.
 
+use crate::inside::Calls;
 use crate::outlet::{Action, Line, Out, Wait, instant};
 use crate::packet::{Held, Packet};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Instant;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Stream, Time, work};
@@ -23,6 +25,10 @@ pub struct PyQueue<P> {
     out: Py<Out>,
     /// Where it stands, for messages.
     port: String,
+    /// Whether its network marks.
+    marking: bool,
+    /// Where its calls are noted, so that one that does not end can be ended.
+    calls: Arc<Calls>,
     serial: u64,
     has_timer: bool,
     has_backlog: bool,
@@ -65,15 +71,22 @@ pub fn describe(py: Python, e: &PyErr) -> String {
 
 impl<P: Held> PyQueue<P> {
     /// Make the discipline with `factory`. Ends the run when that fails.
-    pub fn make(factory: &Py<PyAny>, port: &str, stream: &mut Stream) -> PyQueue<P> {
-        match PyQueue::try_make(factory, port, stream) {
+    pub fn make(factory: &Py<PyAny>, port: &str, marking: bool, stream: &mut Stream, calls: &Arc<Calls>) -> PyQueue<P> {
+        match PyQueue::try_make(factory, port, marking, stream, calls) {
             Ok(q) => q,
             Err(e) => fail(port, e),
         }
     }
 
-    pub fn try_make(factory: &Py<PyAny>, port: &str, stream: &mut Stream) -> PyResult<PyQueue<P>> {
+    pub fn try_make(
+        factory: &Py<PyAny>,
+        port: &str,
+        marking: bool,
+        stream: &mut Stream,
+        calls: &Arc<Calls>,
+    ) -> PyResult<PyQueue<P>> {
         Python::attach(|py| {
+            let _inside = calls.enter(py);
             let object = factory.bind(py).call0()?;
             let has = |name: &str| object.getattr(name).is_ok_and(|f| f.is_callable());
             for name in ["enqueue", "dequeue"] {
@@ -93,6 +106,8 @@ impl<P: Held> PyQueue<P> {
                 object: object.unbind(),
                 out: Py::new(py, Out::new())?,
                 port: port.to_string(),
+                marking,
+                calls: calls.clone(),
                 serial: 0,
                 timer: None,
                 backlog: Backlog::default(),
@@ -109,8 +124,10 @@ impl<P: Held> PyQueue<P> {
         method: impl FnOnce(&mut Self, Python, Bound<Line>) -> PyResult<T>,
     ) -> T {
         let began = Instant::now();
+        let calls = self.calls.clone();
         let done = Python::attach(|py| -> PyResult<(T, Vec<Action>)> {
-            let view = Bound::new(py, Line::new(*line))?;
+            let _inside = calls.enter(py);
+            let view = Bound::new(py, Line::new(*line, self.marking))?;
             self.out.borrow_mut(py).open = true;
             let answer = method(self, py, view);
             let mut books = self.out.borrow_mut(py);

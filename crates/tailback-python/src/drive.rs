@@ -15,6 +15,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
+use std::sync::Arc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Stream, Time};
 use tailback_queue::server::ByHand;
@@ -162,7 +163,13 @@ impl DrivenQueue {
         let (rate, delay) = (link.forward.rate, link.forward.delay);
         let mut stream = Stream::new(seed, &format!("link.{}.queue", link.name));
         let queue: Box<dyn QueueDiscipline<TestPacket>> = match factory {
-            Some(f) => Box::new(PyQueue::try_make(&f, "hand", &mut stream)?),
+            Some(f) => Box::new(PyQueue::try_make(
+                &f,
+                "hand",
+                spec.marking.on,
+                &mut stream,
+                &Arc::default(),
+            )?),
             None => registry::build(&link.forward.queue, BuildContext { stream, rate, delay })
                 .map_err(|e| PyValueError::new_err(e.to_string()))?,
         };

@@ -8,6 +8,7 @@ mod column;
 mod counting;
 mod discipline;
 mod drive;
+mod inside;
 #[cfg(target_os = "linux")]
 mod live;
 mod mark;

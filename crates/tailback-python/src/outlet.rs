@@ -161,11 +161,13 @@ impl Out {
 #[pyclass(frozen, module = "tailback._core")]
 pub struct Line {
     line: EngineLine,
+    marking: bool,
 }
 
 impl Line {
-    pub fn new(line: EngineLine) -> Line {
-        Line { line }
+    /// `marking`: whether the network marks.
+    pub fn new(line: EngineLine, marking: bool) -> Line {
+        Line { line, marking }
     }
 }
 
@@ -198,6 +200,13 @@ impl Line {
     #[getter]
     fn busy_flow(&self) -> Option<u32> {
         self.line.busy.map(|w| w.flow.0)
+    }
+
+    /// Whether the network marks: `marking` of the scenario, or its default. A discipline that can mark does so where
+    /// this is true, and drops where it is not.
+    #[getter]
+    fn marking(&self) -> bool {
+        self.marking
     }
 
     /// Seconds this many bytes take on the line.

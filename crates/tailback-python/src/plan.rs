@@ -1,6 +1,7 @@
 //! Plans: lists of runs, executed without the interpreter lock.
 
 use crate::discipline::PyQueue;
+use crate::inside::Calls;
 use crate::os_error::os_error;
 use crate::results::{Results, RunTables, report};
 use crate::scenario::{self, Scenario};
@@ -15,12 +16,12 @@ use tailback_engine::outside::{self, all_handed};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::store::{Finish, Others, shards};
 use tailback_engine::plan::{self as engine, Axis, Combination, Execution, Keep, Point, Report, tables};
-use tailback_engine::run::QueueMaker;
+use tailback_engine::run::{PortContext, QueueMaker};
 use tailback_engine::scenario::load_text_with;
-use tailback_queue::{BuildContext, QueueDiscipline};
+use tailback_queue::QueueDiscipline;
 
 /// Makes a discipline written in Python.
-type Maker = Box<dyn Fn(&str, BuildContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
+type Maker = Box<dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync>;
 
 /// Points (a scenario and what distinguishes it) times replications (seeds).
 #[pyclass(frozen, module = "tailback._core")]
@@ -191,7 +192,8 @@ impl Plan {
         within: Option<PathBuf>,
     ) -> PyResult<Results> {
         let plan = self.engine(build);
-        let makers = makers(queues.unwrap_or_default());
+        let calls = Arc::new(Calls::default());
+        let makers = makers(queues.unwrap_or_default(), &calls);
         self.check_ports(makers.iter().map(|(port, _)| port.as_str()))?;
         for p in &self.points {
             let handed = |port: &str| makers.iter().any(|(at, _)| at == port);
@@ -227,13 +229,15 @@ impl Plan {
                 if due {
                     told = Some(Instant::now());
                 }
-                asked(&|py| {
+                let wanted = asked(&|py| {
                     py.check_signals()?;
                     match progress.as_ref().filter(|_| due) {
                         Some(f) => goes_on(f.call1(py, (report(py, r)?,))?.bind(py)),
                         None => Ok(true),
                     }
-                })
+                });
+                calls.told(wanted);
+                wanted
             };
             let mut hand = |i: usize, run: &tables::RunTables| {
                 asked(&|py| match &each {
@@ -267,11 +271,14 @@ fn goes_on(answer: &Bound<PyAny>) -> PyResult<bool> {
 }
 
 /// Makers of disciplines written in Python, by port.
-fn makers(queues: HashMap<String, Py<PyAny>>) -> Vec<(String, Maker)> {
+fn makers(queues: HashMap<String, Py<PyAny>>, calls: &Arc<Calls>) -> Vec<(String, Maker)> {
     let maker = |(port, factory): (String, Py<PyAny>)| {
-        let make = move |at: &str, mut context: BuildContext| {
-            Box::new(PyQueue::<SimPacket>::make(&factory, at, &mut context.stream))
-                as Box<dyn QueueDiscipline<SimPacket>>
+        let calls = calls.clone();
+        let make = move |mut at: PortContext| {
+            let stream = &mut at.context.stream;
+            Box::new(PyQueue::<SimPacket>::make(
+                &factory, at.port, at.marking, stream, &calls,
+            )) as Box<dyn QueueDiscipline<SimPacket>>
         };
         (port, Box::new(make) as Maker)
     };

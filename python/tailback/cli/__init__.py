@@ -140,6 +140,9 @@ def _status(args: list[str] | None) -> int:
         return 2
     except BrokenPipeError as e:
         return _output_lost(e)
+    except MemoryError:
+        say("error: there is not enough memory; give less to read or to run, or raise the limit (ulimit -v)")
+        return 1
     except OSError as e:
         # An error without a file's name is of standard output.
         if e.filename is None and e.errno in (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EBADF):

@@ -58,10 +58,14 @@ def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | 
     The tables are those of `tailback run`, so that `tailback report A B` compares reality with simulation. Queues mark
     only where the scenario has marking = true, or a queue ecn = true.
     """
-    from tailback.cli.source import read
-    from tailback.live.layout import marks_only_if_asked
+    from tailback.cli.source import reader
+    from tailback.live.layout import NotPossible, marks_only_if_asked
 
-    scenario = marks_only_if_asked(lambda more: read(file, [*more, *overrides, *_seeded(seed)]))
+    read = reader(file)
+    try:
+        scenario = marks_only_if_asked(lambda more: read([*more, *overrides, *_seeded(seed)]))
+    except NotPossible as e:
+        raise click.UsageError(f"{'standard input' if file == '-' else file}, {e}") from e
     for w in scenario.warnings:
         say(f"warning: {w}")
     linux()

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
 from tailback import _core
 from tailback.scenarios import Kind, load_scenario
-
-#: As long as a file may be.
-LONGEST = 64_000_000
+from tailback.text import LONGEST
 
 
 def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
     """The scenario in a file; `-` is standard input, TOML, or JSON if it begins with a brace."""
-    if file != "-":
-        try:
-            return load_scenario(Path(file), overrides)
-        except _core.ScenarioError:
-            other = _other_kind(Path(file))
-            if other is None:
-                raise
-            raise click.UsageError(other) from None
+    return reader(file)(overrides)
+
+
+def reader(file: str) -> Callable[[Sequence[str]], _core.Scenario]:
+    """What reads the scenario with some overrides, as often as is wanted; standard input is taken once."""
+    if file == "-":
+        text, kind = _standard_input()
+        return lambda overrides: _core.load(text, kind, "standard input", list(overrides))
+    return lambda overrides: _in_file(file, overrides)
+
+
+def _in_file(file: str, overrides: Sequence[str]) -> _core.Scenario:
+    try:
+        return load_scenario(Path(file), overrides)
+    except _core.ScenarioError:
+        other = _other_kind(Path(file))
+        if other is None:
+            raise
+        raise click.UsageError(other) from None
+
+
+def _standard_input() -> tuple[str, Kind]:
+    """The text, and what it is."""
     if sys.stdin is None:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
@@ -35,20 +48,22 @@ def read(file: str, overrides: Sequence[str] = ()) -> _core.Scenario:
         source = text.decode("utf-8-sig")
     except UnicodeDecodeError as e:
         raise click.UsageError(f"standard input is not UTF-8 text at byte {e.start}; a scenario is TOML or JSON") from e
-    kind: Kind = "json" if source.lstrip().startswith("{") else "toml"
-    return _core.load(source, kind, "standard input", list(overrides))
+    return source, "json" if source.lstrip().startswith("{") else "toml"
 
 
 def _other_kind(path: Path) -> str | None:
     """What a file is that is no scenario, and the command that takes it; None where it may well be a scenario."""
     import tomllib
 
-    from tailback.text import plain
+    from tailback.text import plain, read_text
 
     if path.suffix.lower() == ".parquet":
         return plain(f"{path} is a table of results, not a scenario; name a scenario, a file that ends in .toml")
     try:
-        keys = tomllib.loads(path.read_text(encoding="utf-8")).keys()
+        # A pipe gives what it has once.
+        if not path.is_file():
+            return None
+        keys = tomllib.loads(read_text(path)).keys()
     except (OSError, ValueError, RecursionError):
         return None
     if "scenario" in keys and "duration" not in keys:

@@ -109,10 +109,23 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 def marks_only_if_asked(read: Callable[[Sequence[str]], Any]) -> Any:
     """The scenario as a live run takes it: its queues mark only where it says so. `read` reads it with overrides.
 
-    Real senders have the ECN that their kernels have agreed on, so that nothing follows from the scenario's own.
+    Real senders have the ECN that their kernels have agreed on, so that nothing follows from the scenario's own. Raises
+    NotPossible, with the place in the scenario, for a queue that can only mark and is not asked to.
     """
     scenario = read([])
-    return scenario if scenario.marking["given"] or not scenario.marking["on"] else read(["marking=false"])
+    if scenario.marking["given"] or not scenario.marking["on"]:
+        return scenario
+    try:
+        return read(["marking=false"])
+    except _core.ScenarioError as e:
+        # Without the override there was nothing to complain of, so this is what cannot be without marks.
+        first = e.problems[0]
+        place = f"line {first['line']}, {first['key']}" if first["line"] is not None else first["key"]
+        what = first["problem"].partition(", and ")[0]
+    raise NotPossible(
+        f"{place}: {what}, and queues of a live run mark only where they are asked to; give marking = true at the top "
+        "of the scenario, or --set marking=true, or use what drops"
+    )
 
 
 def plan(scenario: Any, overrides: Mapping[str, Any]) -> Layout:

@@ -83,7 +83,9 @@ def _points(t: SweepFile, axes: dict[str, AxisTable], file: str) -> list[Point]:
         if odd:
             raise FileError(f"{file}: at[{i}].where: there is no axis {odd[0]!r}; there are {', '.join(names)}")
         if not any(matches(p.labels, rule.where) for p in points):
-            raise FileError(f"{file}: at[{i}].where = {rule.where}: no point is meant; labels are texts as in the axis")
+            raise FileError(
+                f"{file}: at[{i}].where = {rule.where}: no point is meant; write labels as texts, as in the axis"
+            )
     seen: set[tuple[str, ...]] = set()
     for p in points:
         if p.key in seen:
@@ -106,7 +108,7 @@ def _axis(name: str, a: AxisTable, where: str) -> list[Point]:
         raise FileError(f"{where}: values is empty; an axis has at least one")
     odd = [k for k in a.set if k not in dict(values)]
     if odd:
-        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; labels are {', '.join(dict(values))}")
+        raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
     points = of_values(name, a.paths, values)
     return [Point(p.labels, [*p.overrides, *a.set.get(p.labels[name], [])]) for p in points]
 
@@ -171,5 +173,7 @@ def _compare(given: dict[str, Any], points: list[Point], file: str) -> PairedTab
         names = list(points[0].labels)
         raise FileError(f"{file}: compare.axis = {c.axis!r}: there is no such axis; there are {', '.join(names)}")
     if str(c.against) not in labels:
-        raise FileError(f"{file}: compare.against = {c.against!r}: labels of {c.axis} are {', '.join(labels)}")
+        raise FileError(
+            f"{file}: compare.against = {c.against!r}: give one of the labels of {c.axis}: {', '.join(labels)}"
+        )
     return msgspec.structs.replace(c, against=str(c.against))

@@ -74,9 +74,9 @@ impl Network {
     /// # Errors
     /// A flow whose destination cannot be reached, or two links of one name.
     pub fn build(mut self) -> Result<Built, Refusal> {
-        let places = port_places(&self.links)?;
+        let places = port_places(&mut self.links)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
-        for (number, p) in places.iter().enumerate() {
+        for (number, p) in counted_as(4, &places).enumerate() {
             link_ports[p.link][p.direction] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
@@ -133,8 +133,9 @@ impl Network {
             let (a, b) = (&self.flows[*a], &self.flows[*b]);
             natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
         });
+        sim.router.expect(self.flows.len());
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
-        let mut defs: Vec<Option<FlowDef>> = self.flows.drain(..).map(Some).collect();
+        let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
         for handle in counted_as(UNITS, by_name) {
             if let Some(def) = defs[handle].take() {
                 flow_ids[handle] = self.add_flow(sim, def)?;
@@ -155,7 +156,11 @@ impl Network {
             false => sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer),
         };
         if forward.len == 0 && !member {
-            let (from, to) = (&self.nodes[def.from.0 as usize], &self.nodes[def.to.0 as usize]);
+            let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
+                "" => format!("{name}.{host}"),
+                given => given.to_string(),
+            };
+            let (from, to) = (called(def.from, "source"), called(def.to, "destination"));
             return Err(Refusal::new(
                 format!("no path leads from \"{from}\" to \"{to}\""),
                 "add a link, or change the flow's ends",
@@ -217,10 +222,16 @@ impl Network {
 }
 
 /// Both directions of every link, in natural order of their names.
-fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
+///
+/// # Errors
+/// Two links of one name.
+fn port_places(links: &mut [LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
     let mut places = Vec::with_capacity(2 * links.len());
     for (link, l) in counted_as(32, links).enumerate() {
-        for (direction, name) in [l.name.clone(), format!("{}.reverse", l.name)].into_iter().enumerate() {
+        // From here on the port has the name: a copy of a million would have to be given back.
+        let name = std::mem::take(&mut l.name);
+        let reverse = format!("{name}.reverse");
+        for (direction, name) in [name, reverse].into_iter().enumerate() {
             places.push(PortPlace { name, link, direction });
         }
     }
@@ -228,7 +239,8 @@ fn port_places(links: &[LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
         done(8);
         natural(&a.name, &b.name)
     });
-    match places.windows(2).find(|w| w[0].name == w[1].name) {
+    let twice = counted_as(8, places.windows(2)).find(|w| w[0].name == w[1].name);
+    match twice {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name),
             "give each its own name",
@@ -376,6 +388,7 @@ impl Built {
             ports: self.port_names.clone(),
             flows: rows
                 .iter()
+                .inspect(|_| done(64))
                 .map(|f| format!("{}.{}", self.group_names[f.group as usize], f.index))
                 .collect(),
         }

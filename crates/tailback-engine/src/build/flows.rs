@@ -92,7 +92,7 @@ pub(super) fn add_group<'s>(
         let mut access = None;
         let from_host = match &g.access {
             Some(a) => {
-                let host = net.node(&format!("{name}.source"));
+                let host = net.host(&format!("{name}.source"));
                 access = Some(private_link(net, &format!("{name}.access"), a, i, [host, from]));
                 host
             }
@@ -100,7 +100,7 @@ pub(super) fn add_group<'s>(
         };
         let to_host = match &g.exit {
             Some(a) => {
-                let host = net.node(&format!("{name}.destination"));
+                let host = net.host(&format!("{name}.destination"));
                 private_link(net, &format!("{name}.exit"), a, i, [to, host]);
                 host
             }

@@ -1,14 +1,15 @@
 //! When each flow of a group starts or stops.
 
 use crate::spec::Instants;
+use tailback_base::work::counted_as;
 use tailback_base::{Duration, Stream, Time};
 
 /// One instant a flow.
 pub(super) fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Stream) -> Vec<Time> {
     let start = |i: usize| starts.get(i).copied().unwrap_or(Time::ZERO);
     match what {
-        Instants::Listed(list) => (0..n as usize).map(|i| list[i % list.len()]).collect(),
-        Instants::Uniform { from, to } => (0..n)
+        Instants::Listed(list) => counted_as(2, 0..n as usize).map(|i| list[i % list.len()]).collect(),
+        Instants::Uniform { from, to } => counted_as(4, 0..n)
             .map(|_| *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64))
             .collect(),
         Instants::Poisson {
@@ -21,16 +22,18 @@ pub(super) fn instants(what: &Instants, n: u32, starts: &[Time], rng: &mut Strea
                 t += Duration(rng.exponential(mean_gap.0 as f64) as u64);
                 t
             };
-            let mut all: Vec<Time> = (0..n).map(|_| next()).collect();
+            let mut all: Vec<Time> = counted_as(4, 0..n).map(|_| next()).collect();
             if *shuffled {
-                for i in (1..all.len()).rev() {
+                for i in counted_as(8, (1..all.len()).rev()) {
                     all.swap(i, rng.below(i as u64 + 1) as usize);
                 }
             }
             all
         }
-        Instants::After(list) => (0..n as usize).map(|i| start(i) + list[i % list.len()]).collect(),
-        Instants::AfterUniform { from, to } => (0..n as usize)
+        Instants::After(list) => counted_as(2, 0..n as usize)
+            .map(|i| start(i) + list[i % list.len()])
+            .collect(),
+        Instants::AfterUniform { from, to } => counted_as(4, 0..n as usize)
             .map(|i| start(i) + *from + Duration((rng.uniform() * (to.0 - from.0) as f64) as u64))
             .collect(),
     }

@@ -3,7 +3,7 @@
 use super::conditioners::Site;
 use super::network::{Direction, Network, QueueChoice};
 use crate::outside::handed_for;
-use crate::run::Hooks;
+use crate::run::{Hooks, PortContext};
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
 use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
@@ -31,7 +31,11 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
             let handed = handed_for(l, reverse, |port| hooks.queues.contains_key(port))?;
             let maker = handed.and_then(|port| hooks.queues.get(&port));
             let queue = match (maker, registry::fused_limit(&d.queue)) {
-                (Some(make), _) => QueueChoice::Discipline(make(&name, context(d, seed, &name))),
+                (Some(make), _) => QueueChoice::Discipline(make(PortContext {
+                    port: &name,
+                    marking: spec.marking.on,
+                    context: context(d, seed, &name),
+                })),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
                 (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
                 _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),

@@ -112,6 +112,7 @@ pub(super) struct AppDef {
 /// A network under construction.
 pub struct Network {
     pub(super) seed: u64,
+    /// Their names; empty for the host of one flow.
     pub(super) nodes: Vec<String>,
     pub(super) node_by_name: HashMap<String, NodeId>,
     pub(super) links: Vec<LinkDef>,
@@ -154,6 +155,17 @@ impl Network {
         let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(name.to_string());
         self.node_by_name.insert(name.to_string(), id);
+        id
+    }
+
+    /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node of
+    /// this name if a link has one.
+    pub(super) fn host(&mut self, name: &str) -> NodeId {
+        if let Some(n) = self.node_by_name.get(name) {
+            return *n;
+        }
+        let id = NodeId(self.nodes.len() as u32);
+        self.nodes.push(String::new());
         id
     }
 

@@ -37,6 +37,11 @@ impl Router {
         }
     }
 
+    /// So many pairs will be asked for: their table is made once, not doubled in the middle.
+    pub fn expect(&mut self, pairs: usize) {
+        self.found.reserve(pairs);
+    }
+
     pub fn add(&mut self, from: NodeId, arc: Arc) {
         self.arcs[from.0 as usize].push(arc);
     }

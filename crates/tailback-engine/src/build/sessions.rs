@@ -37,7 +37,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         let name = format!("sessions.{}.server.{i}", s.name);
         servers.push(match &s.access {
             Some(a) => {
-                let host = net.node(&name);
+                let host = net.host(&name);
                 private_link(net, &format!("{name}.access"), a, i, [host, from]);
                 net.set_edge_number(host, around.number(&s.from));
                 host
@@ -50,7 +50,7 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         let name = format!("sessions.{}.{i}", s.name);
         let client = match &s.exit {
             Some(a) => {
-                let host = net.node(&format!("{name}.client"));
+                let host = net.host(&format!("{name}.client"));
                 private_link(net, &format!("{name}.exit"), a, i, [to, host]);
                 net.set_edge_number(host, around.number(&s.to));
                 host

@@ -82,8 +82,21 @@ impl Keeper for Memory<'_> {
     }
 
     fn end(&mut self, _: Ending) -> (Kept, io::Result<()>) {
-        let (plan, runs) = (self.plan, &self.runs);
-        let tables = plan.assemble(&mut |i| runs.get(&plan.runs[i].key).cloned());
+        let (plan, runs) = (self.plan, &mut self.runs);
+        // A run that stands in the plan several times is copied, but for the last.
+        let mut times: HashMap<Key, usize> = HashMap::new();
+        for r in &plan.runs {
+            *times.entry(r.key).or_default() += 1;
+        }
+        let tables = plan.assemble(&mut |i| {
+            let key = plan.runs[i].key;
+            let left = times.get_mut(&key)?;
+            *left -= 1;
+            match *left {
+                0 => runs.remove(&key),
+                _ => runs.get(&key).cloned(),
+            }
+        });
         (Kept::Tables(tables), Ok(()))
     }
 

@@ -146,6 +146,16 @@ impl Assembly {
         }
     }
 
+    /// The same of a run that is needed no more: nothing is copied.
+    pub fn take(&mut self, frame: &Frame, mut run: RunTables) {
+        let tables = std::mem::take(&mut run.tables);
+        let around = tables.into_iter().map(|t| frame.around(t));
+        let rows = frame.rows(0, &run).into_iter().chain(around);
+        for (into, rows) in self.tables.iter_mut().zip(rows) {
+            into.append(rows);
+        }
+    }
+
     /// The tables; those without rows have their columns all the same.
     pub fn tables(mut self, frame: &Frame) -> Vec<Table> {
         for (t, empty) in self.tables.iter_mut().zip(declared()) {
@@ -180,7 +190,7 @@ impl Plan {
         let mut all = Assembly::new();
         for i in 0..self.runs.len() {
             if let Some(run) = known(i) {
-                all.add(&self.frame(i, &labels), &run);
+                all.take(&self.frame(i, &labels), run);
             }
         }
         if self.runs.is_empty() {

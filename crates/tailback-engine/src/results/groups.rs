@@ -6,6 +6,7 @@ use super::summary::{jain, mean_sd, ratio};
 use super::{Reading, Table};
 use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
+use tailback_base::work::done;
 
 /// The flows of a group together, and the connections its applications opened and closed.
 struct GroupRow {
@@ -124,6 +125,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     };
     let mut rows: Vec<GroupRow> = (0..reading.groups()).map(empty).collect();
     for (i, f) in reading.declared() {
+        done(64);
         let delay = &f.stats.forward.delay;
         // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
         let sum = if delay.count() > 0 {

@@ -6,6 +6,7 @@ use super::{Reading, Table};
 use crate::sim::flow::{Snapshot, since};
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::work::done;
 
 /// What happened to a flow in one interval.
 struct IntervalRow {
@@ -106,6 +107,7 @@ pub(super) fn read(reading: &Reading) -> Table {
             let (Some(a), Some(b)) = (after.get(i), before.get(i)) else {
                 continue;
             };
+            done(64);
             rows.push(IntervalRow {
                 id: reading.id_of(f),
                 group: reading.group(f.group),

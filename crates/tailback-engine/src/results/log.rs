@@ -4,6 +4,7 @@ use super::column::{Column, table};
 use super::{Reading, Table};
 use crate::measure::recorder::{Fate, LogRow};
 use std::sync::Arc;
+use tailback_base::work::counted_as;
 
 struct Logged {
     link: Arc<str>,
@@ -54,11 +55,12 @@ impl Logged {
 
 pub(super) fn read(reading: &Reading) -> Table {
     let log = reading.sim.recorder.as_ref().and_then(|r| r.log.as_ref());
-    let links: Vec<Arc<str>> = reading.frame.port_names.iter().map(|n| n.as_str().into()).collect();
-    let flows: Vec<Arc<str>> = match log {
-        Some(_) => reading.sim.flows.iter().map(|f| reading.id_of(f)).collect(),
-        None => vec![],
-    };
+    let (mut links, mut flows): (Vec<Arc<str>>, Vec<Arc<str>>) = (vec![], vec![]);
+    if log.is_some() {
+        let names = counted_as(32, reading.frame.port_names);
+        links.extend(names.map(|n| Arc::from(n.as_str())));
+        flows.extend(counted_as(64, &reading.sim.flows).map(|f| reading.id_of(f)));
+    }
     let rows = log.into_iter().flatten().map(|row| Logged {
         link: links[row.port as usize].clone(),
         flow: flows[row.flow as usize].clone(),

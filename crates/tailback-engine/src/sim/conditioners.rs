@@ -6,6 +6,7 @@ use crate::packet::{SimPacket, WirePacket};
 use crate::port::Tally;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
+use std::cmp::Reverse;
 use tailback_base::work::counted_as;
 use tailback_base::{Dscp, Duration, FlowId, Packet, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, PathDelay, SenderState};
@@ -226,10 +227,10 @@ impl Sim {
         let at = self.now + *delay;
         let from = EdgeId(from);
         let m = Some(Message { from, to, what });
-        let slot = match self.messages.iter().position(Option::is_none) {
-            Some(i) => {
-                self.messages[i] = m;
-                i
+        let slot = match self.free_messages.pop() {
+            Some(Reverse(i)) => {
+                self.messages[i as usize] = m;
+                i as usize
             }
             None => {
                 self.messages.push(m);
@@ -254,6 +255,7 @@ impl Sim {
 
     pub(super) fn on_message(&mut self, slot: u32) {
         if let Some(m) = self.messages[slot as usize].take() {
+            self.free_messages.push(Reverse(slot));
             self.edge_call(m.to.0, |c, now, _| c.message(m.from, m.what, now));
         }
     }

@@ -29,7 +29,8 @@ use crate::sim::flow::{Flow, Route, Snapshot};
 use crate::traffic::application::{AppInput, Application};
 pub use flow::Closed;
 pub use members::Retired;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 use tailback_transport::Plain;
@@ -111,6 +112,8 @@ pub struct Sim {
     /// Propagation delay between edges, by (from, to).
     pub(crate) edge_delay: Vec<Vec<Duration>>,
     pub(crate) messages: Vec<Option<Message>>,
+    /// Places among them that are free: the first is taken, since its number breaks ties.
+    pub(crate) free_messages: BinaryHeap<Reverse<u32>>,
     pub(crate) ticks: Vec<Tick>,
     pub(crate) intervals: Vec<(Time, Vec<Snapshot>)>,
     /// Ports with rows by interval, and their totals at the ends of the intervals.
@@ -167,6 +170,7 @@ impl Sim {
             followers: Vec::new(),
             edge_delay: Vec::new(),
             messages: Vec::new(),
+            free_messages: BinaryHeap::new(),
             ticks: Vec::new(),
             intervals: Vec::new(),
             interval_ports: Vec::new(),

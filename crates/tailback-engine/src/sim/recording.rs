@@ -131,7 +131,8 @@ impl Sim {
                 for p in counted_as(16, &mut self.ports) {
                     p.restart_statistics(now);
                 }
-                self.baseline = self.snapshots(now).into_iter().map(Snapshot::without_delays).collect();
+                let totals = counted_as(32, self.snapshots(now));
+                self.baseline = totals.map(Snapshot::without_delays).collect();
                 for f in counted_as(16, &mut self.flows) {
                     f.stats.restart(now);
                 }
@@ -139,7 +140,8 @@ impl Sim {
                     e.sent.clear();
                 }
                 self.intervals.clear();
-                self.intervals.push((now, self.baseline.clone()));
+                self.intervals
+                    .push((now, counted_as(32, &self.baseline).cloned().collect()));
                 self.port_intervals.clear();
                 self.snapshot_ports();
             }

@@ -9,9 +9,9 @@ use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Request, Settings};
 use tailback_engine::library::Library;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::{Hooks, PortContext, run};
 use tailback_engine::scenario::load_text_with;
-use tailback_queue::{Backlog, BuildContext, DropReason, Line, Out, Place, QueueDiscipline, Service};
+use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_transport::tcp::congestion::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Phase, Reset, WindowRules,
 };
@@ -120,7 +120,7 @@ fn lab(rate: &str, tcp: &str, asking: bool) -> Outcome {
          [record.r]\nflows = \"f\"\nprobes = [\"cwnd\", \"asked\"]\nevery = \"1s\"\n"
     );
     let loaded = load_text_with(&library, &text, "lab.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-    let make = |_: &str, _: BuildContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Asking(VecDeque::new())) };
+    let make = |_: PortContext| -> Box<dyn QueueDiscipline<SimPacket>> { Box::new(Asking(VecDeque::new())) };
     let mut hooks = Hooks {
         library: Some(&library),
         ..Hooks::default()

@@ -1,0 +1,65 @@
+"""Runs that go on when Python leaves: they are told to stop, and are waited for.
+
+The threads of a run call Python, for progress and for disciplines written in Python. Once the interpreter has begun to
+leave, it ends every thread that asks for it, in the middle of the run, and the process aborts. Only runs in daemon
+threads can meet that: Python waits for all others.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: Whoever leaves waits no longer than this, seconds. Progress is told five times a second.
+_PATIENCE_S = 2.0
+
+
+class _Runs:
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.under_way = 0
+        self.leaving = False
+
+
+_runs = _Runs()
+
+
+@contextlib.contextmanager
+def under_way(tell: Callable[[Any], Any] | None) -> Iterator[Callable[[Any], Any]]:
+    """A run: gives what is to be told of its progress in the place of `tell`."""
+    runs = _runs
+
+    def goes_on(report: Any) -> Any:
+        if runs.leaving:
+            return False
+        return None if tell is None else tell(report)
+
+    with runs.changed:
+        runs.under_way += 1
+    try:
+        yield goes_on
+    finally:
+        with runs.changed:
+            runs.under_way -= 1
+            runs.changed.notify_all()
+
+
+def _leave() -> None:
+    _runs.leaving = True
+    with _runs.changed:
+        _runs.changed.wait_for(lambda: _runs.under_way == 0, _PATIENCE_S)
+
+
+def _forked() -> None:
+    # The threads of the parent's runs are not here.
+    global _runs
+    _runs = _Runs()
+
+
+atexit.register(_leave)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
