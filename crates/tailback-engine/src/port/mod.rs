@@ -30,7 +30,7 @@ pub struct Flying {
 
 /// A packet that waits in a fused queue.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
+pub(crate) struct Waiting {
     /// When its transmission starts.
     start: Time,
     arrived: Time,
