@@ -94,19 +94,15 @@ def too_much(points: Sequence[tuple[Sequence[Part], int]], threads: int, in_memo
         return None
     parts = sorted(largest, key=lambda p: -p["bytes"])[:MOST]
     named = ", ".join(f"{p['key']} ({gigabytes(p['bytes'])})" for p in parts if p["bytes"] > 0.05 * total(largest))
-    what, remedy = "the run may take", f"less of {parts[0]['key']}"
-    if len(sizes) > 1 and sizes[0] <= free.free:
-        alone = max(1, next((n for n in range(threads, 0, -1) if sum(sizes[:n]) + tables <= free.free), 1))
-        what = f"{min(threads, len(sizes))} runs at once may take"
-        remedy = f"--jobs {alone}, or {remedy}"
-        if tables > free.free:
-            what, remedy = (
-                "the runs and their tables may take",
-                "--out DIR, which keeps tables out of memory, or fewer runs",
-            )
+    what, remedy, shown = "the run may take", f"less of {parts[0]['key']}", sizes[0]
+    if sum(sizes[:threads]) <= free.free:
+        what, remedy, shown = "the runs and their tables may take", "--out DIR, which keeps tables elsewhere", needed
+    elif sizes[0] <= free.free:
+        fit = max(n for n in range(1, threads + 1) if sum(sizes[:n]) <= free.free)
+        what, remedy, shown = f"{threads} runs at once may take", f"--jobs {fit}, or {remedy}", needed
     ample = f"--memory {gigabytes(1.1 * needed, space='')} if so much may be taken"
     return (
-        f"{what} {gigabytes(needed)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
+        f"{what} {gigabytes(shown)} of memory, {gigabytes(max(0.0, free.free))} are free ({free.by}); "
         f"most of it: {named}; help: {remedy}, or {ample}"
     )
 

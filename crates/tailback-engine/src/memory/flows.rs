@@ -7,7 +7,9 @@ use crate::sim::AppSlot;
 use crate::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
 use crate::sim::transfers::TransferRow;
 use crate::spec::{GroupSpec, Spec};
+use crate::traffic::entry::Output;
 use crate::traffic::registry as sources;
+use crate::traffic::video::remembered_bytes;
 use tailback_base::{Duration, Settings, Value};
 use tailback_transport::tcp::{ConnectionEnd, Receiver, Sender};
 
@@ -120,14 +122,18 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64
     if spec.warmup.0 > 0 {
         bytes += of::<Snapshot>();
     }
-    let media = sources::SOURCES.iter().find(|e| std::ptr::eq(e.model, g.traffic.model));
-    if g.deadline.is_some() || media.is_some_and(|e| e.facts.output.is_media()) {
+    let source = sources::SOURCES.iter().find(|e| std::ptr::eq(e.model, g.traffic.model));
+    let output = source.map_or(Output::Packets, |e| e.facts.output);
+    if g.deadline.is_some() || output.is_media() {
         // Two bits a datagram, twice while they grow, and delays once more.
         bytes += of::<Media>()
             + 3.0 * BINS
             + carried / 2.0
             + tables::rows("datagrams", 1.0).0
             + tables::rows("frames", 1.0).0;
+    }
+    if let (Output::Media, Some(frames)) = (output, g.traffic.number("fps")) {
+        bytes += remembered_bytes(2.0 * frames * spec.duration.seconds());
     }
     if let Some(back) = g.traffic.number("back") {
         bytes += back.min(1.0) * (of::<DataStats>() + BINS);

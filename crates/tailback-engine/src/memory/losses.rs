@@ -81,6 +81,10 @@ fn lost(used: &Use, l: &Line, flows: f64, transport: &tailback_base::Settings) -
         .iter()
         .any(|m| matches!(m.model.name, "dctcp" | "prague" | "scalable" | "bbr"));
     let marks = matches!(transport.find("ecn"), Some(Value::Text(t)) if t != "off");
+    // It sends at the rate it measures, whatever is lost.
+    if transport.models().iter().any(|m| m.model.name == "bbr") {
+        return 0.5;
+    }
     match (every_mark, marks) {
         (true, _) => (8.0 / window).min(1.0),
         (false, true) => (2.0 * MARGIN * 1.5 / window.powi(2)).min(1.0),

@@ -11,7 +11,7 @@ use tailback_base::{Settings, Time};
 /// A point of a series: when, at which index, what.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
 /// A vector that grows has twice its content at the most for a moment.
-const GROWS: f64 = 1.5;
+const GROWS: f64 = 2.0;
 /// Changes of a quantity with each packet that arrives or leaves.
 const CHANGES: f64 = 2.0;
 /// Probes that change less often than packets come, with changes for each packet: states of a rule that crosses thresholds.
