@@ -17,6 +17,7 @@ from typing import Any, Literal
 from tailback import _core
 from tailback.axes import in_step, of_values, product
 from tailback.leaving import under_way
+from tailback.memory import promise
 from tailback.progress import Progress, shown
 from tailback.scenarios import Source, inline, override_texts, queues_of, read, undone
 
@@ -148,6 +149,7 @@ class Plan:
                     places.announce(self._core, errand, shard)
                     return places.in_shard(self._core, errand, shard, places.shard_runs(self._core, shard))
                 places.on_dask(self._core, errand, client)
+        promise(self._core, jobs, dir, build)
         if dir is not None and about is None:
             from tailback.store import manifest
 

@@ -10,6 +10,7 @@ pub mod impair;
 mod kinds;
 pub mod library;
 pub mod measure;
+pub mod memory;
 pub mod outside;
 pub mod packet;
 pub mod plan;

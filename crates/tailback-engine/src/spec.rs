@@ -244,6 +244,8 @@ pub enum Instants {
 /// What to record, and how often.
 #[derive(Clone, Debug)]
 pub struct RecordSpec {
+    /// As in `[record.NAME]`.
+    pub name: String,
     /// `link.NAME` or `flows.NAME` (every flow of the group), each also with `.reverse`.
     pub what: Target,
     /// Probe names of that thing, such as `queue`, `average`, `cwnd`.

@@ -12,7 +12,7 @@ use common::*;
 use tailback_base::{Duration, Kind, Model, Param, Time};
 use tailback_engine::library::Library;
 use tailback_engine::traffic::application::{AppInput, Application, Net, Side};
-use tailback_engine::traffic::entry::{Entry, Facts, Output, anything};
+use tailback_engine::traffic::entry::{Entry, Facts, Offer, Output, anything};
 use tailback_transport::Amount;
 
 static MODEL: Model = Model {
@@ -34,6 +34,7 @@ static ENTRY: Entry = Entry {
         })
     },
     check: anything,
+    offer: |_, _| Offer::paced(Some(40_000.0), 140.0),
     facts: Facts {
         output: Output::Stream,
         listens: false,

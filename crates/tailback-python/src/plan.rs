@@ -4,14 +4,15 @@ use crate::discipline::PyQueue;
 use crate::inside::Calls;
 use crate::os_error::os_error;
 use crate::results::{Results, RunTables, report};
-use crate::scenario::{self, Scenario};
+use crate::scenario::{self, Scenario, parts};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tailback_engine::memory;
 use tailback_engine::outside::{self, all_handed};
 use tailback_engine::packet::SimPacket;
 use tailback_engine::plan::store::{Finish, Others, shards};
@@ -91,6 +92,17 @@ impl Plan {
         let each = (0..n).zip(replications);
         let runs = each.flat_map(|(i, n)| (0..n).map(move |r| (i, r))).collect();
         Ok(Plan { points: list, runs })
+    }
+
+    /// Of each point: what a run of it takes of the memory at most, as `Scenario.memory`, and how many runs it has.
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Vec<(Bound<'py, PyList>, usize)>> {
+        let mut runs = vec![0; self.points.len()];
+        for r in &self.runs {
+            runs[r.0] += 1;
+        }
+        let of = |p: &Point| parts(py, &memory::bound(&p.loaded.spec, outside::library()));
+        let points = self.points.iter().zip(runs);
+        points.map(|(p, n)| Ok((of(p)?, n))).collect()
     }
 
     /// Some of its runs, by position, as a plan of their own.

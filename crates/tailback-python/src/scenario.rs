@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tailback_engine::library::Library;
+use tailback_engine::memory;
 use tailback_engine::outside;
 use tailback_engine::scenario::document::Document;
 use tailback_engine::scenario::{self as engine, Loaded};
@@ -90,6 +91,19 @@ pub fn load(
     loaded
         .map(|l| Scenario { loaded: Arc::new(l) })
         .map_err(|e| error(py, e))
+}
+
+/// The parts of a bound of memory as dicts.
+pub fn parts<'py>(py: Python<'py>, bound: &[memory::Part]) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for p in bound {
+        let row = PyDict::new(py);
+        row.set_item("key", &p.key)?;
+        row.set_item("bytes", p.bytes)?;
+        row.set_item("kept", p.kept)?;
+        list.append(row)?;
+    }
+    Ok(list)
 }
 
 #[pymethods]
@@ -180,6 +194,13 @@ impl Scenario {
         d.set_item("links", links)?;
         d.set_item("flows", flows)?;
         Ok(d)
+    }
+
+    /// What a run takes of the memory at most: parts as dicts, the largest first, each with the `key` that causes it,
+    /// `bytes`, and of those the bytes that are `kept` with its tables.
+    #[getter]
+    fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        parts(py, &memory::bound(&self.loaded.spec, outside::library()))
     }
 
     /// Whether queues mark ECN-capable packets instead of dropping them: `on` and `because` for the network, `given`

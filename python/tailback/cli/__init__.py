@@ -155,6 +155,11 @@ def _status(args: list[str] | None) -> int:
         if isinstance(e, _core.ScenarioError):
             say(str(e))
             return 2
+        from tailback.memory import MemoryRefusal
+
+        if isinstance(e, MemoryRefusal):
+            say(f"error: {e}")
+            return 2
         raise
 
 

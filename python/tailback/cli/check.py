@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import click
 
+from tailback.cli.errors import memory_option
+
 
 @click.command()
 @click.argument("file")
 @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
+@memory_option
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Read the scenario in FILE (- for standard input) and say what is wrong with it, without running it.
 
     Leaves with 0 and `ok`, warnings on standard error, or with 2 and what to write instead.
     """
+    from tailback import memory
     from tailback.cli.errors import say
     from tailback.cli.source import read
     from tailback.marking import by_default
@@ -20,6 +24,8 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     scenario = read(file, list(overrides))
     for warning in scenario.warnings:
         say(f"warning: {warning}")
+    if much := memory.warning(scenario):
+        say(f"warning: {much}")
     if marks := by_default(scenario):
         say(f"note: {marks}")
     click.echo("ok")

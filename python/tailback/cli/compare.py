@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import folder
+from tailback.cli.errors import folder, memory_option
 
 
 def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> list[str] | None:
@@ -47,6 +47,7 @@ def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
     "--out", metavar="DIR", callback=folder, help="Write compare.html with figures there, and store the runs."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@memory_option
 def compare(
     rate: str,
     rtt: list[str],

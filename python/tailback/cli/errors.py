@@ -85,6 +85,26 @@ def say(message: str) -> None:
         click.echo(plain(message), err=True)
 
 
+def memory_of(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    """How much memory runs may take, as an option says it; None leaves it to the machine."""
+    from tailback import _core, memory
+
+    try:
+        memory.give(None if value is None else _core.parse_bytes(value))
+    except ValueError as e:
+        raise click.BadParameter(str(e), param=param) from e
+
+
+#: The option of every command that runs scenarios.
+memory_option = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=memory_of,
+    expose_value=False,
+    help="Let runs take so much memory: 8GB.  [default: what is free]",
+)
+
+
 def shard_of(text: str) -> tuple[int, int]:
     """`I/N`, the I-th of N parts."""
     i, _, n = text.partition("/")

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, os_message, shard_of
+from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, memory_option, os_message, shard_of
 from tailback.document import clean
 from tailback.scenarios import as_toml
 from tailback.study import load as studies
@@ -157,6 +157,7 @@ def register(group: click.Group) -> None:
     )
     @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
     @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+    @memory_option
     def command(
         what: str | None,
         mode: str,

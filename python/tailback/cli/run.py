@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from tailback.cli.errors import folder
+from tailback.cli.errors import folder, memory_option
 
 
 @click.command()
@@ -35,6 +35,7 @@ from tailback.cli.errors import folder
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
+@memory_option
 def run(
     file: str,
     overrides: tuple[str, ...],

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tailback.cli.errors import folder
+from tailback.cli.errors import folder, memory_option
 
 
 @click.command()
@@ -30,12 +30,14 @@ from tailback.cli.errors import folder
 @click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="With --emit: its jobs.")
 @click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="With --emit: cores of a job.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@memory_option
 def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **how: Any) -> None:
     """Run the sweep in FILE (TOML): a scenario over axes, each point with several seeds.
 
     A sweep that was stopped goes on where it was. Shards, dask and a plain run may be mixed; the finished tables have
     the same bytes.
     """
+    from tailback.memory import MemoryRefusal
     from tailback.sweep.load import load_sweep
 
     _one_of(how)
@@ -62,6 +64,8 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
                 _dry_run(made, where, jobs, how["as_json"])
             else:
                 _run(made, where, jobs, how)
+        except MemoryRefusal:
+            raise
         except ValueError as e:
             # What only a run can tell is of the file too.
             raise click.UsageError(f"{file}: {e}") from e

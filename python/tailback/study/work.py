@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.memory import promise
 from tailback.scenarios import as_text
 from tailback.store import fingerprint, manifest
 from tailback.store.sources import Answers, Fresh, RunSource, Stored
@@ -256,6 +257,7 @@ class Work:
                 measured[i] = self.samples.take(j.view(Fresh(tables)), wanted.get(j.runs.name, []))
             return state.ended(j)
 
+        promise(self.plan, self.threads, self.dir, fingerprint.build())
         results = self.plan.execute(
             self.dir,
             self.threads,

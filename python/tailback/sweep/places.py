@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.memory import promise
 
 #: Called with the state of a plan; stops it by returning False.
 Tell = Callable[[dict[str, Any]], Any] | None
@@ -63,6 +64,7 @@ class Errand:
         """Run a plan in this process."""
         queues = self.queues or None
         where = dir or self.dir
+        promise(core, self.jobs, where, self.build)
         return core.execute(where, self.jobs, self.tell, queues, self.build, about=json.dumps(self.about), **options)
 
 

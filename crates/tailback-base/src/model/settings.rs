@@ -25,6 +25,25 @@ pub enum Value {
     List(Vec<Value>),
 }
 
+impl Value {
+    /// See [`Settings::number`].
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Value::Count(n) => Some(*n as f64),
+            Value::Real(x) => Some(*x),
+            Value::Time(t) => Some(t.seconds()),
+            Value::Rate(r) => Some(r.bits_per_second()),
+            Value::Size(Size::Packets(n) | Size::Bytes(n)) => Some(*n as f64),
+            Value::Bool(b) => Some(f64::from(u8::from(*b))),
+            Value::List(all) => {
+                let numbers: Vec<f64> = all.iter().filter_map(Value::number).collect();
+                (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+            }
+            Value::Size(Size::Unlimited) | Value::None | Value::Level(_) | Value::Text(_) | Value::Model(_) => None,
+        }
+    }
+}
+
 /// The checked values of one model, in the order of its declaration.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -192,6 +211,18 @@ impl Settings {
         let i = self.model.params.iter().position(|p| p.name == name);
         i.and_then(|i| self.values[i].as_ref())
             .unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
+    }
+
+    /// The value of a parameter, if the model has it and it is set.
+    pub fn find(&self, name: &str) -> Option<&Value> {
+        let i = self.model.params.iter().position(|p| p.name == name)?;
+        self.values[i].as_ref().filter(|v| **v != Value::None)
+    }
+
+    /// The number that a parameter stands for, whatever its kind: a count, a real number, packets or bytes of a size, seconds,
+    /// bit/s; of a list their mean. None where there is no such parameter, no value, or nothing that is a number.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.find(name)?.number()
     }
 
     fn wrong(&self, name: &str, v: &Value) -> ! {

@@ -53,6 +53,15 @@ pub enum Source {
     Outside,
 }
 
+/// So many values of a sample are always written; beyond them those that are not 0, so that what a million queues may hold does
+/// not count, but what they do.
+pub const ALWAYS: u32 = 4096;
+
+/// Whether a value at an index has a row of its own.
+pub fn is_written(index: u32, value: f64) -> bool {
+    index < ALWAYS || value != 0.0
+}
+
 /// The index of a source that is read at every index.
 pub const ALL: u32 = u32::MAX;
 
@@ -144,7 +153,8 @@ impl Series {
         let Some(seen) = self.seen.get_mut(index as usize) else {
             match self.times.is_empty() {
                 true => self.first = now,
-                false => self.point(now, index, value),
+                false if is_written(index, value) => self.point(now, index, value),
+                false => {}
             }
             self.seen.push(value);
             return;
@@ -158,7 +168,7 @@ impl Series {
             for (i, v) in counted(&first).enumerate() {
                 let then = if i == index as usize { before } else { *v };
                 // Most of the 64 colours never pass an edge.
-                if !matches!(self.source, Source::EdgeSent { .. }) {
+                if !matches!(self.source, Source::EdgeSent { .. }) && is_written(i as u32, then) {
                     self.point(self.first, i as u32, then);
                 }
             }

@@ -26,7 +26,7 @@ use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};
 
 /// A packet that waits in a fused queue.
 #[derive(Clone, Copy, Debug, Default)]
-struct Waiting {
+pub(crate) struct Waiting {
     /// When its transmission starts.
     start: Time,
     arrived: Time,

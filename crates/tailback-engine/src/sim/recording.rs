@@ -2,7 +2,7 @@
 
 use super::{Broken, Sim, Tick};
 use crate::event::{EventKind, EventList};
-use crate::measure::recorder::Source;
+use crate::measure::recorder::{Source, is_written};
 use crate::port::Queue;
 use crate::sim::flow::{Carrier, Snapshot};
 use tailback_base::work::{counted, counted_as};
@@ -185,7 +185,7 @@ impl Sim {
                 return self.endless(series, source);
             }
             // Most of the 64 colours never pass.
-            if matches!(source, Source::EdgeSent { .. }) && value == 0.0 {
+            if matches!(source, Source::EdgeSent { .. }) && value == 0.0 || !is_written(index, value) {
                 continue;
             }
             if let Some(r) = &mut self.recorder {

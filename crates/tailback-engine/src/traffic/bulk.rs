@@ -1,7 +1,7 @@
 //! Bulk transfer: a connection that always has data to send, one way or both.
 
 use super::application::{AppInput, Application, Net, Side};
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use crate::kinds::TIME;
 use tailback_base::{Duration, Model, Param, Settings};
 use tailback_transport::Amount;
@@ -27,6 +27,7 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, _| Box::new(Bulk { back: back_after(s) }),
     check: anything,
+    offer: |_, _| Offer::Elastic,
     facts: Facts {
         output: Output::Stream,
         listens: false,

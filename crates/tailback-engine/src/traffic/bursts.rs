@@ -11,7 +11,7 @@
 
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
-use super::entry::{Context, Entry, Facts, Output};
+use super::entry::{Context, Entry, Facts, Offer, Output};
 use crate::kinds::TIME;
 use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Size, Time, Value};
 use tailback_transport::{Amount, AppEvent};
@@ -67,6 +67,15 @@ pub static ENTRY: Entry = Entry {
         Box::new(Bursts::new(burst_bytes(s, &context), s.time("mean_think"), exponential).beginning_with(first))
     },
     check: finite,
+    offer: |s, packet| Offer::Portions {
+        bytes: match s.list("size") {
+            [Value::Size(Size::Bytes(_)), ..] => s.number("size"),
+            _ => s.number("size").map(|packets| packets * packet),
+        }
+        .unwrap_or(f64::INFINITY),
+        pause: s.number("mean_think").unwrap_or(0.0),
+        once: false,
+    },
     facts: Facts {
         output: Output::Stream,
         listens: true,

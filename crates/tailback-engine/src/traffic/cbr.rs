@@ -3,7 +3,7 @@
 //! With `jitter` each gap varies uniformly by that share of itself; without it nothing is drawn.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
 use crate::kinds::PROBABILITY;
 use tailback_base::{BitRate, Model, Param};
@@ -37,6 +37,7 @@ pub static ENTRY: Entry = Entry {
         Box::new(Paced::new(cbr, context))
     },
     check: anything,
+    offer: |s, packet| Offer::paced(s.number("rate"), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

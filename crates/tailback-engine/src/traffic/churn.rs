@@ -5,7 +5,7 @@
 //! both rates; a draw says which each event is.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, own_rate, rate_param};
 use crate::kinds::LONGEST_SECONDS;
 use tailback_base::{BitRate, Duration, Kind, Model, Param};
@@ -44,6 +44,7 @@ pub static ENTRY: Entry = Entry {
         Box::new(Paced::new(churn, context))
     },
     check: anything,
+    offer: |s, packet| Offer::paced(s.number("rate"), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

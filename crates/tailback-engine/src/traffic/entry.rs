@@ -12,7 +12,39 @@ pub struct Entry {
     pub build: fn(&Settings, Context) -> Box<dyn Application>,
     /// Values that contradict each other, or that this source cannot work with.
     pub check: fn(&Settings) -> Result<(), Conflict>,
+    /// What it brings, for what is computed before a run; `packet` is the mean size of its packets in bytes.
+    pub offer: fn(&Settings, packet: f64) -> Offer,
     pub facts: Facts,
+}
+
+/// What one flow of a source brings at most, by its parameters alone: its mean over the flows of a group.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Offer {
+    /// As much as its connection takes.
+    Elastic,
+    /// So many bytes at a time, again and again or once, each after a pause of so many seconds.
+    Portions { bytes: f64, pause: f64, once: bool },
+    /// At a rate of its own, whatever becomes of its packets.
+    Paced {
+        /// Bit/s on the wire, headers included.
+        rate: f64,
+        /// What may come at once beyond that, bytes: a train, a frame, a time on.
+        at_once: f64,
+        /// Mean bytes of a packet on the wire.
+        packet: f64,
+    },
+}
+
+impl Offer {
+    /// Packets that come one by one.
+    pub fn paced(rate: Option<f64>, packet: f64) -> Offer {
+        let rate = rate.unwrap_or(f64::INFINITY);
+        Offer::Paced {
+            rate,
+            at_once: 0.0,
+            packet,
+        }
+    }
 }
 
 /// What distinguishes sources for those who read and build a scenario.

@@ -3,7 +3,7 @@
 //! It begins with a time on. A packet that would leave after the end of the time on leaves at the start of the next.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
 use crate::kinds::SOME_TIME;
 use tailback_base::{BitRate, Duration, Kind, Model, Param, Stream, Time};
@@ -42,6 +42,15 @@ pub static ENTRY: Entry = Entry {
         Box::new(Paced::new(on_off, context))
     },
     check: anything,
+    offer: |s, packet| {
+        let number = |name: &str| s.number(name).unwrap_or(0.0);
+        let (rate, on, off) = (number("rate"), number("mean_on"), number("mean_off"));
+        Offer::Paced {
+            rate: rate * on / (on + off).max(1e-9),
+            at_once: rate / 8.0 * on,
+            packet,
+        }
+    },
     facts: Facts {
         output: Output::Packets,
         listens: false,

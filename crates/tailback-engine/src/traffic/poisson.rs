@@ -4,7 +4,7 @@
 //! packet at its start.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
 use tailback_base::{BitRate, Model};
 
@@ -25,6 +25,7 @@ pub static ENTRY: Entry = Entry {
         Box::new(Paced::new(Poisson { rate }, context))
     },
     check: anything,
+    offer: |s, packet| Offer::paced(s.number("rate"), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

@@ -10,7 +10,7 @@
 //! `transfers = true` the table of transfers has that wait in it.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern};
 use tailback_base::{Kind, Model, Param, Stream};
 
@@ -55,6 +55,8 @@ pub static ENTRY: Entry = Entry {
         })
     },
     check: anything,
+    // A packet a second, about.
+    offer: |_, packet| Offer::paced(Some(8.0 * packet), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

@@ -7,7 +7,7 @@
 //! no gap between the cars; queueing theory calls them arrivals in batches.
 
 use super::application::Net;
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
 use tailback_base::work::counted_as;
 use tailback_base::{BitRate, Kind, Model, Param, Stream};
@@ -41,6 +41,11 @@ pub static ENTRY: Entry = Entry {
         Box::new(Paced::new(trains, context))
     },
     check: anything,
+    offer: |s, packet| Offer::Paced {
+        rate: s.number("rate").unwrap_or(f64::INFINITY),
+        at_once: s.number("mean_train").unwrap_or(1.0) * packet,
+        packet,
+    },
     facts: Facts {
         output: Output::Packets,
         listens: false,

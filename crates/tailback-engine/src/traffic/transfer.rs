@@ -2,7 +2,7 @@
 //! of transfers.
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
-use super::entry::{Entry, Facts, Output, anything};
+use super::entry::{Entry, Facts, Offer, Output, anything};
 use tailback_base::{Kind, Model, Param, Per, Value};
 use tailback_transport::AppEvent;
 
@@ -32,6 +32,11 @@ pub static ENTRY: Entry = Entry {
         v => unreachable!("`size` is declared as a number of bytes, not {v:?}"),
     },
     check: anything,
+    offer: |s, _| Offer::Portions {
+        bytes: s.number("size").unwrap_or(f64::INFINITY),
+        pause: 0.0,
+        once: true,
+    },
     facts: Facts {
         output: Output::Stream,
         listens: true,

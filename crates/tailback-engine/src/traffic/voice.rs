@@ -9,7 +9,7 @@
 //! their own.
 
 use super::application::{AppInput, Application, Net};
-use super::entry::{Context, Entry, Facts, Output, anything};
+use super::entry::{Context, Entry, Facts, Offer, Output, anything};
 use crate::kinds::SOME_TIME;
 use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Time};
 
@@ -65,6 +65,10 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Voice::new(s, &context)),
     check: anything,
+    offer: |s, _| {
+        let packet = s.number("payload").unwrap_or(160.0) + s.number("headers").unwrap_or(40.0);
+        Offer::paced(s.number("period").map(|period| 8.0 * packet / period), packet)
+    },
     facts: Facts {
         output: Output::Datagrams,
         listens: false,

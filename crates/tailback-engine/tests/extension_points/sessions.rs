@@ -10,7 +10,7 @@ use tailback_engine::library::Library;
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text_with;
 use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
-use tailback_engine::traffic::session::Entry;
+use tailback_engine::traffic::session::{Asks, Entry};
 use tailback_transport::{Amount, AppEvent};
 
 static MODEL: Model = Model {
@@ -43,6 +43,15 @@ static ENTRY: Entry = Entry {
         })
     },
     check: |_| Ok(()),
+    asks: |s| Asks {
+        gap: 0.0,
+        open: false,
+        most: s.count("files") as f64,
+        transfers: 1.0,
+        at_once: 1.0,
+        bytes: s.count("size") as f64,
+        new_connections: true,
+    },
 };
 
 struct Impatient {

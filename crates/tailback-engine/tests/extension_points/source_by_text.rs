@@ -55,6 +55,7 @@ static VOLLEY_ENTRY: entry::Entry = entry::Entry {
         })
     },
     check: anything,
+    offer: |_, _| entry::Offer::Elastic,
     facts: Facts {
         output: Output::Packets,
         listens: false,

@@ -279,7 +279,8 @@ pub static RECORD: Model = Model {
         Param::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", ""),
         Param::new("probes", Kind::List(&Kind::Text), "",
-            "The names of the quantities, such as `queue` or `cwnd`.", ""),
+            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a million queues, \
+             a sample has those beyond only where they are not 0.", ""),
         Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),
         Param::new("on_change", Kind::Bool, "false", "A row whenever the value changes.", ""),
     ],

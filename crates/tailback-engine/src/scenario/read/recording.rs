@@ -74,6 +74,7 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         }
     }
     (r.seen() == before).then_some(RecordSpec {
+        name: entry.key.clone(),
         what: target,
         probes: names,
         when,

@@ -24,6 +24,54 @@ pub struct Entry {
     pub build: fn(&Settings, Context) -> Box<dyn Application>,
     /// Values that contradict each other.
     pub check: fn(&Settings) -> Result<(), Conflict>,
+    /// What one client asks for, for what is computed before a run.
+    pub asks: fn(&Settings) -> Asks,
+}
+
+/// What one client of a session asks for, by its parameters alone.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Asks {
+    /// Mean time from one request (of a page, where there are pages) to the next, seconds, not counting what the network takes.
+    pub gap: f64,
+    /// Requests come at their own times, whatever became of those before.
+    pub open: bool,
+    /// How many at most.
+    pub most: f64,
+    /// Transfers of a request, on average.
+    pub transfers: f64,
+    /// How many of them may go on at one time.
+    pub at_once: f64,
+    /// Bytes of a transfer: half of all have no more, about.
+    pub bytes: f64,
+    /// Each transfer has a connection of its own.
+    pub new_connections: bool,
+}
+
+/// The mean of the law that a parameter holds, bytes or seconds.
+pub(crate) fn mean_of(s: &Settings, param: &str) -> Option<f64> {
+    match s.find(param)? {
+        tailback_base::Value::Model(law) => law.number("mean").or_else(|| law.number("values")),
+        _ => None,
+    }
+}
+
+/// What half of the draws of a law of sizes do not exceed, bytes: far below the mean where the tail is heavy.
+pub(crate) fn median_of(s: &Settings, param: &str) -> Option<f64> {
+    let mean = mean_of(s, param)?;
+    let law = match s.find(param)? {
+        tailback_base::Value::Model(law) => law,
+        _ => return None,
+    };
+    Some(match law.model.name {
+        "constant" => mean,
+        "exponential" => 0.69 * mean,
+        "listed" => law
+            .list("values")
+            .iter()
+            .filter_map(tailback_base::Value::number)
+            .fold(mean, f64::min),
+        _ => mean / 5.0,
+    })
 }
 
 impl std::fmt::Debug for Entry {

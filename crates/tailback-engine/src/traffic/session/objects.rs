@@ -75,6 +75,18 @@ pub fn models() -> Vec<&'static Model> {
     vec![&CONSTANT, &PARETO]
 }
 
+/// The mean number of embedded objects, about; what is cut at the largest is not taken off.
+pub fn mean(s: &Settings) -> f64 {
+    let number = |name: &str| s.number(name).unwrap_or(1.0);
+    match s.model.name {
+        "constant" => number("objects"),
+        _ => {
+            let (least, shape) = (number("min"), number("shape").max(1.01));
+            (least * shape / (shape - 1.0)).min(number("max"))
+        }
+    }
+}
+
 /// A distribution of numbers of objects.
 pub enum Objects {
     Constant(u64),

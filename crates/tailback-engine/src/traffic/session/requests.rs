@@ -9,7 +9,7 @@
 //! requests are drawn from streams of their own.
 
 use super::exchange::{Answer, Exchanges, Step};
-use super::{Context, Entry};
+use super::{Asks, Context, Entry, mean_of, median_of};
 use crate::kinds::SOME_TIME;
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net};
@@ -89,6 +89,15 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Requests::new(s, &context)),
     check: paced_once,
+    asks: |s| Asks {
+        gap: s.number("mean_gap").or_else(|| mean_of(s, "think")).unwrap_or(0.0),
+        open: s.find("mean_gap").is_some(),
+        most: s.number("requests").unwrap_or(f64::INFINITY),
+        transfers: 1.0,
+        at_once: 1.0,
+        bytes: median_of(s, "response").unwrap_or(1.0),
+        new_connections: s.text("connection") == "new",
+    },
 };
 
 /// Something says when the next request comes, and nothing else does.

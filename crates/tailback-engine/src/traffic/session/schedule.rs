@@ -4,7 +4,7 @@
 //! `after` each waits for the one before it and a pause, as a source does that is on and off. It is the way to replay a
 //! recorded list of transfers.
 
-use super::{Context, Entry};
+use super::{Asks, Context, Entry};
 use crate::kinds::TIME;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::conflict::Conflict;
@@ -49,6 +49,19 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Schedule::new(s, &context)),
     check: one_of_both,
+    asks: |s| {
+        let at_instants = s.find("at").is_some();
+        let transfers = s.list(if at_instants { "at" } else { "after" }).len() as f64;
+        Asks {
+            gap: f64::INFINITY,
+            open: at_instants,
+            most: 1.0,
+            transfers,
+            at_once: if at_instants { transfers } else { 1.0 },
+            bytes: s.number("sizes").unwrap_or(1.0),
+            new_connections: true,
+        }
+    },
 };
 
 fn one_of_both(s: &Settings) -> Result<(), Conflict> {

@@ -15,7 +15,7 @@
 
 use super::exchange::{Answer, Exchanges, Step};
 use super::objects::{self, Objects};
-use super::{Context, Entry};
+use super::{Asks, Context, Entry, mean_of, median_of};
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, PageId};
 use crate::traffic::conflict::Conflict;
@@ -210,6 +210,24 @@ pub static ENTRY: Entry = Entry {
         s.nested("objects").map_or(Ok(()), objects::check)?;
         draws_servers_for_new_connections(s)?;
         waits_for_one_thing(s)
+    },
+    asks: |s| {
+        let objects = s.nested("objects").map_or(0.0, objects::mean);
+        let by_gaps = s.find("gap").is_some();
+        let [main, embedded] = ["main", "embedded"].map(|name| median_of(s, name).unwrap_or(1.0));
+        Asks {
+            gap: mean_of(s, "think").unwrap_or(0.0),
+            open: false,
+            most: s.number("pages").unwrap_or(f64::INFINITY),
+            transfers: 1.0 + objects,
+            at_once: if by_gaps {
+                1.0 + objects
+            } else {
+                s.number("parallel").unwrap_or(1.0)
+            },
+            bytes: (main + objects * embedded) / (1.0 + objects),
+            new_connections: s.text("connection") == "new",
+        }
     },
 };
 

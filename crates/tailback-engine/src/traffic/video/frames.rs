@@ -8,6 +8,12 @@ use tailback_base::Time;
 /// Frames behind the last judged one that are remembered, so that one that becomes whole late still has its delay.
 const REMEMBERED: usize = 1000;
 
+/// What a source remembers at most that has made so many frames, bytes: its ring doubles, and each frame has a list.
+pub fn remembered_bytes(made: f64) -> f64 {
+    let ring = made.min(2.0 * REMEMBERED as f64) * size_of::<Frame>() as f64;
+    ring + made.min(2.0 * REMEMBERED as f64) * 48.0
+}
+
 /// A frame.
 #[derive(Clone, Debug)]
 pub struct Frame {

@@ -18,6 +18,7 @@ mod params;
 pub mod sizes;
 mod source;
 
+pub use frames::remembered_bytes;
 pub use params::{ENTRY, MODEL};
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::sizes;
 use super::source::Video;
 use crate::kinds::{RATE, TIME};
 use crate::traffic::conflict::Conflict;
-use crate::traffic::entry::{Entry, Facts, Output};
+use crate::traffic::entry::{Entry, Facts, Offer, Output};
 use tailback_base::model::Profile;
 use tailback_base::{Kind, Model, Param, Settings};
 
@@ -148,6 +148,18 @@ pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Video::new(s, &context)),
     check,
+    offer: |s, _| {
+        let number = |name: &str, without: f64| s.number(name).unwrap_or(without);
+        let (rate, frames, headers) = (number("rate", 2e6), number("fps", 30.0), number("headers", 40.0));
+        let frame = rate / 8.0 / frames;
+        // A frame ends in a packet that is not full; most frames are smaller than the mean.
+        let packets = 0.5 + (frame / number("payload", 1200.0)).max(0.5);
+        Offer::Paced {
+            rate: rate + frames * packets * 8.0 * headers,
+            at_once: (frame + packets * headers) * number("i_ratio", 1.0).max(2.0),
+            packet: frame / packets + headers,
+        }
+    },
     facts: Facts {
         output: Output::Media,
         listens: true,

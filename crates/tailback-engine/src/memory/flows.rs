@@ -1,0 +1,145 @@
+//! Flows: what each takes whatever it sends: its state, its ends, its hosts with their links, its row in the tables.
+
+use super::lines::Lines;
+use super::{BLOCK, Parts, of, tables};
+use crate::port::Port;
+use crate::sim::AppSlot;
+use crate::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
+use crate::sim::transfers::TransferRow;
+use crate::spec::{GroupSpec, Spec};
+use crate::traffic::entry::Output;
+use crate::traffic::registry as sources;
+use crate::traffic::video::remembered_bytes;
+use tailback_base::{Duration, Settings, Value};
+use tailback_transport::tcp::{ConnectionEnd, Receiver, Sender};
+
+/// What a source is, with its random stream, where sizes come from, and its timer in the event list.
+const SOURCE: f64 = 320.0;
+/// What a flow is called and described by while the network is built.
+const BUILDING: f64 = 200.0;
+/// The bins of a flow's delays, and of a port's times in the queue: eight octaves of 32 bins of 4 B.
+const BINS: f64 = 1024.0;
+/// A congestion control, and what recovery keeps.
+const CONTROL: f64 = 480.0;
+/// What connections keep where losses are judged by time.
+const BY_TIME: f64 = 700.0;
+/// The ends of the other transports.
+const OTHER_ENDS: f64 = 1100.0;
+/// A private link beside its two ports: three names, two nodes, arcs and routes.
+const LINK: f64 = 700.0;
+/// A conditioner in a host.
+const CONDITIONER: f64 = 1500.0;
+/// The first packets that a ring has room for.
+const FIRST_RING: f64 = 8.0 * (40.0 + 24.0);
+
+/// A host's own link, both directions.
+pub fn private_link_bytes() -> f64 {
+    2.0 * (of::<Port>() + FIRST_RING) + LINK
+}
+
+/// The state of a flow without ends, and its names.
+fn state_bytes() -> f64 {
+    of::<Flow>() + of::<[Route; 2]>() + of::<AppSlot>() + SOURCE + BUILDING + tables::rows("flows", 1.0).0
+}
+
+/// Both ends of a connection and its timers.
+fn ends_bytes(transport: &Settings) -> f64 {
+    if transport.model.name != "tcp" {
+        return OTHER_ENDS;
+    }
+    let text = |name: &str| match transport.find(name) {
+        Some(Value::Text(t)) => t.clone(),
+        _ => String::new(),
+    };
+    let ends = match text("connection").as_str() {
+        "two-way" => 2.0 * of::<ConnectionEnd>() + CONTROL,
+        _ => of::<Sender>() + of::<Receiver>(),
+    };
+    let records = if keeps_records(transport) { BY_TIME } else { 0.0 };
+    ends + CONTROL + 4.0 * BLOCK + records
+}
+
+/// Whether a sender keeps a record of each segment: where losses are judged by time, or may be undone, or its control wants
+/// rates.
+pub fn keeps_records(transport: &Settings) -> bool {
+    let says = |name: &str, word: &str| matches!(transport.find(name), Some(Value::Text(t)) if t == word);
+    let by_time = says("loss", "rack") || transport.number("frto").unwrap_or(0.0) > 0.0;
+    let undone = says("undo", "full") || says("undo", "rfc4015");
+    let rates = transport
+        .models()
+        .iter()
+        .any(|m| matches!(m.model.name, "bbr" | "cubic" | "vegas"));
+    transport.model.name != "tcp" || by_time || undone || rates
+}
+
+/// A connection that an application opens.
+pub fn connection_bytes(transport: &Settings) -> f64 {
+    of::<Flow>() + of::<[Route; 2]>() + ends_bytes(transport) + BINS / 2.0 + 8.0 * BLOCK
+}
+
+/// The row of an application that opens connections.
+pub fn member_bytes() -> f64 {
+    state_bytes() + BINS
+}
+
+/// Add what groups of flows take.
+pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
+    let edges = spec.flows.iter().filter(|g| g.conditioner.is_some());
+    let all_edges: f64 = edges.map(|g| f64::from(g.count)).sum();
+    for (g, used) in spec.flows.iter().zip(&lines.flows) {
+        let b = &used.brings;
+        let each = flow_bytes(spec, g, b.connection, used.carried / b.flows.max(1.0));
+        let (rows, kept) = tables::rows("transfers", b.portions);
+        let transfers = b.portions * (of::<TransferRow>() + 48.0) + rows;
+        let (_, own) = tables::rows("flows", f64::from(g.count));
+        // Each edge knows how far it is to each other.
+        let edges = if g.conditioner.is_some() {
+            f64::from(g.count)
+        } else {
+            0.0
+        };
+        let delays = edges * edges.max(all_edges) * of::<Duration>();
+        parts.add(
+            &format!("flows.{}", g.name),
+            f64::from(g.count) * each + delays + transfers,
+            own + kept,
+        );
+    }
+}
+
+/// One flow of a group, which gets so many packets across.
+fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64 {
+    let mut bytes = state_bytes();
+    if connection {
+        bytes += ends_bytes(&g.transport);
+    }
+    if carried > 0.0 {
+        // A bin needs a packet.
+        bytes += BINS.min(64.0 + 8.0 * carried);
+    }
+    let links = u8::from(g.access.is_some()) + u8::from(g.exit.is_some());
+    bytes += f64::from(links) * private_link_bytes();
+    if spec.warmup.0 > 0 {
+        bytes += of::<Snapshot>();
+    }
+    let source = sources::SOURCES.iter().find(|e| std::ptr::eq(e.model, g.traffic.model));
+    let output = source.map_or(Output::Packets, |e| e.facts.output);
+    if g.deadline.is_some() || output.is_media() {
+        // Two bits a datagram, twice while they grow, and delays once more.
+        bytes += of::<Media>()
+            + 3.0 * BINS
+            + carried / 2.0
+            + tables::rows("datagrams", 1.0).0
+            + tables::rows("frames", 1.0).0;
+    }
+    if let (Output::Media, Some(frames)) = (output, g.traffic.number("fps")) {
+        bytes += remembered_bytes(2.0 * frames * spec.duration.seconds());
+    }
+    if let Some(back) = g.traffic.number("back") {
+        bytes += back.min(1.0) * (of::<DataStats>() + BINS);
+    }
+    if g.conditioner.is_some() {
+        bytes += CONDITIONER;
+    }
+    bytes
+}

@@ -1,0 +1,101 @@
+//! Queue disciplines: what they keep beside packets, by the parameters that say how many of something there are.
+
+use super::lines::{Line, Lines};
+use super::{BLOCK, Parts, of};
+use crate::library::Library;
+use crate::port::{ColourLosses, Port};
+use crate::spec::Spec;
+use tailback_base::{Settings, Value};
+
+/// A discipline: its parameters, averages, random stream.
+const DISCIPLINE: f64 = 4000.0;
+/// One queue of several: list, bytes, its place with scheduler and drop policy.
+const QUEUE: f64 = 100.0;
+/// One queue with an AQM of its own.
+const QUEUE_WITH_AQM: f64 = 200.0;
+/// Each has its own queues.
+const TINS: f64 = 3.0;
+/// Times in the queue: 23 octaves of 32 bins of 4 B, from 128 ns to a second.
+const TIMES: f64 = 23.0 * 128.0;
+/// Parameters that each number something a discipline keeps a fixed amount of, with that amount in bytes. Where two are
+/// named together their product counts.
+const TABLES: &[(&[&str], f64)] = &[
+    (&["bins", "levels"], 160.0),
+    (&["list"], 16.0),
+    (&["flows"], 16.0),
+    (&["groups", "filter_bits", "counter_bits"], 0.25),
+    (&["groups"], 32.0),
+    (&["history"], 200.0),
+    (&["lists", "appearances"], 64.0),
+];
+
+/// Add the disciplines and ports of the declared links.
+pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
+    let flows: f64 = lines.flows.iter().map(|u| u.brings.flows).sum();
+    for l in &lines.all {
+        let mut bytes = of::<Port>() + 2.0 * TIMES + 4.0 * of::<ColourLosses>();
+        for s in l.spec.queue.models() {
+            bytes += DISCIPLINE + tables(s, l.data + l.acks);
+        }
+        bytes += queues(&l.spec.queue, l) * each(&l.spec.queue, library);
+        if l.spec.conditioner.is_some() {
+            bytes += DISCIPLINE + 300.0 * l.flows;
+        }
+        bytes += l.spec.rate_changes.len() as f64 * BLOCK;
+        parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
+    }
+    // What a discipline keeps by flow grows with the numbers of flows.
+    let ports = spec.links.len() as f64 * 2.0;
+    parts.add("run", ports.min(8.0) * 8.0 * flows, 0.0);
+}
+
+/// How many queues a discipline may come to have, by its own parameters and by what passes.
+pub fn queues(s: &Settings, l: &Line) -> f64 {
+    let declared = s
+        .models()
+        .iter()
+        .filter_map(|m| m.number("queues").or_else(|| m.number("buckets")))
+        .fold(0.0, f64::max);
+    let row = tailback_queue::registry::facts(s.model.name);
+    match (declared > 0.0, row.map(|f| f.queues)) {
+        (true, _) => declared,
+        (false, Some(tailback_queue::entry::Queues::One)) => 1.0,
+        // A queue for each flow, in each direction.
+        _ => 2.0 * l.flows + 64.0,
+    }
+}
+
+fn each(s: &Settings, library: &Library) -> f64 {
+    let nested = s.models().iter().any(|m| {
+        library
+            .queues
+            .nested()
+            .family("aqm")
+            .iter()
+            .any(|a| std::ptr::eq(*a, m.model))
+    });
+    match s.model.name {
+        "cake" => TINS * QUEUE_WITH_AQM * 2.0,
+        "fq-codel" | "fq-pie" | "fq-cobalt" => QUEUE_WITH_AQM,
+        _ if nested => QUEUE_WITH_AQM,
+        _ => QUEUE,
+    }
+}
+
+/// What tables take that parameters give a length; what is filled by packets is no longer than they are many.
+fn tables(s: &Settings, packets: f64) -> f64 {
+    let product = |names: &[&str]| names.iter().map(|n| s.number(n).unwrap_or(0.0)).product::<f64>();
+    let known = TABLES.iter().map(|(names, bytes)| {
+        let slots = match names {
+            ["list"] | ["flows"] => product(names).min(packets),
+            _ => product(names),
+        };
+        slots * bytes
+    });
+    // A list that is given takes what it has.
+    let lists = s.model.params.iter().filter_map(|p| s.find(p.name)).map(|v| match v {
+        Value::List(all) => all.len() as f64 * 64.0,
+        _ => 0.0,
+    });
+    known.sum::<f64>() + lists.sum::<f64>()
+}

@@ -1,0 +1,167 @@
+//! Recordings: series of probes, rows by interval, the log of drops.
+
+use super::lines::{Line, Lines};
+use super::{Parts, losses, of, queues, tables};
+use crate::measure::recorder::{ALWAYS, LogRow, Series};
+use crate::port::snapshot::PortSnapshot;
+use crate::sim::flow::Snapshot;
+use crate::spec::{RecordSpec, Sampling, Spec, Target};
+use tailback_base::{Settings, Time};
+
+/// A point of a series: when, at which index, what.
+const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
+/// A vector that grows has twice its content at the most for a moment.
+const GROWS: f64 = 2.0;
+/// Changes of a quantity with each packet that arrives or leaves.
+const CHANGES: f64 = 2.0;
+/// Probes that change less often than packets come, with changes for each packet: states of a rule that crosses thresholds.
+const SELDOM: &[(&[&str], f64)] = &[
+    (&["dynamic", "static", "effective", "source"], 0.05),
+    (&["victim", "closed", "closed_queues"], 0.1),
+];
+/// Probes that change when flows come, go, or take another address.
+const BY_FLOWS: &[&str] = &["flow_ratio", "queue_flow", "queue_flows"];
+/// The rows of a sample by percentage.
+const PERCENT: f64 = 101.0;
+/// Of a sample by colour or class.
+const COLOURS: f64 = 64.0;
+
+/// Add what is recorded.
+pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
+    let seconds = spec.duration.seconds();
+    for r in &spec.record {
+        let (series, points) = points(r, spec, lines, seconds);
+        let (rows, kept) = tables::rows("series", points);
+        let own = series * (of::<Series>() + 160.0);
+        parts.add(&format!("record.{}", r.name), own + GROWS * points * POINT + rows, kept);
+    }
+    if let Some(interval) = spec.interval {
+        let times = (seconds - spec.warmup.seconds()) / interval.seconds() + 2.0;
+        let flows: f64 = spec.flows.iter().map(|g| f64::from(g.count)).sum();
+        let members: f64 = spec.sessions.iter().map(|s| f64::from(s.clients)).sum();
+        let links = 2.0 * spec.links.len() as f64;
+        let (rows, kept) = tables::rows("intervals", times * (flows + members));
+        let (link_rows, link_kept) = tables::rows("link_intervals", times * links);
+        // A snapshot, and a row made of two of them, with names.
+        let own = times * (flows + members) * 2.0 * of::<Snapshot>() + times * links * 2.0 * of::<PortSnapshot>();
+        parts.add("interval", own + rows + link_rows, kept + link_kept);
+    }
+    if spec.log_drops {
+        let drops = losses::rows(spec, lines);
+        let (rows, kept) = tables::rows("log", drops);
+        parts.add("log_drops", GROWS * drops * of::<LogRow>() + rows, kept);
+    }
+}
+
+/// How many series a recording makes, and how many points in all.
+fn points(r: &RecordSpec, spec: &Spec, lines: &Lines, seconds: f64) -> (f64, f64) {
+    let (things, settings, line, changes) = match &r.what {
+        Target::Link { name, reverse } => {
+            let found = line(lines, name, *reverse);
+            let passing = found.map_or(0.0, |l| CHANGES * (l.data + l.acks + 1.0));
+            (1.0, found.map(|l| &l.spec.queue), found, passing)
+        }
+        Target::Flows { group, .. } => {
+            let i = spec.flows.iter().position(|g| g.name == *group);
+            let used = i.map(|i| &lines.flows[i]);
+            let changes = used.map_or(0.0, |u| CHANGES * u.sent);
+            let settings = i.map(|i| &spec.flows[i].transport);
+            (
+                i.map_or(0.0, |i| f64::from(spec.flows[i].count)),
+                settings,
+                None,
+                changes,
+            )
+        }
+        Target::Edge { name } => {
+            let of_group = spec
+                .flows
+                .iter()
+                .position(|g| name.strip_prefix("flows.") == Some(&g.name));
+            let things = of_group.map_or(1.0, |i| f64::from(spec.flows[i].count));
+            let passing = match of_group {
+                Some(i) => lines.flows[i].carried,
+                None => lines
+                    .all
+                    .iter()
+                    .filter(|l| l.name == *name)
+                    .map(|l| l.data + l.acks)
+                    .sum(),
+            };
+            (things, None, None, CHANGES * 1.5 * passing)
+        }
+    };
+    let mut all = 0.0;
+    for probe in &r.probes {
+        let indices = indices(
+            settings,
+            line,
+            probe,
+            spec,
+            lines,
+            matches!(r.what, Target::Edge { .. }),
+        );
+        all += match r.when {
+            Sampling::Every(period) => things * indices * (seconds / period.seconds() + 2.0),
+            Sampling::OnChange => things + indices * 2.0 + often(spec, probe, changes, &r.what),
+        };
+    }
+    (things * r.probes.len() as f64, all)
+}
+
+/// How often a probe changes where packets would change it so often.
+fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
+    if !matches!(what, Target::Link { .. }) {
+        return changes;
+    }
+    if BY_FLOWS.contains(&probe) {
+        let addresses = |g: &crate::spec::GroupSpec| {
+            let kept = g.traffic.number("mean_hold").unwrap_or(f64::INFINITY);
+            f64::from(g.count) * (4.0 + 4.0 * spec.duration.seconds() / kept)
+        };
+        return changes.min(spec.flows.iter().map(addresses).sum());
+    }
+    let seldom = SELDOM.iter().find(|(names, _)| names.contains(&probe));
+    changes * seldom.map_or(1.0, |s| s.1)
+}
+
+fn line<'l, 'a>(lines: &'l Lines<'a>, name: &str, reverse: bool) -> Option<&'l Line<'a>> {
+    let full = if reverse {
+        format!("{name}.reverse")
+    } else {
+        name.to_string()
+    };
+    lines.all.iter().find(|l| l.name == full)
+}
+
+/// How many values a sample of a probe has.
+fn indices(s: Option<&Settings>, l: Option<&Line>, probe: &str, spec: &Spec, lines: &Lines, edge: bool) -> f64 {
+    if probe == "sojourn_percentiles" {
+        return PERCENT;
+    }
+    if edge && probe == "packets" {
+        return COLOURS.min(8.0);
+    }
+    let Some(s) = s else { return 1.0 };
+    let own = s.probes();
+    let per = own.iter().find(|p| p.name == probe).map_or("", |p| p.per);
+    let flows = |_: &Spec| {
+        2.0 * lines
+            .flows
+            .iter()
+            .chain(&lines.sessions)
+            .map(|u| u.brings.flows)
+            .sum::<f64>()
+            + 64.0
+    };
+    match per {
+        "" => 1.0,
+        "queue" => l.map_or(1.0, |l| {
+            let all = queues::queues(s, l);
+            // Of the others those have rows that hold something.
+            all.min(f64::from(ALWAYS) + 2.0 * l.flows + l.waiting)
+        }),
+        "flow" | "conversation" => flows(spec),
+        _ => COLOURS,
+    }
+}

@@ -1,0 +1,98 @@
+//! Sessions: how many transfers they may ask for, and how many connections may be open at one time.
+//!
+//! A client that waits asks once a pause and a round trip at most; one that does not is a Poisson process, and what the
+//! line cannot carry stays open. Beyond that no more transfers end than the line carries.
+
+use super::flows::{connection_bytes, member_bytes, private_link_bytes};
+use super::lines::Lines;
+use super::traffic::{Brings, first_start, over, window_cap};
+use super::{BLOCK, Parts, of, tables};
+use crate::library::Library;
+use crate::sim::transfers::{PageRow, TransferRow};
+use crate::spec::{SessionSpec, Spec};
+use crate::traffic::session::Asks;
+
+/// A connection lives so many round trips and seconds beside what the line takes for its data: its opening, the last
+/// timer, a lost SYN now and then.
+const LIVES: (f64, f64) = (6.0, 1.0);
+/// Bytes of a transfer on the wire beside its payload, both ways.
+const BESIDE: f64 = 200.0;
+/// Its times in the classes of the table of completions.
+const TIMES: f64 = 6.0 * 8.0;
+
+/// What the sessions of a table bring; `slowest` is the line on their way, bit/s, and `round_trip` its least.
+pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, round_trip: f64) -> Brings {
+    let connection = library.transports.connection(&s.transport).ok().flatten();
+    let segment = connection.as_ref().map_or(1460.0, |c| f64::from(c.segment_bytes()));
+    let packet = segment + s.transport.number("header").unwrap_or(0.0);
+    let two_way = connection
+        .as_ref()
+        .is_some_and(tailback_transport::Connection::is_two_way);
+    let seconds = (spec.duration.seconds() - first_start(&s.start)).max(0.0);
+    let asks = (s.kind.asks)(&s.settings);
+    let (transfers, open) = load(s, &asks, seconds, slowest, round_trip);
+    // One way each, unless both ways are one connection.
+    let connections = open
+        * if two_way || s.kind.model.name == "schedule" {
+            1.0
+        } else {
+            2.0
+        };
+    let cap = window_cap(&s.transport, packet);
+    let each = 10.0 * asks.bytes / packet + 4.0;
+    Brings {
+        flows: if seconds > 0.0 { connections } else { 0.0 },
+        connection: true,
+        packet,
+        seconds,
+        rate: f64::INFINITY,
+        at_once: 0.0,
+        packets: transfers * each + connections,
+        cap,
+        first: 10.0_f64.min(each).min(cap),
+        again: super::traffic::again(&s.transport, seconds, cap),
+        portions: transfers,
+    }
+}
+
+/// How many transfers are asked for in the whole run, and how many are not over at one time.
+fn load(s: &SessionSpec, asks: &Asks, seconds: f64, slowest: f64, round_trip: f64) -> (f64, f64) {
+    let clients = f64::from(s.clients);
+    let line = seconds * slowest / 8.0 / (asks.bytes + BESIDE);
+    let pause = if asks.open { asks.gap } else { asks.gap + round_trip };
+    let requests = over(seconds, pause).min(asks.most);
+    let wanted = clients * requests * asks.transfers;
+    let wanted = wanted + 4.0 * wanted.sqrt();
+    let waiting = clients * asks.at_once;
+    if !asks.open {
+        let transfers = wanted.min(line + waiting);
+        let closing = if asks.new_connections { 2.0 } else { 1.0 };
+        return (transfers, (waiting * closing).min(transfers + clients));
+    }
+    // What comes faster than it goes stays, and what comes lives for a while.
+    let per_second = wanted / seconds.max(1e-9);
+    let stays = (wanted - 0.7 * line).max(0.0);
+    let alive = per_second * (LIVES.0 * round_trip + LIVES.1);
+    let open = (stays + alive + 4.0 * alive.sqrt() + clients).min(wanted).max(waiting);
+    (wanted, open)
+}
+
+/// Add what sessions take: members, hosts, open connections, rows of transfers and pages.
+pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
+    for (s, used) in spec.sessions.iter().zip(&lines.sessions) {
+        let clients = f64::from(s.clients);
+        let servers = f64::from(s.servers.min(s.clients));
+        let mut bytes = clients * member_bytes();
+        bytes += private_link_bytes() * s.access.as_ref().map_or(0.0, |_| servers);
+        bytes += private_link_bytes() * s.exit.as_ref().map_or(0.0, |_| clients);
+        bytes += used.brings.flows * connection_bytes(&s.transport);
+        let transfers = used.brings.portions;
+        let (rows, kept) = tables::rows("transfers", transfers);
+        bytes += rows + transfers * (of::<TransferRow>() + TIMES);
+        if s.kind.model.name == "web" {
+            let (pages, _) = tables::rows("pages", transfers);
+            bytes += pages / 2.0 + transfers * (of::<PageRow>() + BLOCK);
+        }
+        parts.add(&format!("sessions.{}", s.name), bytes, kept);
+    }
+}

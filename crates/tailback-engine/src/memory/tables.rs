@@ -1,0 +1,37 @@
+//! What the rows of a table take: twice while the tables of a plan are put together from those of its runs, with the columns
+//! that distinguish runs in front.
+
+use crate::plan::tables::declared;
+use crate::results::table::Data;
+
+/// Position, replication, seed and key of the run.
+const IN_FRONT: f64 = 40.0;
+/// A name or a word of a row's own, with what counts its owners, bytes.
+const OWN_WORD: f64 = 48.0;
+
+/// A row of the table of this name in one copy, bytes.
+fn row(name: &str) -> f64 {
+    let table = declared().iter().find(|t| t.name == name);
+    let columns = table.into_iter().flat_map(|t| &t.columns);
+    columns
+        .map(|c| match c.data {
+            Data::Text(_) => size_of::<std::sync::Arc<str>>() as f64,
+            Data::Count(_) | Data::Real(_) => 8.0,
+        })
+        .sum()
+}
+
+/// Words that are made anew for each row.
+fn words(name: &str) -> f64 {
+    match name {
+        "log" => 3.0,
+        "flows" | "intervals" | "datagrams" | "frames" => 1.0,
+        _ => 0.0,
+    }
+}
+
+/// So many rows of a table at the most, and after the run, bytes.
+pub fn rows(name: &str, rows: f64) -> (f64, f64) {
+    let (row, words) = (row(name), words(name) * OWN_WORD);
+    (rows * (2.0 * row + IN_FRONT + words), rows * (row + words))
+}

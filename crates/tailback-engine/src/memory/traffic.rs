@@ -1,0 +1,143 @@
+//! What each group of flows brings: how large its packets are, how many it may send, and how many at one time.
+
+use crate::library::Library;
+use crate::spec::{GroupSpec, Instants, Spec};
+use crate::traffic::entry::Offer;
+use tailback_base::{Settings, Size, Time, Value};
+
+/// The smallest window that a sender is taken to have, packets.
+const LEAST_WINDOW: f64 = 4.0;
+/// RFC 6928, where a transport says nothing of its first window, packets.
+const INITIAL_WINDOW: f64 = 10.0;
+
+/// One group, all its flows together.
+pub struct Brings {
+    pub flows: f64,
+    /// It has ends that repeat what is lost, or answer losses.
+    pub connection: bool,
+    /// Bytes of a data packet on the wire.
+    pub packet: f64,
+    /// Seconds from its first start to the end of the run.
+    pub seconds: f64,
+    /// Bit/s on the wire whatever the network does; infinite where the network decides.
+    pub rate: f64,
+    /// What may come at once beyond that from one flow, packets.
+    pub at_once: f64,
+    /// Packets of all flows in the whole run if no line were in the way.
+    pub packets: f64,
+    /// Packets that one flow may have outstanding: the caps on its window.
+    pub cap: f64,
+    /// Packets that one flow sends before it hears anything.
+    pub first: f64,
+    /// Packets that one flow sends again although it hears nothing: at each timeout, and whole windows where nothing holds it
+    /// back.
+    pub again: f64,
+    /// What it writes is cut into portions with a row of their own: how many in the whole run.
+    pub portions: f64,
+}
+
+impl Brings {
+    pub fn of(spec: &Spec, g: &GroupSpec, library: &Library) -> Brings {
+        let connection = library.transports.connection(&g.transport).ok().flatten();
+        let mean = library
+            .sizes(g.sizes.model)
+            .map_or(1500.0, |e| (e.build)(&g.sizes).mean());
+        let segment = connection.as_ref().map(|c| f64::from(c.segment_bytes()));
+        let header = g.transport.number("header").unwrap_or(0.0);
+        let source = library.source(g.traffic.model).ok();
+        let offer = source.map_or(Offer::Elastic, |e| (e.offer)(&g.traffic, segment.unwrap_or(mean)));
+        let seconds = (spec.duration.seconds() - first_start(&g.start)).max(0.0);
+        let flows = if seconds > 0.0 { f64::from(g.count) } else { 0.0 };
+        let packet = match (segment, offer) {
+            (Some(segment), Offer::Paced { packet, .. }) => packet.min(segment + header),
+            (Some(segment), _) => segment + header,
+            (None, Offer::Paced { packet, .. }) => packet,
+            (None, _) => mean,
+        }
+        .max(1.0);
+        let (rate, at_once, packets) = match offer {
+            Offer::Elastic => (f64::INFINITY, 0.0, f64::INFINITY),
+            Offer::Portions { bytes, pause, once } => {
+                let portion = (bytes / packet).ceil() + 1.0;
+                let times = if once { 1.0 } else { over(seconds, pause) };
+                (f64::INFINITY, portion, flows * portion * times)
+            }
+            Offer::Paced { rate, at_once, .. } => {
+                let all = flows * rate * seconds / 8.0 / packet;
+                (flows * rate, at_once / packet, all + 4.0 * all.sqrt() + flows)
+            }
+        };
+        let cap = window_cap(&g.transport, packet).min(match offer {
+            Offer::Portions { .. } => at_once,
+            _ => f64::INFINITY,
+        });
+        let portions = match offer {
+            Offer::Portions { once: true, .. } => flows,
+            // Each write has a row, if it is asked for.
+            Offer::Paced { .. } if g.traffic.number("transfers") == Some(1.0) => packets,
+            _ => 0.0,
+        };
+        Brings {
+            flows,
+            connection: connection.is_some(),
+            packet,
+            seconds,
+            rate,
+            at_once,
+            packets,
+            cap,
+            first: first_window(&g.transport, packet).min(cap),
+            again: again(&g.transport, seconds, cap),
+            portions,
+        }
+    }
+}
+
+/// How often something may happen in `seconds` that waits so long on average; at least one time more.
+pub fn over(seconds: f64, gap: f64) -> f64 {
+    let times = seconds / gap;
+    if times.is_nan() {
+        return 1.0;
+    }
+    times + 4.0 * times.sqrt() + 1.0
+}
+
+/// When the first flow starts, seconds.
+pub fn first_start(start: &Instants) -> f64 {
+    match start {
+        Instants::Listed(list) => list.iter().min().copied().unwrap_or(Time::ZERO).seconds(),
+        Instants::Uniform { from, .. } | Instants::Poisson { from, .. } => from.seconds(),
+        Instants::After(_) | Instants::AfterUniform { .. } => 0.0,
+    }
+}
+
+/// A size that a parameter holds, in packets; none where nothing is said.
+fn packets_of(s: &Settings, name: &str, packet: f64) -> Option<f64> {
+    match s.find(name)? {
+        Value::Size(Size::Bytes(n)) => Some((*n as f64 / packet).ceil()),
+        Value::Size(Size::Unlimited) => Some(f64::INFINITY),
+        other => other.number(),
+    }
+}
+
+/// The least of what caps a window, packets.
+pub fn window_cap(transport: &Settings, packet: f64) -> f64 {
+    let caps = ["rwnd", "window_cap", "wmax"];
+    let caps = caps.iter().filter_map(|name| packets_of(transport, name, packet));
+    caps.fold(f64::INFINITY, f64::min).max(LEAST_WINDOW)
+}
+
+/// Packets sent again by the clock: each timeout doubles the time to the next, but not for a window that never shrinks.
+pub fn again(transport: &Settings, seconds: f64, cap: f64) -> f64 {
+    let timeout = transport.number("rto_min").unwrap_or(1.0).max(0.1);
+    match transport.model.name {
+        "generic" => cap * (seconds / timeout + 1.0),
+        _ => 4.0 + 4.0 * (1.0 + seconds).log2(),
+    }
+}
+
+/// Packets that a new connection sends at once.
+fn first_window(transport: &Settings, packet: f64) -> f64 {
+    let first = packets_of(transport, "initial_window", packet).unwrap_or(INITIAL_WINDOW);
+    first.max(LEAST_WINDOW)
+}
