@@ -4,11 +4,14 @@ use super::flows;
 use super::lines::Lines;
 use super::{Parts, of};
 use crate::packet::{Extra, SimPacket};
-use crate::port::{Flying, Waiting};
+use crate::port::Waiting;
+use crate::port::wire::MOST_BYTES;
 use crate::spec::Spec;
 use tailback_base::Settings;
 
-/// A ring has room for the next power of two, and is copied when it grows.
+/// A packet on a wire.
+const FLYING: f64 = MOST_BYTES as f64;
+/// A ring grows by a half, and is copied then.
 const RING: f64 = 2.0;
 /// A slot of a discipline beside its packet: times, links, tags.
 const SLOT: f64 = 40.0;
@@ -21,15 +24,15 @@ const RANGE: f64 = 16.0;
 pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     for l in &lines.all {
         let slot = match tailback_queue::registry::fused_limit(&l.spec.queue) {
-            Some(_) => of::<Waiting>() + of::<Flying>(),
+            Some(_) => of::<Waiting>() + FLYING,
             None => of::<SimPacket>() + SLOT,
         };
-        let bytes = RING * (l.waiting * slot + l.flying * of::<Flying>());
+        let bytes = RING * (l.waiting * slot + l.flying * FLYING);
         parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
     }
     let flows = spec.flows.iter().map(|g| (format!("flows.{}", g.name), &g.transport));
     for ((key, transport), used) in flows.zip(&lines.flows) {
-        let waiting = used.private_waiting * RING * (of::<Waiting>() + of::<Flying>());
+        let waiting = used.private_waiting * RING * (of::<Waiting>() + FLYING);
         let bytes = used.outstanding * remembered(transport, used.brings.connection) + waiting;
         parts.add(&key, bytes, 0.0);
     }
@@ -49,5 +52,5 @@ fn remembered(transport: &Settings, connection: bool) -> f64 {
         return 0.0;
     }
     let records = flows::keeps_records(transport);
-    of::<Flying>() + RANGE + of::<Extra>() + if records { RING * RECORD } else { 0.0 }
+    FLYING + RANGE + of::<Extra>() + if records { RING * RECORD } else { 0.0 }
 }

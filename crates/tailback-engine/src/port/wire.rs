@@ -27,6 +27,9 @@ pub struct Flying {
 
 type Slot = [u64; 2];
 
+/// What a packet takes at most.
+pub const MOST_BYTES: usize = 3 * size_of::<Slot>();
+
 /// What a slot is, in the lowest byte of its first word.
 struct Tag;
 
