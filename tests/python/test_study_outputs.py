@@ -85,5 +85,5 @@ def test_a_figure_that_finds_nothing_says_so(folder: Path, tmp_path: Path) -> No
     with_output(folder, 'kind = "drop-raster"\ncaption = "Who loses when."')
     s = study.load(folder)
     e = s.experiments[-1]
-    found = reproduce._section(s, e, "quick", reproduce.Samples(), tmp_path / "out", True)
+    found = reproduce._section(s, e, "quick", reproduce.Samples(), tmp_path / "out", reproduce.Drawn(tmp_path / "out"))
     assert "Not drawn (Who loses when.): no point of it has a value in quick." in found["notes"]

@@ -8,24 +8,25 @@ or above the axes, never on the data. A frame without data says why.
 
 from __future__ import annotations
 
-from tailback.plots import backend  # isort: skip
+from tailback.figure_style import FAINT, GREY, INK, KINDS, STYLE  # isort: skip
 from tailback.plots.against_time import queue_against_time, series
 from tailback.plots.completions import Completions, completions
 from tailback.plots.curves import Curve, as_curve, curves
 from tailback.plots.distributions import distributions
 from tailback.plots.goodputs import goodput_bars
 from tailback.plots.heat import heat
-from tailback.plots.palette import FAINT, GREY, INK, LOOKS, OTHERS, Look, discipline, look
+from tailback.plots.palette import LOOKS, OTHERS, Look, discipline, look
 from tailback.plots.points import is_metric, over, spread
 from tailback.plots.result import plot
 from tailback.plots.shares import shares
 from tailback.plots.spans import spans
-from tailback.plots.style import STYLE, Drawing, grid, nothing, save, styled
+from tailback.plots.style import Drawing, grid, nothing, save, styled
 
 __all__ = [
     "FAINT",
     "GREY",
     "INK",
+    "KINDS",
     "LOOKS",
     "OTHERS",
     "STYLE",
@@ -34,7 +35,6 @@ __all__ = [
     "Drawing",
     "Look",
     "as_curve",
-    "backend",
     "completions",
     "curves",
     "discipline",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tailback.figure_style import GREY
 from tailback.plots import published
-from tailback.plots.palette import GREY, look
+from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
 

@@ -10,7 +10,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from tailback.plots.palette import GREY, OTHERS
+from tailback.figure_style import GREY
+from tailback.plots.palette import OTHERS
 from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
 
 #: More points than these are thinned evenly for the picture; distributions count all.

@@ -12,8 +12,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
+from tailback.figure_style import GREY
 from tailback.plots.completions import in_decades
-from tailback.plots.palette import GREY, look
+from tailback.plots.palette import look
 from tailback.plots.published import Published
 from tailback.plots.published import draw as draw_published
 from tailback.plots.published import handles as legend_of

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tailback.figure_style import GREY
 from tailback.plots.completions import in_decades
-from tailback.plots.palette import GREY, look
+from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, grid, named, nothing, styled
 
 

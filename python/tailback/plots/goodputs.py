@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import matplotlib
 import numpy as np
 
+from tailback.figure_style import INK
 from tailback.plots import published
-from tailback.plots.palette import INK, look
+from tailback.plots.palette import look
 from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.plots.palette import INK
+from tailback.figure_style import INK
 from tailback.plots.style import Drawing, grid, nothing, styled
 
 

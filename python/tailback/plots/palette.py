@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-INK, GREY, FAINT = "#222222", "#6b6b6b", "#d9d9d9"
-
 #: On and off, in line widths.
 DOTS = 1.2, 1.2
 

@@ -13,7 +13,8 @@ import matplotlib.lines
 import matplotlib.patches
 from matplotlib.axes import Axes
 
-from tailback.plots.palette import GREY, INK, look
+from tailback.figure_style import GREY, INK
+from tailback.plots.palette import look
 
 #: Width of a band at a single point, as a factor of a log axis and a share of a linear one.
 NARROW = 1.06

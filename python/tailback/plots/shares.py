@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tailback.plots.palette import GREY, INK, OTHERS
+from tailback.figure_style import GREY, INK
+from tailback.plots.palette import OTHERS
 from tailback.plots.style import Drawing, Numbers, grid, nothing, styled
 from tailback.stats import ci95
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tailback.figure_style import GREY, INK
 from tailback.plots.completions import in_decades
-from tailback.plots.palette import GREY, INK, look
+from tailback.plots.palette import look
 from tailback.plots.style import Drawing, grid, nothing, styled
 
 

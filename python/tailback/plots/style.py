@@ -1,4 +1,4 @@
-"""The style of every figure, and writing one: the same bytes each time."""
+"""A figure in our style, and writing one: the same bytes each time."""
 
 from __future__ import annotations
 
@@ -15,51 +15,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailback.plots.palette import FAINT, GREY, INK
+from tailback.figure_style import GREY, KINDS, STYLE
 
 #: A row of numbers, as a figure takes it.
 Numbers = Sequence[float] | np.ndarray
 
 P = ParamSpec("P")
 T = TypeVar("T")
-
-STYLE: dict[Any, Any] = {
-    "font.family": "sans-serif",
-    "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
-    "axes.titlesize": 9.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.labelsize": 9,
-    "axes.edgecolor": GREY,
-    "axes.labelcolor": INK,
-    "axes.linewidth": 0.7,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "axes.axisbelow": True,
-    "grid.color": FAINT,
-    "grid.linewidth": 0.5,
-    "xtick.color": GREY,
-    "ytick.color": GREY,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": 8,
-    "ytick.labelsize": 8,
-    "text.color": INK,
-    # A dollar sign in a label is a dollar sign.
-    "text.parse_math": False,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "lines.linewidth": 1.4,
-    "lines.markersize": 4.5,
-    "savefig.bbox": "tight",
-    "savefig.pad_inches": 0.06,
-    "svg.hashsalt": "tailback",
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-    "figure.dpi": 100,
-}
 
 
 def named(label: str) -> str:
@@ -106,7 +68,7 @@ def styled(f: Callable[P, T]) -> Callable[P, T]:
     return inner
 
 
-def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = ("png", "pdf", "svg")) -> list[Path]:
+def save(fig: Figure, stem: str | Path, kinds: Sequence[str] = KINDS) -> list[Path]:
     """Write `stem`.png (200 dpi), .pdf and .svg. Equal figures give equal bytes: no dates, no versions in the files."""
     nothing = {
         "png": {"Software": None},

@@ -8,7 +8,7 @@ What a study's folder of results holds:
     figures/           PNG, PDF and SVG of each figure
     tables/            CSV of each table, means with 95 % intervals
     runs/              the store: Parquet files of every run, by set; running again goes on from here
-    study.json         what the report was made from
+    study.json         what the report was made from, and keys of the figures (`drawn.py`)
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tailback.store.paths import file_name
+from tailback.study import drawn
 from tailback.study import load as studies
 from tailback.study.asked import with_asked
 from tailback.study.checks.base import Published, Statement
+from tailback.study.drawn import Drawn
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
@@ -66,7 +67,8 @@ def reproduce(
         announce(ahead.text())
     samples, cpu = work.run(_wanted(study, experiments), progress)
     verdicts = Judge(study, samples).all({e.id for e in experiments})
-    sections = [_section(study, e, mode, samples, out, figures) for e in experiments]
+    before = Drawn(out) if figures else None
+    sections = [_section(study, e, mode, samples, out, before) for e in experiments]
     # Sets that repeat a point: one seed is all of a set in which nothing is random, or that only draws a picture.
     repeated = {n for n, x in study.runs.items() if x.seeds[mode] > 1}
     counts = [len(folders) for (name, _), (_, _, folders) in samples.stored.items() if name in repeated]
@@ -122,11 +124,8 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
 
     for e in experiments:
         for o in e.output:
-            names = o.get("runs", e.runs)
-            for runs in [names] if isinstance(names, str) else names:
-                for m in [o.get("measure"), *o.get("measures", [])]:
-                    for klass in o.get("classes", ["all"]):
-                        ask(runs, klass, m)
+            for runs, klass, measure in drawn.asked(e, o):
+                ask(runs, klass, measure)
     ids = {e.id for e in experiments}
     askers: list[Published | Statement] = [*study.published, *study.statements]
     for s in askers:
@@ -139,10 +138,12 @@ def _wanted(study: Study, experiments: list[Experiment]) -> dict[str, list[tuple
 # --------------------------------------------------------------------------------------------------- what comes out
 
 
-def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path, figures: bool) -> dict[str, Any]:
-    """Draw and tabulate one experiment; what the report needs of it."""
+def _section(
+    study: Study, e: Experiment, mode: str, samples: Samples, out: Path, before: Drawn | None
+) -> dict[str, Any]:
+    """Tabulate one experiment and draw it, unless `before` is None; what the report needs of it."""
     made: dict[str, Any] = {"id": e.id, "item": e.item, "title": e.title, "text": e.text, "figures": [], "tables": []}
-    made["notes"] = []
+    made["notes"], made["drawn"] = [], []
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
@@ -156,7 +157,6 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
         "changes": change_table.build,
         "claims": claims_table.build,
     }
-    number = 0
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
         written = len({t["file"] for t in made["tables"]})
@@ -166,21 +166,16 @@ def _section(study: Study, e: Experiment, mode: str, samples: Samples, out: Path
         if o["kind"] == "cells":
             made["tables"] += cell_tables.build(drawing, out, written)
             continue
-        if not figures:
+        if before is None:
             continue
-        from tailback import plots
-        from tailback.study import figures as kinds
-
-        drawn = kinds.load()[o["kind"]](drawing)
-        several = drawn if isinstance(drawn, list) else [(o.get("caption", ""), drawn)]
-        for caption, fig in several:
-            if fig is None:
-                made["notes"].append(f"Not drawn ({caption or o['kind']}): no point of it has a value in {mode}.")
-                continue
-            number += 1
-            stem = out / "figures" / file_name(e.id if number == 1 else f"{e.id}-{number}")
-            files = plots.save(fig, stem)
-            made["figures"].append({"caption": caption, "files": [str(f.relative_to(out)) for f in files]})
+        figures = before.figures(drawing, len(made["figures"]))
+        made["drawn"].append(figures)
+        for x in figures["figures"]:
+            if x["files"]:
+                made["figures"].append({"caption": x["caption"], "files": list(x["files"])})
+            else:
+                what = x["caption"] or o["kind"]
+                made["notes"].append(f"Not drawn ({what}): no point of it has a value in {mode}.")
     return made
 
 

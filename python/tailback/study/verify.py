@@ -303,8 +303,8 @@ def _texts(ours: Path, theirs: Path, again: Sequence[Experiment], found: Found) 
 
 
 def _plain(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without figures, which are not drawn anew."""
-    return [{k: v for k, v in s.items() if k != "figures"} for s in sections]
+    """Without figures and what is said of them: they are not drawn anew."""
+    return [{k: v for k, v in s.items() if k not in ("figures", "drawn", "notes")} for s in sections]
 
 
 def _json(path: Path) -> Any:

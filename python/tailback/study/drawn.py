@@ -1,0 +1,194 @@
+"""Figures of a study, drawn only where those that are there will not do.
+
+`study.json` has for each output that is drawn a key, and the SHA-256 of its files. The key stands for all that decides
+what its figures show:
+
+    data       the runs of its sets by their keys (a run has another key when its scenario, its seed or the simulator
+               differs), answers without packets, the numbers it asks for, and what the study says of them: axes,
+               titles, published values, statements
+    code       the Python source of this package, without the rooms that no figure is made in (`APART`)
+    libraries  the versions of those that draw and write
+    style      matplotlib's settings under ours, and the kinds of files
+
+A figure with the same key whose files are there, byte for byte, is left as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tailback.store import fingerprint
+from tailback.store.paths import file_name
+from tailback.store.sources import RunSource, Stored
+from tailback.study import figures as kinds
+from tailback.study.bundle import sha256
+from tailback.study.figures import Drawing
+from tailback.study.measures import MEASURES
+from tailback.study.model import Experiment
+
+#: Rooms of the package that no figure of a study is made in; a test holds this against what figures import.
+APART = ("choose", "cli", "live", "report", "sweep")
+#: They draw, count, and write PNG and the fonts of PDF.
+LIBRARIES = ("matplotlib", "numpy", "PIL", "fontTools")
+#: matplotlib's settings that say where figures are shown, not what they look like.
+SHOWN = ("animation.", "backend", "figure.raise_window", "interactive", "keymap.", "tk.", "toolbar", "webagg.")
+
+#: A figure: its caption, and its files with their SHA-256; one that had nothing to show has none.
+Made = dict[str, Any]
+
+
+class Drawn:
+    """What a folder of results has of figures, and drawing the others."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.before: dict[str, list[Made]] = {}
+        try:
+            sections = json.loads((out / "study.json").read_text(encoding="utf-8"))["sections"]
+            self.before = {x["key"]: x["figures"] for s in sections for x in s["drawn"]}
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            # Nothing was made here, or it was made by another version, or it is damaged: all is drawn.
+            pass
+
+    def figures(self, d: Drawing, number: int) -> dict[str, Any]:
+        """The figures of one output, of which `number` come before it in its experiment; and their key."""
+        key = key_of(d, number)
+        if not self._there(key, d, number):
+            self.before[key] = self._draw(d, number)
+        return {"key": key, "figures": self.before[key]}
+
+    def _there(self, key: str, d: Drawing, number: int) -> bool:
+        """Whether every file is what was written under this key."""
+        try:
+            for x in self.before[key]:
+                if not isinstance(x["caption"], str):
+                    return False
+                if not x["files"]:
+                    continue
+                number += 1
+                if list(x["files"]) != [p.relative_to(self.out).as_posix() for p in self._paths(d, number)]:
+                    return False
+                if any(sha256(self.out / f) != h for f, h in x["files"].items()):
+                    return False
+        except (OSError, KeyError, TypeError, AttributeError):
+            return False
+        return True
+
+    def _draw(self, d: Drawing, number: int) -> list[Made]:
+        from tailback import figure_style, plots
+
+        drawn = kinds.load()[d.output["kind"]](d)
+        made = []
+        for caption, fig in drawn if isinstance(drawn, list) else [(d.output.get("caption", ""), drawn)]:
+            files: list[Path] = []
+            if fig is not None:
+                number += 1
+                files = plots.save(fig, self._stem(d.experiment, number), figure_style.KINDS)
+            made.append({"caption": caption, "files": {f.relative_to(self.out).as_posix(): sha256(f) for f in files}})
+        return made
+
+    def _paths(self, d: Drawing, number: int) -> list[Path]:
+        from tailback.figure_style import KINDS
+
+        return [Path(f"{self._stem(d.experiment, number)}.{kind}") for kind in KINDS]
+
+    def _stem(self, e: Experiment, number: int) -> Path:
+        return self.out / "figures" / file_name(e.id if number == 1 else f"{e.id}-{number}")
+
+
+def asked(e: Experiment, output: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """(set of runs, class, measure) of the numbers that an output asks for."""
+    for runs in _sets(e, output):
+        for m in [output.get("measure"), *output.get("measures", [])]:
+            if m in MEASURES:
+                yield from ((runs, klass, m) for klass in output.get("classes", ["all"]))
+
+
+def _sets(e: Experiment, output: dict[str, Any]) -> list[str]:
+    names = output.get("runs", e.runs)
+    return [names] if isinstance(names, str) else list(names)
+
+
+def key_of(d: Drawing, number: int) -> str:
+    """32 hexadecimal digits that stand for all that decides the figures of an output."""
+    h = hashlib.sha256()
+    for part in (code(), libraries(), _style(), _words(d, number), *_runs(d), *_numbers(d)):
+        h.update(part if isinstance(part, bytes) else part.encode())
+        h.update(b"\n")
+    return h.hexdigest()[:32]
+
+
+@functools.cache
+def code() -> str:
+    """A hash of the source that makes figures, and of the engine beneath it."""
+    root = Path(__file__).resolve().parents[1]
+    h = hashlib.sha256(fingerprint.build().encode())
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in APART:
+            h.update(f"\n{name.as_posix()}\n".encode())
+            h.update(path.read_bytes())
+    return h.hexdigest()
+
+
+@functools.cache
+def libraries() -> str:
+    # Before any part of matplotlib.
+    importlib.import_module("tailback.figure_style")
+    return ", ".join(f"{name} {importlib.import_module(name).__version__}" for name in LIBRARIES)
+
+
+def _style() -> str:
+    from tailback import figure_style
+
+    shown = {k: v for k, v in figure_style.settings().items() if not k.startswith(SHOWN)}
+    return repr([figure_style.KINDS, sorted(shown.items())])
+
+
+def _words(d: Drawing, number: int) -> str:
+    """What the study's files say: the output and its sets of runs, titles, and published values. No path is in it, for
+    a study has the same figures in any folder; nor what runs cost."""
+    s, sets = d.study, _sets(d.experiment, d.output)
+    runs = [replace(s.runs[name], scenario=None, file="", cost_s={}) for name in sets]
+    numbers = [p for p in s.published if p.runs in sets]
+    statements = [x for x in s.statements if any(getattr(c, "runs", None) in sets for c in x.checks)]
+    about = [d.experiment.id, d.experiment.where, number, d.output, d.mode]
+    return repr([about, runs, s.disciplines, s.pairs, s.replaced, numbers, statements])
+
+
+def _runs(d: Drawing) -> Iterator[str | bytes]:
+    """Which runs there are of each point."""
+    sets = _sets(d.experiment, d.output)
+    for (name, point), (_, _, found) in d.samples.stored.items():
+        if name in sets:
+            yield repr((name, point))
+            for seed, source in found:
+                yield str(seed)
+                yield from _source(source)
+
+
+def _source(source: RunSource) -> Iterator[str | bytes]:
+    if isinstance(source, Stored):
+        yield source.key
+        return
+    yield repr(source.values)
+    for name, column in source.columns("series").items():
+        yield f"{name} {column.dtype}"
+        yield repr(column.tolist())
+
+
+def _numbers(d: Drawing) -> Iterator[str | bytes]:
+    points = list(d.samples.stored)
+    for runs, klass, measure in asked(d.experiment, d.output):
+        for name, point in points:
+            if name == runs:
+                x = d.samples.get(runs, point, klass, measure)
+                yield repr((point, klass, measure))
+                yield b"" if x is None else x.tobytes()
