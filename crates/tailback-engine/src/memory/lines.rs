@@ -156,6 +156,7 @@ impl<'a> Lines<'a> {
         let (mut excess, mut bursts) = (vec![0.0; all.len()], vec![0.0; all.len()]);
         let mut carried = vec![0.0; all.len()];
         let (mut windows, mut seconds) = (vec![0.0; all.len()], vec![0.0_f64; all.len()]);
+        let mut of_datagrams = vec![0.0; all.len()];
         for u in flows.iter().chain(sessions.iter()) {
             let b = &u.brings;
             for &p in &u.way {
@@ -174,6 +175,7 @@ impl<'a> Lines<'a> {
                     let brought = b.packets.min(u.private * b.seconds / 8.0 / b.packet);
                     all[p].data += brought;
                     excess[p] += b.rate.min(u.private);
+                    of_datagrams[p] += b.flows;
                     // Any number of sources may happen to be on at once, but few.
                     bursts[p] += b.at_once * (4.0 + 2.0 * b.flows.sqrt()) + 4.0 * brought.sqrt();
                 }
@@ -188,10 +190,17 @@ impl<'a> Lines<'a> {
             if l.packet.is_infinite() {
                 l.packet = SMALL_PACKET;
             }
-            let over = (excess[i] - l.rate).max(0.0) * seconds[i] / 8.0 / l.packet;
             let least = if l.acks > 0.0 { SMALL_PACKET } else { l.packet };
-            // Datagrams take what windows leave, so that both wait where both pass.
-            let waiting = windows[i] + (over + bursts[i]).min(l.data);
+            // Both wait where both pass. One queue serves in the order of arrival, several each their share.
+            let several = tailback_queue::registry::fused_limit(&l.spec.queue).is_none() && l.flows > of_datagrams[i];
+            let left = if several {
+                l.rate * of_datagrams[i] / l.flows
+            } else {
+                l.rate
+            };
+            let over = (excess[i] - left).max(0.0) * seconds[i] / 8.0 / l.packet;
+            let behind_windows = windows[i] * excess[i] / (l.rate - excess[i]).max(0.01 * l.rate);
+            let waiting = windows[i] + (over + behind_windows + bursts[i]).min(l.data);
             l.waiting = waiting.min(buffer(l.spec, least)).min(l.data + l.acks);
             let on_the_wire = l.rate * l.spec.delay.seconds() / 8.0 / l.packet + 1.0;
             l.flying = on_the_wire.min(l.data + l.acks);

@@ -5,8 +5,8 @@
 //! passed a line. Sizes are those of the structs that are stored; what the allocator adds, and what is only measured,
 //! are the constants at the top of each file. `benches/memory_bound.py` holds bounds beside the peaks of runs.
 //!
-//! [`traffic`] says what sources and sessions bring, [`lines`] which way it goes and how much of it; [`packets`], [`flows`],
-//! [`queues`], [`records`] say what is stored of it.
+//! `traffic` says what sources and sessions bring, `lines` which way it goes and how much of it; `packets`, `flows`,
+//! `queues`, `records` say what is stored of it.
 //!
 //! A bound of a run that loses very much is an estimate in one place, the log of drops, whose rows follow from how TCP
 //! answers losses (`losses.rs`).
@@ -39,7 +39,7 @@ pub struct Part {
 }
 
 /// What a run of nothing takes beside a program that is ready: a stack, the event list, code that is read in, bytes.
-const EVERY_RUN: f64 = 930e3;
+const EVERY_RUN: f64 = 750e3;
 /// What the allocator loses between what it gives away, as a share of what is small.
 const LOST: f64 = 1.1;
 

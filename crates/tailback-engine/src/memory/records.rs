@@ -10,7 +10,7 @@ use tailback_base::{Settings, Time};
 
 /// A point of a series: when, at which index, what.
 const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as f64;
-/// A vector that grows has twice its content at the most for a moment.
+/// A vector that grows has twice its content at the most.
 const GROWS: f64 = 2.0;
 /// Changes of a quantity with each packet that arrives or leaves.
 const CHANGES: f64 = 2.0;

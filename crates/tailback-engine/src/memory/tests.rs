@@ -146,3 +146,18 @@ fn a_million_queues_are_as_many_rows_as_hold_something() {
     assert_eq!(bytes(&many, "record.r"), bytes(&more, "record.r"));
     assert!(bytes(&more, "link.line.queue") > 60_000_000);
 }
+
+#[test]
+fn datagrams_wait_beside_windows_and_a_fixed_window_is_open_from_the_start() {
+    let unlimited = "{ kind = \"wf2q-plus\", buffer = \"unlimited\" }";
+    // 235 sources send a packet for each of their short times on, 7,100 a second in all; one flow in twelve has a window.
+    let calls = "[flows.f]\ncount = 20\n[flows.g]\ncount = 235\npacket_size = \"231B\"\n\
+                 traffic = { kind = \"on-off\", rate = \"585bps\", mean_on = \"9ms\", mean_off = \"24ms\" }\n";
+    let waiting = bytes(&parts(&on_a_line(unlimited, calls)), "link.line.queue");
+    // 13.1 Mb/s for their share of 9.2: 127,000 packets of 56 B wait in the end.
+    assert!(waiting > 127_000 * 56, "{waiting}");
+    let fixed = "[flows.f]\ncount = 1000\ntransport = { kind = \"generic\", wmax = 100 }\n";
+    let windows = bytes(&parts(&on_a_line(DROPTAIL, fixed)), "flows.f");
+    // 100,000 packets outstanding, each with a record of its sender.
+    assert!(windows > 100_000 * 160, "{windows}");
+}

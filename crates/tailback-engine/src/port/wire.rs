@@ -6,7 +6,7 @@
 //!
 //! | slot | first word | second word |
 //! |---|---|---|
-//! | 1 | arrival (48), flags (8), [`Tag`] (8) | like the one before: difference of numbers (32), age (32); else number (48), bytes (16) |
+//! | 1 | arrival (48), flags (8), `Tag` (8) | like the one before: difference of numbers (32), age (32); else number (48), bytes (16) |
 //! | 2 | age (32), hop (8), header (8), TOS (8), tag (8) | flow (32), extra (32) |
 //! | 3 | time of entry (48), zeros, tag (8) | age beyond 32 bits |
 //!

@@ -45,9 +45,11 @@ pub static ENTRY: Entry = Entry {
     offer: |s, packet| {
         let number = |name: &str| s.number(name).unwrap_or(0.0);
         let (rate, on, off) = (number("rate"), number("mean_on"), number("mean_off"));
+        // Each time on begins with a packet, however short it is.
+        let cycle = (on + off).max(1e-9);
         Offer::Paced {
-            rate: rate * on / (on + off).max(1e-9),
-            at_once: rate / 8.0 * on,
+            rate: (rate * on + 8.0 * packet) / cycle,
+            at_once: rate / 8.0 * on + packet,
             packet,
         }
     },
