@@ -10,6 +10,7 @@
 
 use crate::packet::WirePacket;
 use crate::spec::{Harm, Impairment};
+use std::collections::VecDeque;
 use tailback_base::{Stream, Time};
 
 /// The state of one impairment.
@@ -28,7 +29,7 @@ pub struct Impairments {
     stages: Vec<Stage>,
     rng: Stream,
     /// Held packets, ordered by (release, order of arrival).
-    held: Vec<(Time, u64, WirePacket)>,
+    held: VecDeque<(Time, u64, WirePacket)>,
     held_so_far: u64,
     /// Time of the pending release event.
     pub release_at: Time,
@@ -69,7 +70,7 @@ impl Impairments {
         Some(Box::new(Impairments {
             stages,
             rng,
-            held: Vec::new(),
+            held: VecDeque::new(),
             held_so_far: 0,
             release_at: Time::NEVER,
         }))
@@ -152,15 +153,12 @@ impl Impairments {
     }
 
     pub fn next_release(&self) -> Option<Time> {
-        self.held.first().map(|h| h.0)
+        self.held.front().map(|h| h.0)
     }
 
     /// The next packet whose time has come.
     pub fn release(&mut self, now: Time) -> Option<WirePacket> {
-        if self.held.first()?.0 > now {
-            return None;
-        }
-        Some(self.held.remove(0).2)
+        self.held.pop_front_if(|h| h.0 <= now).map(|h| h.2)
     }
 }
 

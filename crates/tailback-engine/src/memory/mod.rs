@@ -39,7 +39,7 @@ pub struct Part {
 }
 
 /// What a run of nothing takes beside a program that is ready: a stack, the event list, code that is read in, bytes.
-const EVERY_RUN: f64 = 750e3;
+const EVERY_RUN: f64 = 930e3;
 /// What the allocator loses between what it gives away, as a share of what is small.
 const LOST: f64 = 1.1;
 
