@@ -4,7 +4,8 @@
 //! `TAILBACK_CASES=100000` draws so many; `TAILBACK_SEED` says with which number the first is drawn.
 
 use std::fmt::Write;
-use tailback_base::Stream;
+use tailback_base::{Duration, Stream, Time};
+use tailback_engine::build::prepare;
 use tailback_engine::results::{Outcome, Table};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
@@ -310,4 +311,29 @@ fn it_is_never_seen() {
         ahead * 6 >= hops,
         "of {hops} hops only {ahead} ran ahead: nothing is tested"
     );
+}
+
+/// Where the first packet in line may not be handed on, timers behind it are armed and run as events, and leave nothing.
+#[test]
+fn timers_do_not_pile_up() {
+    let line = "duration = \"100s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"20ms\"\n\
+                queue = { kind = \"droptail\", buffer = \"50 packets\" }\n\
+                reverse_queue = { kind = \"droptail\", buffer = \"unlimited\" }\n[flows.bulk]\ncount = 5\n";
+    let cases = [
+        "[record.sent]\nlink = \"l\"\nprobes = \"delivered_bytes\"\nevery = \"1s\"\n",
+        "[flows.seen]\n[record.window]\nflows = \"seen\"\nprobes = \"cwnd\"\nevery = \"1s\"\n",
+    ];
+    for more in cases {
+        let loaded = load_text(&format!("{line}{more}"), "drawn.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let mut run = prepare(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
+        let mut most = 0;
+        for second in 1..=100 {
+            run.built
+                .sim
+                .run_until(Time::ZERO + Duration::from_millis(1000 * second));
+            most = most.max(run.built.sim.pending_events());
+        }
+        // A pending event an entity, and some that are outdated; each flow arms several hundred timers.
+        assert!(most < 120, "{most} entries: {more}");
+    }
 }

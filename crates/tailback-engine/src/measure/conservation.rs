@@ -43,8 +43,8 @@ impl Sim {
         self.ports.len() as u32
     }
 
-    /// Entries of the event list, live and outdated.
+    /// Entries of the event list and of the timers that are kept in order beside it, live and outdated.
     pub fn pending_events(&self) -> usize {
-        self.events.len()
+        self.events.len() + self.timers_in_order()
     }
 }

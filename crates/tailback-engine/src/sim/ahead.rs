@@ -142,7 +142,7 @@ impl Sim {
         for flow in counted_as(8, 0..self.flows.len()) {
             let f = &self.flows[flow];
             let quiet = !heard && !f.listens && !f.followed && !f.watched && !looks.flow[flow];
-            let driven = self.drives_its_source_alone(flow);
+            let answers_only = self.destination_only_answers(flow);
             let [there, back] = self.ways[flow];
             self.flows[flow].runs_ahead = match f.carrier {
                 Carrier::Datagrams { .. } => [false, quiet],
@@ -150,8 +150,9 @@ impl Sim {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
                     let alone = |port: usize| users[port] == 1 && self.is_open(port, &looks);
                     let source = alone(out);
-                    let destination = driven && (alone(answers) || self.ports[answers].takes_ahead);
-                    self.flows[flow].in_order = destination;
+                    let destination = answers_only && (alone(answers) || self.ports[answers].takes_ahead);
+                    let before = self.ports_of(there)[usize::from(there.len) - 1] as usize;
+                    self.flows[flow].in_order = destination && self.ports[before].hands_ahead;
                     [quiet && source, quiet && destination]
                 }
                 _ => [false; 2],
@@ -165,12 +166,12 @@ impl Sim {
         let n = self.ports.len();
         let (mut feeders, mut first, mut users) = (vec![Feeder::Nothing; n], vec![false; n], vec![0u32; n]);
         for (flow, ways) in counted_as(16, &self.ways).enumerate() {
-            let driven = self.drives_its_source_alone(flow);
+            let answers_only = self.destination_only_answers(flow);
             for (way, other) in [(ways[0], ways[1]), (ways[1], ways[0])] {
                 // Destinations answer what comes to them, in its order; sources send when they like.
                 let drives = self.ports_of(other).last().copied();
                 let mut before = match drives {
-                    Some(port) if driven => Feeder::Port(port),
+                    Some(port) if answers_only => Feeder::Port(port),
                     _ => Feeder::Several,
                 };
                 for &port in self.ports_of(way) {
@@ -187,7 +188,7 @@ impl Sim {
     }
 
     /// Whether a flow's destination acts on what comes to it and on its timers, and on nothing else.
-    fn drives_its_source_alone(&self, flow: usize) -> bool {
+    fn destination_only_answers(&self, flow: usize) -> bool {
         let app = self.flows[flow].app;
         app != NO_APP
             && self.apps[app as usize]
@@ -240,7 +241,8 @@ impl Sim {
         }
     }
 
-    /// Hand a packet on that will reach the far end of a port at `t`. False, and nothing is done, if that is not allowed.
+    /// Hand a packet on that will reach the far end of a port at `t`. False if that is not allowed: it stays where it is, though
+    /// timers that were due before may have run.
     #[inline]
     fn hand_on(&mut self, port: u32, mut p: WirePacket, t: Time) -> bool {
         if t > self.ahead.horizon {
@@ -319,7 +321,8 @@ impl Sim {
         }
     }
 
-    /// A destination's timer has come as an event: what was armed before is over, ahead of time or by now.
+    /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this, timers
+    /// behind a port that seldom hands on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {
         if self.flows[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));
@@ -328,6 +331,11 @@ impl Sim {
                 timers.pop();
             }
         }
+    }
+
+    /// Timers that are kept in order, live and outdated.
+    pub(crate) fn timers_in_order(&self) -> usize {
+        self.ahead.timers.iter().map(BinaryHeap::len).sum()
     }
 
     fn port_before_destination(&self, flow: u32) -> u32 {

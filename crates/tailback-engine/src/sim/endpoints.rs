@@ -247,9 +247,13 @@ impl Sim {
         let flow = &mut self.flows[id.0 as usize];
         if flow.timers[side as usize] != now {
             // It has run ahead, or was put forward.
-            return self.forget_timers(id.0);
+            return;
         }
         flow.timers[side as usize] = Time::NEVER;
+        if side == Side::Destination {
+            self.forget_timers(id.0);
+        }
+        let flow = &mut self.flows[id.0 as usize];
         let Carrier::Connection(ends) = &mut flow.carrier else {
             return;
         };
