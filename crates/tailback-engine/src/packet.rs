@@ -2,7 +2,7 @@
 //!
 //! [`WirePacket`] is what flies: 32 bytes, `Copy`, the unit of every ring. [`SimPacket`] is what a discipline or a
 //! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
-//! segment carries beyond that (SACK blocks, timestamps, a second sequence number) hangs on a side table, [`Extras`].
+//! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table, [`Extras`].
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
@@ -37,6 +37,9 @@ const CONTROL: u8 = 1 << 7;
 const OTHER_IS_ONE: u8 = 1 << 6;
 const HOP: u8 = OTHER_IS_ONE - 1;
 pub const NO_EXTRA: u32 = u32::MAX;
+/// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns. The value
+/// of its time stamp is its birth.
+pub const ECHO: u32 = 1 << 31;
 
 /// A packet on its way. Four words:
 /// sequence (48) and bytes (16); queue stamp (48), hop (8), header bytes (8); birth (48), flags (8), TOS (8);
@@ -93,6 +96,18 @@ pub struct Extra {
     request: Option<Request>,
 }
 
+impl Extra {
+    /// Time stamps alone.
+    #[cold]
+    fn stamped(value: Time, echo: Time) -> Extra {
+        Extra {
+            other_seq: 1,
+            timestamps: Some((value, echo)),
+            ..Extra::default()
+        }
+    }
+}
+
 /// The side table. Slots are reused; it is as large as the largest number of such packets in flight.
 #[derive(Default)]
 pub struct Extras {
@@ -113,22 +128,31 @@ impl Extras {
     /// Forget what hangs on a packet that is gone.
     #[inline]
     pub fn release(&mut self, p: &WirePacket) {
-        if p.extra != NO_EXTRA {
+        if p.extra < ECHO {
             self.free.push(p.extra);
         }
     }
 
+    /// What hangs on a packet, if it has a slot.
+    fn of(&self, p: &WirePacket) -> Option<&Extra> {
+        self.slots.get(p.extra as usize)
+    }
+
     /// A second copy of a packet, with extras of its own.
     pub fn duplicate(&mut self, p: WirePacket) -> WirePacket {
-        if p.extra == NO_EXTRA {
-            return p;
-        }
-        let copy = self.slots[p.extra as usize].clone();
+        let Some(copy) = self.of(&p).cloned() else { return p };
         WirePacket {
             extra: self.add(copy),
             ..p
         }
     }
+}
+
+/// Time stamps in the word beside the flow: of a packet that is sent at its stamp's value, and echoes nothing old.
+#[inline]
+fn beside(value: Time, echo: Time, now: Time) -> Option<u32> {
+    let age = now.0.wrapping_sub(echo.0);
+    (value == now && age < u64::from(NO_EXTRA - ECHO)).then(|| ECHO + age as u32)
 }
 
 impl WirePacket {
@@ -141,7 +165,12 @@ impl WirePacket {
         } else {
             (s.ack, s.seq)
         };
-        let extra = if other > 1 || !s.sack.is_empty() || s.timestamps.is_some() || s.window.is_some() {
+        let stamps = match s.timestamps {
+            None => Some(NO_EXTRA),
+            Some((value, echo)) => beside(value, echo, now),
+        };
+        let fits = other <= 1 && s.sack.is_empty() && s.window.is_none();
+        let extra = stamps.filter(|_| fits).unwrap_or_else(|| {
             extras.add(Extra {
                 other_seq: other,
                 sack: s.sack.clone(),
@@ -149,9 +178,7 @@ impl WirePacket {
                 window: s.window,
                 request: None,
             })
-        } else {
-            NO_EXTRA
-        };
+        });
         let one = if other == 1 { u64::from(OTHER_IS_ONE) << 8 } else { 0 };
         debug_assert!(seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
         WirePacket {
@@ -165,10 +192,16 @@ impl WirePacket {
         }
     }
 
-    /// Pack a segment without options that `flow` sends now.
+    /// Pack a segment without options but time stamps that `flow` sends now.
     #[inline]
-    pub fn from_plain(s: &Plain, flow: FlowId, backward: bool, now: Time) -> WirePacket {
+    pub fn from_plain(s: &Plain, flow: FlowId, backward: bool, extras: &mut Extras) -> WirePacket {
         debug_assert!(s.seq >> SEQ_BITS == 0 && s.bytes <= 0xffff && s.bytes - s.payload <= 0xff);
+        let now = s.sent;
+        let extra = if s.echo == Time::NEVER {
+            NO_EXTRA
+        } else {
+            beside(now, s.echo, now).unwrap_or_else(|| extras.add(Extra::stamped(now, s.echo)))
+        };
         WirePacket {
             seq_bytes: (s.seq << 16) | u64::from(s.bytes as u16),
             stamp_hop_header: (u64::from(OTHER_IS_ONE) << 8) | u64::from((s.bytes - s.payload) as u8),
@@ -176,21 +209,30 @@ impl WirePacket {
                 | (u64::from(s.flags.0 | if backward { BACKWARD } else { 0 }) << 8)
                 | u64::from(s.ecn as u8),
             flow: flow.0,
-            extra: NO_EXTRA,
+            extra,
         }
     }
 
-    /// Unpack it, if it is one without options.
+    /// Unpack it, if it is one without options but time stamps.
     #[inline]
     pub fn to_plain(&self) -> Option<Plain> {
-        let plain = self.extra == NO_EXTRA && self.stamp_hop_header & (u64::from(OTHER_IS_ONE) << 8) != 0;
+        let plain = self.extra >= ECHO && self.stamp_hop_header & (u64::from(OTHER_IS_ONE) << 8) != 0;
         plain.then(|| Plain {
             seq: self.seq(),
             payload: self.payload(),
             bytes: self.size(),
             flags: self.flags(),
             ecn: Ecn::from_bits(self.born_flags_tos as u8),
+            sent: self.born(),
+            echo: self.echo().unwrap_or(Time::NEVER),
         })
+    }
+
+    /// What its time stamp echoes, if that is in the packet itself.
+    #[inline]
+    fn echo(&self) -> Option<Time> {
+        let stamped = self.extra >= ECHO && self.extra != NO_EXTRA;
+        stamped.then(|| Time(self.born().0 - u64::from(self.extra - ECHO)))
     }
 
     /// Its four words, for a ring that packs them closer.
@@ -266,13 +308,13 @@ impl WirePacket {
         let payload = self.payload();
         let flags = self.flags();
         let carries = payload > 0 || flags.has(Flags::SYN) || flags.has(Flags::FIN);
-        // One question, since most packets have no extra.
-        let (other, sack, timestamps, window) = match self.extra {
-            NO_EXTRA => (self.other_is_one(), SackBlocks::new(), None, None),
-            i => {
-                let e = &extras.slots[i as usize];
-                (e.other_seq, e.sack.clone(), e.timestamps, e.window)
-            }
+        // One question, since most packets have no slot.
+        let (other, sack, timestamps, window) = if self.extra >= ECHO {
+            let stamps = self.echo().map(|echo| (self.born(), echo));
+            (self.other_is_one(), SackBlocks::new(), stamps, None)
+        } else {
+            let e = &extras.slots[self.extra as usize];
+            (e.other_seq, e.sack.clone(), e.timestamps, e.window)
         };
         let (seq, ack) = if carries {
             (self.seq(), other)
@@ -302,18 +344,19 @@ impl WirePacket {
             cwr: flags.has(Flags::CWR),
             payload: self.payload(),
             ack: flags.has(Flags::ACK).then_some(ack),
-            stamps: extras
-                .slots
-                .get(self.extra as usize)
-                .and_then(|e| e.timestamps)
-                .map(|(value, echo)| Stamps { value, echo }),
+            stamps: match extras.of(self) {
+                Some(e) => e.timestamps.map(|(value, echo)| Stamps { value, echo }),
+                None => self.echo().map(|echo| Stamps {
+                    value: self.born(),
+                    echo,
+                }),
+            },
         }
     }
 
     /// The sequence number that is not in the packet.
     fn other_seq(&self, extras: &Extras) -> u64 {
-        let extra = extras.slots.get(self.extra as usize);
-        extra.map_or(self.other_is_one(), |e| e.other_seq)
+        extras.of(self).map_or(self.other_is_one(), |e| e.other_seq)
     }
 
     /// The same, of a packet without extras: 0 or 1.
@@ -322,7 +365,7 @@ impl WirePacket {
     }
 
     pub fn request(&self, extras: &Extras) -> Option<Request> {
-        extras.slots.get(self.extra as usize).and_then(|e| e.request)
+        extras.of(self).and_then(|e| e.request)
     }
 
     #[inline]

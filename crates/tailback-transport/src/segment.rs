@@ -58,7 +58,7 @@ pub struct Segment {
     pub window: Option<u32>,
 }
 
-/// A segment of a connection whose data flow one way, without options: the other sequence number is 1.
+/// A segment of a connection whose data flow one way, without options but time stamps: the other sequence number is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plain {
     /// Of its data; of a pure ACK, what is acknowledged.
@@ -68,6 +68,43 @@ pub struct Plain {
     pub bytes: u32,
     pub flags: Flags,
     pub ecn: Ecn,
+    /// When it is sent, which is the value of its time stamp.
+    pub sent: Time,
+    /// RFC 7323: what its time stamp echoes; [`Time::NEVER`] of a segment without.
+    pub echo: Time,
+}
+
+impl Plain {
+    /// A segment with data that leaves now.
+    #[inline]
+    pub(crate) fn of(s: &Segment, now: Time) -> Plain {
+        debug_assert!(s.ack == 1 && s.sack.is_empty() && s.window.is_none());
+        Plain {
+            seq: s.seq,
+            payload: s.payload,
+            bytes: s.bytes,
+            flags: s.flags,
+            ecn: s.ecn,
+            sent: now,
+            echo: s.timestamps.map_or(Time::NEVER, |t| t.1),
+        }
+    }
+
+    /// A pure ACK in full.
+    #[inline]
+    pub(crate) fn to_ack(self) -> Segment {
+        Segment {
+            seq: 1,
+            payload: 0,
+            ack: self.seq,
+            flags: self.flags,
+            ecn: self.ecn,
+            bytes: self.bytes,
+            sack: SackBlocks::new(),
+            timestamps: (self.echo != Time::NEVER).then_some((self.sent, self.echo)),
+            window: None,
+        }
+    }
 }
 
 impl Segment {

@@ -170,7 +170,7 @@ impl Sim {
         let route = self.ways[id.0 as usize][usize::from(backward)];
         let first = self.routes[route.start as usize];
         for i in from..from + sent {
-            let p = WirePacket::from_plain(&self.outbox[i], id, backward, now);
+            let p = WirePacket::from_plain(&self.outbox[i], id, backward, &mut self.extras);
             self.offer(first, p);
         }
         self.outbox.truncate(from);

@@ -215,13 +215,6 @@ impl Config {
         };
         payload + self.header + options
     }
-
-    /// Each segment in order is acknowledged at once, without options.
-    #[inline]
-    pub fn answers_each(&self) -> bool {
-        self.delayed_ack <= 1 && !self.delayed_ack_by_bytes && !self.timestamps
-    }
-
     /// Size on the wire of so much payload in full segments and a last one.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));

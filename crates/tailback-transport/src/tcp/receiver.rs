@@ -79,6 +79,12 @@ struct Rare {
     last_arrival: Time,
 }
 
+impl Rare {
+    fn is_quiet(&self) -> bool {
+        self.duplicate.is_none() && self.edge.is_none()
+    }
+}
+
 impl Default for Rare {
     fn default() -> Self {
         Rare {
@@ -210,11 +216,15 @@ impl Receiver {
     }
 
     fn note_timestamp(&mut self, s: &Segment) {
-        // RFC 7323 section 4.3 (2): "if [...] SEG.SEQ <= Last.ACK.sent, then [...] TS.Recent <- SEG.TSval".
-        if let Some((value, _)) = s.timestamps
-            && s.seq <= self.last_ack
-            && self.ts_recent.is_none_or(|t| value >= t)
-        {
+        if let Some((value, _)) = s.timestamps {
+            self.note_value(s.seq, value);
+        }
+    }
+
+    /// RFC 7323 section 4.3 (2): "if [...] SEG.SEQ <= Last.ACK.sent, then [...] TS.Recent <- SEG.TSval".
+    #[inline]
+    fn note_value(&mut self, seq: u64, value: Time) {
+        if seq <= self.last_ack && self.ts_recent.is_none_or(|t| value >= t) {
             self.ts_recent = Some(value);
         }
     }
@@ -424,8 +434,8 @@ impl Endpoint for Receiver {
         self.on_data(s, now, up);
     }
 
-    fn predict(&mut self, s: &Plain, _now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
-        self.predict_data(s, out)
+    fn predict(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
+        self.predict_data(s, now, out)
     }
 
     fn poll_transmit(&mut self, now: Time) -> Transmit {

@@ -81,6 +81,10 @@ pub trait LossRecovery {
     }
     /// The next segment that may leave.
     fn next(&mut self, c: &mut ControlBlock) -> Option<Piece>;
+    /// Whether [`LossRecovery::next`] is [`ControlBlock::next_in_order`] now.
+    fn sends_in_order(&self) -> bool {
+        false
+    }
     fn in_recovery(&self) -> bool;
 }
 
@@ -165,6 +169,11 @@ macro_rules! recoveries {
             #[inline]
             fn next(&mut self, c: &mut ControlBlock) -> Option<Piece> {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.next(c),)* }
+            }
+
+            #[inline]
+            fn sends_in_order(&self) -> bool {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.sends_in_order(),)* }
             }
 
             #[inline]

@@ -108,6 +108,11 @@ impl LossRecovery for NewRenoRecovery {
     }
 
     #[inline]
+    fn sends_in_order(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self, NewRenoRecovery::Recovery { .. })
     }

@@ -189,6 +189,11 @@ impl LossRecovery for PipeRecovery {
     }
 
     #[inline]
+    fn sends_in_order(&self) -> bool {
+        !self.in_recovery()
+    }
+
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self.phase, Phase::Recovery { .. })
     }

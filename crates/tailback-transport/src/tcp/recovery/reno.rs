@@ -85,6 +85,11 @@ impl LossRecovery for RenoRecovery {
     }
 
     #[inline]
+    fn sends_in_order(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn in_recovery(&self) -> bool {
         *self == RenoRecovery::Recovery
     }

@@ -162,6 +162,11 @@ impl LossRecovery for SackRecovery {
     }
 
     #[inline]
+    fn sends_in_order(&self) -> bool {
+        !self.in_recovery() && self.board.is_empty()
+    }
+
+    #[inline]
     fn in_recovery(&self) -> bool {
         matches!(self.phase, Phase::Recovery { .. })
     }

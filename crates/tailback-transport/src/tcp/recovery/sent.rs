@@ -266,22 +266,16 @@ impl SentList {
         let mut newest: Option<SentSegment> = None;
         let before = self.delivered;
         let mut steps = self.outstanding.len();
-        while let Some(r) = self.outstanding.front().copied().filter(|r| r.seq < una) {
-            let covered = SentSegment {
-                end: r.end.min(una),
-                ..r
-            };
+        while self.outstanding.front().is_some_and(|r| r.end <= una)
+            && let Some(r) = self.outstanding.pop_front()
+        {
             self.forget(&r);
-            if r.end <= una {
-                self.outstanding.pop_front();
-            } else {
-                let rest = SentSegment { seq: una, ..r };
-                self.outstanding[0] = rest;
-                self.remember(&rest);
-            }
             if !r.sacked {
-                self.deliver(&covered, false, &mut newest);
+                self.deliver(&r, false, &mut newest);
             }
+        }
+        if let Some(r) = self.outstanding.front().copied().filter(|r| r.seq < una) {
+            self.split_first(r, una, &mut newest);
         }
         steps -= self.outstanding.len();
         for &(from, to) in blocks {
@@ -320,6 +314,19 @@ impl SentList {
         })
     }
 
+    /// The first record, of which the part below `una` is acknowledged.
+    #[cold]
+    fn split_first(&mut self, r: SentSegment, una: u64, newest: &mut Option<SentSegment>) {
+        let rest = SentSegment { seq: una, ..r };
+        self.forget(&r);
+        self.outstanding[0] = rest;
+        self.remember(&rest);
+        if !r.sacked {
+            self.deliver(&SentSegment { end: una, ..r }, false, newest);
+        }
+    }
+
+    #[inline]
     fn deliver(&mut self, r: &SentSegment, reported: bool, newest: &mut Option<SentSegment>) {
         self.delivered += r.len();
         if newest.is_none_or(|n| (r.delivered_before, r.sent) >= (n.delivered_before, n.sent)) {
@@ -356,8 +363,12 @@ impl SentList {
     pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
         let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
         let waiting = self.order.len();
+        let una = self.outstanding.front().map_or(u64::MAX, |r| r.seq);
         while let Some((sent, end)) = self.order.front().copied().filter(|o| *o < newest) {
             self.order.pop_front();
+            if end <= una {
+                continue;
+            }
             let i = self.outstanding.partition_point(|r| r.end < end);
             let known = self.outstanding.get(i).filter(|r| (r.sent, r.end) == (sent, end));
             if !known.is_some_and(SentSegment::is_in_flight) {

@@ -52,6 +52,11 @@ impl LossRecovery for TahoeRecovery {
 
     fn undone(&mut self, _c: &mut ControlBlock) {}
 
+    #[inline]
+    fn sends_in_order(&self) -> bool {
+        true
+    }
+
     fn in_recovery(&self) -> bool {
         false
     }

@@ -173,6 +173,9 @@ impl Undo {
 
     /// RFC 5682 section 3.1, in the form with SACK of section 3.2.
     pub fn judge(&mut self, a: &Answer<'_>) -> Proof {
+        if self.test == Test::None {
+            return Proof::Nothing;
+        }
         let original = a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,

@@ -8,53 +8,74 @@
 //! What would be lost without: 10 % of the time of plain TCP.
 
 use super::{Sender, State};
-use crate::endpoint::{Transmit, Wake};
+use crate::endpoint::{Endpoint, Transmit, Wake};
 use crate::segment::{Flags, Plain};
-use crate::tcp::recovery::{LossRecovery, Recovery};
+use crate::tcp::recovery::LossRecovery;
 use tailback_base::Time;
 
 impl Sender {
     #[inline]
     pub(super) fn predict_ack(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Option<Wake> {
         let c = &self.block;
-        let usual = self.state == State::Open && self.connected_told && !c.keeps_more() && !c.is_held();
-        let plain = s.flags == Flags::ACK && s.payload == 0 && !c.cfg().timestamps;
+        let usual = self.state == State::Open && self.connected_told && !c.is_held();
+        let (stamped, plain) = (c.cfg().timestamps, s.flags == Flags::ACK && s.payload == 0);
         if !(usual && plain && s.seq > c.una() && s.seq <= c.max_sent() && s.seq < c.end()) {
             return None;
         }
+        if stamped != (s.echo != Time::NEVER) {
+            return None;
+        }
+        Some(match (c.keeps_more(), stamped) {
+            (false, false) => self.take_plain::<false>(s, now, out),
+            (false, true) => self.take_stamped(s, now, out),
+            (true, _) => self.take_with_records(s, now, out),
+        })
+    }
+
+    #[inline(always)]
+    fn take_plain<const STAMPED: bool>(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
         let c = &mut self.block;
         let sampled = self.recovery.may_sample(c, s.seq);
-        let a = c.advance(s.seq, None, sampled, false, now);
+        let echoed = if STAMPED { c.note_stamps(s.sent, s.echo) } else { None };
+        let a = c.advance(s.seq, echoed, sampled, false, now);
         let judged = self.recovery.on_ack(c, &a, &[]);
         c.tell_controller(&a, judged, self.limit.limit(), None);
         self.allow_burst();
-        let in_order = matches!(
-            self.recovery,
-            Recovery::Tahoe(_) | Recovery::Reno(_) | Recovery::NewReno(_)
-        );
-        if in_order && now >= self.pace_at && self.block.send_full(now, out) {
+        if self.recovery.sends_in_order() && now >= self.pace_at && self.block.send_full::<STAMPED>(now, out) {
             self.note_limit(now);
-            return Some(Wake {
+            return Wake {
                 timeout: self.block.deadline().min(self.wake),
                 not_before: Time::NEVER,
-            });
+            };
         }
+        self.send_rest(now, out)
+    }
+
+    #[inline(never)]
+    fn take_stamped(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
+        self.take_plain::<true>(s, now, out)
+    }
+
+    /// Of a connection that keeps more than the plain one.
+    #[inline(never)]
+    fn take_with_records(&mut self, s: &Plain, now: Time, out: &mut Vec<Plain>) -> Wake {
+        self.judge::<true>(&s.to_ack(), now);
+        self.send_rest(now, out)
+    }
+
+    /// All that may leave now.
+    #[inline(always)]
+    fn send_rest(&mut self, now: Time, out: &mut Vec<Plain>) -> Wake {
         let not_before = loop {
             match self.poll_open(now) {
-                Transmit::Segment(s) => out.push(Plain {
-                    seq: s.seq,
-                    payload: s.payload,
-                    bytes: s.bytes,
-                    flags: s.flags,
-                    ecn: s.ecn,
-                }),
+                Transmit::Segment(s) => out.push(Plain::of(&s, now)),
                 Transmit::NotBefore(t) => break t,
                 Transmit::Idle => break Time::NEVER,
             }
         };
-        Some(Wake {
-            timeout: self.block.deadline().min(self.wake),
+        Wake {
+            timeout: self.next_timeout().unwrap_or(Time::NEVER),
             not_before,
-        })
+        }
     }
 }

@@ -8,13 +8,13 @@ use crate::segment::{Flags, Plain};
 use tailback_base::{Ecn, Time};
 
 impl ControlBlock {
-    /// All that the window lets go now. False, and nothing is done, if anything but full segments of new data may follow.
-    #[inline]
-    pub fn send_full(&mut self, now: Time, out: &mut Vec<Plain>) -> bool {
+    /// All that the window lets go now, with time stamps or without. False, and nothing is done, if anything but full segments of new data may follow.
+    #[inline(always)]
+    pub fn send_full<const STAMPED: bool>(&mut self, now: Time, out: &mut Vec<Plain>) -> bool {
         let (s, w, t) = (&mut self.seq, &mut self.window, &mut self.timers);
         let usual = s.nxt == s.max_sent && s.una < s.nxt && s.fin == NONE && s.resend == NONE;
         let unpaced = w.pace == f64::INFINITY && !w.credit && t.deadline != Time::NEVER;
-        let plain = !self.ecn.cwr_pending && !self.more && !self.cfg.timestamps;
+        let plain = !self.ecn.cwr_pending && !self.more;
         let len = u64::from(s.segment);
         let mut room = w.allowed.saturating_sub(s.nxt - s.una);
         if !(usual && unpaced && plain && s.end - s.nxt > room.saturating_add(len)) {
@@ -25,7 +25,8 @@ impl ControlBlock {
         } else {
             Ecn::NotEct
         };
-        let bytes = self.cfg.wire(s.segment, 0, false);
+        let bytes = self.cfg.wire(s.segment, 0, STAMPED);
+        let echo = if STAMPED { self.ts_echo } else { Time::NEVER };
         let (first, mut n) = (s.nxt, 0);
         while room >= len && w.burst > 0 {
             out.push(Plain {
@@ -34,6 +35,8 @@ impl ControlBlock {
                 bytes,
                 flags: Flags::ACK,
                 ecn,
+                sent: now,
+                echo,
             });
             s.nxt += len;
             room -= len;
@@ -41,7 +44,7 @@ impl ControlBlock {
             n += 1;
         }
         if n > 0 {
-            if t.timed_end == NONE {
+            if t.timed_end == NONE && !STAMPED {
                 t.time(first + len, now);
             }
             s.max_sent = s.nxt;

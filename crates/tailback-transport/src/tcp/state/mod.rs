@@ -230,7 +230,7 @@ impl ControlBlock {
     // ---- the window
 
     /// A new event: take over what the controller says, and let at most `burst` segments answer.
-    #[inline]
+    #[inline(always)]
     pub fn allow(&mut self, burst: u32) {
         self.window.refresh(&*self.control);
         if self.more {
@@ -356,7 +356,7 @@ impl ControlBlock {
     // ---- acknowledgements
 
     /// Move to the acknowledgement `ack` of new data: round trip, backoff, sequence space. The timer is the caller's.
-    #[inline]
+    #[inline(always)]
     ///
     /// With `sampled` off it gives no round trip, and what is timed goes on being timed.
     pub fn advance(&mut self, ack: u64, echoed: Option<Time>, sampled: bool, ecn_echo: bool, now: Time) -> Ack {
@@ -437,7 +437,7 @@ impl ControlBlock {
     }
 
     /// The one event an ACK: the controller hears it, judged.
-    #[inline]
+    #[inline(always)]
     pub fn tell_controller(&mut self, a: &Ack, judged: Judged, limit: Limit, rate: Option<&RateSample>) {
         self.control.on_ack(&AckEvent {
             now: a.now,

@@ -48,7 +48,7 @@ impl SendWindow {
 
     /// Take over what the controller says: after every event that may have moved the window, so that the send rule,
     /// which is asked more often, compares whole numbers.
-    #[inline]
+    #[inline(always)]
     pub fn refresh(&mut self, control: &dyn CongestionControl) {
         self.cwnd = control.cwnd();
         let window = self.cwnd + self.inflation as f64;

@@ -223,9 +223,16 @@ impl ControlBlock {
     /// Remember the other side's time stamp; the echo of ours, if any.
     #[inline]
     pub fn take_timestamps(&mut self, s: &Segment) -> Option<Time> {
-        let (value, echo) = s.timestamps.filter(|_| self.cfg.timestamps)?;
-        self.ts_echo = value;
-        Some(echo)
+        let (value, echo) = s.timestamps?;
+        self.note_stamps(value, echo)
+    }
+
+    #[inline]
+    pub fn note_stamps(&mut self, value: Time, echo: Time) -> Option<Time> {
+        self.cfg.timestamps.then(|| {
+            self.ts_echo = value;
+            echo
+        })
     }
 
     /// A FIN without data is no data segment.
