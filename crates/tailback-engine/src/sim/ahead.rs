@@ -29,7 +29,7 @@ use super::{Sim, Tick};
 use crate::event::EventKind;
 use crate::measure::recorder::{Recorder, Source};
 use crate::packet::WirePacket;
-use crate::port::{Before, NO_EDGE, Port, Queue};
+use crate::port::{Before, NO_EDGE, Offer, Port, Queue};
 use crate::sim::flow::{Carrier, NO_APP, Route};
 use crate::traffic::application::Side;
 use std::cmp::Reverse;
@@ -60,6 +60,16 @@ impl Ahead {
     pub fn has_any(&self) -> bool {
         !self.timers.is_empty()
     }
+}
+
+/// How a packet goes on that will reach the far end of a port.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// When the time has come.
+    Wait,
+    /// To its end.
+    End,
+    Port(u32),
 }
 
 /// What enters a port.
@@ -209,13 +219,23 @@ impl Sim {
         p.before == Before::NOTHING && p.edge == NO_EDGE && !p.watched && !looks.queue[port] && !logged
     }
 
-    /// A packet will reach the far end of a port then: it is handed on now if nothing can happen before, and else when the
-    /// time has come.
+    /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen before, and
+    /// from there on when the time has come.
     #[inline]
-    pub(super) fn depart(&mut self, port: u32, p: WirePacket, arrives: Time) {
-        let at = &self.ports[port as usize];
-        if at.hands_ahead && at.wire.is_empty() && self.hand_on(port, p, arrives) {
-            return;
+    pub(super) fn depart(&mut self, mut port: u32, mut p: WirePacket, mut arrives: Time) {
+        loop {
+            let at = &self.ports[port as usize];
+            if !(at.hands_ahead && at.wire.is_empty()) {
+                break;
+            }
+            match self.way_on(port, &p, arrives) {
+                Way::Wait => break,
+                Way::End => return self.arrive_ahead(port, p, arrives),
+                Way::Port(next) => match self.pass_on(port, next, &mut p, arrives) {
+                    Some(t) => (port, arrives) = (next, t),
+                    None => return,
+                },
+            }
         }
         let wire = &mut self.ports[port as usize].wire;
         let was_empty = wire.is_empty();
@@ -229,11 +249,19 @@ impl Sim {
     pub(super) fn hand_on_waiting(&mut self, port: u32) {
         let mut handed = 0;
         while let Some(f) = self.ports[port as usize].wire.front() {
-            let (p, arrives) = (f.packet, f.arrives);
-            if !self.hand_on(port, p, arrives) {
+            let (mut p, arrives) = (f.packet, f.arrives);
+            let way = self.way_on(port, &p, arrives);
+            if way == Way::Wait {
                 return self.events.push_delivery(arrives, port, p.born());
             }
             self.ports[port as usize].wire.pop();
+            if let Way::Port(next) = way {
+                if let Some(t) = self.pass_on(port, next, &mut p, arrives) {
+                    self.depart(next, p, t);
+                }
+            } else {
+                self.arrive_ahead(port, p, arrives);
+            }
             handed += 1;
             if handed % LONG_RUN == 0 {
                 done(64 * LONG_RUN);
@@ -241,45 +269,69 @@ impl Sim {
         }
     }
 
-    /// Hand a packet on that will reach the far end of a port at `t`. False if that is not allowed: it stays where it is, though
-    /// timers that were due before may have run.
+    /// Where a packet may go that will reach the far end of a port at `t`. Timers that are due before have run then.
     #[inline]
-    fn hand_on(&mut self, port: u32, mut p: WirePacket, t: Time) -> bool {
+    fn way_on(&mut self, port: u32, p: &WirePacket, t: Time) -> Way {
         if t > self.ahead.horizon {
-            return false;
+            return Way::Wait;
         }
         let id = p.flow_id().0 as usize;
         let route = self.ways[id][usize::from(p.is_backward())];
-        let next = match p.hop() + 1 < usize::from(route.len) {
-            true => Some(self.routes[route.start as usize + p.hop() + 1]),
-            false => None,
-        };
-        let may = match next {
-            Some(next) => self.ports[next as usize].takes_ahead,
-            None if p.is_backward() => self.flows[id].runs_ahead[0] && t <= self.flows[id].free_until,
-            None => self.flows[id].runs_ahead[1],
+        let hop = p.hop() + 1;
+        if hop < usize::from(route.len) {
+            let next = self.routes[route.start as usize + hop];
+            return match self.ports[next as usize].takes_ahead {
+                true => Way::Port(next),
+                false => Way::Wait,
+            };
+        }
+        let flow = &self.flows[id];
+        let may = match p.is_backward() {
+            true => flow.runs_ahead[0] && t <= flow.free_until,
+            false => flow.runs_ahead[1],
         };
         if !may {
-            return false;
+            return Way::Wait;
         }
         let now = self.now;
-        if next.is_none() && !self.run_timers_before(t, port, id as u32, p.is_backward()) {
-            self.now = now;
-            return false;
-        }
+        let may = self.run_timers_before(t, port, id as u32, p.is_backward());
+        self.now = now;
+        if may { Way::End } else { Way::Wait }
+    }
+
+    #[inline(always)]
+    fn count_hop(&mut self, port: u32, p: &mut WirePacket) {
         let at = &mut self.ports[port as usize];
         at.stats.delivered_packets += 1;
         at.stats.delivered_bytes += u64::from(p.size());
         self.counters.packet_hops += 1;
         self.counters.handed_ahead += 1;
         p.next_hop();
-        self.now = t;
-        match next {
-            Some(next) => self.enqueue(next, p),
-            None => self.arrive(p),
+    }
+
+    /// A packet goes from one port to the next at `t`: when it will reach the far end of that, if it is not lost there.
+    #[inline(always)]
+    fn pass_on(&mut self, port: u32, next: u32, p: &mut WirePacket, t: Time) -> Option<Time> {
+        self.count_hop(port, p);
+        match self.ports[next as usize].offer_fused(p, t) {
+            Offer::Taken(arrives) => Some(arrives),
+            // A port that takes packets ahead is arithmetic.
+            Offer::Full | Offer::Explicit => {
+                let now = std::mem::replace(&mut self.now, t);
+                self.overflow(next, *p);
+                self.now = now;
+                None
+            }
         }
+    }
+
+    /// A packet reaches its end at `t`.
+    #[inline(always)]
+    fn arrive_ahead(&mut self, port: u32, mut p: WirePacket, t: Time) {
+        self.count_hop(port, &mut p);
+        let now = std::mem::replace(&mut self.now, t);
+        self.arrive(p);
         self.now = now;
-        true
     }
 
     /// Run the timers that are due before a packet comes to an end. False if one of them may not run ahead.

@@ -229,7 +229,7 @@ impl Sim {
     }
 
     #[cold]
-    fn overflow(&mut self, port: u32, p: WirePacket) {
+    pub(super) fn overflow(&mut self, port: u32, p: WirePacket) {
         self.outlet(port).drop_wire(&p, Place::Arriving, DropReason::Overflow);
     }
 
