@@ -1,6 +1,7 @@
-//! What a packet-hop costs, in instructions, does not grow unseen: the reference of the benchmark with drop-tail, FQ-CoDel and
-//! the senders of Linux, counted by callgrind, is within 3 % of what is written here. Instructions are the same on every
-//! machine of a kind, whatever else it does; times are for `benches/compare.py`.
+//! What a packet-hop costs does not grow unseen: the reference of the benchmark with drop-tail, FQ-CoDel and the senders of
+//! Linux, counted by callgrind, is within 3 % of what is written here. Counted are instructions with 100 flows, and with 1,000
+//! flows the cache lines that have to come from beyond a cache of 1 MB. Both are the same on every machine of a kind,
+//! whatever else it does; times are for `benches/compare.py`.
 //!
 //! Where a change is meant to cost more or less, it writes the new count here and says why. Without valgrind nothing is counted,
 //! and the test says so.
@@ -10,51 +11,66 @@ use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_file;
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/reference.toml");
-/// What differs from the reference, and instructions a packet-hop.
-const CASES: [(&str, f64); 3] = [
-    ("name=drop-tail", 679.0),
-    (r#"link.bottleneck.queue={ kind = "fq-codel" }"#, 1142.0),
-    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1520.0),
+
+/// What differs from the reference; a packet-hop's instructions with 100 flows and its cache lines with 1,000.
+const CASES: [(&str, f64, f64); 3] = [
+    ("name=drop-tail", 700.0, 4.67),
+    (r#"link.bottleneck.queue={ kind = "fq-codel" }"#, 1160.0, 6.43),
+    (r#"flows.bulk.tcp={ profile = "linux" }"#, 1536.0, 13.43),
 ];
+/// As the reference, ten times as large.
+const LARGE: [&str; 3] = [
+    "flows.bulk.count=1000",
+    "link.bottleneck.rate=5Gbps",
+    "link.bottleneck.queue.buffer=10000 packets",
+];
+/// The last level of the cache that is counted for, and the first.
+const CACHE: [&str; 3] = ["--cache-sim=yes", "--D1=49152,12,64", "--LL=1048576,16,64"];
 
 /// What callgrind counts: this binary is started again, to run this alone.
 #[test]
 #[ignore = "started by the test below, under callgrind"]
 fn reference() {
-    let set: Vec<String> = ["DURATION", "CHANGE"]
-        .iter()
-        .map(|name| std::env::var(name).expect("it is started by the test below"))
-        .collect();
+    let set = std::env::var("SET").expect("it is started by the test below");
+    let set: Vec<String> = set.lines().map(str::to_owned).collect();
     let loaded = load_file(REFERENCE, &set).unwrap_or_else(|e| panic!("{e}"));
     let outcome = run(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
     println!("hops {}", outcome.engine.packet_hops);
 }
 
-/// The number behind a word.
+/// The number behind a word, which may have commas.
 fn behind(text: &str, word: &str) -> f64 {
     let rest = text.split(word).nth(1).unwrap_or_else(|| panic!("no {word} in {text}"));
-    let digits: String = rest
-        .chars()
-        .skip_while(|c| !c.is_ascii_digit())
-        .take_while(|c| c.is_ascii_digit())
-        .collect();
-    digits.parse().expect("digits")
+    let number = rest.split_whitespace().next().unwrap_or_default();
+    number
+        .replace(',', "")
+        .parse()
+        .unwrap_or_else(|e| panic!("{number} behind {word}: {e}"))
 }
 
-/// Instructions and packet-hops of a run.
-fn count(duration: &str, change: &str) -> (f64, f64) {
+/// What callgrind counts of a run, behind this word of what it prints, and its packet-hops.
+fn count(what: &str, options: &[&str], set: &[&str]) -> (f64, f64) {
     let this = std::env::current_exe().expect("this test's binary");
     let out = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .args(options)
         .arg(this)
         .args(["reference", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
-        .env("DURATION", format!("duration={duration}"))
-        .env("CHANGE", change)
+        .env("SET", set.join("\n"))
         .output()
         .expect("valgrind");
     let text = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
     assert!(out.status.success(), "{text}");
-    (behind(&text, "Collected :"), behind(&text, "hops "))
+    (behind(&text, what), behind(&text, "hops "))
+}
+
+/// What a packet-hop costs between two instants of a run. What setting up costs is in both.
+fn cost(what: &str, options: &[&str], times: [&str; 2], set: &[&str]) -> f64 {
+    let [short, long] = times.map(|t| {
+        let duration = format!("duration={t}");
+        count(what, options, &[set, &[duration.as_str()]].concat())
+    });
+    (long.0 - short.0) / (long.1 - short.1)
 }
 
 #[test]
@@ -63,14 +79,26 @@ fn a_packet_hop_costs_what_it_did() {
         return println!("there is no valgrind here: nothing was counted");
     }
     let mut outside = Vec::new();
-    for (change, stored) in CASES {
-        // What setting up costs is in both.
-        let (short, long) = (count("200ms", change), count("1200ms", change));
-        let cost = (long.0 - short.0) / (long.1 - short.1);
-        println!("{cost:.1} instructions a packet-hop, {stored} stored: {change}");
-        if (cost / stored - 1.0).abs() > 0.03 {
-            outside.push(format!("{cost:.1} instead of {stored}: {change}"));
+    for (change, instructions, lines) in CASES {
+        let large = [&[change], &LARGE[..]].concat();
+        let counted = [
+            (
+                "instructions",
+                instructions,
+                cost("Collected :", &[], ["200ms", "1200ms"], &[change]),
+            ),
+            (
+                "cache lines",
+                lines,
+                cost("LL misses:", &CACHE, ["300ms", "500ms"], &large),
+            ),
+        ];
+        for (what, stored, cost) in counted {
+            println!("{cost:.2} {what} a packet-hop, {stored} stored: {change}");
+            if (cost / stored - 1.0).abs() > 0.03 {
+                outside.push(format!("{cost:.2} {what} instead of {stored}: {change}"));
+            }
         }
     }
-    assert!(outside.is_empty(), "instructions a packet-hop changed: {outside:?}");
+    assert!(outside.is_empty(), "what a packet-hop costs changed: {outside:?}");
 }
