@@ -2,6 +2,7 @@
 //!
 //! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow and red.
 
+use crate::model::Choice;
 use crate::packet::Dscp;
 
 /// The drop precedence of a packet; green is dropped last.
@@ -12,6 +13,11 @@ pub enum Colour {
     Green = 0,
     Yellow = 1,
     Red = 2,
+}
+
+impl Choice for Colour {
+    const WORDS: &'static [&'static str] = &["green", "yellow", "red"];
+    const MEANINGS: &'static [Colour] = &Colour::ALL;
 }
 
 impl Colour {

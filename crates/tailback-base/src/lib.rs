@@ -18,7 +18,7 @@ pub mod work;
 pub use bucket::Bucket;
 pub use colour::Colour;
 pub use fate::{DropReason, MarkReason, Place};
-pub use model::{Catalogue, Kind, Model, Param, Per, ProbeDef, Settings, Value};
+pub use model::{Catalogue, Key, Kind, Model, Param, Per, ProbeDef, Settings, Value};
 pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};
 pub use quantity::{BitRate, Level, Size};
 pub use rng::Stream;

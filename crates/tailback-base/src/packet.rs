@@ -3,6 +3,7 @@
 //! A discipline is generic over [`Packet`]: in the simulator a 32-byte `Copy` value, in a live gateway a real buffer.
 //! Everything an AQM of the five studies needs is here; an AQM must not look at anything else.
 
+use crate::model::Choice;
 use crate::time::Time;
 
 /// A flow (one transport connection or datagram stream, one direction's data and its ACKs), dense from 0.
@@ -67,6 +68,18 @@ pub enum KeyField {
     Label,
     /// (source edge, destination edge): the unit of a DiffServ profile.
     Aggregate,
+}
+
+/// What a parameter may name.
+impl Choice for KeyField {
+    const WORDS: &'static [&'static str] = &["tuple", "pair", "source", "destination", "label"];
+    const MEANINGS: &'static [KeyField] = &[
+        KeyField::Tuple,
+        KeyField::Pair,
+        KeyField::Source,
+        KeyField::Destination,
+        KeyField::Label,
+    ];
 }
 
 /// The packet, as disciplines and conditioners see it.

@@ -299,7 +299,7 @@ fn settings<'py>(py: Python<'py>, s: &BaseSettings) -> PyResult<Bound<'py, PyDic
     let d = PyDict::new(py);
     d.set_item("kind", s.model.name)?;
     for p in s.model.params {
-        d.set_item(p.name, value(py, s.get(p.name))?)?;
+        d.set_item(p.name, value(py, s.value(p.name))?)?;
     }
     Ok(d)
 }
@@ -312,7 +312,7 @@ fn value<'py>(py: Python<'py>, v: &Value) -> PyResult<Bound<'py, PyAny>> {
     };
     Ok(match v {
         Value::None => py.None().into_bound(py),
-        Value::Bool(b) => b.into_pyobject(py)?.to_owned().into_any(),
+        Value::Flag(b) => b.into_pyobject(py)?.to_owned().into_any(),
         Value::Count(n) => n.into_pyobject(py)?.into_any(),
         Value::Real(x) => x.into_pyobject(py)?.into_any(),
         Value::Time(t) => t.seconds().into_pyobject(py)?.into_any(),

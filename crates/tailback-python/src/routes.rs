@@ -32,7 +32,7 @@ pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
 /// The committed and the peak rate of a conditioner, or of the marker in it. One without a peak rate has no yellow; one that
 /// derives it has twice the committed rate.
 fn promise(c: &Settings, weight: f64) -> Option<(f64, f64)> {
-    let rate = |name: &str| match c.model.param(name).map(|_| c.get(name)) {
+    let rate = |name: &str| match c.model.param(name).map(|_| c.value(name)) {
         Some(Value::Rate(r)) => Some(r.bits_per_second()),
         _ => None,
     };

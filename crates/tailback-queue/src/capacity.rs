@@ -6,7 +6,7 @@
 
 use crate::report::Backlog;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Level, Settings, Size, Value};
+use tailback_base::{Key, Level, Settings, Size};
 
 /// What a packet of this size takes, in the unit of `limit`.
 #[inline]
@@ -50,18 +50,35 @@ pub fn fits_alone(limit: Size, bytes: u32) -> bool {
     fits(limit, Backlog::default(), bytes)
 }
 
-/// The threshold called `name` in the unit of `limit`; packets on a buffer in bytes count `mean_packet` bytes each.
-pub fn threshold(settings: &Settings, name: &str, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
-    resolve(name, settings.level(name), limit, mean_packet)
+/// A threshold in the unit of `limit`; packets on a buffer in bytes count `mean_packet` bytes each.
+pub fn threshold(settings: &Settings, key: &Key<Level>, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {
+    resolve(key.name, settings.get(key), limit, mean_packet)
+}
+
+/// The same of one that may be absent.
+pub fn threshold_if_given(
+    settings: &Settings,
+    key: &Key<Option<Level>>,
+    limit: Size,
+    mean_packet: u64,
+) -> Result<Option<f64>, Refusal> {
+    let level = settings.get(key);
+    level
+        .map(|level| resolve(key.name, level, limit, mean_packet))
+        .transpose()
 }
 
 /// The same for each value of a list.
-pub fn thresholds(settings: &Settings, name: &str, limit: Size, mean_packet: u64) -> Result<Vec<f64>, Refusal> {
-    let levels = settings.list(name).iter().map(|v| match v {
-        Value::Level(level) => resolve(name, *level, limit, mean_packet),
-        v => unreachable!("{name} is declared as a list of levels, and holds {v:?}"),
-    });
-    levels.collect()
+pub fn thresholds(
+    settings: &Settings,
+    key: &Key<Vec<Level>>,
+    limit: Size,
+    mean_packet: u64,
+) -> Result<Vec<f64>, Refusal> {
+    let levels = settings.get(key).into_iter();
+    levels
+        .map(|level| resolve(key.name, level, limit, mean_packet))
+        .collect()
 }
 
 fn resolve(name: &str, given: Level, limit: Size, mean_packet: u64) -> Result<f64, Refusal> {

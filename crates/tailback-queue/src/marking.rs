@@ -11,7 +11,7 @@ use crate::aqm::codel::CE_THRESHOLD;
 use crate::entry::{Facts, Marks};
 use crate::registry::facts;
 use tailback_base::model::Raw;
-use tailback_base::{Param, Settings};
+use tailback_base::{Key, Param, Settings};
 
 /// The declaration of `ecn`: what is marked, and who says so.
 macro_rules! ecn_param {
@@ -28,17 +28,20 @@ macro_rules! ecn_param {
 pub(crate) use ecn_param;
 
 /// With which a discipline overrides its network.
-pub const ECN: Param = ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168");
+pub const ECN: Key<Option<bool>> = {
+    let param = ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168");
+    Key::new(param.name, param.kind, param.default, param.doc, param.source)
+};
 
 /// Whether a discipline with these settings marks instead of dropping.
 pub fn ecn(s: &Settings) -> bool {
-    !s.is_none(ECN.name) && s.flag(ECN.name)
+    s.get(&ECN) == Some(true)
 }
 
 /// Give every model of a port that can mark, and does not say whether it does, what holds for the network.
 pub fn follow(port: &mut Settings, network: bool) {
     port.each_model(&mut |s| {
-        let own = declares(s, &ECN) && s.is_given(ECN.name);
+        let own = declares(s, &ECN) && s.gives(&ECN);
         if declares(s, &ECN)
             && let Err(e) = s.lay_under(ECN.name, &Raw::Bool(network))
         {
@@ -58,7 +61,7 @@ pub fn marks(port: &Settings) -> bool {
 
 /// Whether a model of a port marks from a delay on, by `ce_threshold`.
 pub fn steps(port: &Settings) -> bool {
-    let step = |s: &&Settings| declares(s, &CE_THRESHOLD) && !s.is_none(CE_THRESHOLD.name);
+    let step = |s: &&Settings| declares(s, &CE_THRESHOLD) && s.get(&CE_THRESHOLD).is_some();
     port.models().iter().any(step)
 }
 
@@ -72,7 +75,7 @@ pub fn signals_by_marks(port: &Settings) -> Option<&'static str> {
 
 /// The models of a port that override their network, and what they say: `true`, or a word for each colour.
 pub fn own(port: &Settings) -> Vec<(&'static str, String)> {
-    let given = |s: &&Settings| declares(s, &ECN) && s.is_given(ECN.name);
+    let given = |s: &&Settings| declares(s, &ECN) && s.gives(&ECN);
     let words = |s: &Settings| match s.flags(ECN.name)[..] {
         [one] => one.to_string(),
         ref each => format!("{each:?}"),

@@ -1,11 +1,11 @@
 //! Parameters that disciplines of several rooms offer.
 
+use tailback_base::KeyField;
 use tailback_base::model::Profile;
-use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Param, Settings};
+use tailback_base::{Key, Kind, Param};
 
 /// For disciplines that can count the packet on the wire.
-pub const COUNT_IN_SERVICE: Param = Param::new(
+pub const COUNT_IN_SERVICE: Key<bool> = Key::new(
     "count_in_service",
     Kind::Bool,
     "false",
@@ -25,7 +25,7 @@ pub const fn profile(profiles: &'static [Profile]) -> Param {
 }
 
 /// For AQMs that tell flows apart.
-pub const FLOW_KEY: Param = Param::new(
+pub const FLOW_KEY: Key<KeyField> = Key::new(
     "flow_key",
     Kind::Choice(&["tuple", "pair", "source", "destination", "label"]),
     "tuple",
@@ -50,19 +50,3 @@ pub const BEFORE: Param = Param::new(
     "AQMs that decide about a packet before this discipline does, the first of the list first.",
     "",
 );
-
-/// What the word of a choice stands for.
-///
-/// # Errors
-/// A word that is not in the table.
-pub fn chosen<T: Copy>(s: &Settings, name: &str, table: &[(&str, T)]) -> Result<T, Refusal> {
-    let word = s.text(name);
-    let found = table.iter().find(|(w, _)| *w == word);
-    found.map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let known: Vec<&str> = table.iter().map(|(w, _)| *w).collect();
-        Refusal::new(
-            format!("{name} = \"{word}\" means nothing"),
-            format!("give one of {}", known.join(", ")),
-        )
-    })
-}

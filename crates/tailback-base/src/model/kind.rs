@@ -104,7 +104,7 @@ impl Kind {
     /// Check a raw value and give it its meaning.
     pub fn check(&self, raw: &Raw) -> Result<Value, Refusal> {
         match (self, raw) {
-            (Kind::Bool, Raw::Bool(b)) => Ok(Value::Bool(*b)),
+            (Kind::Bool, Raw::Bool(b)) => Ok(Value::Flag(*b)),
             (Kind::Count { min, max }, Raw::Int(i)) => match u64::try_from(*i) {
                 Ok(n) => self.in_range(raw, n, (*min, *max), Value::Count(n)),
                 Err(_) => Err(self.out_of_range(raw)),

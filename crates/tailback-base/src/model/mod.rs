@@ -8,6 +8,7 @@
 
 mod alias;
 mod catalogue;
+mod key;
 mod kind;
 mod nearest;
 mod profile;
@@ -16,6 +17,7 @@ mod settings;
 
 pub use alias::Alias;
 pub use catalogue::{Catalogue, Family};
+pub use key::{Choice, Key, Typed};
 pub use kind::{Kind, Per};
 pub use nearest::{article, nearest, with_nearest};
 pub use profile::{NamedValues, Profile};
@@ -42,7 +44,7 @@ pub struct Model {
 }
 
 /// One parameter of a model.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,

@@ -3,7 +3,7 @@
 use super::catalogue::Catalogue;
 use super::nearest::with_nearest;
 use super::raw::Raw;
-use super::{Model, Param, ProbeDef};
+use super::{Key, Model, Param, ProbeDef, Typed};
 use crate::quantity::{BitRate, Level, Refusal, Size};
 use crate::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::time::Duration;
 pub enum Value {
     /// Absent, where the default is `none`.
     None,
-    Bool(bool),
+    Flag(bool),
     Count(u64),
     Real(f64),
     Time(Duration),
@@ -34,7 +34,7 @@ impl Value {
             Value::Time(t) => Some(t.seconds()),
             Value::Rate(r) => Some(r.bits_per_second()),
             Value::Size(Size::Packets(n) | Size::Bytes(n)) => Some(*n as f64),
-            Value::Bool(b) => Some(f64::from(u8::from(*b))),
+            Value::Flag(b) => Some(f64::from(u8::from(*b))),
             Value::List(all) => {
                 let numbers: Vec<f64> = all.iter().filter_map(Value::number).collect();
                 (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
@@ -126,7 +126,7 @@ impl Settings {
         let i = self.index(name);
         debug_assert_eq!(Some(self.model.params[i].kind), other.model.param(name).map(|p| p.kind));
         if !self.given[i] {
-            self.values[i] = Some(other.get(name).clone());
+            self.values[i] = Some(other.value(name).clone());
         }
     }
 
@@ -207,7 +207,23 @@ impl Settings {
             .is_some_and(|i| self.given[i])
     }
 
-    pub fn get(&self, name: &str) -> &Value {
+    /// Whether the user gave this parameter (as opposed to its default).
+    pub fn gives<T>(&self, key: &Key<T>) -> bool {
+        self.is_given(key.name)
+    }
+
+    /// The value of a parameter.
+    pub fn get<T: Typed>(&self, key: &Key<T>) -> T {
+        let value = self.value(key.name);
+        T::of(value).unwrap_or_else(|| self.wrong(key.name, value))
+    }
+
+    /// The value of a parameter that not every model has: nothing in one without.
+    pub fn find_key<T: Typed>(&self, key: &Key<T>) -> Option<T> {
+        self.model.param(key.name).map(|_| self.get(key))
+    }
+
+    pub fn value(&self, name: &str) -> &Value {
         let i = self.model.params.iter().position(|p| p.name == name);
         i.and_then(|i| self.values[i].as_ref())
             .unwrap_or_else(|| panic!("{}.{name} is not declared or not set", self.model.name))
@@ -233,57 +249,57 @@ impl Settings {
     }
 
     pub fn flag(&self, name: &str) -> bool {
-        match self.get(name) {
-            Value::Bool(b) => *b,
+        match self.value(name) {
+            Value::Flag(b) => *b,
             v => self.wrong(name, v),
         }
     }
 
     /// A whole number or a number of bytes.
     pub fn count(&self, name: &str) -> u64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Count(n) => *n,
             v => self.wrong(name, v),
         }
     }
 
     pub fn real(&self, name: &str) -> f64 {
-        match self.get(name) {
+        match self.value(name) {
             Value::Real(x) => *x,
             v => self.wrong(name, v),
         }
     }
 
     pub fn time(&self, name: &str) -> Duration {
-        match self.get(name) {
+        match self.value(name) {
             Value::Time(d) => *d,
             v => self.wrong(name, v),
         }
     }
 
     pub fn rate(&self, name: &str) -> BitRate {
-        match self.get(name) {
+        match self.value(name) {
             Value::Rate(r) => *r,
             v => self.wrong(name, v),
         }
     }
 
     pub fn size(&self, name: &str) -> Size {
-        match self.get(name) {
+        match self.value(name) {
             Value::Size(s) => *s,
             v => self.wrong(name, v),
         }
     }
 
     pub fn level(&self, name: &str) -> Level {
-        match self.get(name) {
+        match self.value(name) {
             Value::Level(l) => *l,
             v => self.wrong(name, v),
         }
     }
 
     pub fn text(&self, name: &str) -> &str {
-        match self.get(name) {
+        match self.value(name) {
             Value::Text(t) => t,
             v => self.wrong(name, v),
         }
@@ -291,7 +307,7 @@ impl Settings {
 
     /// A list, or one value as a list of one; empty for `none`.
     pub fn list(&self, name: &str) -> &[Value] {
-        match self.get(name) {
+        match self.value(name) {
             Value::List(l) => l,
             Value::None => &[],
             v => self.wrong(name, v),
@@ -327,11 +343,11 @@ impl Settings {
 
     /// The flags of a list, or one flag as a list of one; empty for `none`.
     pub fn flags(&self, name: &str) -> Vec<bool> {
-        if let Value::Bool(b) = self.get(name) {
+        if let Value::Flag(b) = self.value(name) {
             return vec![*b];
         }
         let flag = |v: &Value| match v {
-            Value::Bool(b) => *b,
+            Value::Flag(b) => *b,
             v => self.wrong(name, v),
         };
         self.list(name).iter().map(flag).collect()
@@ -351,7 +367,7 @@ impl Settings {
 
     /// The model a parameter holds; `None` when it is absent.
     pub fn nested(&self, name: &str) -> Option<&Settings> {
-        match self.get(name) {
+        match self.value(name) {
             Value::Model(m) => Some(m),
             Value::None => None,
             v => self.wrong(name, v),
@@ -360,7 +376,7 @@ impl Settings {
 
     /// The models a parameter holds, in order.
     pub fn nested_list(&self, name: &str) -> impl Iterator<Item = &Settings> {
-        let models = match self.get(name) {
+        let models = match self.value(name) {
             one @ Value::Model(_) => std::slice::from_ref(one),
             Value::List(list) => list.as_slice(),
             Value::None => &[],
@@ -373,7 +389,7 @@ impl Settings {
     }
 
     pub fn is_none(&self, name: &str) -> bool {
-        matches!(self.get(name), Value::None)
+        matches!(self.value(name), Value::None)
     }
 }
 

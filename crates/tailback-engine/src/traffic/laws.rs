@@ -130,7 +130,7 @@ pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static str, Co
 
 /// The value of a parameter of a law: bytes, or nanoseconds.
 pub fn number(s: &Settings, param: &str) -> f64 {
-    plain(s.get(param), param)
+    plain(s.value(param), param)
 }
 
 fn plain(value: &Value, param: &str) -> f64 {

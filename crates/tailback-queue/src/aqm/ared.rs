@@ -21,9 +21,8 @@
 //! Cost of a packet: RED's. Cost of a period: a few comparisons.
 
 use crate::aqm::red::params::{
-    BUFFER, BY_RATE, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP,
-    MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
-    with_default,
+    BUFFER, BYTES, DELAY_TARGET, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MAX_PROBABILITY,
+    MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, NS2_GUARDS, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::Ramp;
 use crate::aqm::red::steered::{PROBES, Steered, Steering};
@@ -33,9 +32,64 @@ use crate::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, Settings, Time};
 
 const SOURCE: &str = "Floyd, Gummadi, Shenker 2001";
+
+const PERIOD: Key<Duration> = Key::new(
+    "period",
+    Kind::Time { min: 1e-3, max: 100.0 },
+    "500ms",
+    "How often max_probability may move.",
+    SOURCE,
+);
+
+const ALPHA: Key<f64> = Key::new(
+    "alpha",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.01",
+    "The step up; a quarter of max_probability where that is less.",
+    SOURCE,
+);
+
+const BETA: Key<f64> = Key::new(
+    "beta",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.9",
+    "The factor down.",
+    SOURCE,
+);
+
+const LOWEST: Key<f64> = Key::new(
+    "lowest",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.01",
+    "max_probability goes no lower.",
+    SOURCE,
+);
+
+const HIGHEST: Key<f64> = Key::new(
+    "highest",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.5",
+    "max_probability goes no higher.",
+    SOURCE,
+);
+
+tailback_base::choice! {
+    /// When max_probability moves.
+    enum Moment {
+        Timer = "timer",
+        Arrival = "arrival",
+    }
+}
+
+const CLOCK: Key<Moment> = Key::choice(
+    "clock",
+    "timer",
+    "Move at the end of every period, or at the first arrival later than a period after the last move.",
+    "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2",
+);
 
 pub static MODEL: Model = Model {
     name: "ared",
@@ -46,73 +100,35 @@ pub static MODEL: Model = Model {
               while it is low. Action: as RED.",
     source: "Floyd, Gummadi, Shenker 2001; ns-2 red adaptive_",
     params: &[
-        BUFFER,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        with_default(WEIGHT_RULE, BY_RATE, SOURCE),
-        MAX_PROBABILITY,
-        Param::new(
-            "period",
-            Kind::Time { min: 1e-3, max: 100.0 },
-            "500ms",
-            "How often max_probability may move.",
-            SOURCE,
-        ),
-        Param::new(
-            "alpha",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.01",
-            "The step up; a quarter of max_probability where that is less.",
-            SOURCE,
-        ),
-        Param::new(
-            "beta",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.9",
-            "The factor down.",
-            SOURCE,
-        ),
-        Param::new(
-            "lowest",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.01",
-            "max_probability goes no lower.",
-            SOURCE,
-        ),
-        Param::new(
-            "highest",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.5",
-            "max_probability goes no higher.",
-            SOURCE,
-        ),
-        Param::new(
-            "clock",
-            Kind::Choice(&["timer", ARRIVAL]),
-            "timer",
-            "Move at the end of every period, or at the first arrival later than a period after the last move.",
-            "timer: Floyd, Gummadi, Shenker 2001; arrival: ns-2",
-        ),
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.with_default("rate", SOURCE).param,
+        MAX_PROBABILITY.param,
+        PERIOD.param,
+        ALPHA.param,
+        BETA.param,
+        LOWEST.param,
+        HIGHEST.param,
+        CLOCK.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: PROBES,
 };
-
-const ARRIVAL: &str = "arrival";
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -123,21 +139,21 @@ impl Configured for Steered<Band> {
     /// # Errors
     /// RED's, and a range of max_probability without its first value.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (lowest, first, highest) = (s.real("lowest"), s.real("max_probability"), s.real("highest"));
+        let (lowest, first, highest) = (s.get(&LOWEST), s.get(&MAX_PROBABILITY), s.get(&HIGHEST));
         if first < lowest || first > highest {
             return Err(Refusal::new(
                 format!("max_probability = {first} is not between lowest = {lowest} and highest = {highest}"),
                 "give a max_probability to begin with that lies between the two",
             ));
         }
-        let period = s.time("period");
+        let period = s.get(&PERIOD);
         let band = Band {
-            alpha: s.real("alpha"),
-            beta: s.real("beta"),
+            alpha: s.get(&ALPHA),
+            beta: s.get(&BETA),
             lowest,
             highest,
-            clock: match s.text("clock") {
-                ARRIVAL => Clock::Arrival {
+            clock: match s.get(&CLOCK) {
+                Moment::Arrival => Clock::Arrival {
                     period,
                     moved: Time::ZERO,
                 },

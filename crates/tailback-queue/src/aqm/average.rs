@@ -11,6 +11,7 @@
 //! Cost: a multiplication and two additions an arrival; one power after an idle period.
 
 use crate::discipline::Line;
+use tailback_base::model::Choice;
 use tailback_base::{BitRate, Duration, Time};
 
 /// An average in the unit of the backlog it is fed (packets or bytes).
@@ -37,6 +38,12 @@ pub enum IdleEnds {
     /// The same, but a refused arrival leaves the beginning where it was, so that the next one counts that time again
     /// (ns-2's diffserv module).
     WhenStoredSinceItsStart,
+}
+
+/// The last is for those that ask for it.
+impl Choice for IdleEnds {
+    const WORDS: &'static [&'static str] = &["arrival", "enqueue"];
+    const MEANINGS: &'static [IdleEnds] = &[IdleEnds::AtArrival, IdleEnds::WhenStored];
 }
 
 impl Average {

@@ -35,7 +35,55 @@ use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Time};
+use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const UTILISATION: Key<f64> = Key::new(
+    "utilisation",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.98",
+    "The share of the line that the accepted traffic settles at.",
+    "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_",
+);
+
+pub const ALPHA: Key<f64> = Key::new(
+    "alpha",
+    Kind::Real { min: 0.0, max: 1e3 },
+    "0.15",
+    "How fast the virtual capacity adapts, per second.",
+    "Kunniyur and Srikant 2001, section 4",
+);
+
+const INITIAL_CAPACITY: Key<f64> = Key::new(
+    "initial_capacity",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.8",
+    "The virtual capacity at the start, as a share of the line.",
+    "ns-2 ecnlim_",
+);
+
+const VIRTUAL_BUFFER: Key<Level> = Key::new(
+    "virtual_buffer",
+    Kind::Level,
+    "100%",
+    "The virtual buffer; packets on a buffer in bytes count mean_packet each.",
+    "Kunniyur and Srikant 2001: that of the line",
+);
+
+const MEAN_PACKET: Key<u64> = Key::new(
+    "mean_packet",
+    Kind::Bytes { min: 1, max: 65_535 },
+    "500B",
+    "Mean packet size: what a packet of a virtual buffer in packets holds.",
+    "ns-2 mean_pktsize_",
+);
 
 pub static MODEL: Model = Model {
     name: "avq",
@@ -46,53 +94,17 @@ pub static MODEL: Model = Model {
               (early), or with ecn mark capable packets.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "utilisation",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.98",
-            "The share of the line that the accepted traffic settles at.",
-            "Kunniyur and Srikant 2001 (gamma); ns-2 gamma_",
-        ),
-        Param::new(
-            "alpha",
-            Kind::Real { min: 0.0, max: 1e3 },
-            "0.15",
-            "How fast the virtual capacity adapts, per second.",
-            "Kunniyur and Srikant 2001, section 4",
-        ),
-        Param::new(
-            "initial_capacity",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.8",
-            "The virtual capacity at the start, as a share of the line.",
-            "ns-2 ecnlim_",
-        ),
-        Param::new(
-            "virtual_buffer",
-            Kind::Level,
-            "100%",
-            "The virtual buffer; packets on a buffer in bytes count mean_packet each.",
-            "Kunniyur and Srikant 2001: that of the line",
-        ),
-        Param::new(
-            "mean_packet",
-            Kind::Bytes { min: 1, max: 65_535 },
-            "500B",
-            "Mean packet size: what a packet of a virtual buffer in packets holds.",
-            "ns-2 mean_pktsize_",
-        ),
+        BUFFER.param,
+        UTILISATION.param,
+        ALPHA.param,
+        INITIAL_CAPACITY.param,
+        VIRTUAL_BUFFER.param,
+        MEAN_PACKET.param,
         ecn_param!(
             "Mark capable packets instead of dropping them early.",
             "RFC 3168; ns-2 markpkts_"
         ),
-        COUNT_IN_SERVICE,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[
@@ -120,17 +132,17 @@ impl Configured for Avq {
     /// # Errors
     /// A virtual buffer that is a share of an unlimited one, or in another unit.
     fn configured(s: &Settings, _context: BuildContext) -> Result<Self, Refusal> {
-        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let packet = match buffer {
             Size::Bytes(_) => 1.0,
             Size::Packets(_) | Size::Unlimited => mean_packet as f64,
         };
         Ok(Avq {
-            utilisation: s.real("utilisation"),
-            alpha: s.real("alpha"),
-            buffer: capacity::threshold(s, "virtual_buffer", buffer, mean_packet)? * packet,
+            utilisation: s.get(&UTILISATION),
+            alpha: s.get(&ALPHA),
+            buffer: capacity::threshold(s, &VIRTUAL_BUFFER, buffer, mean_packet)? * packet,
             ecn: marking::ecn(s),
-            share: s.real("initial_capacity"),
+            share: s.get(&INITIAL_CAPACITY),
             queue: 0.0,
             drained: Time::ZERO,
             adapted: Time::ZERO,

@@ -28,7 +28,62 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const UP: Key<f64> = Key::new(
+    "up",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.02",
+    "How much an overflow raises the probability.",
+    "Feng et al. 2002; also 0.0025",
+);
+
+const DOWN: Key<f64> = Key::new(
+    "down",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.002",
+    "How much an idle line lowers the probability.",
+    "Feng et al. 2002; also 0.00025",
+);
+
+const FREEZE: Key<Duration> = Key::new(
+    "freeze",
+    Kind::Time { min: 1e-6, max: 1000.0 },
+    "100ms",
+    "Shortest time between two moves.",
+    "Feng et al. 2002; also 10 ms",
+);
+
+tailback_base::choice! {
+    /// What moves up and down hold off.
+    enum Timers {
+        Shared = "shared",
+        Separate = "separate",
+    }
+}
+
+const TIMERS: Key<Timers> = Key::choice(
+    "timers",
+    "shared",
+    "Whether moves up and down hold each other off, or each its own kind only.",
+    "shared: Feng et al. 2002; separate: the public ns ports",
+);
+
+const LEVEL: Key<Option<Level>> = Key::new(
+    "level",
+    Kind::Level,
+    "none",
+    "A backlog above which an arrival counts as an overflow event although it fits.",
+    "Feng et al. 2002 (L)",
+);
 
 pub static MODEL: Model = Model {
     name: "blue",
@@ -39,50 +94,14 @@ pub static MODEL: Model = Model {
               Action: drop (early), or with ecn mark capable packets.",
     source: "Feng, Kandlur, Saha, Shin 1999 and 2002",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "up",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.02",
-            "How much an overflow raises the probability.",
-            "Feng et al. 2002; also 0.0025",
-        ),
-        Param::new(
-            "down",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.002",
-            "How much an idle line lowers the probability.",
-            "Feng et al. 2002; also 0.00025",
-        ),
-        Param::new(
-            "freeze",
-            Kind::Time { min: 1e-6, max: 1000.0 },
-            "100ms",
-            "Shortest time between two moves.",
-            "Feng et al. 2002; also 10 ms",
-        ),
-        Param::new(
-            "timers",
-            Kind::Choice(&["shared", "separate"]),
-            "shared",
-            "Whether moves up and down hold each other off, or each its own kind only.",
-            "shared: Feng et al. 2002; separate: the public ns ports",
-        ),
-        Param::new(
-            "level",
-            Kind::Level,
-            "none",
-            "A backlog above which an arrival counts as an overflow event although it fits.",
-            "Feng et al. 2002 (L)",
-        ),
+        BUFFER.param,
+        UP.param,
+        DOWN.param,
+        FREEZE.param,
+        TIMERS.param,
+        LEVEL.param,
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        COUNT_IN_SERVICE,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[ProbeDef {
@@ -111,19 +130,11 @@ impl Configured for Blue {
     /// # Errors
     /// A level in another unit than the buffer's.
     fn configured(settings: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let buffer = settings.size("buffer");
-        let level = match settings.is_none("level") {
-            true => f64::INFINITY,
-            // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
-            false => capacity::threshold(settings, "level", buffer, 1500)?,
-        };
-        let separate = settings.text("timers") == "separate";
-        let probability = Probability::new(
-            settings.real("up"),
-            settings.real("down"),
-            settings.time("freeze"),
-            separate,
-        );
+        let buffer = settings.get(&BUFFER);
+        // Blue knows no mean packet size: a level in packets on a buffer in bytes counts full frames.
+        let level = capacity::threshold_if_given(settings, &LEVEL, buffer, 1500)?.unwrap_or(f64::INFINITY);
+        let separate = settings.get(&TIMERS) == Timers::Separate;
+        let probability = Probability::new(settings.get(&UP), settings.get(&DOWN), settings.get(&FREEZE), separate);
         Ok(Blue::new(probability, level, marking::ecn(settings), context.stream))
     }
 }

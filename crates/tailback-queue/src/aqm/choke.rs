@@ -36,16 +36,10 @@ use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
-use crate::pieces::classify::keys;
 use crate::view::Congestion;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
-
-/// The words of `draw`.
-const RANDOM: &str = "random";
-const FRONT: &str = "front";
-const BACK: &str = "back";
+use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -65,6 +59,40 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
+tailback_base::choice! {
+    /// With which packet an arrival is compared.
+    enum Draw {
+        Random = "random",
+        Front = "front",
+        Back = "back",
+    }
+}
+
+const DRAW: Key<Draw> = Key::choice(
+    "draw",
+    "random",
+    "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue it \
+             waits in.",
+    "Pan et al. 2000, section 2",
+);
+
+const DRAWS: Key<u64> = Key::new(
+    "draws",
+    Kind::Count { min: 1, max: 10_000 },
+    "1",
+    "With how many drawn packets it is compared; each that is of its flow goes.",
+    "Pan et al. 2000, section 2 (m)",
+);
+
+const REGIONS: Key<Option<u64>> = Key::new(
+    "regions",
+    Kind::Count { min: 1, max: 1000 },
+    "none",
+    "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number of its \
+             region.",
+    "Pan et al. 2000, section 4 (k)",
+);
+
 pub static MODEL: Model = Model {
     name: "choke",
     family: "queue",
@@ -75,49 +103,29 @@ pub static MODEL: Model = Model {
     source: "Pan, Prabhakar, Psounis, INFOCOM 2000",
     params: &[
         profile(PROFILES),
-        BUFFER,
-        Param::new(
-            "draw",
-            Kind::Choice(&[RANDOM, FRONT, BACK]),
-            RANDOM,
-            "What an arrival is compared with: a packet drawn from all that wait, the first or the last, whichever queue it \
-             waits in.",
-            "Pan et al. 2000, section 2",
-        ),
-        Param::new(
-            "draws",
-            Kind::Count { min: 1, max: 10_000 },
-            "1",
-            "With how many drawn packets it is compared; each that is of its flow goes.",
-            "Pan et al. 2000, section 2 (m)",
-        ),
-        Param::new(
-            "regions",
-            Kind::Count { min: 1, max: 1000 },
-            "none",
-            "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number of its \
-             region.",
-            "Pan et al. 2000, section 4 (k)",
-        ),
-        FLOW_KEY,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        WEIGHT_RULE,
-        MAX_PROBABILITY,
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        DRAW.param,
+        DRAWS.param,
+        REGIONS.param,
+        FLOW_KEY.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        MAX_PROBABILITY.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[AVERAGE, BASE, SINCE],
@@ -132,17 +140,17 @@ impl Configured for Choke {
     /// # Errors
     /// RED's, and draws that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let word = s.text("draw");
-        let compared = match word {
-            FRONT => Compared::Front,
-            BACK => Compared::Back,
-            _ if s.is_none("regions") => Compared::Drawn(s.count("draws") as u32),
-            _ => Compared::ByRegion(s.count("regions") as u32),
+        let regions = s.get(&REGIONS);
+        let compared = match (s.get(&DRAW), regions) {
+            (Draw::Front, _) => Compared::Front,
+            (Draw::Back, _) => Compared::Back,
+            (Draw::Random, None) => Compared::Drawn(s.get(&DRAWS) as u32),
+            (Draw::Random, Some(regions)) => Compared::ByRegion(regions as u32),
         };
-        let by_region = !s.is_none("regions");
+        let by_region = regions.is_some();
         let unused = match compared {
             Compared::Front | Compared::Back if by_region => Some("regions"),
-            Compared::Front | Compared::Back | Compared::ByRegion(_) if s.is_given("draws") => Some("draws"),
+            Compared::Front | Compared::Back | Compared::ByRegion(_) if s.gives(&DRAWS) => Some("draws"),
             _ => None,
         };
         if let Some(unused) = unused {
@@ -158,7 +166,7 @@ impl Configured for Choke {
         }
         let config = Config::from_settings(s, &context)?;
         Ok(Choke {
-            key: keys::named(s.text(FLOW_KEY.name))?,
+            key: s.get(&FLOW_KEY),
             compared,
             average: config.average(),
             class: Class::new(config.ramp),

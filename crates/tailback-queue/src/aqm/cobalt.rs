@@ -37,10 +37,10 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// How far BLUE moves up.
-pub const P_UP: Param = Param::new(
+pub const P_UP: Key<f64> = Key::new(
     "p_up",
     Kind::Real { min: 0.0, max: 1.0 },
     "0.00390625",
@@ -49,7 +49,7 @@ pub const P_UP: Param = Param::new(
 );
 
 /// How far BLUE moves down.
-pub const P_DOWN: Param = Param::new(
+pub const P_DOWN: Key<f64> = Key::new(
     "p_down",
     Kind::Real { min: 0.0, max: 1.0 },
     "0.000244140625",
@@ -58,7 +58,7 @@ pub const P_DOWN: Param = Param::new(
 );
 
 /// The standing delay of the disciplines made of COBALT.
-pub const TARGET: Param = Param::new(
+pub const TARGET: Key<Duration> = Key::new(
     "target",
     Kind::Time { min: 0.0, max: 100.0 },
     "5ms",
@@ -67,12 +67,28 @@ pub const TARGET: Param = Param::new(
 );
 
 /// A delay beyond which BLUE moves without an overflow.
-pub const BLUE_THRESHOLD: Param = Param::new(
+pub const BLUE_THRESHOLD: Key<Option<Duration>> = Key::new(
     "blue_threshold",
     Kind::Time { min: 0.0, max: 100.0 },
     "none",
     "A sojourn above this raises the probability as an overflow does.",
     "ns-3 has 400 ms",
+);
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "1000 packets",
+    "How much may wait, in packets or bytes.",
+    "as codel",
+);
+
+const MTU: Key<u64> = Key::new(
+    "mtu",
+    Kind::Bytes { min: 0, max: 1_000_000 },
+    "1514B",
+    "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+    "Linux cake; ns-3 has none",
 );
 
 pub static MODEL: Model = Model {
@@ -84,30 +100,18 @@ pub static MODEL: Model = Model {
               (sojourn), or with ecn mark capable packets; BLUE drops any (overload).",
     source: "Palmei et al., LANMAN 2019; Høiland-Jørgensen, Täht, Morton, LANMAN 2018",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "1000 packets",
-            "How much may wait, in packets or bytes.",
-            "as codel",
-        ),
-        TARGET,
-        INTERVAL,
-        Param::new(
-            "mtu",
-            Kind::Bytes { min: 0, max: 1_000_000 },
-            "1514B",
-            "The delay is good below the time of four of these on the line; with 0B target alone counts.",
-            "Linux cake; ns-3 has none",
-        ),
-        P_UP,
-        P_DOWN,
-        BLUE_THRESHOLD,
+        BUFFER.param,
+        TARGET.param,
+        INTERVAL.param,
+        MTU.param,
+        P_UP.param,
+        P_DOWN.param,
+        BLUE_THRESHOLD.param,
         ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
             "Linux cake"
         ),
-        CE_THRESHOLD,
+        CE_THRESHOLD.param,
         BEFORE,
     ],
     probes: &PROBES,
@@ -160,7 +164,7 @@ impl Configured for Cobalt {
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         Ok(Cobalt::new(
             Config::from_settings(s)?,
-            s.count("mtu"),
+            s.get(&MTU),
             BesideControl::from_settings(s),
             context.stream,
         ))
@@ -183,7 +187,7 @@ impl Config {
     /// # Errors
     /// A target above the interval.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
-        let (target, interval) = (s.time("target"), s.time("interval"));
+        let (target, interval) = (s.get(&TARGET), s.get(&INTERVAL));
         if target > interval {
             return Err(Refusal::new(
                 format!("target ({target}) is above interval ({interval})"),
@@ -193,8 +197,8 @@ impl Config {
         Ok(Config {
             target,
             interval,
-            p_up: s.real("p_up"),
-            p_down: s.real("p_down"),
+            p_up: s.get(&P_UP),
+            p_down: s.get(&P_DOWN),
             ecn: marking::ecn(s),
         })
     }

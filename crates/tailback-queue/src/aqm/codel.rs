@@ -26,10 +26,10 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time};
 
 /// The standing delay.
-pub const TARGET: Param = Param::new(
+pub const TARGET: Key<Duration> = Key::new(
     "target",
     Kind::Time { min: 0.0, max: 100.0 },
     "5ms",
@@ -38,7 +38,7 @@ pub const TARGET: Param = Param::new(
 );
 
 /// The round trip.
-pub const INTERVAL: Param = Param::new(
+pub const INTERVAL: Key<Duration> = Key::new(
     "interval",
     Kind::Time { min: 1e-6, max: 1000.0 },
     "100ms",
@@ -47,7 +47,7 @@ pub const INTERVAL: Param = Param::new(
 );
 
 /// What may stay.
-pub const MTU: Param = Param::new(
+pub const MTU: Key<u64> = Key::new(
     "mtu",
     Kind::Bytes { min: 0, max: 1_000_000 },
     "1500B",
@@ -56,7 +56,7 @@ pub const MTU: Param = Param::new(
 );
 
 /// A mark for each packet that waited long, beside the control law.
-pub const CE_THRESHOLD: Param = Param::new(
+pub const CE_THRESHOLD: Key<Option<Duration>> = Key::new(
     "ce_threshold",
     Kind::Time { min: 0.0, max: 100.0 },
     "none",
@@ -65,12 +65,20 @@ pub const CE_THRESHOLD: Param = Param::new(
 );
 
 /// What a buffer takes from the queue, as work of the control law.
-pub const COUNT_SHED: Param = Param::new(
+pub const COUNT_SHED: Key<bool> = Key::new(
     "count_shed",
     Kind::Bool,
     "false",
     "Add the packets that an overloaded buffer sheds of this queue to the count of actions.",
     "true in Linux fq_codel; RFC 8290 says nothing",
+);
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "1000 packets",
+    "How much may wait, in packets or bytes.",
+    "Linux codel, ns-3",
 );
 
 pub static MODEL: Model = Model {
@@ -82,19 +90,13 @@ pub static MODEL: Model = Model {
               with ecn mark capable packets; a full buffer drops the arriving packet (overflow).",
     source: "Nichols and Jacobson 2012; RFC 8289 section 5",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "1000 packets",
-            "How much may wait, in packets or bytes.",
-            "Linux codel, ns-3",
-        ),
-        TARGET,
-        INTERVAL,
-        MTU,
+        BUFFER.param,
+        TARGET.param,
+        INTERVAL.param,
+        MTU.param,
         ecn_param!("Mark capable packets instead of dropping them.", "RFC 3168; RFC 8289"),
-        CE_THRESHOLD,
-        COUNT_SHED,
+        CE_THRESHOLD.param,
+        COUNT_SHED.param,
         BEFORE,
     ],
     probes: &PROBES,
@@ -158,7 +160,7 @@ pub struct Config {
 impl Config {
     /// Read the settings of a model that declares CoDel's parameters.
     pub fn from_settings(settings: &Settings) -> Result<Config, Refusal> {
-        let (target, interval) = (settings.time("target"), settings.time("interval"));
+        let (target, interval) = (settings.get(&TARGET), settings.get(&INTERVAL));
         if target > interval {
             return Err(Refusal::new(
                 format!("target ({target}) is above interval ({interval})"),
@@ -168,10 +170,10 @@ impl Config {
         Ok(Config {
             target,
             interval,
-            mtu: settings.count("mtu"),
+            mtu: settings.get(&MTU),
             ecn: marking::ecn(settings),
-            ce_threshold: (!settings.is_none("ce_threshold")).then(|| settings.time("ce_threshold")),
-            count_shed: settings.flag("count_shed"),
+            ce_threshold: settings.get(&CE_THRESHOLD),
+            count_shed: settings.get(&COUNT_SHED),
         })
     }
 }

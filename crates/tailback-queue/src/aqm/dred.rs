@@ -30,10 +30,53 @@ use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
+use tailback_base::Duration;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 const SOURCE: &str = "Aweya, Ouellette, Montuno 2001";
+
+const TARGET: Key<Level> = Key::new("target", Kind::Level, "50%", "The backlog it holds.", SOURCE);
+
+const GAIN: Key<f64> = Key::new(
+    "gain",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "5e-5",
+    "How much the probability moves in a sample, by an error as large as the buffer.",
+    SOURCE,
+);
+
+const FILTER: Key<f64> = Key::new(
+    "filter",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.002",
+    "Weight of a new error in the filtered one.",
+    SOURCE,
+);
+
+const INTERVAL: Key<Option<Duration>> = Key::new(
+    "interval",
+    Kind::Time { min: 1e-7, max: 100.0 },
+    "none",
+    "Time between samples; without it that of ten mean packets on the line.",
+    SOURCE,
+);
+
+const CUTOFF: Key<Option<Level>> = Key::new(
+    "cutoff",
+    Kind::Level,
+    "none",
+    "The backlog below which nothing is signalled; without it 0.9 of the target.",
+    SOURCE,
+);
+
+const MAX_PROBABILITY: Key<f64> = Key::new(
+    "max_probability",
+    PROBABILITY,
+    "1",
+    "The probability goes no higher.",
+    SOURCE,
+);
 
 pub static MODEL: Model = Model {
     name: "dred",
@@ -43,46 +86,16 @@ pub static MODEL: Model = Model {
               with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the cut-off.",
     source: SOURCE,
     params: &[
-        BUFFER,
-        Param::new("target", Kind::Level, "50%", "The backlog it holds.", SOURCE),
-        Param::new(
-            "gain",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "5e-5",
-            "How much the probability moves in a sample, by an error as large as the buffer.",
-            SOURCE,
-        ),
-        Param::new(
-            "filter",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.002",
-            "Weight of a new error in the filtered one.",
-            SOURCE,
-        ),
-        Param::new(
-            "interval",
-            Kind::Time { min: 1e-7, max: 100.0 },
-            "none",
-            "Time between samples; without it that of ten mean packets on the line.",
-            SOURCE,
-        ),
-        Param::new(
-            "cutoff",
-            Kind::Level,
-            "none",
-            "The backlog below which nothing is signalled; without it 0.9 of the target.",
-            SOURCE,
-        ),
-        Param::new(
-            "max_probability",
-            PROBABILITY,
-            "1",
-            "The probability goes no higher.",
-            SOURCE,
-        ),
-        ECN,
-        MEAN_PACKET,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        TARGET.param,
+        GAIN.param,
+        FILTER.param,
+        INTERVAL.param,
+        CUTOFF.param,
+        MAX_PROBABILITY.param,
+        ECN.param,
+        MEAN_PACKET.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[
@@ -110,7 +123,7 @@ impl Configured for Dred {
     /// # Errors
     /// An unlimited buffer, levels in another unit, a cut-off above the target.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let buffer = match limit {
             Size::Packets(n) | Size::Bytes(n) => n as f64,
             Size::Unlimited => {
@@ -121,28 +134,21 @@ impl Configured for Dred {
                 .within("buffer"));
             }
         };
-        let level = |name| capacity::threshold(s, name, limit, mean_packet);
-        let target = level("target")?;
-        let cutoff = match s.is_none("cutoff") {
-            true => 0.9 * target,
-            false => level("cutoff")?,
-        };
+        let target = capacity::threshold(s, &TARGET, limit, mean_packet)?;
+        let cutoff = capacity::threshold_if_given(s, &CUTOFF, limit, mean_packet)?.unwrap_or(0.9 * target);
         if cutoff > target {
             return Err(Refusal::new(
                 format!("cutoff ({cutoff}) is above target ({target}), where the queue cannot be held then"),
                 "give a cutoff of at most the target; 0.9 of it is advised",
             ));
         }
-        let interval = match s.is_none("interval") {
-            true => context.rate.time_of(10 * mean_packet),
-            false => s.time("interval"),
-        };
+        let interval = s.get(&INTERVAL).unwrap_or(context.rate.time_of(10 * mean_packet));
         Ok(Dred {
             target,
             cutoff,
-            gain: s.real("gain") / buffer,
-            filter: s.real("filter"),
-            max_probability: s.real("max_probability"),
+            gain: s.get(&GAIN) / buffer,
+            filter: s.get(&FILTER),
+            max_probability: s.get(&MAX_PROBABILITY),
             ecn: marking::ecn(s),
             ticks: Ticks::new(interval),
             error: 0.0,

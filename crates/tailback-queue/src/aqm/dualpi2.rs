@@ -36,6 +36,7 @@ use crate::discipline::{
 use crate::entry::{Build, Entry, Facts, Marks, Queues};
 use crate::fifo::Ring;
 use crate::view::{Handle, QueueView};
+use params::BUFFER;
 use params::{Config, MODEL, Service, Signals};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -58,7 +59,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let queue = DualPi2::new(s.size("buffer"), Config::from_settings(s)?, context.stream);
+    let queue = DualPi2::new(s.get(&BUFFER), Config::from_settings(s)?, context.stream);
     Ok(Box::new(queue))
 }
 

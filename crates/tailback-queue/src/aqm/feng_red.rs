@@ -24,9 +24,25 @@ use crate::build_context::BuildContext;
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings, Time};
+use tailback_base::{Key, Kind, Model, Packet, Settings, Time};
 
 const SOURCE: &str = "Feng, Kandlur, Saha, Shin 1999";
+
+const DIVIDE: Key<f64> = Key::new(
+    "divide",
+    Kind::Real { min: 1.0, max: 1000.0 },
+    "3",
+    "What max_probability is divided by as the average falls below min_threshold.",
+    SOURCE,
+);
+
+const MULTIPLY: Key<f64> = Key::new(
+    "multiply",
+    Kind::Real { min: 1.0, max: 1000.0 },
+    "2",
+    "What max_probability is multiplied by as the average rises above max_threshold.",
+    SOURCE,
+);
 
 pub static MODEL: Model = Model {
     name: "feng-red",
@@ -36,39 +52,27 @@ pub static MODEL: Model = Model {
               max_threshold, once each time. Measure: the filtered backlog. Function: RED's ramp, steered. Action: as RED.",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 1999; ns-2 red feng_adaptive_",
     params: &[
-        BUFFER,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        WEIGHT_RULE,
-        MAX_PROBABILITY,
-        Param::new(
-            "divide",
-            Kind::Real { min: 1.0, max: 1000.0 },
-            "3",
-            "What max_probability is divided by as the average falls below min_threshold.",
-            SOURCE,
-        ),
-        Param::new(
-            "multiply",
-            Kind::Real { min: 1.0, max: 1000.0 },
-            "2",
-            "What max_probability is multiplied by as the average rises above max_threshold.",
-            SOURCE,
-        ),
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        MAX_PROBABILITY.param,
+        DIVIDE.param,
+        MULTIPLY.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: PROBES,
@@ -84,8 +88,8 @@ impl Configured for Steered<Crossings> {
     /// RED's.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         let crossings = Crossings {
-            divide: s.real("divide"),
-            multiply: s.real("multiply"),
+            divide: s.get(&DIVIDE),
+            multiply: s.get(&MULTIPLY),
             side: Side::Below,
         };
         let config = Config::from_settings(s, &context)?;

@@ -36,13 +36,53 @@ use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, sig
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
 use crate::params::{BEFORE, FLOW_KEY};
-use crate::pieces::classify::keys;
 use crate::view::Exit;
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "Lin and Morris 1997";
+
+const MIN_THRESHOLD: Key<Level> = Key::new(
+    "min_threshold",
+    Kind::Level,
+    "25%",
+    "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper takes \
+             what is sent in a round trip where that is less.",
+    SOURCE,
+);
+
+const MAX_THRESHOLD: Key<Option<Level>> = Key::new(
+    "max_threshold",
+    Kind::Level,
+    "none",
+    "Average backlog at which everything is dropped; without it twice min_threshold.",
+    SOURCE,
+);
+
+const MAX_PROBABILITY: Key<f64> = Key::new(
+    "max_probability",
+    PROBABILITY,
+    "0.02",
+    "Signal probability as the average reaches max_threshold.",
+    SOURCE,
+);
+
+const MINQ: Key<u64> = Key::new(
+    "minq",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "2",
+    "A flow with fewer packets than this is not signalled below max_threshold: 2 for small buffers, else 4.",
+    SOURCE,
+);
+
+const MANY_FLOWS: Key<bool> = Key::new(
+    "many_flows",
+    Kind::Bool,
+    "false",
+    "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has room for.",
+    "Lin and Morris 1997 section 7",
+);
 
 pub static MODEL: Model = Model {
     name: "fred",
@@ -53,47 +93,16 @@ pub static MODEL: Model = Model {
               (early, percap, forced), or with ecn mark in place of an early drop.",
     source: SOURCE,
     params: &[
-        BUFFER,
-        Param::new(
-            "min_threshold",
-            Kind::Level,
-            "25%",
-            "Average backlog from which flows above their share are signalled; also what one flow may hold. The paper takes \
-             what is sent in a round trip where that is less.",
-            SOURCE,
-        ),
-        Param::new(
-            "max_threshold",
-            Kind::Level,
-            "none",
-            "Average backlog at which everything is dropped; without it twice min_threshold.",
-            SOURCE,
-        ),
-        WEIGHT,
-        Param::new(
-            "max_probability",
-            PROBABILITY,
-            "0.02",
-            "Signal probability as the average reaches max_threshold.",
-            SOURCE,
-        ),
-        Param::new(
-            "minq",
-            Kind::Count { min: 1, max: 1_000_000 },
-            "2",
-            "A flow with fewer packets than this is not signalled below max_threshold: 2 for small buffers, else 4.",
-            SOURCE,
-        ),
-        Param::new(
-            "many_flows",
-            Kind::Bool,
-            "false",
-            "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has room for.",
-            "Lin and Morris 1997 section 7",
-        ),
-        FLOW_KEY,
-        ECN,
-        MEAN_PACKET,
+        BUFFER.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        WEIGHT.param,
+        MAX_PROBABILITY.param,
+        MINQ.param,
+        MANY_FLOWS.param,
+        FLOW_KEY.param,
+        ECN.param,
+        MEAN_PACKET.param,
         BEFORE,
     ],
     probes: &[
@@ -117,13 +126,9 @@ impl Configured for Fred {
     /// # Errors
     /// Thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-        let level = |name| capacity::threshold(s, name, limit, mean_packet);
-        let min = level("min_threshold")?;
-        let max = match s.is_none("max_threshold") {
-            true => 2.0 * min,
-            false => level("max_threshold")?,
-        };
+        let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let min = capacity::threshold(s, &MIN_THRESHOLD, limit, mean_packet)?;
+        let max = capacity::threshold_if_given(s, &MAX_THRESHOLD, limit, mean_packet)?.unwrap_or(2.0 * min);
         if min > max {
             return Err(Refusal::new(
                 format!("min_threshold ({min}) is above max_threshold ({max})"),
@@ -136,12 +141,12 @@ impl Configured for Fred {
             packet,
             min,
             max,
-            max_probability: s.real("max_probability"),
-            minq: s.count("minq") as f64 * packet,
-            many_flows: s.flag("many_flows"),
-            key: keys::named(s.text(FLOW_KEY.name))?,
+            max_probability: s.get(&MAX_PROBABILITY),
+            minq: s.get(&MINQ) as f64 * packet,
+            many_flows: s.get(&MANY_FLOWS),
+            key: s.get(&FLOW_KEY),
             ecn: marking::ecn(s),
-            average: Average::new(0.0, s.real("weight"), mean_packet),
+            average: Average::new(0.0, s.get(&WEIGHT), mean_packet),
             since: None,
             probability: 0.0,
             flows: HashMap::new(),

@@ -30,7 +30,47 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const TARGET: Key<f64> = Key::new(
+    "target",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.97",
+    "The arrival rate it aims at, as a share of the line.",
+    "Wydrowski and Zukerman 2002",
+);
+
+const STEP: Key<f64> = Key::new(
+    "step",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.001",
+    "How far the probability moves in a period.",
+    "tailback; the paper leaves it open",
+);
+
+const PERIOD: Key<Duration> = Key::new(
+    "period",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "10ms",
+    "Time between two moves.",
+    "tailback; the paper leaves it open",
+);
+
+const FILTER: Key<Duration> = Key::new(
+    "filter",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "100ms",
+    "Time constant of the rate estimate.",
+    "tailback; Stoica, Shenker and Zhang 1998 for the form",
+);
 
 pub static MODEL: Model = Model {
     name: "green",
@@ -41,41 +81,11 @@ pub static MODEL: Model = Model {
               capable packets.",
     source: "Wydrowski and Zukerman, ICC 2002",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "target",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.97",
-            "The arrival rate it aims at, as a share of the line.",
-            "Wydrowski and Zukerman 2002",
-        ),
-        Param::new(
-            "step",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.001",
-            "How far the probability moves in a period.",
-            "tailback; the paper leaves it open",
-        ),
-        Param::new(
-            "period",
-            Kind::Time { min: 1e-6, max: 100.0 },
-            "10ms",
-            "Time between two moves.",
-            "tailback; the paper leaves it open",
-        ),
-        Param::new(
-            "filter",
-            Kind::Time { min: 1e-6, max: 100.0 },
-            "100ms",
-            "Time constant of the rate estimate.",
-            "tailback; Stoica, Shenker and Zhang 1998 for the form",
-        ),
+        BUFFER.param,
+        TARGET.param,
+        STEP.param,
+        PERIOD.param,
+        FILTER.param,
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
@@ -103,10 +113,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 impl Configured for Green {
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
         Ok(Green {
-            target: s.real("target"),
-            step: s.real("step"),
-            period: s.time("period"),
-            rate: ArrivalRate::new(s.time("filter")),
+            target: s.get(&TARGET),
+            step: s.get(&STEP),
+            period: s.get(&PERIOD),
+            rate: ArrivalRate::new(s.get(&FILTER)),
             ecn: marking::ecn(s),
             periods: 0,
             probability: 0.0,

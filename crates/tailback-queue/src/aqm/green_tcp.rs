@@ -31,7 +31,58 @@ use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
 use tailback_base::model::Per;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const RTT: Key<Vec<Duration>> = Key::new(
+    "rtt",
+    Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }),
+    "100ms",
+    "Round trips of the flows, in the order in which they first come here.",
+    "Feng et al. 2002 (RTT_i)",
+);
+
+const FLOWS: Key<Option<u64>> = Key::new(
+    "flows",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "none",
+    "How many flows share the line. Without it those seen within window.",
+    "Feng et al. 2002 (N)",
+);
+
+const WINDOW: Key<Duration> = Key::new(
+    "window",
+    Kind::Time { min: 1e-6, max: 1000.0 },
+    "1s",
+    "A flow counts until it has sent nothing for so long.",
+    "tailback",
+);
+
+const MSS: Key<u64> = Key::new(
+    "mss",
+    Kind::Bytes { min: 1, max: 65_535 },
+    "1460B",
+    "Segment size of the flows.",
+    "Feng et al. 2002 (MSS)",
+);
+
+const CONSTANT: Key<f64> = Key::new(
+    "constant",
+    Kind::Real { min: 0.0, max: 10.0 },
+    "1.224744871391589",
+    "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.",
+    "Mathis et al. 1997",
+);
 
 pub static MODEL: Model = Model {
     name: "green-tcp",
@@ -42,51 +93,12 @@ pub static MODEL: Model = Model {
               mark capable packets.",
     source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "rtt",
-            Kind::Each(Per::Flow, &Kind::Time { min: 1e-6, max: 100.0 }),
-            "100ms",
-            "Round trips of the flows, in the order in which they first come here.",
-            "Feng et al. 2002 (RTT_i)",
-        ),
-        Param::new(
-            "flows",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            "none",
-            "How many flows share the line. Without it those seen within window.",
-            "Feng et al. 2002 (N)",
-        ),
-        Param::new(
-            "window",
-            Kind::Time { min: 1e-6, max: 1000.0 },
-            "1s",
-            "A flow counts until it has sent nothing for so long.",
-            "tailback",
-        ),
-        Param::new(
-            "mss",
-            Kind::Bytes { min: 1, max: 65_535 },
-            "1460B",
-            "Segment size of the flows.",
-            "Feng et al. 2002 (MSS)",
-        ),
-        Param::new(
-            "constant",
-            Kind::Real { min: 0.0, max: 10.0 },
-            "1.224744871391589",
-            "Constant of the TCP equation: the root of 3/2, or 0.93 with delayed acknowledgements.",
-            "Mathis et al. 1997",
-        ),
+        BUFFER.param,
+        RTT.param,
+        FLOWS.param,
+        WINDOW.param,
+        MSS.param,
+        CONSTANT.param,
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
@@ -115,21 +127,21 @@ impl Configured for GreenTcp {
     /// # Errors
     /// A number of flows beside a window to count them in.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let count = match (s.is_none("flows"), s.is_given("window")) {
-            (false, true) => {
+        let count = match (s.get(&FLOWS), s.gives(&WINDOW)) {
+            (Some(_), true) => {
                 return Err(Refusal::new(
                     "flows are given, and counted within window",
                     "leave out flows or window",
                 ));
             }
-            (false, false) => Count::Given(s.count("flows")),
-            (true, _) => Count::Seen(Active::new(s.time("window"))),
+            (Some(flows), false) => Count::Given(flows),
+            (None, _) => Count::Seen(Active::new(s.get(&WINDOW))),
         };
         Ok(GreenTcp {
-            rtts: s.times("rtt"),
+            rtts: s.get(&RTT),
             numbers: PerFlow::new(),
             count,
-            segment: 8.0 * s.count("mss") as f64 * s.real("constant"),
+            segment: 8.0 * s.get(&MSS) as f64 * s.get(&CONSTANT),
             ecn: marking::ecn(s),
             flows: 0,
             probability: 0.0,

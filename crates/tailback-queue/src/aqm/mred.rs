@@ -29,24 +29,68 @@ use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
 use crate::aqm::populations::{Accounting, Populations};
 use crate::aqm::precedence::{COLOURS, Colours, UNCOLOURED, each_colour};
-use crate::aqm::red::params::{
-    BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT, with_default,
-};
+use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
-use crate::aqm::redn::params::{SPACING, spacing};
+use crate::aqm::redn::params::SPACING;
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
-use crate::params::{BEFORE, chosen};
+use crate::params::BEFORE;
 use crate::view::Exit;
 use tailback_base::model::Alias;
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Per, ProbeDef, Settings, Stream};
+use tailback_base::{Key, Kind, Level, Model, Packet, Per, ProbeDef, Settings, Stream};
 
 const HABIB: &str = "Habib, Fahmy, Bhargava 2000";
+
+const ACCOUNTING: Key<Measure> = Key::choice(
+    "accounting",
+    "rio-c",
+    "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets that wait \
+             against min_threshold.",
+    "ns-2 setMREDMode",
+);
+
+const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "min_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "[40 packets, 25 packets, 10 packets]",
+    "Average backlog from which packets are signalled: green, yellow, red.",
+    HABIB,
+);
+
+const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "max_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "[55 packets, 40 packets, 25 packets]",
+    "Average backlog at which the probability reaches max_probability.",
+    HABIB,
+);
+
+const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
+    "max_probability",
+    Kind::Each(Per::Colour, &PROBABILITY),
+    "[0.02, 0.05, 0.1]",
+    "Signal probability as the average reaches max_threshold.",
+    HABIB,
+);
+
+const NS2_IDLE: Key<bool> = Key::new(
+    "ns2_idle",
+    Kind::Bool,
+    "false",
+    "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment none of the \
+             departing colour waits.",
+    "ns-2 diffserv",
+);
+
+/// RED's, with a value for each colour or one for all.
+const WEIGHTS: Key<Vec<f64>> = WEIGHT.of_kind(Kind::Each(Per::Colour, &PROBABILITY));
+const INITIAL_AVERAGES: Key<Vec<Level>> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
 
 pub static MODEL: Model = Model {
     name: "mred",
@@ -57,58 +101,20 @@ pub static MODEL: Model = Model {
               ramp for each precedence. Action: drop (early, above max_threshold forced), or with ecn mark.",
     source: "Clark and Fang 1998; Pieda, Ethridge, Baines, Shallwani 2000 (ns-2 diffserv); RFC 2597",
     params: &[
-        BUFFER,
-        Param::new(
-            "accounting",
-            Kind::Choice(&["rio-c", "rio-d", "wred", "tail-drop"]),
-            "rio-c",
-            "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets that wait \
-             against min_threshold.",
-            "ns-2 setMREDMode",
-        ),
-        Param::new(
-            "min_threshold",
-            Kind::Each(Per::Colour, &Kind::Level),
-            "[40 packets, 25 packets, 10 packets]",
-            "Average backlog from which packets are signalled: green, yellow, red.",
-            HABIB,
-        ),
-        Param::new(
-            "max_threshold",
-            Kind::Each(Per::Colour, &Kind::Level),
-            "[55 packets, 40 packets, 25 packets]",
-            "Average backlog at which the probability reaches max_probability.",
-            HABIB,
-        ),
-        Param::new(
-            "max_probability",
-            Kind::Each(Per::Colour, &PROBABILITY),
-            "[0.02, 0.05, 0.1]",
-            "Signal probability as the average reaches max_threshold.",
-            HABIB,
-        ),
-        Param {
-            kind: Kind::Each(Per::Colour, &PROBABILITY),
-            ..WEIGHT
-        },
-        with_default(GENTLE, "false", HABIB),
-        ECN,
-        with_default(MARK_ABOVE_MAX, "true", "ns-2 diffserv"),
-        SPACING,
-        with_default(MEAN_PACKET, "1000B", "ns-2 diffserv"),
-        Param {
-            kind: Kind::Each(Per::Colour, &Kind::Level),
-            ..INITIAL_AVERAGE
-        },
-        Param::new(
-            "ns2_idle",
-            Kind::Bool,
-            "false",
-            "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment none of the \
-             departing colour waits.",
-            "ns-2 diffserv",
-        ),
-        UNCOLOURED,
+        BUFFER.param,
+        ACCOUNTING.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        MAX_PROBABILITY.param,
+        WEIGHTS.param,
+        GENTLE.with_default("false", HABIB).param,
+        ECN.param,
+        MARK_ABOVE_MAX.with_default("true", "ns-2 diffserv").param,
+        SPACING.param,
+        MEAN_PACKET.with_default("1000B", "ns-2 diffserv").param,
+        INITIAL_AVERAGES.param,
+        NS2_IDLE.param,
+        UNCOLOURED.param,
         BEFORE,
     ],
     probes: &[
@@ -133,12 +139,15 @@ enum Measure {
     Waiting,
 }
 
-const MEASURES: &[(&str, Measure)] = &[
-    ("rio-c", Measure::Average(Accounting::Coupled)),
-    ("rio-d", Measure::Average(Accounting::Own)),
-    ("wred", Measure::Average(Accounting::Shared)),
-    ("tail-drop", Measure::Waiting),
-];
+impl Choice for Measure {
+    const WORDS: &'static [&'static str] = &["rio-c", "rio-d", "wred", "tail-drop"];
+    const MEANINGS: &'static [Measure] = &[
+        Measure::Average(Accounting::Coupled),
+        Measure::Average(Accounting::Own),
+        Measure::Average(Accounting::Shared),
+        Measure::Waiting,
+    ];
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -152,17 +161,17 @@ impl Configured for Mred {
     /// # Errors
     /// Thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let measure = chosen(s, "accounting", MEASURES)?;
+        let measure = s.get(&ACCOUNTING);
         let accounting = match measure {
             Measure::Average(accounting) => accounting,
             Measure::Waiting => Accounting::Own,
         };
-        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-        let levels = |name| capacity::thresholds(s, name, limit, mean_packet).map(|list| each_colour(&list));
+        let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let levels = |key| capacity::thresholds(s, key, limit, mean_packet).map(|list| each_colour(&list));
         let (min, max, initial) = (
-            levels("min_threshold")?,
-            levels("max_threshold")?,
-            levels("initial_average")?,
+            levels(&MIN_THRESHOLD)?,
+            levels(&MAX_THRESHOLD)?,
+            levels(&INITIAL_AVERAGES)?,
         );
         if let Some(c) = (0..COLOURS).find(|&c| min[c] > max[c] && measure != Measure::Waiting) {
             return Err(Refusal::new(
@@ -170,17 +179,17 @@ impl Configured for Mred {
                 "give each precedence a max_threshold of at least its min_threshold",
             ));
         }
-        let top = each_colour(&s.reals("max_probability"));
+        let top = each_colour(&s.get(&MAX_PROBABILITY));
         let classes = std::array::from_fn(|c| {
             Class::new(Ramp {
                 min_threshold: min[c],
                 max_threshold: max[c],
                 max_probability: top[c],
-                gentle: s.flag("gentle"),
+                gentle: s.get(&GENTLE),
                 shape: Shape::Line,
             })
         });
-        let weights = each_colour(&s.reals("weight"));
+        let weights = each_colour(&s.get(&WEIGHTS));
         // One average for all has the weight of green, as in ns-2.
         let weight = |c: usize| {
             if accounting == Accounting::Shared {
@@ -191,11 +200,11 @@ impl Configured for Mred {
         };
         let averages = std::array::from_fn(|c| Average::new(initial[c], weight(c), mean_packet));
         let populations = Populations::new(accounting, limit, averages);
-        let (spread, wait) = spacing(s.text(SPACING.name))?;
+        let (spread, wait) = s.get(&SPACING).rules();
         Ok(Mred {
             measure,
             colours: Colours::from_settings(s)?,
-            populations: match s.flag("ns2_idle") {
+            populations: match s.get(&NS2_IDLE) {
                 true => populations.as_ns2(),
                 false => populations,
             },
@@ -203,7 +212,7 @@ impl Configured for Mred {
             rules: Rules {
                 ecn: marking::ecn(s),
                 mark_cap: 1.0,
-                mark_above_max: s.flag("mark_above_max"),
+                mark_above_max: s.get(&MARK_ABOVE_MAX),
                 bytes: false,
                 mean_packet,
                 spread,

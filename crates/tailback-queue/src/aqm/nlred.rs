@@ -27,7 +27,18 @@ use crate::entry::{Build, Entry, Facts};
 use crate::fifo::Fifo;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings};
+
+const MAX_PROBABILITY: Key<f64> = Key::new(
+    "max_probability",
+    Kind::Real {
+        min: 0.0,
+        max: 2.0 / 3.0,
+    },
+    "0.02",
+    "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would have there.",
+    "ns-3 LInterm 50",
+);
 
 pub static MODEL: Model = Model {
     name: "nlred",
@@ -37,34 +48,25 @@ pub static MODEL: Model = Model {
               filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
     source: "Zhou, Yeung, Li 2006",
     params: &[
-        BUFFER,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        WEIGHT_RULE,
-        Param::new(
-            "max_probability",
-            Kind::Real {
-                min: 0.0,
-                max: 2.0 / 3.0,
-            },
-            "0.02",
-            "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would have there.",
-            "ns-3 LInterm 50",
-        ),
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        MAX_PROBABILITY.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[AVERAGE, BASE, SINCE, SHARE_HOT],

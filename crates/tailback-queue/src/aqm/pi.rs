@@ -32,9 +32,85 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::Duration;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
+
+pub const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "800 packets",
+    "How much may wait, in packets or bytes.",
+    "Hollot et al. 2001",
+);
+
+pub const REFERENCE: Key<Level> = Key::new(
+    "reference",
+    Kind::Level,
+    "200 packets",
+    "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
+    "Hollot et al. 2001; ns-2 has 50",
+);
+
+const A: Key<f64> = Key::new(
+    "a",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "1.822e-5",
+    "Gain of the present error, per packet.",
+    "Hollot et al. 2001",
+);
+
+const B: Key<f64> = Key::new(
+    "b",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "1.816e-5",
+    "Gain of the error before, per packet; smaller than a.",
+    "Hollot et al. 2001",
+);
+
+const FREQUENCY: Key<f64> = Key::new(
+    "frequency",
+    Kind::Real { min: 0.01, max: 1e6 },
+    "170",
+    "Samples a second.",
+    "Hollot et al. 2001",
+);
+
+const DESIGN_FLOWS: Key<Option<u64>> = Key::new(
+    "design_flows",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "none",
+    "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
+    "Hollot et al. 2001 (N-)",
+);
+
+const DESIGN_RTT: Key<Option<Duration>> = Key::new(
+    "design_rtt",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "none",
+    "The longest round trip to be stable with.",
+    "Hollot et al. 2001 (R+)",
+);
+
+const BYTES: Key<bool> = Key::new(
+    "bytes",
+    Kind::Bool,
+    "false",
+    "Weigh the probability by size / mean_packet.",
+    "ns-2 bytes_",
+);
+
+pub const MEAN_PACKET: Key<u64> = Key::new(
+    "mean_packet",
+    Kind::Bytes { min: 1, max: 65_535 },
+    "500B",
+    "Mean packet size, for the design, byte mode and buffers in bytes.",
+    "ns-2 meanPktSize_",
+);
 
 pub static MODEL: Model = Model {
     name: "pi",
@@ -44,74 +120,17 @@ pub static MODEL: Model = Model {
               moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable packets.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "800 packets",
-            "How much may wait, in packets or bytes.",
-            "Hollot et al. 2001",
-        ),
-        Param::new(
-            "reference",
-            Kind::Level,
-            "200 packets",
-            "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
-            "Hollot et al. 2001; ns-2 has 50",
-        ),
-        Param::new(
-            "a",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "1.822e-5",
-            "Gain of the present error, per packet.",
-            "Hollot et al. 2001",
-        ),
-        Param::new(
-            "b",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "1.816e-5",
-            "Gain of the error before, per packet; smaller than a.",
-            "Hollot et al. 2001",
-        ),
-        Param::new(
-            "frequency",
-            Kind::Real { min: 0.01, max: 1e6 },
-            "170",
-            "Samples a second.",
-            "Hollot et al. 2001",
-        ),
-        Param::new(
-            "design_flows",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            "none",
-            "The least number of flows to be stable with: a and b follow from it, design_rtt and the line's rate.",
-            "Hollot et al. 2001 (N-)",
-        ),
-        Param::new(
-            "design_rtt",
-            Kind::Time { min: 1e-6, max: 100.0 },
-            "none",
-            "The longest round trip to be stable with.",
-            "Hollot et al. 2001 (R+)",
-        ),
-        Param::new(
-            "bytes",
-            Kind::Bool,
-            "false",
-            "Weigh the probability by size / mean_packet.",
-            "ns-2 bytes_",
-        ),
-        Param::new(
-            "mean_packet",
-            Kind::Bytes { min: 1, max: 65_535 },
-            "500B",
-            "Mean packet size, for the design, byte mode and buffers in bytes.",
-            "ns-2 meanPktSize_",
-        ),
+        BUFFER.param,
+        REFERENCE.param,
+        A.param,
+        B.param,
+        FREQUENCY.param,
+        DESIGN_FLOWS.param,
+        DESIGN_RTT.param,
+        BYTES.param,
+        MEAN_PACKET.param,
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
-        COUNT_IN_SERVICE,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[ProbeDef {
@@ -131,17 +150,17 @@ impl Configured for Pi {
     /// # Errors
     /// A reference in another unit than the buffer's, half a design, gains that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-        let frequency = s.real("frequency");
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let frequency = s.get(&FREQUENCY);
         let (a, b) = gains(s, context.rate, mean_packet, frequency)?;
         // What a packet counts in the unit of the buffer.
         let packet = capacity::packet(buffer, mean_packet);
         Ok(Pi {
             a,
             b,
-            reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
+            reference: capacity::threshold(s, &REFERENCE, buffer, mean_packet)? / packet,
             packet,
-            weigh_by: s.flag("bytes").then_some(mean_packet as f64),
+            weigh_by: s.get(&BYTES).then_some(mean_packet as f64),
             ecn: marking::ecn(s),
             frequency,
             samples: 0,
@@ -153,9 +172,9 @@ impl Configured for Pi {
 }
 
 fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Result<(f64, f64), Refusal> {
-    match (s.is_none("design_flows"), s.is_none("design_rtt")) {
-        (true, true) => {
-            let (a, b) = (s.real("a"), s.real("b"));
+    match (s.get(&DESIGN_FLOWS), s.get(&DESIGN_RTT)) {
+        (None, None) => {
+            let (a, b) = (s.get(&A), s.get(&B));
             if a < b {
                 return Err(Refusal::new(
                     format!("a = {a} is smaller than b = {b}: the probability would move away from the reference"),
@@ -164,25 +183,20 @@ fn gains(s: &Settings, rate: BitRate, mean_packet: u64, frequency: f64) -> Resul
             }
             Ok((a, b))
         }
-        (false, false) => {
-            if let Some(given) = ["a", "b"].into_iter().find(|n| s.is_given(n)) {
+        (Some(flows), Some(rtt)) => {
+            if let Some(given) = [A, B].into_iter().find(|key| s.gives(key)) {
                 return Err(Refusal::new(
-                    format!("{given} is given, and design_flows and design_rtt derive it"),
-                    format!("leave out {given}, or the two of the design"),
+                    format!("{} is given, and design_flows and design_rtt derive it", given.name),
+                    format!("leave out {}, or the two of the design", given.name),
                 ));
             }
             let capacity = rate.bits_per_second() / (8.0 * mean_packet as f64);
-            Ok(design(
-                capacity,
-                s.count("design_flows") as f64,
-                s.time("design_rtt").seconds(),
-                frequency,
-            ))
+            Ok(design(capacity, flows as f64, rtt.seconds(), frequency))
         }
         (flows, _) => {
             let (has, lacks) = match flows {
-                true => ("design_rtt", "design_flows"),
-                false => ("design_flows", "design_rtt"),
+                None => (DESIGN_RTT.name, DESIGN_FLOWS.name),
+                Some(_) => (DESIGN_FLOWS.name, DESIGN_RTT.name),
             };
             Err(Refusal::new(
                 format!("{has} needs {lacks}: a and b follow from both"),

@@ -33,99 +33,139 @@ use crate::build_context::BuildContext;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
 use crate::marking;
-use crate::params::{BEFORE, chosen};
+use crate::params::BEFORE;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 /// What PIE is set by, apart from its buffer: for `pie`, and for the disciplines with a PIE on each queue.
 macro_rules! pie_params {
     ($($own:expr),* $(,)? ; $($last:expr),* $(,)?) => {
         &[
             $($own,)*
-            Param::new(
-                "reference",
-                Kind::Time { min: 1e-6, max: 100.0 },
-                "15ms",
-                "The delay it holds.",
-                "RFC 8033 section 4.2 (QDELAY_REF)",
-            ),
-            Param::new(
-                "update_interval",
-                Kind::Time { min: 1e-5, max: 100.0 },
-                "15ms",
-                "Time between two updates of the probability.",
-                "RFC 8033 section 4.2 (T_UPDATE)",
-            ),
-            Param::new(
-                "alpha",
-                Kind::Real { min: 0.0, max: 1000.0 },
-                "0.125",
-                "Gain of the distance from the reference, per second.",
-                "RFC 8033 section 4.2",
-            ),
-            Param::new(
-                "beta",
-                Kind::Real { min: 0.0, max: 1000.0 },
-                "1.25",
-                "Gain of the change of the delay, per second.",
-                "RFC 8033 section 4.2",
-            ),
-            Param::new(
-                "max_burst",
-                Kind::Time { min: 0.0, max: 100.0 },
-                "150ms",
-                "How long after a quiet time nothing is signalled.",
-                "RFC 8033 section 4.4 (MAX_BURST)",
-            ),
-            Param::new(
-                "delay",
-                Kind::Choice(&["timestamp", "departure_rate"]),
-                "timestamp",
-                "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
-                "RFC 8033 sections 4.3 and 5.2",
-            ),
-            Param::new(
-                "rate_threshold",
-                Kind::Bytes { min: 1, max: 100_000_000 },
-                "16384B",
-                "How much leaves in one measurement of the departure rate; it begins with at least so much waiting.",
-                "RFC 8033 section 5.2 (DQ_THRESHOLD)",
-            ),
-            Param::new(
-                "derandomise",
-                Kind::Bool,
-                "true",
-                "Space the signals: none before 0.85 / p packets, one at the latest after 8.5 / p.",
-                "RFC 8033 section 5.4; ns-3 has it off",
-            ),
-            Param::new(
-                "spike",
-                Kind::Bool,
-                "false",
-                "Add 0.02 to the probability at each update with a delay above 250 ms.",
-                "Linux pie",
-            ),
-            Param::new(
-                "mean_packet",
-                Kind::Bytes { min: 1, max: 65_535 },
-                "1000B",
-                "With no more than two of these waiting nothing is signalled.",
-                "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE",
-            ),
+            $crate::aqm::pie::REFERENCE.param,
+            $crate::aqm::pie::UPDATE_INTERVAL.param,
+            $crate::aqm::pie::ALPHA.param,
+            $crate::aqm::pie::BETA.param,
+            $crate::aqm::pie::MAX_BURST.param,
+            $crate::aqm::pie::DELAY.param,
+            $crate::aqm::pie::RATE_THRESHOLD.param,
+            $crate::aqm::pie::DERANDOMISE.param,
+            $crate::aqm::pie::SPIKE.param,
+            $crate::aqm::pie::MEAN_PACKET.param,
             $crate::marking::ecn_param!("Mark capable packets instead of dropping them early.", "RFC 8033 section 5.1"),
-            Param::new(
-                "mark_cap",
-                Kind::Real { min: 0.0, max: 1.0 },
-                "0.1",
-                "Above this probability capable packets are dropped too.",
-                "RFC 8033 section 5.1 (MARK_ECNTH)",
-            ),
+            $crate::aqm::pie::MARK_CAP.param,
             $($last,)*
         ]
     };
 }
 pub(crate) use pie_params;
+
+pub const REFERENCE: Key<Duration> = Key::new(
+    "reference",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "15ms",
+    "The delay it holds.",
+    "RFC 8033 section 4.2 (QDELAY_REF)",
+);
+
+pub const UPDATE_INTERVAL: Key<Duration> = Key::new(
+    "update_interval",
+    Kind::Time { min: 1e-5, max: 100.0 },
+    "15ms",
+    "Time between two updates of the probability.",
+    "RFC 8033 section 4.2 (T_UPDATE)",
+);
+
+pub const ALPHA: Key<f64> = Key::new(
+    "alpha",
+    Kind::Real { min: 0.0, max: 1000.0 },
+    "0.125",
+    "Gain of the distance from the reference, per second.",
+    "RFC 8033 section 4.2",
+);
+
+pub const BETA: Key<f64> = Key::new(
+    "beta",
+    Kind::Real { min: 0.0, max: 1000.0 },
+    "1.25",
+    "Gain of the change of the delay, per second.",
+    "RFC 8033 section 4.2",
+);
+
+pub const MAX_BURST: Key<Duration> = Key::new(
+    "max_burst",
+    Kind::Time { min: 0.0, max: 100.0 },
+    "150ms",
+    "How long after a quiet time nothing is signalled.",
+    "RFC 8033 section 4.4 (MAX_BURST)",
+);
+
+tailback_base::choice! {
+    /// How the delay is known.
+    pub enum Measured {
+        Timestamp = "timestamp",
+        DepartureRate = "departure_rate",
+    }
+}
+
+pub const DELAY: Key<Measured> = Key::choice(
+    "delay",
+    "timestamp",
+    "How the delay is known: what the last packet waited, or the backlog over the measured departure rate.",
+    "RFC 8033 sections 4.3 and 5.2",
+);
+
+pub const RATE_THRESHOLD: Key<u64> = Key::new(
+    "rate_threshold",
+    Kind::Bytes {
+        min: 1,
+        max: 100_000_000,
+    },
+    "16384B",
+    "How much leaves in one measurement of the departure rate; it begins with at least so much waiting.",
+    "RFC 8033 section 5.2 (DQ_THRESHOLD)",
+);
+
+pub const DERANDOMISE: Key<bool> = Key::new(
+    "derandomise",
+    Kind::Bool,
+    "true",
+    "Space the signals: none before 0.85 / p packets, one at the latest after 8.5 / p.",
+    "RFC 8033 section 5.4; ns-3 has it off",
+);
+
+pub const SPIKE: Key<bool> = Key::new(
+    "spike",
+    Kind::Bool,
+    "false",
+    "Add 0.02 to the probability at each update with a delay above 250 ms.",
+    "Linux pie",
+);
+
+pub const MEAN_PACKET: Key<u64> = Key::new(
+    "mean_packet",
+    Kind::Bytes { min: 1, max: 65_535 },
+    "1000B",
+    "With no more than two of these waiting nothing is signalled.",
+    "ns-3; RFC 8033 section 4.1 says MEAN_PKTSIZE",
+);
+
+pub const MARK_CAP: Key<f64> = Key::new(
+    "mark_cap",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.1",
+    "Above this probability capable packets are dropped too.",
+    "RFC 8033 section 5.1 (MARK_ECNTH)",
+);
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "1000 packets",
+    "How much may wait, in packets or bytes.",
+    "Linux pie",
+);
 
 pub static MODEL: Model = Model {
     name: "pie",
@@ -136,13 +176,7 @@ pub static MODEL: Model = Model {
               probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
     params: pie_params![
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "1000 packets",
-            "How much may wait, in packets or bytes.",
-            "Linux pie",
-        );
+        BUFFER.param;
         BEFORE
     ],
     probes: &PROBES,
@@ -216,25 +250,25 @@ impl Config {
     /// # Errors
     /// The size of a measurement where nothing is measured.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
-        let measured = chosen(s, "delay", &[("timestamp", false), ("departure_rate", true)])?;
-        if s.is_given("rate_threshold") && !measured {
+        let measured = s.get(&DELAY) == Measured::DepartureRate;
+        if s.gives(&RATE_THRESHOLD) && !measured {
             return Err(Refusal::new(
                 "rate_threshold is given, and packets are timed by their stamps",
                 "set delay = \"departure_rate\", or leave rate_threshold out",
             ));
         }
         Ok(Config {
-            reference: s.time("reference").seconds(),
-            update_interval: s.time("update_interval"),
-            alpha: s.real("alpha"),
-            beta: s.real("beta"),
-            max_burst: s.time("max_burst"),
-            rate_threshold: measured.then(|| s.count("rate_threshold")),
-            derandomise: s.flag("derandomise"),
-            spike: s.flag("spike"),
-            mean_packet: s.count("mean_packet"),
+            reference: s.get(&REFERENCE).seconds(),
+            update_interval: s.get(&UPDATE_INTERVAL),
+            alpha: s.get(&ALPHA),
+            beta: s.get(&BETA),
+            max_burst: s.get(&MAX_BURST),
+            rate_threshold: measured.then(|| s.get(&RATE_THRESHOLD)),
+            derandomise: s.get(&DERANDOMISE),
+            spike: s.get(&SPIKE),
+            mean_packet: s.get(&MEAN_PACKET),
             ecn: marking::ecn(s),
-            mark_cap: s.real("mark_cap"),
+            mark_cap: s.get(&MARK_CAP),
         })
     }
 }
@@ -250,7 +284,7 @@ const SCALE: [(f64, f64); 6] = [
 ];
 
 /// A delay beyond what any controller should see, seconds, and what it adds.
-const SPIKE: (f64, f64) = (0.25, 0.02);
+const SPIKE_STEP: (f64, f64) = (0.25, 0.02);
 
 /// PIE's decision.
 #[derive(Clone, Debug)]
@@ -336,8 +370,8 @@ impl Pie {
         if self.probability >= 0.1 {
             x = x.min(0.02);
         }
-        if c.spike && d > SPIKE.0 {
-            x += SPIKE.1;
+        if c.spike && d > SPIKE_STEP.0 {
+            x += SPIKE_STEP.1;
         }
         self.probability = (self.probability + x).clamp(0.0, 1.0);
         let idle = d == 0.0 && self.delay_before == 0.0;

@@ -1,22 +1,14 @@
 //! Classes of packets by their DiffServ code points, for queues that treat some better than others.
 
-use crate::params::chosen;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Dscp, Kind, Param, Settings};
+use tailback_base::{Colour, Dscp, Key, Settings};
 
 /// How many colours there are.
 pub const COLOURS: usize = Colour::ALL.len();
 
-const WORDS: &[(&str, Colour)] = &[
-    ("green", Colour::Green),
-    ("yellow", Colour::Yellow),
-    ("red", Colour::Red),
-];
-
 /// For queues that go by three colours.
-pub const UNCOLOURED: Param = Param::new(
+pub const UNCOLOURED: Key<Colour> = Key::choice(
     "uncoloured",
-    Kind::Choice(&["green", "yellow", "red"]),
     "green",
     "The colour of a packet whose code point is not one of assured forwarding, such as an acknowledgement.",
     "tailback; nobody has measured it against a profile",
@@ -35,7 +27,7 @@ impl Colours {
     /// A word that is no colour.
     pub fn from_settings(s: &Settings) -> Result<Colours, Refusal> {
         Ok(Colours {
-            uncoloured: chosen(s, UNCOLOURED.name, WORDS)?,
+            uncoloured: s.get(&UNCOLOURED),
         })
     }
 

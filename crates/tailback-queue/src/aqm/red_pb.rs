@@ -34,16 +34,63 @@ use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, Service}
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::fifo::Ring;
 use crate::params::{BEFORE, FLOW_KEY};
-use crate::pieces::classify::keys;
 use crate::view::{Congestion, Handle, QueueView};
 use judge::{Judge, Rules};
 use std::collections::BTreeMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::{
-    BitRate, Bucket, Ecn, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time,
+    BitRate, Bucket, Duration, Ecn, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time,
 };
 
 const SOURCE: &str = "tailback, docs/decisions/penalty-box.md";
+
+const EPOCH: Key<Duration> = Key::new(
+    "epoch",
+    Kind::Time { min: 1e-3, max: 1000.0 },
+    "1s",
+    "How often flows are judged.",
+    SOURCE,
+);
+
+const HISTORY: Key<u64> = Key::new(
+    "history",
+    Kind::Count { min: 1, max: 1000 },
+    "5",
+    "Epochs of drops that are looked at.",
+    SOURCE,
+);
+
+const TARGET_RTT: Key<Duration> = Key::new(
+    "target_rtt",
+    Kind::Time { min: 1e-4, max: 100.0 },
+    "40ms",
+    "A flow that sends more than a TCP of this round trip would is not TCP-friendly (R).",
+    SOURCE,
+);
+
+const PENALTY_SHARE: Key<f64> = Key::new(
+    "penalty_share",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.05",
+    "The box's part of the line's rate; it gets more only when nothing else waits.",
+    SOURCE,
+);
+
+const BOX_PACKETS: Key<u64> = Key::new(
+    "box_packets",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "10",
+    "How many packets the box holds.",
+    SOURCE,
+);
+
+const RELEASE: Key<u64> = Key::new(
+    "release",
+    Kind::Count { min: 1, max: 1000 },
+    "5",
+    "Epochs in a row without a reason to be boxed after which a flow is let go.",
+    SOURCE,
+);
 
 pub static MODEL: Model = Model {
     name: "red-pb",
@@ -53,67 +100,31 @@ pub static MODEL: Model = Model {
               drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) in the box, else as RED.",
     source: "Floyd and Fall 1999",
     params: &[
-        BUFFER,
-        Param::new(
-            "epoch",
-            Kind::Time { min: 1e-3, max: 1000.0 },
-            "1s",
-            "How often flows are judged.",
-            SOURCE,
-        ),
-        Param::new(
-            "history",
-            Kind::Count { min: 1, max: 1000 },
-            "5",
-            "Epochs of drops that are looked at.",
-            SOURCE,
-        ),
-        Param::new(
-            "target_rtt",
-            Kind::Time { min: 1e-4, max: 100.0 },
-            "40ms",
-            "A flow that sends more than a TCP of this round trip would is not TCP-friendly (R).",
-            SOURCE,
-        ),
-        Param::new(
-            "penalty_share",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.05",
-            "The box's part of the line's rate; it gets more only when nothing else waits.",
-            SOURCE,
-        ),
-        Param::new(
-            "box_packets",
-            Kind::Count { min: 1, max: 1_000_000 },
-            "10",
-            "How many packets the box holds.",
-            SOURCE,
-        ),
-        Param::new(
-            "release",
-            Kind::Count { min: 1, max: 1000 },
-            "5",
-            "Epochs in a row without a reason to be boxed after which a flow is let go.",
-            SOURCE,
-        ),
-        FLOW_KEY,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        WEIGHT_RULE,
-        MAX_PROBABILITY,
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
+        BUFFER.param,
+        EPOCH.param,
+        HISTORY.param,
+        TARGET_RTT.param,
+        PENALTY_SHARE.param,
+        BOX_PACKETS.param,
+        RELEASE.param,
+        FLOW_KEY.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        MAX_PROBABILITY.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
         BEFORE,
     ],
     probes: &[
@@ -159,25 +170,25 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 /// RED's.
 pub fn build<P: Packet>(s: &Settings, context: BuildContext) -> Result<PenaltyBox<P>, Refusal> {
     let config = Config::from_settings(s, &context)?;
-    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+    let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
     let rules = Rules {
-        epoch: s.time("epoch").seconds(),
-        history: s.count("history") as usize,
-        rtt: s.time("target_rtt").seconds(),
+        epoch: s.get(&EPOCH).seconds(),
+        history: s.get(&HISTORY) as usize,
+        rtt: s.get(&TARGET_RTT).seconds(),
         mean_packet: mean_packet as f64,
-        release: s.count("release") as u32,
+        release: s.get(&RELEASE) as u32,
     };
     Ok(PenaltyBox {
         red: Red::new(config, context.stream),
         main: Ring::new(limit),
         boxed: Ring::new(limit),
-        room: s.count("box_packets"),
-        share: s.real("penalty_share"),
+        room: s.get(&BOX_PACKETS),
+        share: s.get(&PENALTY_SHARE),
         tokens: Bucket::full(DEPTH),
         judge: Judge::new(rules),
         before_box: BTreeMap::new(),
-        ticks: Ticks::new(s.time("epoch")),
-        key: keys::named(s.text(FLOW_KEY.name))?,
+        ticks: Ticks::new(s.get(&EPOCH)),
+        key: s.get(&FLOW_KEY),
         none: vec![],
     })
 }

@@ -31,11 +31,10 @@ use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
-use crate::pieces::classify::keys;
 use monitor::{Monitor, Rules};
 use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Ecn, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Ecn, Key, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
 
 const SOURCE: &str = "Mahajan and Floyd 2001";
 const NS2: &str = "ns-2 red-pd";
@@ -53,6 +52,132 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
+const TARGET_RTT: Key<Duration> = Key::new(
+    "target_rtt",
+    Kind::Time { min: 1e-4, max: 100.0 },
+    "40ms",
+    "A flow that takes more than a TCP of this round trip would is held back (R).",
+    SOURCE,
+);
+
+const LISTS: Key<u64> = Key::new(
+    "lists",
+    Kind::Count { min: 1, max: 100 },
+    "5",
+    "Lists of drops that are kept (M).",
+    SOURCE,
+);
+
+const APPEARANCES: Key<u64> = Key::new(
+    "appearances",
+    Kind::Count { min: 1, max: 100 },
+    "3",
+    "In how many of them a flow must be to be monitored (K).",
+    SOURCE,
+);
+
+const SHORTEST_LIST: Key<Option<Duration>> = Key::new(
+    "shortest_list",
+    Kind::Time { min: 1e-4, max: 100.0 },
+    "none",
+    "No list is shorter; without it twice target_rtt.",
+    NS2,
+);
+
+const LONGEST_LIST: Key<Option<Duration>> = Key::new(
+    "longest_list",
+    Kind::Time { min: 1e-4, max: 100.0 },
+    "none",
+    "No list is longer; without it ten times target_rtt.",
+    NS2,
+);
+
+const FIRST_LIST: Key<Option<Duration>> = Key::new(
+    "first_list",
+    Kind::Time { min: 1e-4, max: 1e6 },
+    "none",
+    "When the first list ends, with all drops until then; without it after longest_list.",
+    NS2,
+);
+
+const LEAST_LOSS: Key<f64> = Key::new(
+    "least_loss",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.001",
+    "Nobody is monitored for a list whose loss rate is not above this.",
+    NS2,
+);
+
+const LARGEST_STEP: Key<f64> = Key::new(
+    "largest_step",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.05",
+    "The drop probability of a flow that no longer loses falls by at most this a time.",
+    NS2,
+);
+
+const TEST_RESPONSE: Key<bool> = Key::new(
+    "test_response",
+    Kind::Bool,
+    "true",
+    "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
+    "Mahajan and Floyd 2001 section 4",
+);
+
+tailback_base::choice! {
+    /// Between which lists a flow is compared with itself.
+    enum Samples {
+        Changes = "changes",
+        Lists = "lists",
+    }
+}
+
+const SAMPLES: Key<Samples> = Key::choice(
+    "samples",
+    "changes",
+    "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a flow              that does not respond is one until it is let go; or every so many lists, each time anew.",
+    "ns-2 red-pd (changes)",
+);
+
+tailback_base::choice! {
+    /// Which drops make a flow's part.
+    enum DropsOf {
+        History = "history",
+        List = "list",
+    }
+}
+
+const DROPS_OF: Key<DropsOf> = Key::choice(
+    "drops_of",
+    "history",
+    "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that ends,              beside those that are held back more.",
+    "ns-2 red-pd (history)",
+);
+
+const FILTER_SPREAD: Key<bool> = Key::new(
+    "filter_spread",
+    Kind::Bool,
+    "false",
+    "Spread the drops of a monitored flow evenly, which nearly doubles them.",
+    NS2,
+);
+
+tailback_base::choice! {
+    /// When monitored flows are held back.
+    enum HoldBack {
+        Congested = "congested",
+        Always = "always",
+    }
+}
+
+const HOLD_BACK: Key<HoldBack> = Key::choice(
+    "hold_back",
+    "congested",
+    "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or always \
+             those that do not respond.",
+    "always: ns-2 red-pd",
+);
+
 pub static MODEL: Model = Model {
     name: "red-pd",
     family: "queue",
@@ -69,118 +194,39 @@ pub static MODEL: Model = Model {
             "A named set of values, which lie under those given here.",
             "",
         ),
-        BUFFER,
-        Param::new(
-            "target_rtt",
-            Kind::Time { min: 1e-4, max: 100.0 },
-            "40ms",
-            "A flow that takes more than a TCP of this round trip would is held back (R).",
-            SOURCE,
-        ),
-        Param::new(
-            "lists",
-            Kind::Count { min: 1, max: 100 },
-            "5",
-            "Lists of drops that are kept (M).",
-            SOURCE,
-        ),
-        Param::new(
-            "appearances",
-            Kind::Count { min: 1, max: 100 },
-            "3",
-            "In how many of them a flow must be to be monitored (K).",
-            SOURCE,
-        ),
-        Param::new(
-            "shortest_list",
-            Kind::Time { min: 1e-4, max: 100.0 },
-            "none",
-            "No list is shorter; without it twice target_rtt.",
-            NS2,
-        ),
-        Param::new(
-            "longest_list",
-            Kind::Time { min: 1e-4, max: 100.0 },
-            "none",
-            "No list is longer; without it ten times target_rtt.",
-            NS2,
-        ),
-        Param::new(
-            "first_list",
-            Kind::Time { min: 1e-4, max: 1e6 },
-            "none",
-            "When the first list ends, with all drops until then; without it after longest_list.",
-            NS2,
-        ),
-        Param::new(
-            "least_loss",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.001",
-            "Nobody is monitored for a list whose loss rate is not above this.",
-            NS2,
-        ),
-        Param::new(
-            "largest_step",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.05",
-            "The drop probability of a flow that no longer loses falls by at most this a time.",
-            NS2,
-        ),
-        Param::new(
-            "test_response",
-            Kind::Bool,
-            "true",
-            "Judge whether a monitored flow sends less when it loses more, and hold it back faster if not.",
-            "Mahajan and Floyd 2001 section 4",
-        ),
-        Param::new(
-            "samples",
-            Kind::Choice(&["changes", "lists"]),
-            "changes",
-            "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a flow              that does not respond is one until it is let go; or every so many lists, each time anew.",
-            "ns-2 red-pd (changes)",
-        ),
-        Param::new(
-            "drops_of",
-            Kind::Choice(&["history", "list"]),
-            "history",
-            "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that ends,              beside those that are held back more.",
-            "ns-2 red-pd (history)",
-        ),
-        Param::new(
-            "filter_spread",
-            Kind::Bool,
-            "false",
-            "Spread the drops of a monitored flow evenly, which nearly doubles them.",
-            NS2,
-        ),
-        Param::new(
-            "hold_back",
-            Kind::Choice(&["congested", ALWAYS]),
-            "congested",
-            "Hold back monitored flows only while RED's average is at min_threshold and more than one packet waits; or always \
-             those that do not respond.",
-            "always: ns-2 red-pd",
-        ),
-        FLOW_KEY,
-        MIN_THRESHOLD,
-        MAX_THRESHOLD,
-        DELAY_TARGET,
-        WEIGHT,
-        WEIGHT_RULE,
-        MAX_PROBABILITY,
-        GENTLE,
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        TARGET_RTT.param,
+        LISTS.param,
+        APPEARANCES.param,
+        SHORTEST_LIST.param,
+        LONGEST_LIST.param,
+        FIRST_LIST.param,
+        LEAST_LOSS.param,
+        LARGEST_STEP.param,
+        TEST_RESPONSE.param,
+        SAMPLES.param,
+        DROPS_OF.param,
+        FILTER_SPREAD.param,
+        HOLD_BACK.param,
+        FLOW_KEY.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        DELAY_TARGET.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        MAX_PROBABILITY.param,
+        GENTLE.param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[
@@ -207,8 +253,6 @@ pub static MODEL: Model = Model {
     ],
 };
 
-const ALWAYS: &str = "always";
-
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<RedPd>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::ns2("RED/PD")] }))
@@ -218,7 +262,7 @@ impl Configured for RedPd {
     /// # Errors
     /// RED's, and numbers of lists that contradict each other.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (lists, appearances) = (s.count("lists"), s.count("appearances"));
+        let (lists, appearances) = (s.get(&LISTS), s.get(&APPEARANCES));
         if appearances > lists {
             return Err(Refusal::new(
                 format!("no flow can be in {appearances} of {lists} lists"),
@@ -226,12 +270,9 @@ impl Configured for RedPd {
             )
             .within("appearances"));
         }
-        let rtt = s.time("target_rtt").seconds();
-        let given = |name, without: f64| match s.is_none(name) {
-            true => without,
-            false => s.time(name).seconds(),
-        };
-        let (shortest, longest) = (given("shortest_list", 2.0 * rtt), given("longest_list", 10.0 * rtt));
+        let rtt = s.get(&TARGET_RTT).seconds();
+        let given = |key: &Key<Option<Duration>>, otherwise: f64| s.get(key).map_or(otherwise, Duration::seconds);
+        let (shortest, longest) = (given(&SHORTEST_LIST, 2.0 * rtt), given(&LONGEST_LIST, 10.0 * rtt));
         if shortest > longest {
             return Err(Refusal::new(
                 format!("shortest_list ({shortest} s) is longer than longest_list ({longest} s)"),
@@ -244,13 +285,13 @@ impl Configured for RedPd {
             appearances: appearances as usize,
             shortest,
             longest,
-            first: given("first_list", longest),
-            least_loss: s.real("least_loss"),
-            largest_step: s.real("largest_step"),
-            test_response: s.flag("test_response"),
-            sample_changes: s.text("samples") == "changes",
-            whole_history: s.text("drops_of") == "history",
-            spread: s.flag("filter_spread"),
+            first: given(&FIRST_LIST, longest),
+            least_loss: s.get(&LEAST_LOSS),
+            largest_step: s.get(&LARGEST_STEP),
+            test_response: s.get(&TEST_RESPONSE),
+            sample_changes: s.get(&SAMPLES) == Samples::Changes,
+            whole_history: s.get(&DROPS_OF) == DropsOf::History,
+            spread: s.get(&FILTER_SPREAD),
         };
         let config = Config::from_settings(s, &context)?;
         let mut stream = context.stream;
@@ -258,8 +299,8 @@ impl Configured for RedPd {
         Ok(RedPd {
             red: Red::new(config, of_red),
             monitor: Monitor::new(rules),
-            always: s.text("hold_back") == ALWAYS,
-            key: keys::named(s.text(FLOW_KEY.name))?,
+            always: s.get(&HOLD_BACK) == HoldBack::Always,
+            key: s.get(&FLOW_KEY),
             stream,
         })
     }

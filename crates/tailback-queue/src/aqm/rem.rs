@@ -35,9 +35,74 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::Size;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const REFERENCE: Key<Level> = Key::new(
+    "reference",
+    Kind::Level,
+    "20 packets",
+    "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
+    "ns-2 pbo_",
+);
+
+const GAMMA: Key<f64> = Key::new(
+    "gamma",
+    Kind::Real { min: 0.0, max: 1e3 },
+    "0.001",
+    "How much of a packet of mismatch goes into the price with each update.",
+    "Athuraliya et al. 2001; ns-2 gamma_",
+);
+
+const PHI: Key<f64> = Key::new(
+    "phi",
+    Kind::Real { min: 1.0, max: 1e3 },
+    "1.001",
+    "Base of the exponential; at 1 nothing is ever signalled.",
+    "Athuraliya et al. 2001; ns-2 phi_",
+);
+
+const ALPHA: Key<f64> = Key::new(
+    "alpha",
+    Kind::Real { min: 0.0, max: 1e3 },
+    "0.1",
+    "What a packet of backlog above the reference counts beside a packet of input.",
+    "Athuraliya et al. 2001",
+);
+
+const PERIOD: Key<Duration> = Key::new(
+    "period",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "2ms",
+    "Time between updates of the price.",
+    "ns-2 pupdtime_",
+);
+
+const INPUT_WEIGHT: Key<f64> = Key::new(
+    "input_weight",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "1",
+    "Weight of the last period in the filtered input; 1 does not filter.",
+    "ns-2 inw_",
+);
+
+const MEAN_PACKET: Key<u64> = Key::new(
+    "mean_packet",
+    Kind::Bytes { min: 1, max: 65_535 },
+    "500B",
+    "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
+    "ns-2 mean_pktsize_",
+);
 
 pub static MODEL: Model = Model {
     name: "rem",
@@ -48,67 +113,19 @@ pub static MODEL: Model = Model {
               leave and spare the others; without, drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "reference",
-            Kind::Level,
-            "20 packets",
-            "The backlog it holds; packets on a buffer in bytes count mean_packet each.",
-            "ns-2 pbo_",
-        ),
-        Param::new(
-            "gamma",
-            Kind::Real { min: 0.0, max: 1e3 },
-            "0.001",
-            "How much of a packet of mismatch goes into the price with each update.",
-            "Athuraliya et al. 2001; ns-2 gamma_",
-        ),
-        Param::new(
-            "phi",
-            Kind::Real { min: 1.0, max: 1e3 },
-            "1.001",
-            "Base of the exponential; at 1 nothing is ever signalled.",
-            "Athuraliya et al. 2001; ns-2 phi_",
-        ),
-        Param::new(
-            "alpha",
-            Kind::Real { min: 0.0, max: 1e3 },
-            "0.1",
-            "What a packet of backlog above the reference counts beside a packet of input.",
-            "Athuraliya et al. 2001",
-        ),
-        Param::new(
-            "period",
-            Kind::Time { min: 1e-6, max: 100.0 },
-            "2ms",
-            "Time between updates of the price.",
-            "ns-2 pupdtime_",
-        ),
-        Param::new(
-            "input_weight",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "1",
-            "Weight of the last period in the filtered input; 1 does not filter.",
-            "ns-2 inw_",
-        ),
-        Param::new(
-            "mean_packet",
-            Kind::Bytes { min: 1, max: 65_535 },
-            "500B",
-            "What counts as a packet of input and of what the line carries, and in buffers in bytes.",
-            "ns-2 mean_pktsize_",
-        ),
+        BUFFER.param,
+        REFERENCE.param,
+        GAMMA.param,
+        PHI.param,
+        ALPHA.param,
+        PERIOD.param,
+        INPUT_WEIGHT.param,
+        MEAN_PACKET.param,
         ecn_param!(
             "Mark capable packets as they leave, and drop nothing early.",
             "RFC 3168; ns-2 markpkts_"
         ),
-        COUNT_IN_SERVICE,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[
@@ -136,15 +153,15 @@ impl Configured for Rem {
     /// # Errors
     /// A reference in another unit than the buffer's.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let packet = capacity::packet(buffer, mean_packet);
         Ok(Rem {
-            gamma: s.real("gamma"),
-            phi: s.real("phi"),
-            alpha: s.real("alpha"),
-            reference: capacity::threshold(s, "reference", buffer, mean_packet)? / packet,
-            period: s.time("period"),
-            input_weight: s.real("input_weight"),
+            gamma: s.get(&GAMMA),
+            phi: s.get(&PHI),
+            alpha: s.get(&ALPHA),
+            reference: capacity::threshold(s, &REFERENCE, buffer, mean_packet)? / packet,
+            period: s.get(&PERIOD),
+            input_weight: s.get(&INPUT_WEIGHT),
             mean_packet: mean_packet as f64,
             packet,
             ecn: marking::ecn(s),

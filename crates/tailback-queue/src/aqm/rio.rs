@@ -25,7 +25,7 @@ use crate::aqm::average::Average;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
     BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
-    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE, with_default,
+    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::build_context::BuildContext;
@@ -36,7 +36,7 @@ use crate::params::BEFORE;
 use crate::view::Exit;
 use tailback_base::model::{Alias, Profile};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{Colour, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "ns-2 red-rio";
 
@@ -56,6 +56,77 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
+const IN_MIN_THRESHOLD: Key<Level> = Key::new(
+    "in_min_threshold",
+    Kind::Level,
+    "15 packets",
+    "Average backlog of packets in from which they are signalled.",
+    SOURCE,
+);
+
+const IN_MAX_THRESHOLD: Key<Level> = Key::new(
+    "in_max_threshold",
+    Kind::Level,
+    "30 packets",
+    "Average backlog of packets in at which their probability reaches in_max_probability.",
+    SOURCE,
+);
+
+const IN_MAX_PROBABILITY: Key<f64> = Key::new(
+    "in_max_probability",
+    PROBABILITY,
+    "0.02",
+    "Signal probability of packets in at in_max_threshold.",
+    "ns-2 red-rio, linterm 50",
+);
+
+const OUT_MIN_THRESHOLD: Key<Level> = Key::new(
+    "out_min_threshold",
+    Kind::Level,
+    "5 packets",
+    "Average backlog of all packets from which those out are signalled.",
+    SOURCE,
+);
+
+const OUT_MAX_THRESHOLD: Key<Level> = Key::new(
+    "out_max_threshold",
+    Kind::Level,
+    "15 packets",
+    "Average backlog of all packets at which the probability of those out reaches out_max_probability.",
+    SOURCE,
+);
+
+const OUT_MAX_PROBABILITY: Key<f64> = Key::new(
+    "out_max_probability",
+    PROBABILITY,
+    "0.2",
+    "Signal probability of packets out at out_max_threshold.",
+    "ns-2 red-rio, linterm 5",
+);
+
+tailback_base::choice! {
+    /// Which arrivals move the average of all packets.
+    enum Update {
+        All = "all",
+        In = "in",
+    }
+}
+
+const UPDATE: Key<Update> = Key::choice(
+    "update",
+    BY_ALL,
+    "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
+    "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)",
+);
+
+const INITIAL_AVERAGE_IN: Key<Level> = Key::new(
+    "initial_average_in",
+    Kind::Level,
+    "0 packets",
+    "The average of packets in before the first arrival.",
+    "tailback, for tests with weight = 0",
+);
+
 pub static MODEL: Model = Model {
     name: "rio",
     family: "queue",
@@ -71,76 +142,28 @@ pub static MODEL: Model = Model {
             "A named set of values, which lie under those given here.",
             "",
         ),
-        BUFFER,
-        Param::new(
-            "in_min_threshold",
-            Kind::Level,
-            "15 packets",
-            "Average backlog of packets in from which they are signalled.",
-            SOURCE,
-        ),
-        Param::new(
-            "in_max_threshold",
-            Kind::Level,
-            "30 packets",
-            "Average backlog of packets in at which their probability reaches in_max_probability.",
-            SOURCE,
-        ),
-        Param::new(
-            "in_max_probability",
-            PROBABILITY,
-            "0.02",
-            "Signal probability of packets in at in_max_threshold.",
-            "ns-2 red-rio, linterm 50",
-        ),
-        Param::new(
-            "out_min_threshold",
-            Kind::Level,
-            "5 packets",
-            "Average backlog of all packets from which those out are signalled.",
-            SOURCE,
-        ),
-        Param::new(
-            "out_max_threshold",
-            Kind::Level,
-            "15 packets",
-            "Average backlog of all packets at which the probability of those out reaches out_max_probability.",
-            SOURCE,
-        ),
-        Param::new(
-            "out_max_probability",
-            PROBABILITY,
-            "0.2",
-            "Signal probability of packets out at out_max_threshold.",
-            "ns-2 red-rio, linterm 5",
-        ),
-        Param::new(
-            "update",
-            Kind::Choice(&[BY_ALL, BY_IN]),
-            BY_ALL,
-            "Which arrivals move the average of all packets: all of them, or those of packets in alone.",
-            "Clark and Fang 1998 section IV (all); ns-2 red-rio (in)",
-        ),
-        WEIGHT,
-        WEIGHT_RULE,
-        with_default(GENTLE, "false", "Clark and Fang 1998"),
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        Param::new(
-            "initial_average_in",
-            Kind::Level,
-            "0 packets",
-            "The average of packets in before the first arrival.",
-            "tailback, for tests with weight = 0",
-        ),
+        BUFFER.param,
+        IN_MIN_THRESHOLD.param,
+        IN_MAX_THRESHOLD.param,
+        IN_MAX_PROBABILITY.param,
+        OUT_MIN_THRESHOLD.param,
+        OUT_MAX_THRESHOLD.param,
+        OUT_MAX_PROBABILITY.param,
+        UPDATE.param,
+        WEIGHT.param,
+        WEIGHT_RULE.param,
+        GENTLE.with_default("false", "Clark and Fang 1998").param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        INITIAL_AVERAGE_IN.param,
         BEFORE,
     ],
     probes: &[
@@ -181,35 +204,35 @@ impl Configured for Rio {
     /// # Errors
     /// Thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
-        let ramp = |of: [&'static str; 3]| {
-            let level = |name| capacity::threshold(s, name, limit, rules.mean_packet);
-            let (min, max) = (level(of[0])?, level(of[1])?);
+        let (limit, rules) = (s.get(&BUFFER), Rules::from_settings(s));
+        let ramp = |low: Key<Level>, high: Key<Level>, probability: Key<f64>| {
+            let level = |key| capacity::threshold(s, key, limit, rules.mean_packet);
+            let (min, max) = (level(&low)?, level(&high)?);
             if min > max {
-                let e = format!("{} ({min}) is above {} ({max})", of[0], of[1]);
-                let remedy = format!("give {} of at least {}", of[1], of[0]);
+                let e = format!("{} ({min}) is above {} ({max})", low.name, high.name);
+                let remedy = format!("give {} of at least {}", high.name, low.name);
                 return Err(Refusal::new(e, remedy));
             }
             Ok(Ramp {
                 min_threshold: min,
                 max_threshold: max,
-                max_probability: s.real(of[2]),
-                gentle: s.flag("gentle"),
+                max_probability: s.get(&probability),
+                gentle: s.get(&GENTLE),
                 shape: Shape::Line,
             })
         };
-        let inside = ramp(["in_min_threshold", "in_max_threshold", "in_max_probability"])?;
-        let outside = ramp(["out_min_threshold", "out_max_threshold", "out_max_probability"])?;
+        let inside = ramp(IN_MIN_THRESHOLD, IN_MAX_THRESHOLD, IN_MAX_PROBABILITY)?;
+        let outside = ramp(OUT_MIN_THRESHOLD, OUT_MAX_THRESHOLD, OUT_MAX_PROBABILITY)?;
         let weight = weight(s, &context)?;
-        let average = |name| {
-            let initial = capacity::threshold(s, name, limit, rules.mean_packet)?;
+        let average = |key| {
+            let initial = capacity::threshold(s, key, limit, rules.mean_packet)?;
             Ok(Average::new(initial, weight, rules.mean_packet))
         };
         Ok(Rio {
             limit,
-            all: average("initial_average")?,
-            inside: average("initial_average_in")?,
-            by_in: s.text("update") == BY_IN,
+            all: average(&INITIAL_AVERAGE)?,
+            inside: average(&INITIAL_AVERAGE_IN)?,
+            by_in: s.get(&UPDATE) == Update::In,
             waiting: Backlog::default(),
             class_in: Class::new(inside),
             class_out: Class::new(outside),

@@ -38,13 +38,12 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
-use crate::pieces::classify::keys;
 use crate::view::Exit;
 use tailback_base::bucket::Bucket;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{BitRate, Duration, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -75,6 +74,122 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
+
+const LEVELS: Key<u64> = Key::new(
+    "levels",
+    Kind::Count { min: 1, max: 16 },
+    "8",
+    "How many bins a flow has, one on each level.",
+    "Linux sfb; 2 in Feng et al. 2001",
+);
+
+const BINS: Key<u64> = Key::new(
+    "bins",
+    Kind::Count { min: 1, max: 65_536 },
+    "16",
+    "Bins of a level.",
+    "Linux sfb; 23 in Feng et al. 2001",
+);
+
+const BIN_TARGET: Key<u64> = Key::new(
+    "bin_target",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "20",
+    "Packets in a bin from which on its probability rises.",
+    "Linux sfb target",
+);
+
+const BIN_MAX: Key<u64> = Key::new(
+    "bin_max",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "25",
+    "A flow that has so many packets in each of its bins gets no other in.",
+    "Linux sfb max",
+);
+
+const UP: Key<f64> = Key::new(
+    "up",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "0.001",
+    "How much a packet that finds its bin at the target raises the bin's probability.",
+    "Linux sfb increment",
+);
+
+const DOWN: Key<f64> = Key::new(
+    "down",
+    Kind::Real { min: 0.0, max: 1.0 },
+    "1.6666666666666666e-4",
+    "How much a packet that finds its bin empty lowers it.",
+    "Linux sfb decrement: 1/6000",
+);
+
+const FREEZE: Key<Duration> = Key::new(
+    "freeze",
+    Kind::Time { min: 0.0, max: 1000.0 },
+    "0s",
+    "Shortest time between two moves of a bin; 0s moves it with every packet.",
+    "Linux sfb; Blue's freeze time in Feng et al. 2001",
+);
+
+const DROP_ABOVE_HALF: Key<bool> = Key::new(
+    "drop_above_half",
+    Kind::Bool,
+    "true",
+    "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
+    "Linux sfb; false: Feng et al. 2001",
+);
+
+const PENALTY_RATE: Key<u64> = Key::new(
+    "penalty_rate",
+    Kind::Count {
+        min: 0,
+        max: 1_000_000_000,
+    },
+    "10",
+    "Packets a second that flows who do not respond get in, all together.",
+    "Linux sfb penalty_rate",
+);
+
+const PENALTY_BURST: Key<u64> = Key::new(
+    "penalty_burst",
+    Kind::Count {
+        min: 1,
+        max: 1_000_000_000,
+    },
+    "20",
+    "How many of these may come at once.",
+    "Linux sfb penalty_burst",
+);
+
+const REHASH: Key<Duration> = Key::new(
+    "rehash",
+    Kind::Time { min: 0.0, max: 1e6 },
+    "600s",
+    "Time between changes of the hash; 0s keeps one for good.",
+    "Linux sfb rehash",
+);
+
+const WARMUP: Key<Duration> = Key::new(
+    "warmup",
+    Kind::Time { min: 0.0, max: 1e6 },
+    "60s",
+    "How long before a change the next bins are made ready.",
+    "Linux sfb db",
+);
+
 pub static MODEL: Model = Model {
     name: "sfb",
     family: "queue",
@@ -85,110 +200,20 @@ pub static MODEL: Model = Model {
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: &[
         profile(PROFILES),
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        Param::new(
-            "levels",
-            Kind::Count { min: 1, max: 16 },
-            "8",
-            "How many bins a flow has, one on each level.",
-            "Linux sfb; 2 in Feng et al. 2001",
-        ),
-        Param::new(
-            "bins",
-            Kind::Count { min: 1, max: 65_536 },
-            "16",
-            "Bins of a level.",
-            "Linux sfb; 23 in Feng et al. 2001",
-        ),
-        Param::new(
-            "bin_target",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            "20",
-            "Packets in a bin from which on its probability rises.",
-            "Linux sfb target",
-        ),
-        Param::new(
-            "bin_max",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            "25",
-            "A flow that has so many packets in each of its bins gets no other in.",
-            "Linux sfb max",
-        ),
-        Param::new(
-            "up",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.001",
-            "How much a packet that finds its bin at the target raises the bin's probability.",
-            "Linux sfb increment",
-        ),
-        Param::new(
-            "down",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "1.6666666666666666e-4",
-            "How much a packet that finds its bin empty lowers it.",
-            "Linux sfb decrement: 1/6000",
-        ),
-        Param::new(
-            "freeze",
-            Kind::Time { min: 0.0, max: 1000.0 },
-            "0s",
-            "Shortest time between two moves of a bin; 0s moves it with every packet.",
-            "Linux sfb; Blue's freeze time in Feng et al. 2001",
-        ),
-        Param::new(
-            "drop_above_half",
-            Kind::Bool,
-            "true",
-            "Where the probability is above one half, drop a part of what would be marked, all of it at 1.",
-            "Linux sfb; false: Feng et al. 2001",
-        ),
-        Param::new(
-            "penalty_rate",
-            Kind::Count {
-                min: 0,
-                max: 1_000_000_000,
-            },
-            "10",
-            "Packets a second that flows who do not respond get in, all together.",
-            "Linux sfb penalty_rate",
-        ),
-        Param::new(
-            "penalty_burst",
-            Kind::Count {
-                min: 1,
-                max: 1_000_000_000,
-            },
-            "20",
-            "How many of these may come at once.",
-            "Linux sfb penalty_burst",
-        ),
-        Param::new(
-            "rehash",
-            Kind::Time { min: 0.0, max: 1e6 },
-            "600s",
-            "Time between changes of the hash; 0s keeps one for good.",
-            "Linux sfb rehash",
-        ),
-        Param::new(
-            "warmup",
-            Kind::Time { min: 0.0, max: 1e6 },
-            "60s",
-            "How long before a change the next bins are made ready.",
-            "Linux sfb db",
-        ),
-        FLOW_KEY,
+        BUFFER.param,
+        LEVELS.param,
+        BINS.param,
+        BIN_TARGET.param,
+        BIN_MAX.param,
+        UP.param,
+        DOWN.param,
+        FREEZE.param,
+        DROP_ABOVE_HALF.param,
+        PENALTY_RATE.param,
+        PENALTY_BURST.param,
+        REHASH.param,
+        WARMUP.param,
+        FLOW_KEY.param,
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
@@ -217,22 +242,22 @@ impl Configured for Sfb {
     /// # Errors
     /// A cap below the target, a warm-up longer than the time between changes.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (target, most) = (s.count("bin_target"), s.count("bin_max"));
+        let (target, most) = (s.get(&BIN_TARGET), s.get(&BIN_MAX));
         if most < target {
             return Err(Refusal::new(
                 format!("bin_max ({most}) is below bin_target ({target}): the probability would never rise"),
                 "give a bin_max of at least bin_target",
             ));
         }
-        let rehash = Some(s.time("rehash")).filter(|r| *r > Duration::ZERO);
-        let warmup = s.time("warmup");
+        let rehash = Some(s.get(&REHASH)).filter(|r| *r > Duration::ZERO);
+        let warmup = s.get(&WARMUP);
         if let Some(rehash) = rehash.filter(|r| warmup > *r) {
             return Err(Refusal::new(
                 format!("warmup ({warmup}) is longer than rehash ({rehash}), the time between two changes"),
                 "give a shorter warmup, or a longer rehash",
             ));
         }
-        if rehash.is_none() && s.is_given("warmup") {
+        if rehash.is_none() && s.gives(&WARMUP) {
             return Err(Refusal::new(
                 "warmup is given, and with rehash = \"0s\" the hash never changes",
                 "leave warmup out, or give rehash",
@@ -240,24 +265,24 @@ impl Configured for Sfb {
         }
         let mut stream = context.stream;
         let shape = Shape {
-            levels: s.count("levels") as u32,
-            bins: s.count("bins") as u32,
+            levels: s.get(&LEVELS) as u32,
+            bins: s.get(&BINS) as u32,
             target: target as u32,
             bin: Bin {
                 packets: 0,
-                probability: Probability::new(s.real("up"), s.real("down"), s.time("freeze"), false),
+                probability: Probability::new(s.get(&UP), s.get(&DOWN), s.get(&FREEZE), false),
             },
         };
         Ok(Sfb {
-            key: keys::named(s.text(FLOW_KEY.name))?,
+            key: s.get(&FLOW_KEY),
             active: Bins::new(&shape, stream.bits(), None),
             next: None,
             shape,
             most: most as u32,
-            drop_above_half: s.flag("drop_above_half"),
+            drop_above_half: s.get(&DROP_ABOVE_HALF),
             // A token is a packet: a byte of the bucket.
-            penalty: Bucket::full(s.count("penalty_burst")),
-            penalty_rate: BitRate(8 * s.count("penalty_rate")),
+            penalty: Bucket::full(s.get(&PENALTY_BURST)),
+            penalty_rate: BitRate(8 * s.get(&PENALTY_RATE)),
             rehash,
             warmup,
             changes: 0,

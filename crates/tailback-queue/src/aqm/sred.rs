@@ -35,13 +35,65 @@ use crate::build_context::BuildContext;
 use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
-use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, chosen};
-use crate::pieces::classify::keys;
+use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
-use tailback_base::{FlowId, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
+use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream};
 
 const SOURCE: &str = "Ott, Lakshman, Wong 1999";
+
+tailback_base::choice! {
+    /// What is signalled.
+    enum Form {
+        Full = "full",
+        Simple = "simple",
+        Detector = "detector",
+    }
+}
+
+const FORM: Key<Form> = Key::choice(
+    "form",
+    "full",
+    "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits by flow, \
+             which needs no buffer.",
+    "Ott, Lakshman, Wong 1999 sections III and IV (the list)",
+);
+
+const LIST: Key<u64> = Key::new(
+    "list",
+    Kind::Count {
+        min: 1,
+        max: 10_000_000,
+    },
+    "1000",
+    "Zombies in the list (M).",
+    SOURCE,
+);
+
+const OVERWRITE: Key<f64> = Key::new(
+    "overwrite",
+    PROBABILITY,
+    "0.25",
+    "Probability that an arrival without a hit takes the place of the zombie it met; over list it is the weight of a \
+             new sample in P.",
+    SOURCE,
+);
+
+const MAX_PROBABILITY: Key<f64> = Key::new(
+    "max_probability",
+    PROBABILITY,
+    "0.15",
+    "Signal probability from a third of the buffer on, with 256 flows or more.",
+    SOURCE,
+);
+
+const USE_AVERAGE: Key<bool> = Key::new(
+    "use_average",
+    Kind::Bool,
+    "false",
+    "Take the filtered backlog in place of the backlog.",
+    "Jiang 2006",
+);
 
 pub static MODEL: Model = Model {
     name: "sred",
@@ -52,52 +104,17 @@ pub static MODEL: Model = Model {
               (early), or with ecn mark capable packets.",
     source: SOURCE,
     params: &[
-        BUFFER,
-        Param::new(
-            "form",
-            Kind::Choice(&["full", SIMPLE, DETECTOR]),
-            "full",
-            "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits by flow, \
-             which needs no buffer.",
-            "Ott, Lakshman, Wong 1999 sections III and IV (the list)",
-        ),
-        Param::new(
-            "list",
-            Kind::Count {
-                min: 1,
-                max: 10_000_000,
-            },
-            "1000",
-            "Zombies in the list (M).",
-            SOURCE,
-        ),
-        Param::new(
-            "overwrite",
-            PROBABILITY,
-            "0.25",
-            "Probability that an arrival without a hit takes the place of the zombie it met; over list it is the weight of a \
-             new sample in P.",
-            SOURCE,
-        ),
-        Param::new(
-            "max_probability",
-            PROBABILITY,
-            "0.15",
-            "Signal probability from a third of the buffer on, with 256 flows or more.",
-            SOURCE,
-        ),
-        Param::new(
-            "use_average",
-            Kind::Bool,
-            "false",
-            "Take the filtered backlog in place of the backlog.",
-            "Jiang 2006",
-        ),
-        WEIGHT,
-        FLOW_KEY,
-        ECN,
-        MEAN_PACKET,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        FORM.param,
+        LIST.param,
+        OVERWRITE.param,
+        MAX_PROBABILITY.param,
+        USE_AVERAGE.param,
+        WEIGHT.param,
+        FLOW_KEY.param,
+        ECN.param,
+        MEAN_PACKET.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[
@@ -128,11 +145,6 @@ pub static MODEL: Model = Model {
     ],
 };
 
-const SIMPLE: &str = "simple";
-const DETECTOR: &str = "detector";
-
-const FORMS: &[(&str, Form)] = &[("full", Form::Full), (SIMPLE, Form::Simple), (DETECTOR, Form::Detector)];
-
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Sred>(&MODEL, Facts::WITH_ECN)
@@ -142,8 +154,8 @@ impl Configured for Sred {
     /// # Errors
     /// An unlimited buffer, a weight that nothing uses.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let form = chosen(s, "form", FORMS)?;
-        let buffer = match s.size("buffer") {
+        let form = s.get(&FORM);
+        let buffer = match s.get(&BUFFER) {
             Size::Packets(n) | Size::Bytes(n) => n as f64,
             Size::Unlimited if form == Form::Detector => f64::INFINITY,
             Size::Unlimited => {
@@ -154,15 +166,15 @@ impl Configured for Sred {
                 return Err(e.within("buffer"));
             }
         };
-        let average = s.flag("use_average").then_some(());
-        if average.is_none() && s.is_given("weight") {
+        let average = s.get(&USE_AVERAGE).then_some(());
+        if average.is_none() && s.gives(&WEIGHT) {
             let e = Refusal::new(
                 "the weight is that of the average, which is not used",
                 "leave weight out, or give use_average = true",
             );
             return Err(e.within("weight"));
         }
-        let (list, overwrite) = (s.count("list") as usize, s.real("overwrite"));
+        let (list, overwrite) = (s.get(&LIST) as usize, s.get(&OVERWRITE));
         Ok(Sred {
             buffer,
             form,
@@ -172,22 +184,14 @@ impl Configured for Sred {
             overwrite,
             filter: overwrite / list as f64,
             hits: 1.0 / 256.0,
-            max_probability: s.real("max_probability"),
-            average: average.map(|()| Average::new(0.0, s.real("weight"), s.count("mean_packet"))),
-            key: keys::named(s.text(FLOW_KEY.name))?,
+            max_probability: s.get(&MAX_PROBABILITY),
+            average: average.map(|()| Average::new(0.0, s.get(&WEIGHT), s.get(&MEAN_PACKET))),
+            key: s.get(&FLOW_KEY),
             ecn: marking::ecn(s),
             probability: 0.0,
             stream: context.stream,
         })
     }
-}
-
-/// The two forms of the paper, and its list alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
-    Simple,
-    Full,
-    Detector,
 }
 
 /// A packet that was seen.

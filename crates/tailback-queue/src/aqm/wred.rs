@@ -22,7 +22,7 @@ use crate::aqm::precedence::class_selector;
 use crate::aqm::red::config::weight;
 use crate::aqm::red::params::{
     BUFFER, BYTES, ECN, FIRST_COUNT, GENTLE, INITIAL_AVERAGE, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS,
-    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE, with_default,
+    PROBABILITY, SPREAD, WAIT, WEIGHT, WEIGHT_RULE,
 };
 use crate::aqm::red::signals::{Class, Found, Ramp, Rules, Shape};
 use crate::aqm::red::{AVERAGE, BASE};
@@ -33,9 +33,50 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Dscp, Kind, Model, Packet, Param, ProbeDef, Settings, Stream};
+use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream};
 
 const SOURCE: &str = "Cisco, WRED documentation";
+
+tailback_base::choice! {
+    /// Which packets are treated alike.
+    enum Classes {
+        Precedence = "precedence",
+        DropPrecedence = "drop-precedence",
+    }
+}
+
+const CLASSES: Key<Classes> = Key::choice(
+    "classes",
+    "precedence",
+    "Eight classes by the first three bits of the code point, the lowest first; or three by the drop precedence of \
+             assured forwarding: 3, 2, 1.",
+    SOURCE,
+);
+
+const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "min_threshold",
+    Kind::List(&Kind::Level),
+    "none",
+    "Average backlog from which packets are signalled: one value for all classes, or one each. Without it a share of \
+             max_threshold that grows with the class, from a half (0.6 of three classes) on.",
+    SOURCE,
+);
+
+const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "max_threshold",
+    Kind::List(&Kind::Level),
+    "40 packets",
+    "Average backlog at which the probability reaches max_probability: one value, or one for each class.",
+    SOURCE,
+);
+
+const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
+    "max_probability",
+    Kind::List(&PROBABILITY),
+    "0.1",
+    "Signal probability as the average reaches max_threshold: one value, or one for each class.",
+    SOURCE,
+);
 
 pub static MODEL: Model = Model {
     name: "wred",
@@ -45,68 +86,33 @@ pub static MODEL: Model = Model {
               packet's class. Action: as RED.",
     source: "Cisco, WRED documentation; RFC 2597",
     params: &[
-        BUFFER,
-        Param::new(
-            "classes",
-            Kind::Choice(&["precedence", DROP_PRECEDENCE]),
-            "precedence",
-            "Eight classes by the first three bits of the code point, the lowest first; or three by the drop precedence of \
-             assured forwarding: 3, 2, 1.",
-            SOURCE,
-        ),
-        Param::new(
-            "min_threshold",
-            Kind::List(&Kind::Level),
-            "none",
-            "Average backlog from which packets are signalled: one value for all classes, or one each. Without it a share of \
-             max_threshold that grows with the class, from a half (0.6 of three classes) on.",
-            SOURCE,
-        ),
-        Param::new(
-            "max_threshold",
-            Kind::List(&Kind::Level),
-            "40 packets",
-            "Average backlog at which the probability reaches max_probability: one value, or one for each class.",
-            SOURCE,
-        ),
-        Param::new(
-            "max_probability",
-            Kind::List(&PROBABILITY),
-            "0.1",
-            "Signal probability as the average reaches max_threshold: one value, or one for each class.",
-            SOURCE,
-        ),
-        with_default(WEIGHT, "0.001953125", SOURCE),
-        WEIGHT_RULE,
-        with_default(GENTLE, "false", SOURCE),
-        ECN,
-        MARK_CAP,
-        MARK_ABOVE_MAX,
-        BYTES,
-        MEAN_PACKET,
-        SPREAD,
-        WAIT,
-        FIRST_COUNT,
-        NS2_GUARDS,
-        INITIAL_AVERAGE,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        CLASSES.param,
+        MIN_THRESHOLD.param,
+        MAX_THRESHOLD.param,
+        MAX_PROBABILITY.param,
+        WEIGHT.with_default("0.001953125", SOURCE).param,
+        WEIGHT_RULE.param,
+        GENTLE.with_default("false", SOURCE).param,
+        ECN.param,
+        MARK_CAP.param,
+        MARK_ABOVE_MAX.param,
+        BYTES.param,
+        MEAN_PACKET.param,
+        SPREAD.param,
+        WAIT.param,
+        FIRST_COUNT.param,
+        NS2_GUARDS.param,
+        INITIAL_AVERAGE.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &[AVERAGE, ProbeDef { per: "class", ..BASE }],
 };
 
-const DROP_PRECEDENCE: &str = "drop-precedence";
-
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
     Entry::aqm::<Wred>(&MODEL, Facts::WITH_ECN.also(const { &[Alias::linux("gred")] }))
-}
-
-/// Which packets are treated alike.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Classes {
-    Precedence,
-    DropPrecedence,
 }
 
 impl Classes {
@@ -139,13 +145,10 @@ impl Configured for Wred {
     /// # Errors
     /// Lists of another length than the classes', thresholds that contradict each other or the buffer's unit.
     fn configured(s: &Settings, context: BuildContext) -> Result<Self, Refusal> {
-        let (limit, rules) = (s.size("buffer"), Rules::from_settings(s));
-        let classes = match s.text("classes") {
-            DROP_PRECEDENCE => Classes::DropPrecedence,
-            _ => Classes::Precedence,
-        };
+        let (limit, rules) = (s.get(&BUFFER), Rules::from_settings(s));
+        let classes = s.get(&CLASSES);
         let n = classes.number();
-        let for_all = |name: &str, values: Vec<f64>| match values.len() {
+        let for_all = |name: &'static str, values: Vec<f64>| match values.len() {
             1 => Ok(vec![values[0]; n]),
             of if of == n => Ok(values),
             of => Err(Refusal::new(
@@ -154,14 +157,15 @@ impl Configured for Wred {
             )
             .within(name)),
         };
-        let levels = |name| for_all(name, capacity::thresholds(s, name, limit, rules.mean_packet)?);
-        let max = levels("max_threshold")?;
+        let levels = |key| capacity::thresholds(s, key, limit, rules.mean_packet);
+        let max = for_all(MAX_THRESHOLD.name, levels(&MAX_THRESHOLD)?)?;
         let packet = capacity::packet(limit, rules.mean_packet);
-        let min = match s.is_none("min_threshold") {
+        let given = levels(&MIN_THRESHOLD)?;
+        let min = match given.is_empty() {
             true => (0..n).map(|i| classes.beginning(i, max[i] / packet) * packet).collect(),
-            false => levels("min_threshold")?,
+            false => for_all(MIN_THRESHOLD.name, given)?,
         };
-        let top = for_all("max_probability", s.reals("max_probability"))?;
+        let top = for_all(MAX_PROBABILITY.name, s.get(&MAX_PROBABILITY))?;
         if let Some(i) = (0..n).find(|&i| min[i] > max[i]) {
             return Err(Refusal::new(
                 format!(
@@ -176,11 +180,11 @@ impl Configured for Wred {
                 min_threshold: min[i],
                 max_threshold: max[i],
                 max_probability: top[i],
-                gentle: s.flag("gentle"),
+                gentle: s.get(&GENTLE),
                 shape: Shape::Line,
             })
         };
-        let initial = capacity::threshold(s, "initial_average", limit, rules.mean_packet)?;
+        let initial = capacity::threshold(s, &INITIAL_AVERAGE, limit, rules.mean_packet)?;
         Ok(Wred {
             average: Average::new(initial, weight(s, &context)?, rules.mean_packet),
             classes,

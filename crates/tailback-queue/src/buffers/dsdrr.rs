@@ -25,13 +25,13 @@ pub static MODEL: Model = Model {
               on arrival (refused), what does not fit as well (overflow); nothing stored is ever dropped, and it never \
               marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
-    params: port_params![ALPHA,
-        LIMITED,
-        LIMIT_INITIAL,
-        LIMIT_MAXIMUM,
-        LIMIT_STEP,
-        PERIOD,
-        QUANTUM; ],
+    params: port_params![ALPHA.param,
+        LIMITED.param,
+        LIMIT_INITIAL.param,
+        LIMIT_MAXIMUM.param,
+        LIMIT_STEP.param,
+        PERIOD.param,
+        QUANTUM.param; ],
     probes: port_probes![CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
 };
 

@@ -22,8 +22,8 @@ pub static MODEL: Model = Model {
               is dropped on arrival (refused), one that does not fit as well (overflow); nothing stored is ever dropped, \
               and it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6; Choudhury and Hahne, 1998",
-    params: port_params![ALPHA,
-        QUANTUM; ],
+    params: port_params![ALPHA.param,
+        QUANTUM.param; ],
     probes: port_probes![],
 };
 

@@ -22,7 +22,7 @@ pub static MODEL: Model = Model {
               the longest queue when it is chosen, and stays until it is strictly the shortest. Action: when the buffer \
               is full, the victim's front packet is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: port_params![QUANTUM; TIE, COUNT_NEWCOMER],
+    params: port_params![QUANTUM.param; TIE.param, COUNT_NEWCOMER.param],
     probes: port_probes![VICTIM],
 };
 

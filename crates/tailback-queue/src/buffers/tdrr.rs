@@ -8,7 +8,7 @@ use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::pieces::assembly::over_drr;
 use crate::pieces::by_name::Pieces;
 use crate::pieces::drop::throughput::{QUEUE_RATE, Throughput};
-use crate::pieces::index::length_index::{TIE, Tie};
+use crate::pieces::index::length_index::TIE;
 use crate::pieces::index::rate_estimate::{Clocked, ESTIMATOR, Estimator, PerArrival, PerService, THETA, WEIGHT};
 use crate::pieces::params::{COUNT_NEWCOMER, port_params, port_probes};
 use crate::pieces::schedule::drr::QUANTUM;
@@ -23,11 +23,11 @@ pub static MODEL: Model = Model {
               outlives the queue. Function: the highest among the non-empty queues. Action: when the buffer is full, the \
               front packet of that queue is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: port_params![ESTIMATOR,
-        WEIGHT,
-        THETA,
-        QUANTUM; TIE,
-        COUNT_NEWCOMER],
+    params: port_params![ESTIMATOR.param,
+        WEIGHT.param,
+        THETA.param,
+        QUANTUM.param; TIE.param,
+        COUNT_NEWCOMER.param],
     probes: port_probes![QUEUE_RATE],
 };
 
@@ -49,7 +49,7 @@ fn build<P: Packet + 'static>(
     context: BuildContext,
     pieces: &Pieces<P>,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let tie = Tie::named(s.text("tie"))?;
+    let tie = s.get(&TIE);
     match Estimator::from_settings(s)? {
         Estimator::PerService(w) => over_drr(s, context, pieces, |r| Ok(Throughput::new(PerService::new(w), tie, r))),
         Estimator::PerArrival(w) => over_drr(s, context, pieces, |r| Ok(Throughput::new(PerArrival::new(w), tie, r))),

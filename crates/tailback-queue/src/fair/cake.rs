@@ -40,6 +40,7 @@ use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::{QueueId, Store};
 use crate::server::LineClock;
 use crate::view::{Handle, QueueView};
+use params::BUFFER;
 use params::{Config, MODEL};
 use scheme::{BEST_EFFORT, Class};
 use tailback_base::quantity::Refusal;
@@ -62,7 +63,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let config = Config::from_settings(s, context.rate)?;
-    Ok(Box::new(Cake::new(config, s.size("buffer"), context.stream)))
+    Ok(Box::new(Cake::new(config, s.get(&BUFFER), context.stream)))
 }
 
 /// A turn of a class of weight one, bytes: that of best effort takes a largest packet.

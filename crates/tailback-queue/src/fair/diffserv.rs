@@ -28,7 +28,61 @@ use crate::params::{AQM, BEFORE};
 use crate::pieces::queue_aqms::QueueAqms;
 use crate::view::{Handle, QueueView};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Colour, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
+use tailback_base::{BitRate, Bucket, Colour, Key, Kind, Model, Packet, Param, ProbeDef, Settings, Size, Stream, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait in each class of assured forwarding, and in best effort.",
+    "tailback",
+);
+
+const WEIGHTS: Key<Vec<f64>> = Key::new(
+    "weights",
+    Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }),
+    "[4, 3, 2, 1, 1]",
+    "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.",
+    "tailback",
+);
+
+const QUANTUM: Key<u64> = Key::new(
+    "quantum",
+    Kind::Bytes {
+        min: 64,
+        max: 1_000_000,
+    },
+    "1500B",
+    "What a turn brings the class of the least weight.",
+    "the largest packet",
+);
+
+const EF_RATE: Key<Option<BitRate>> = Key::new(
+    "ef_rate",
+    Kind::Rate { min: 1.0, max: 1e14 },
+    "none",
+    "The rate of expedited forwarding; what is beyond is dropped. Without it a tenth of the line.",
+    "RFC 3246 section 2; the tenth is tailback's",
+);
+
+const EF_BURST: Key<u64> = Key::new(
+    "ef_burst",
+    Kind::Bytes {
+        min: 40,
+        max: 1_000_000_000,
+    },
+    "3000B",
+    "How much of expedited forwarding may come at once; at least its largest packet.",
+    "two packets",
+);
+
+const EF_BUFFER: Key<Size> = Key::new(
+    "ef_buffer",
+    Kind::Size,
+    "100 packets",
+    "How much of expedited forwarding may wait.",
+    "tailback",
+);
 
 pub static MODEL: Model = Model {
     name: "diffserv",
@@ -39,54 +93,12 @@ pub static MODEL: Model = Model {
               drop (overflow, profile), and what the AQM does.",
     source: "RFC 2597 section 2; RFC 3246; Shreedhar and Varghese 1995",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait in each class of assured forwarding, and in best effort.",
-            "tailback",
-        ),
-        Param::new(
-            "weights",
-            Kind::List(&Kind::Real { min: 1e-3, max: 1e6 }),
-            "[4, 3, 2, 1, 1]",
-            "Shares of AF1, AF2, AF3, AF4 and best effort in what expedited forwarding leaves.",
-            "tailback",
-        ),
-        Param::new(
-            "quantum",
-            Kind::Bytes {
-                min: 64,
-                max: 1_000_000,
-            },
-            "1500B",
-            "What a turn brings the class of the least weight.",
-            "the largest packet",
-        ),
-        Param::new(
-            "ef_rate",
-            Kind::Rate { min: 1.0, max: 1e14 },
-            "none",
-            "The rate of expedited forwarding; what is beyond is dropped. Without it a tenth of the line.",
-            "RFC 3246 section 2; the tenth is tailback's",
-        ),
-        Param::new(
-            "ef_burst",
-            Kind::Bytes {
-                min: 40,
-                max: 1_000_000_000,
-            },
-            "3000B",
-            "How much of expedited forwarding may come at once; at least its largest packet.",
-            "two packets",
-        ),
-        Param::new(
-            "ef_buffer",
-            Kind::Size,
-            "100 packets",
-            "How much of expedited forwarding may wait.",
-            "tailback",
-        ),
+        BUFFER.param,
+        WEIGHTS.param,
+        QUANTUM.param,
+        EF_RATE.param,
+        EF_BURST.param,
+        EF_BUFFER.param,
         Param::new(
             AQM.name,
             AQM.kind,
@@ -135,11 +147,11 @@ fn beside(s: &Settings) -> u64 {
         Size::Packets(n) | Size::Bytes(n) => n,
         Size::Unlimited => 0,
     };
-    4 * held(s.size("buffer")) + held(s.size("ef_buffer"))
+    4 * held(s.get(&BUFFER)) + held(s.get(&EF_BUFFER))
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let weights = s.reals("weights");
+    let weights = s.get(&WEIGHTS);
     if weights.len() != QUEUES - 1 {
         let e = format!("{} weights for AF1 to AF4 and best effort", weights.len());
         return Err(Refusal::new(e, "give five, such as weights = [4, 3, 2, 1, 1]").within("weights"));
@@ -147,15 +159,15 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     let least = weights.iter().copied().fold(f64::INFINITY, f64::min);
     let mut quanta = [0; QUEUES];
     for (quantum, weight) in quanta[1..].iter_mut().zip(&weights) {
-        *quantum = libm::round(s.count("quantum") as f64 * BYTE * weight / least) as i64;
+        *quantum = libm::round(s.get(&QUANTUM) as f64 * BYTE * weight / least) as i64;
     }
-    let (buffer, ef_buffer) = (s.size("buffer"), s.size("ef_buffer"));
+    let (buffer, ef_buffer) = (s.get(&BUFFER), s.get(&EF_BUFFER));
     let queue = |q: usize| -> Queue<P> { Fifo::new(if q == EF { ef_buffer } else { buffer }, Box::new(DropTail)) };
     Ok(Box::new(Diffserv {
         queues: std::array::from_fn(queue),
         limit: together(buffer, ef_buffer),
-        ef_rate: (!s.is_none("ef_rate")).then(|| s.rate("ef_rate")),
-        policer: Bucket::full(s.count("ef_burst")),
+        ef_rate: s.get(&EF_RATE),
+        policer: Bucket::full(s.get(&EF_BURST)),
         quanta,
         credit: [0; QUEUES],
         turn: 1,

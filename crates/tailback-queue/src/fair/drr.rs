@@ -24,7 +24,7 @@ pub static MODEL: Model = Model {
               a turn. Measure: each queue's length. Function: the longest. Action: when the buffer is full, the front \
               packet of the longest queue is dropped (overflow); it never marks.",
     source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: port_params![QUANTUM; TIE, COUNT_NEWCOMER],
+    params: port_params![QUANTUM.param; TIE.param, COUNT_NEWCOMER.param],
     probes: port_probes![],
 };
 

@@ -10,7 +10,6 @@ use crate::entry::{Build, Entry, Facts};
 use crate::params::COUNT_IN_SERVICE;
 use crate::params::{AQM, BEFORE};
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
-use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
 use crate::pieces::drop::DropPolicy;
 use crate::pieces::drop::most_held::MostHeld;
@@ -21,9 +20,9 @@ use crate::pieces::schedule::fair_queueing::{Fair, VIRTUAL_TIME};
 use crate::pieces::store::Unit;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Settings};
+use tailback_base::{Key, Kind, Model, Packet, ProbeDef, Settings};
 
-pub const DELTA: Param = Param::new(
+pub const DELTA: Key<u64> = Key::new(
     "delta",
     Kind::Bytes {
         min: 0,
@@ -34,7 +33,7 @@ pub const DELTA: Param = Param::new(
     "Demers, Keshav and Shenker 1989; 0 in Keshav 1991",
 );
 
-pub const CHARGE_DROPPED: Param = Param::new(
+pub const CHARGE_DROPPED: Key<bool> = Key::new(
     "charge_dropped",
     Kind::Bool,
     "false",
@@ -42,7 +41,7 @@ pub const CHARGE_DROPPED: Param = Param::new(
     "false in Keshav 1991, true in Demers, Keshav and Shenker 1989",
 );
 
-pub const TIE: Param = Param::new(
+pub const TIE: Key<Tie> = Key::new(
     "tie",
     Kind::Choice(&["fifo", "lowest"]),
     "fifo",
@@ -59,12 +58,12 @@ pub static MODEL: Model = Model {
               of that conversation that came last is dropped (overflow); it never marks.",
     source: "Demers, Keshav and Shenker, SIGCOMM 1989; Keshav, thesis 1991, chapter 6",
     params: &[
-        BUFFER,
-        DELTA,
-        CHARGE_DROPPED,
-        TIE,
-        CONVERSATION,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        DELTA.param,
+        CHARGE_DROPPED.param,
+        TIE.param,
+        CONVERSATION.param,
+        COUNT_IN_SERVICE.param,
         AQM,
         BEFORE,
     ],
@@ -100,7 +99,7 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
 /// # Errors
 /// A tie rule that does not exist.
 pub fn policy(s: &Settings) -> Result<MostHeld, Refusal> {
-    Ok(MostHeld::new(Unit::of(s.size("buffer")), Tie::named(s.text("tie"))?))
+    Ok(MostHeld::new(Unit::of(s.get(&BUFFER)), s.get(&TIE)))
 }
 
 /// Fair queueing over this drop policy.
@@ -108,12 +107,12 @@ pub fn port<P: Packet + 'static, D: DropPolicy<P> + 'static>(
     s: &Settings,
     policy: D,
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let conversations = Conversations::new(keys::named(s.text("conversation"))?);
-    let scheduler = Fair::new(s.count("delta"), s.flag("charge_dropped"));
-    let port = Port::new(s.size("buffer"), conversations, scheduler, policy)
+    let conversations = Conversations::new(s.get(&CONVERSATION));
+    let scheduler = Fair::new(s.get(&DELTA), s.get(&CHARGE_DROPPED));
+    let port = Port::new(s.get(&BUFFER), conversations, scheduler, policy)
         // The newcomer is judged with the others: that belongs to the rule.
         .counting_newcomer(true)
-        .counting_in_service(s.flag("count_in_service"));
+        .counting_in_service(s.get(&COUNT_IN_SERVICE));
     Ok(Box::new(port.declaring(s.model.probes)))
 }
 

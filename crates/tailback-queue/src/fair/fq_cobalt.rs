@@ -23,7 +23,23 @@ use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES,
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Param, Settings};
+
+const QUANTUM: Key<u64> = Key::new(
+    "quantum",
+    ETHERNET_QUANTUM.param.kind,
+    "1500B",
+    ETHERNET_QUANTUM.param.doc,
+    "ns-3: the MTU of the link",
+);
+
+const MTU: Key<u64> = Key::new(
+    "mtu",
+    Kind::Bytes { min: 0, max: 1_000_000 },
+    "0B",
+    "The delay is good below the time of four of these on the line; with 0B target alone counts.",
+    "ns-3 has none",
+);
 
 pub static MODEL: Model = Model {
     name: "fq-cobalt",
@@ -34,42 +50,30 @@ pub static MODEL: Model = Model {
               capable packets, drop others (sojourn); BLUE drops any, and a full buffer a batch of the fattest queue (overload).",
     source: "Palmei et al., LANMAN 2019; RFC 8290",
     params: &[
-        FLOW_BUFFER,
-        FLOW_QUEUES,
-        FLOW_HASH_KEY,
-        WAYS_OR_NONE,
+        FLOW_BUFFER.param,
+        FLOW_QUEUES.param,
+        FLOW_HASH_KEY.param,
+        WAYS_OR_NONE.param,
+        QUANTUM.param,
+        DROP_BATCH.param,
+        MEMORY.param,
+        TARGET.param,
+        INTERVAL.param,
+        MTU.param,
+        P_UP.param,
+        P_DOWN.param,
         Param::new(
-            "quantum",
-            ETHERNET_QUANTUM.kind,
-            "1500B",
-            ETHERNET_QUANTUM.doc,
-            "ns-3: the MTU of the link",
-        ),
-        DROP_BATCH,
-        MEMORY,
-        TARGET,
-        INTERVAL,
-        Param::new(
-            "mtu",
-            Kind::Bytes { min: 0, max: 1_000_000 },
-            "0B",
-            "The delay is good below the time of four of these on the line; with 0B target alone counts.",
-            "ns-3 has none",
-        ),
-        P_UP,
-        P_DOWN,
-        Param::new(
-            BLUE_THRESHOLD.name,
-            BLUE_THRESHOLD.kind,
+            BLUE_THRESHOLD.param.name,
+            BLUE_THRESHOLD.param.kind,
             "400ms",
-            BLUE_THRESHOLD.doc,
+            BLUE_THRESHOLD.param.doc,
             "ns-3",
         ),
         ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
             "ns-3"
         ),
-        CE_THRESHOLD,
+        CE_THRESHOLD.param,
         BEFORE,
     ],
     probes: &[
@@ -105,7 +109,7 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let (config, mtu) = (Config::from_settings(s)?, s.count("mtu"));
+    let (config, mtu) = (Config::from_settings(s)?, s.get(&MTU));
     let beside = BesideControl::from_settings(s);
     flow_queueing(s, context, move |stream| {
         Box::new(Cobalt::new(config, mtu, beside, stream))

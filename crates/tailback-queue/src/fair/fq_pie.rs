@@ -21,7 +21,7 @@ use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES,
 use crate::pieces::schedule::drr_plus_plus::ETHERNET_QUANTUM;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Model, Packet, Settings};
 
 pub static MODEL: Model = Model {
     name: "fq-pie",
@@ -32,7 +32,8 @@ pub static MODEL: Model = Model {
               drop (early), or with ecn mark; a full buffer drops a batch of the fattest queue (overload).",
     source: "Ramakrishnan et al., LCN 2019; RFC 8290; RFC 8033",
     params: pie_params![
-        FLOW_BUFFER, FLOW_QUEUES, FLOW_HASH_KEY, WAYS_OR_NONE, ETHERNET_QUANTUM, DROP_BATCH, MEMORY; BEFORE
+        FLOW_BUFFER.param, FLOW_QUEUES.param, FLOW_HASH_KEY.param, WAYS_OR_NONE.param, ETHERNET_QUANTUM.param,
+        DROP_BATCH.param, MEMORY.param; BEFORE
     ],
     probes: &[
         BACKLOGGED,

@@ -23,13 +23,13 @@ pub static MODEL: Model = Model {
               marked if it is ECN-capable; when the buffer is full, drops as fq.",
     source: "Keshav, thesis 1991, chapter 6",
     params: &[
-        BUFFER,
-        DELTA,
-        CHARGE_DROPPED,
-        TIE,
-        THETA,
-        CONVERSATION,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        DELTA.param,
+        CHARGE_DROPPED.param,
+        TIE.param,
+        THETA.param,
+        CONVERSATION.param,
+        COUNT_IN_SERVICE.param,
         AQM,
         BEFORE,
     ],
@@ -54,5 +54,5 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    fq::port(s, ShareMark::new(fq::policy(s)?, s.real("theta")))
+    fq::port(s, ShareMark::new(fq::policy(s)?, s.get(&THETA)))
 }

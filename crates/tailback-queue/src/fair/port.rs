@@ -19,7 +19,7 @@ pub static MODEL: Model = Model {
     summary: "Several queues that share one buffer, with the mapper, scheduler, drop policy and AQM that are named. Measure, \
               function and action are those of the pieces.",
     source: "tailback",
-    params: port_params![POLICY; COUNT_NEWCOMER],
+    params: port_params![POLICY; COUNT_NEWCOMER.param],
     probes: port_probes![],
 };
 

@@ -10,7 +10,6 @@ use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts};
 use crate::params::{AQM, BEFORE, FLOW_KEY};
 use crate::pieces::classify::buckets::Buckets;
-use crate::pieces::classify::keys;
 use crate::pieces::drop::DropPolicy;
 use crate::pieces::drop::fair_share::FairShare;
 use crate::pieces::drop::most_held::MostHeld;
@@ -20,13 +19,62 @@ use crate::pieces::schedule::round_robin::RoundRobin;
 use crate::pieces::store::Unit;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size};
 
-/// The words of `hash` and of `overflow`.
-const SALTED: &str = "salted";
-const BY_HOSTS: &str = "ns2";
-const SHARE: &str = "share";
-const LONGEST: &str = "longest";
+pub const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "40 packets",
+    "How much may wait in all buckets together.",
+    "ns-2 maxqueue_",
+);
+
+const BUCKETS: Key<u64> = Key::new(
+    "buckets",
+    Kind::Count { min: 1, max: 1_000_000 },
+    "16",
+    "How many buckets there are.",
+    "ns-2 buckets_",
+);
+
+tailback_base::choice! {
+    /// What finds a bucket.
+    enum Hash {
+        Salted = "salted",
+        ByHosts = "ns2",
+    }
+}
+
+const HASH: Key<Hash> = Key::choice(
+    "hash",
+    "salted",
+    "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
+    "McKenney 1990; ns-2",
+);
+
+const PERTURB: Key<Duration> = Key::new(
+    "perturb",
+    Kind::Time { min: 0.0, max: 1e6 },
+    "0s",
+    "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
+    "McKenney 1990; never in ns-2",
+);
+
+tailback_base::choice! {
+    /// Who loses.
+    enum Overflow {
+        Share = "share",
+        Longest = "longest",
+    }
+}
+
+const OVERFLOW: Key<Overflow> = Key::choice(
+    "overflow",
+    "share",
+    "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest bucket \
+             when the buffer is full.",
+    "share: ns-2; longest: McKenney 1990",
+);
 
 pub static MODEL: Model = Model {
     name: "sfq",
@@ -37,43 +85,12 @@ pub static MODEL: Model = Model {
               the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "40 packets",
-            "How much may wait in all buckets together.",
-            "ns-2 maxqueue_",
-        ),
-        Param::new(
-            "buckets",
-            Kind::Count { min: 1, max: 1_000_000 },
-            "16",
-            "How many buckets there are.",
-            "ns-2 buckets_",
-        ),
-        Param::new(
-            "hash",
-            Kind::Choice(&[SALTED, BY_HOSTS]),
-            SALTED,
-            "What finds a bucket: a salted hash of flow_key, or ns-2's hash of the sum of the two hosts' numbers.",
-            "McKenney 1990; ns-2",
-        ),
-        FLOW_KEY,
-        Param::new(
-            "perturb",
-            Kind::Time { min: 0.0, max: 1e6 },
-            "0s",
-            "Time between two salts; packets that wait stay where they are. 0s keeps one for good.",
-            "McKenney 1990; never in ns-2",
-        ),
-        Param::new(
-            "overflow",
-            Kind::Choice(&[SHARE, LONGEST]),
-            SHARE,
-            "Who loses: what arrives at a bucket that has its share of what is left, or the last packet of the longest bucket \
-             when the buffer is full.",
-            "share: ns-2; longest: McKenney 1990",
-        ),
+        BUFFER.param,
+        BUCKETS.param,
+        HASH.param,
+        FLOW_KEY.param,
+        PERTURB.param,
+        OVERFLOW.param,
         AQM,
         BEFORE,
     ],
@@ -97,10 +114,10 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
-    let (buffer, buckets) = (s.size("buffer"), buckets(s, context)?);
-    Ok(match s.text("overflow") {
-        LONGEST => port(s, buckets, MostHeld::new(Unit::of(buffer), Tie::Fifo), true),
-        _ => port(s, buckets, FairShare::new(buffer).map_err(or_longest)?, false),
+    let (buffer, buckets) = (s.get(&BUFFER), buckets(s, context)?);
+    Ok(match s.get(&OVERFLOW) {
+        Overflow::Longest => port(s, buckets, MostHeld::new(Unit::of(buffer), Tie::Fifo), true),
+        Overflow::Share => port(s, buckets, FairShare::new(buffer).map_err(or_longest)?, false),
     })
 }
 
@@ -114,25 +131,25 @@ fn port<P: Packet + 'static>(
     policy: impl DropPolicy<P> + 'static,
     count_newcomer: bool,
 ) -> Box<dyn QueueDiscipline<P>> {
-    let port = Port::new(s.size("buffer"), buckets, RoundRobin::default(), policy);
+    let port = Port::new(s.get(&BUFFER), buckets, RoundRobin::default(), policy);
     Box::new(port.counting_newcomer(count_newcomer).declaring(&PROBES))
 }
 
 fn buckets(s: &Settings, context: BuildContext) -> Result<Buckets, Refusal> {
-    let (count, perturb) = (s.count("buckets") as u32, s.time("perturb"));
-    if s.text("hash") == SALTED {
-        let key = keys::named(s.text(FLOW_KEY.name))?;
+    let (count, perturb) = (s.get(&BUCKETS) as u32, s.get(&PERTURB));
+    if s.get(&HASH) == Hash::Salted {
+        let key = s.get(&FLOW_KEY);
         return Ok(Buckets::salted(key, count, perturb, context.stream));
     }
-    let unused = match (s.is_given(FLOW_KEY.name), perturb > Duration::ZERO) {
+    let unused = match (s.gives(&FLOW_KEY), perturb > Duration::ZERO) {
         (true, _) => Some(FLOW_KEY.name),
         (_, true) => Some("perturb"),
         _ => None,
     };
     match unused {
         Some(unused) => Err(Refusal::new(
-            format!("hash = \"{BY_HOSTS}\" adds the numbers of the hosts and has no use for {unused}"),
-            format!("leave {unused} out, or give hash = \"{SALTED}\""),
+            format!("hash = \"ns2\" adds the numbers of the hosts and has no use for {unused}"),
+            format!("leave {unused} out, or give hash = \"salted\""),
         )),
         None => Ok(Buckets::by_sum_of_hosts(count, context.stream)),
     }

@@ -25,7 +25,14 @@ pub static MODEL: Model = Model {
               queue's length. Function: its limit. Action: drop what arrives at a full queue (percap) or a full buffer \
               (overflow); it never marks.",
     source: "Guo, SIGCOMM 2001; ns-2 SRR",
-    params: &[BUFFER, LIMIT, QUANTUM_OF_VISIT, GRANULARITY, AQM, BEFORE],
+    params: &[
+        BUFFER.param,
+        LIMIT.param,
+        QUANTUM_OF_VISIT.param,
+        GRANULARITY.param,
+        AQM,
+        BEFORE,
+    ],
     probes: &PORT_PROBES,
 };
 
@@ -41,6 +48,6 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let policy = QueueLimit::from_settings(s);
-    let port = Port::new(s.size("buffer"), PerFlow::new(), Srr::from_settings(s), policy);
+    let port = Port::new(s.get(&BUFFER), PerFlow::new(), Srr::from_settings(s), policy);
     Ok(Box::new(port.declaring(&PORT_PROBES)))
 }

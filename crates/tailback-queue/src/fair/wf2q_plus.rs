@@ -21,7 +21,7 @@ pub static MODEL: Model = Model {
               Measure: each queue's length. Function and action when the buffer is full: those of the policy; it never \
               marks.",
     source: "Bennett and Zhang, SIGCOMM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
-    params: &[BUFFER, POLICY, AQM, BEFORE],
+    params: &[BUFFER.param, POLICY, AQM, BEFORE],
     probes: &PORT_PROBES,
 };
 

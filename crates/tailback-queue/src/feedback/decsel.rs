@@ -38,9 +38,58 @@ use crate::fifo::Fifo;
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
-use crate::pieces::classify::keys;
+use tailback_base::Size;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, KeyField, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "50 packets",
+    "How much may wait, in packets or bytes.",
+    "as droptail",
+);
+
+const THRESHOLD: Key<f64> = Key::new(
+    "threshold",
+    Kind::Real { min: 0.0, max: 1e6 },
+    "1",
+    "Congested when the average queue length, in packets and with the one on the line, is greater.",
+    "Keshav 1991",
+);
+
+const CAPACITY_FACTOR: Key<f64> = Key::new(
+    "capacity_factor",
+    Kind::Real { min: 0.01, max: 1.0 },
+    "0.9",
+    "The part of the line that is shared out as fair shares.",
+    "Keshav 1991, scenario 6",
+);
+
+const PANIC: Key<bool> = Key::new(
+    "panic",
+    Kind::Bool,
+    "true",
+    "Whether everybody is marked when the average passes the panic threshold.",
+    "Keshav 1991, scenario 6",
+);
+
+const PANIC_THRESHOLD: Key<f64> = Key::new(
+    "panic_threshold",
+    Kind::Real { min: 0.0, max: 1e6 },
+    "2",
+    "The average queue length, in packets, from which on everybody is marked.",
+    "literature; uncertain",
+);
+
+const MAX_CYCLE: Key<Option<Duration>> = Key::new(
+    "max_cycle",
+    Kind::Time { min: 1e-6, max: 1e6 },
+    "none",
+    "A cycle that is older at an arrival ends there, as if the line had been idle; without it cycles end only \
+             when the line falls idle.",
+    "tailback",
+);
 
 pub static MODEL: Model = Model {
     name: "decsel",
@@ -52,51 +101,14 @@ pub static MODEL: Model = Model {
               ECN-capable; a packet that does not fit is dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
     params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "50 packets",
-            "How much may wait, in packets or bytes.",
-            "as droptail",
-        ),
-        Param::new(
-            "threshold",
-            Kind::Real { min: 0.0, max: 1e6 },
-            "1",
-            "Congested when the average queue length, in packets and with the one on the line, is greater.",
-            "Keshav 1991",
-        ),
-        Param::new(
-            "capacity_factor",
-            Kind::Real { min: 0.01, max: 1.0 },
-            "0.9",
-            "The part of the line that is shared out as fair shares.",
-            "Keshav 1991, scenario 6",
-        ),
-        Param::new(
-            "panic",
-            Kind::Bool,
-            "true",
-            "Whether everybody is marked when the average passes the panic threshold.",
-            "Keshav 1991, scenario 6",
-        ),
-        Param::new(
-            "panic_threshold",
-            Kind::Real { min: 0.0, max: 1e6 },
-            "2",
-            "The average queue length, in packets, from which on everybody is marked.",
-            "literature; uncertain",
-        ),
-        Param::new(
-            "max_cycle",
-            Kind::Time { min: 1e-6, max: 1e6 },
-            "none",
-            "A cycle that is older at an arrival ends there, as if the line had been idle; without it cycles end only \
-             when the line falls idle.",
-            "tailback",
-        ),
-        CONVERSATION,
-        COUNT_IN_SERVICE,
+        BUFFER.param,
+        THRESHOLD.param,
+        CAPACITY_FACTOR.param,
+        PANIC.param,
+        PANIC_THRESHOLD.param,
+        MAX_CYCLE.param,
+        CONVERSATION.param,
+        COUNT_IN_SERVICE.param,
         BEFORE,
     ],
     probes: &PROBES,
@@ -234,8 +246,8 @@ pub struct DecBit {
 
 /// The admission these settings describe.
 fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
-    let (threshold, panic) = (s.real("threshold"), s.real("panic_threshold"));
-    if s.flag("panic") && panic < threshold {
+    let (threshold, panic) = (s.get(&THRESHOLD), s.get(&PANIC_THRESHOLD));
+    if s.get(&PANIC) && panic < threshold {
         return Err(Refusal::new(
             format!(
                 "panic_threshold ({panic}) is below threshold ({threshold}): everybody would be marked before anybody is chosen"
@@ -243,12 +255,12 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
             "raise panic_threshold, lower threshold, or give panic = false",
         ));
     }
-    let key = keys::named(s.text("conversation"))?;
-    let mut d = DecBit::new(key, s.real("threshold"), s.real("capacity_factor"));
-    if s.flag("panic") {
-        d.panic = s.real("panic_threshold");
+    let key = s.get(&CONVERSATION);
+    let mut d = DecBit::new(key, s.get(&THRESHOLD), s.get(&CAPACITY_FACTOR));
+    if s.get(&PANIC) {
+        d.panic = s.get(&PANIC_THRESHOLD);
     }
-    d.max_cycle = (!s.is_none("max_cycle")).then(|| s.time("max_cycle"));
+    d.max_cycle = s.get(&MAX_CYCLE);
     Ok(d)
 }
 

@@ -17,7 +17,15 @@ use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
+use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "50 packets",
+    "How much may wait, in packets or bytes.",
+    "ns-2 default",
+);
 
 pub static MODEL: Model = Model {
     name: "droptail",
@@ -26,17 +34,7 @@ pub static MODEL: Model = Model {
     summary: "A FIFO that refuses what does not fit. Measure: the backlog. Function: full or not. Action: the arriving \
               packet is dropped (overflow); it never marks.",
     source: "Folklore; RFC 2309 section 2; default buffer of ns-2's DropTail",
-    params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "50 packets",
-            "How much may wait, in packets or bytes.",
-            "ns-2 default",
-        ),
-        COUNT_IN_SERVICE,
-        BEFORE,
-    ],
+    params: &[BUFFER.param, COUNT_IN_SERVICE.param, BEFORE],
     probes: &[],
 };
 
@@ -62,8 +60,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn fused_limit(settings: &Settings) -> Option<Size> {
-    let plain = !settings.flag("count_in_service") && settings.nested_list(BEFORE.name).next().is_none();
-    plain.then(|| settings.size("buffer"))
+    let plain = !settings.get(&COUNT_IN_SERVICE) && settings.nested_list(BEFORE.name).next().is_none();
+    plain.then(|| settings.get(&BUFFER))
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {

@@ -21,9 +21,18 @@ use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use tailback_base::Settings;
+use tailback_base::Size;
 use tailback_base::model::Alias;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param};
+use tailback_base::{Key, Kind, Model, Packet};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
 
 pub static MODEL: Model = Model {
     name: "front-drop",
@@ -33,16 +42,7 @@ pub static MODEL: Model = Model {
               drain earlier. Measure: the backlog. Function: full or not. Action: the head is dropped (overflow); it \
               never marks.",
     source: "Lakshman, Neidhardt, Ott 1996; RFC 2309 section 2",
-    params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        BEFORE,
-    ],
+    params: &[BUFFER.param, BEFORE],
     probes: &[],
 };
 

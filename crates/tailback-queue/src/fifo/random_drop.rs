@@ -22,8 +22,17 @@ use crate::entry::{Build, Entry, Facts, Unlimited};
 use crate::fifo::host::Fifo;
 use crate::params::BEFORE;
 use tailback_base::Settings;
+use tailback_base::Size;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Model, Packet, Param, Stream};
+use tailback_base::{Key, Kind, Model, Packet, Stream};
+
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait, in packets or bytes.",
+    "tailback",
+);
 
 pub static MODEL: Model = Model {
     name: "random-drop",
@@ -32,16 +41,7 @@ pub static MODEL: Model = Model {
     summary: "A FIFO that, when full, evicts a packet drawn from all that wait, the newcomer among them. Measure: the \
               backlog. Function: full or not. Action: the drawn packet is dropped (overflow); it never marks.",
     source: "Mankin 1990; RFC 2309 section 2",
-    params: &[
-        Param::new(
-            "buffer",
-            Kind::Size,
-            "100 packets",
-            "How much may wait, in packets or bytes.",
-            "tailback",
-        ),
-        BEFORE,
-    ],
+    params: &[BUFFER.param, BEFORE],
     probes: &[],
 };
 

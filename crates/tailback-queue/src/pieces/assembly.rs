@@ -6,12 +6,15 @@
 use crate::admission::Admission;
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
+use crate::pieces::by_name::MAPPER;
 use crate::pieces::by_name::{POLICY, Pieces, QueueCount, SCHEDULER, mappers, scheduler_settings};
+use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::HashSets;
+use crate::pieces::classify::hash_sets::WAYS_OR_NONE;
 use crate::pieces::classify::per_flow::PerFlow;
-use crate::pieces::classify::{Classifier, keys};
 use crate::pieces::drop::{DropPolicy, batch};
+use crate::pieces::params::{COUNT_NEWCOMER, FLOW_BUFFER, FLOW_HASH_KEY, FLOW_QUEUES, QUEUES};
 use crate::pieces::port::Port;
 use crate::pieces::queue_aqms;
 use crate::pieces::schedule::Scheduler;
@@ -58,8 +61,8 @@ where
     D: DropPolicy<P> + 'static,
 {
     // A policy that never evicts has no such parameter: it never has a victim to choose.
-    let counted = settings.model.param("count_newcomer").is_some() && settings.flag("count_newcomer");
-    let port = Port::new(settings.size("buffer"), classifier, scheduler, policy);
+    let counted = settings.model.param("count_newcomer").is_some() && settings.get(&COUNT_NEWCOMER);
+    let port = Port::new(settings.get(&FLOW_BUFFER), classifier, scheduler, policy);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
 
@@ -79,7 +82,7 @@ where
     S: Scheduler<P> + 'static,
 {
     let policy = pieces.policy(settings, context)?;
-    let port = Port::new(settings.size("buffer"), PerFlow::new(), scheduler, policy);
+    let port = Port::new(settings.get(&FLOW_BUFFER), PerFlow::new(), scheduler, policy);
     Ok(Box::new(port.declaring(&probes(settings))))
 }
 
@@ -111,15 +114,20 @@ pub fn flow_queueing<P: Packet + 'static>(
 ) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     let mut stream = context.stream;
     let aqms = queue_aqms::seeded(stream.bits(), make);
-    let (key, queues) = (keys::named(settings.text("hash_key"))?, settings.count("queues") as u32);
-    let classifier: Box<dyn Classifier<P>> = match settings.is_none("ways") {
-        true => Box::new(ByHash::new(Hashed::new(key, queues, stream.bits()))),
-        false => Box::new(HashSets::from_settings(settings, key, queues, &mut stream)?),
+    let (key, queues) = (settings.get(&FLOW_HASH_KEY), settings.get(&FLOW_QUEUES) as u32);
+    let classifier: Box<dyn Classifier<P>> = match settings.get(&WAYS_OR_NONE) {
+        None => Box::new(ByHash::new(Hashed::new(key, queues, stream.bits()))),
+        Some(_) => Box::new(HashSets::from_settings(settings, key, queues, &mut stream)?),
     };
     let scheduler = DrrPlusPlus::new(drr::quantum(settings));
     let declared = settings.model.probes;
     let own = &declared[..declared.len() - aqms.probes().len()];
-    let port = Port::new(settings.size("buffer"), classifier, scheduler, batch::build(settings));
+    let port = Port::new(
+        settings.get(&FLOW_BUFFER),
+        classifier,
+        scheduler,
+        batch::build(settings),
+    );
     let mut port = port.counting_newcomer(true).declaring(own);
     // A port takes the AQMs of its queues.
     let _ = port.give_aqms(aqms);
@@ -149,7 +157,7 @@ fn classifier<P: Packet + 'static>(
     settings: &Settings,
     stream: &mut Stream,
 ) -> Result<Box<dyn Classifier<P>>, Refusal> {
-    let name = settings.text("mapper");
+    let name = settings.get(&MAPPER);
     let rows = mappers::<P>();
     for other in rows.iter().filter(|m| m.name != name) {
         if let Some(own) = other.own.iter().find(|own| settings.is_given(own)) {
@@ -165,25 +173,25 @@ fn classifier<P: Packet + 'static>(
     let row = rows
         .iter()
         .find(|m| m.name == name)
-        .ok_or_else(|| unknown("mapper", name))?;
-    if row.queues != QueueCount::Hashed && settings.is_given("hash_key") {
+        .ok_or_else(|| unknown("mapper", &name))?;
+    if row.queues != QueueCount::Hashed && settings.gives(&FLOW_HASH_KEY) {
         return Err(Refusal::new(
             format!("mapper \"{name}\" hashes nothing, so hash_key cannot be given"),
             "leave hash_key out, or set mapper = \"hash\", \"hash_sets\" or \"bloom\"",
         ));
     }
-    match (row.queues, settings.is_none("queues")) {
-        (QueueCount::ByFlow, true) => (row.build)(settings, 0, stream),
-        (QueueCount::ByFlow, false) => Err(Refusal::new(
+    match (row.queues, settings.get(&QUEUES)) {
+        (QueueCount::ByFlow, None) => (row.build)(settings, 0, stream),
+        (QueueCount::ByFlow, Some(_)) => Err(Refusal::new(
             format!("mapper \"{name}\" makes a queue for each flow, so queues cannot be given"),
             "leave queues out, or set mapper = \"even\" or \"hash\"",
         )),
-        (QueueCount::Given | QueueCount::Hashed, true) => Err(Refusal::new(
+        (QueueCount::Given | QueueCount::Hashed, None) => Err(Refusal::new(
             format!("mapper \"{name}\" needs to know how many queues there are"),
             "set queues, such as queues = 16",
         )),
-        (QueueCount::Given | QueueCount::Hashed, false) => {
-            let queues = u32::try_from(settings.count("queues")).unwrap_or(u32::MAX);
+        (QueueCount::Given | QueueCount::Hashed, Some(queues)) => {
+            let queues = u32::try_from(queues).unwrap_or(u32::MAX);
             (row.build)(settings, queues, stream)
         }
     }

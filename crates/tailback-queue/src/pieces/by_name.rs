@@ -9,18 +9,18 @@ use crate::pieces::classify::bloom::params as bloom;
 use crate::pieces::classify::by_weight::ByWeight;
 use crate::pieces::classify::hash::{ByHash, Hashed};
 use crate::pieces::classify::hash_sets::{HashSets, WAYS};
-use crate::pieces::classify::keys;
 use crate::pieces::classify::per_flow::{Even, PerFlow};
 use crate::pieces::drop::{
     DropPolicy, batch, discard, fair_share, longest, queue_limit, sticky, threshold, throughput,
 };
+use crate::pieces::params::{FLOW_BUFFER, FLOW_HASH_KEY};
 use crate::pieces::schedule::drr::{self, QUANTUM};
 use crate::pieces::schedule::{Scheduler, drr_plus_plus, priority, round_robin, scfq, srr, wf2q, wf2q_plus};
 use crate::row::{PolicyEntry, Row, SchedulerEntry};
 use crate::testing::TestPacket;
 use std::marker::PhantomData;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Packet, Param, Settings, Stream};
+use tailback_base::{Key, Kind, Packet, Param, Settings, Stream};
 
 /// Which flows share a queue.
 pub struct MapperRow<P> {
@@ -93,7 +93,7 @@ impl<P: Packet + 'static> List<P> {
             own: &[],
             build: |s, queues, stream| {
                 Ok(Box::new(ByHash::new(Hashed::new(
-                    keys::named(s.text("hash_key"))?,
+                    s.get(&FLOW_HASH_KEY),
                     queues,
                     stream.bits(),
                 ))))
@@ -102,9 +102,9 @@ impl<P: Packet + 'static> List<P> {
         MapperRow {
             name: "hash_sets",
             queues: QueueCount::Hashed,
-            own: &[WAYS.name],
+            own: &[WAYS.param.name],
             build: |s, queues, stream| {
-                let key = keys::named(s.text("hash_key"))?;
+                let key = s.get(&FLOW_HASH_KEY);
                 Ok(Box::new(HashSets::from_settings(s, key, queues, stream)?))
             },
         },
@@ -112,14 +112,7 @@ impl<P: Packet + 'static> List<P> {
             name: "bloom",
             queues: QueueCount::Hashed,
             own: &bloom::OWN,
-            build: |s, queues, stream| {
-                Ok(Box::new(bloom::build(
-                    s,
-                    keys::named(s.text("hash_key"))?,
-                    queues,
-                    stream,
-                )?))
-            },
+            build: |s, queues, stream| Ok(Box::new(bloom::build(s, s.get(&FLOW_HASH_KEY), queues, stream)?)),
         },
     ];
 }
@@ -171,7 +164,7 @@ impl<P: Packet + 'static> Pieces<P> {
     pub fn policy(&self, of: &Settings, context: BuildContext) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
         let own = nested(of, POLICY.name);
         let row = find(&self.policies, own, POLICY.name)?;
-        (row.build)(own, of.size("buffer"), context).map_err(|e| e.within(POLICY.name))
+        (row.build)(own, of.get(&FLOW_BUFFER), context).map_err(|e| e.within(POLICY.name))
     }
 }
 
@@ -254,7 +247,7 @@ pub const POLICY: Param = Param::new(
     "longest: McKenney 1990",
 );
 
-pub const MAPPER: Param = Param::new(
+pub const MAPPER: Key<String> = Key::new(
     "mapper",
     Kind::Choice(MAPPER_NAMES),
     "per_flow",

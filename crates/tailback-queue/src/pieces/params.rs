@@ -2,7 +2,8 @@
 
 use crate::pieces::classify::per_flow::QUEUE_FLOW;
 use crate::pieces::port::{BACKLOGGED, EVICTED_BYTES, EVICTED_SHARE, QUEUE_BYTES, QUEUE_PACKETS};
-use tailback_base::{Kind, Param, ProbeDef};
+use tailback_base::KeyField;
+use tailback_base::{Key, Kind, ProbeDef, Size};
 
 /// The parameters of a port: the model's own, those of the mapper, and what comes last.
 macro_rules! port_params {
@@ -13,27 +14,27 @@ macro_rules! port_params {
         use $crate::pieces::classify::hash_sets::WAYS;
         use $crate::pieces::params::{BUFFER, HASH_KEY, QUEUES};
         &[
-            BUFFER,
+            BUFFER.param,
             SCHEDULER,
             $($own,)*
-            MAPPER,
-            QUEUES,
-            HASH_KEY,
-            WAYS,
-            bloom::GROUPS,
-            bloom::GROUP_FLOWS,
-            bloom::FILTER_BITS,
-            bloom::HASH_FUNCTIONS,
-            bloom::COUNTER_BITS,
-            bloom::FILTER_PERIOD,
-            bloom::SETTLE,
-            bloom::BALANCE,
-            bloom::BALANCE_THRESHOLD,
-            bloom::LIVE_COUNTS,
-            bloom::REPICK,
-            bloom::NO_WORSE,
-            bloom::LARGEST_FIRST,
-            bloom::PB_COUNTS,
+            MAPPER.param,
+            QUEUES.param,
+            HASH_KEY.param,
+            WAYS.param,
+            bloom::GROUPS.param,
+            bloom::GROUP_FLOWS.param,
+            bloom::FILTER_BITS.param,
+            bloom::HASH_FUNCTIONS.param,
+            bloom::COUNTER_BITS.param,
+            bloom::FILTER_PERIOD.param,
+            bloom::SETTLE.param,
+            bloom::BALANCE.param,
+            bloom::BALANCE_THRESHOLD.param,
+            bloom::LIVE_COUNTS.param,
+            bloom::REPICK.param,
+            bloom::NO_WORSE.param,
+            bloom::LARGEST_FIRST.param,
+            bloom::PB_COUNTS.param,
             $($last,)*
             AQM,
             BEFORE,
@@ -62,7 +63,7 @@ macro_rules! port_probes {
 }
 pub(crate) use {port_params, port_probes};
 
-pub const BUFFER: Param = Param::new(
+pub const BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
     "1000 packets",
@@ -70,7 +71,7 @@ pub const BUFFER: Param = Param::new(
     "tailback",
 );
 
-pub const QUEUES: Param = Param::new(
+pub const QUEUES: Key<Option<u64>> = Key::new(
     "queues",
     Kind::Count { min: 1, max: 1_000_000 },
     "none",
@@ -78,7 +79,7 @@ pub const QUEUES: Param = Param::new(
     "",
 );
 
-pub const HASH_KEY: Param = Param::new(
+pub const HASH_KEY: Key<KeyField> = Key::new(
     "hash_key",
     Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
     "destination",
@@ -86,7 +87,7 @@ pub const HASH_KEY: Param = Param::new(
     "thesis chapter 5: the destination alone",
 );
 
-pub const COUNT_NEWCOMER: Param = Param::new(
+pub const COUNT_NEWCOMER: Key<bool> = Key::new(
     "count_newcomer",
     Kind::Bool,
     "false",
@@ -105,7 +106,7 @@ pub const PORT_PROBES: [ProbeDef; 6] = [
 ];
 
 /// The buffer of the disciplines of hashed queues with an AQM on each: those of RFC 8290 and its kin.
-pub const FLOW_BUFFER: Param = Param::new(
+pub const FLOW_BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
     "10240 packets",
@@ -114,7 +115,7 @@ pub const FLOW_BUFFER: Param = Param::new(
 );
 
 /// Their queues.
-pub const FLOW_QUEUES: Param = Param::new(
+pub const FLOW_QUEUES: Key<u64> = Key::new(
     "queues",
     Kind::Count { min: 1, max: 1_000_000 },
     "1024",
@@ -123,9 +124,9 @@ pub const FLOW_QUEUES: Param = Param::new(
 );
 
 /// What tells their flows apart.
-pub const FLOW_HASH_KEY: Param = Param::new(
+pub const FLOW_HASH_KEY: Key<KeyField> = Key::new(
     "hash_key",
-    HASH_KEY.kind,
+    HASH_KEY.param.kind,
     "tuple",
     "What is hashed: the five-tuple, destination host, source host, both, or the destination label.",
     "RFC 8290 section 4.1",

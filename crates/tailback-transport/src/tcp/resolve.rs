@@ -113,7 +113,7 @@ impl Config {
         if Recovery::new(variant, sack_form).is_none() {
             return Err(unknown("variant", variant));
         }
-        let (controller, controller_settings) = congestion(v.0.get("congestion"), controllers)?;
+        let (controller, controller_settings) = congestion(v.0.value("congestion"), controllers)?;
         let (min_rto, max_rto, idle_after) = times(&v)?;
         let header = header(&v)?;
         Ok(Config {
@@ -374,7 +374,7 @@ fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'s
 fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
     let segment = f64::from(v.count("payload"));
     let cap = v.at_least_a_segment("window_cap")?;
-    let initial_window = match v.0.get("initial_window") {
+    let initial_window = match v.0.value("initial_window") {
         // RFC 6928 section 2: "the upper bound for the initial window will be min (10*MSS, max (2*MSS, 14600))".
         Value::None => (10.0 * segment).min((2.0 * segment).max(14600.0)),
         _ => v.at_least_a_segment("initial_window")?,

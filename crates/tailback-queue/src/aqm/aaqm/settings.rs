@@ -2,15 +2,16 @@
 
 use super::Aaqm;
 use crate::aqm::red::SHARE_HOT;
-use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT, with_default};
+use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT};
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::params::BEFORE;
+use tailback_base::model::Choice;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Kind, Model, Packet, Param, ProbeDef, Settings, Size};
+use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size};
 
 const SHARE: Kind = Kind::Real { min: 0.0, max: 1.0 };
 const THESIS: &str = "Jiang 2006";
@@ -51,6 +52,181 @@ static PROFILES: &[Profile] = &[
     },
 ];
 
+const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "100 packets",
+    "How much may wait under RED's management, in packets or bytes.",
+    THESIS,
+);
+
+const MIN_THRESHOLD: Key<Level> = Key::new(
+    "min_threshold",
+    Kind::Level,
+    "5 packets",
+    "Average backlog from which packets are picked.",
+    THESIS,
+);
+
+const MAX_THRESHOLD: Key<Level> = Key::new(
+    "max_threshold",
+    Kind::Level,
+    "15 packets",
+    "Average backlog from which all are dropped.",
+    THESIS,
+);
+
+const PRE_FRACTION: Key<f64> = Key::new(
+    "pre_fraction",
+    SHARE,
+    "0.75",
+    "The pre-congestion threshold, as a part of max_threshold; above min_threshold.",
+    THESIS,
+);
+
+const STEP_FRACTION: Key<f64> = Key::new(
+    "step_fraction",
+    Kind::Real { min: 1e-6, max: 100.0 },
+    "0.05",
+    "The average grows by this part of min_threshold from one request to the next.",
+    THESIS,
+);
+
+const REQUEST: Key<Request> = Key::choice(
+    "request",
+    "ecn",
+    "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, both, \
+         or not at all.",
+    READING,
+);
+
+const REARM: Key<Rearm> = Key::choice(
+    "rearm",
+    "leave",
+    "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once it has \
+         fallen by more than a step.",
+    READING,
+);
+
+const EARLY_ZONE: Key<EarlyZone> = Key::choice(
+    "early_zone",
+    "red",
+    "What happens between min_threshold and the pre-congestion threshold.",
+    READING,
+);
+
+const RATE: Key<BitRate> = Key::new(
+    "rate",
+    Kind::Rate { min: 1.0, max: 1e14 },
+    "64kbps",
+    "How fast tokens come.",
+    THESIS,
+);
+
+const BUCKET: Key<u64> = Key::new(
+    "bucket",
+    Kind::Count {
+        min: 0,
+        max: 1_000_000_000,
+    },
+    "30000",
+    "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.",
+    THESIS,
+);
+
+const BUCKET_UNIT: Key<Unit> = Key::choice(
+    "bucket_unit",
+    "bytes",
+    "What a token stands for.",
+    "Jiang 2006 (bytes); ns-2's token bucket counts bits",
+);
+
+const START_FULL: Key<bool> = Key::new(
+    "start_full",
+    Kind::Bool,
+    "true",
+    "Whether the bucket is full at the start.",
+    THESIS,
+);
+
+const BOOST: Key<f64> = Key::new(
+    "boost",
+    Kind::Real { min: 0.0, max: 1000.0 },
+    "2",
+    "How many times faster tokens come between the pre-congestion threshold and max_threshold.",
+    THESIS,
+);
+
+const BOOST_HOT: Key<bool> = Key::new("boost_hot", Kind::Bool, "false", "Also above max_threshold.", READING);
+
+const AHEAD_BUFFER: Key<u64> = Key::new(
+    "ahead_buffer",
+    Kind::Count { min: 0, max: 1_000_000 },
+    "60",
+    "How many packets may wait ahead; 0 lets none go ahead.",
+    "Jiang 2006 (qlen_)",
+);
+
+const AHEAD_IN_BUFFER: Key<bool> = Key::new(
+    "ahead_in_buffer",
+    Kind::Bool,
+    "false",
+    "Whether packets that wait ahead count as part of the buffer.",
+    READING,
+);
+
+const AHEAD_ON: Key<AheadOn> = Key::choice(
+    "ahead_on",
+    "inst",
+    "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or always.",
+    READING,
+);
+
+const TOKEN_USE: Key<Tokens> = Key::choice(
+    "token_use",
+    "ahead+rescue",
+    "What tokens pay for: packets that go ahead, picked packets that cannot be marked; or for every packet (shape).",
+    READING,
+);
+
+const SHORT: Key<Short> = Key::choice(
+    "short",
+    "fluid",
+    "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which takes them \
+         all; or it is lost and they are kept.",
+    READING,
+);
+
+const RESCUE_HOT: Key<bool> = Key::new(
+    "rescue_hot",
+    Kind::Bool,
+    "false",
+    "Whether tokens also pay for packets above max_threshold.",
+    READING,
+);
+
+const CHARGE_LINE: Key<bool> = Key::new(
+    "charge_line",
+    Kind::Bool,
+    "false",
+    "Whether packets that leave at the pace of the line take tokens as well, as far as there are any.",
+    READING,
+);
+
+const ABOVE_MAX: Key<AboveMax> = Key::choice(
+    "above_max",
+    "drop",
+    "What happens to capable packets above max_threshold.",
+    THESIS,
+);
+
+const AVERAGE_OF: Key<AverageOf> = Key::choice(
+    "average_of",
+    "in",
+    "Whether packets that wait ahead count in the average.",
+    READING,
+);
+
 pub static MODEL: Model = Model {
     name: "aaqm",
     family: "queue",
@@ -72,176 +248,41 @@ const PARAMS: &[Param] = &[
         "A named set of the parameters below.",
         "",
     ),
-    Param::new(
-        "buffer",
-        Kind::Size,
-        "100 packets",
-        "How much may wait under RED's management, in packets or bytes.",
-        THESIS,
-    ),
-    Param::new(
-        "min_threshold",
-        Kind::Level,
-        "5 packets",
-        "Average backlog from which packets are picked.",
-        THESIS,
-    ),
-    Param::new(
-        "max_threshold",
-        Kind::Level,
-        "15 packets",
-        "Average backlog from which all are dropped.",
-        THESIS,
-    ),
-    with_default(WEIGHT, WEIGHT.default, "Jiang 2006; Floyd and Jacobson 1993 section 6"),
-    with_default(
-        MAX_PROBABILITY,
-        MAX_PROBABILITY.default,
-        "ns-2 linterm 10; the thesis does not say",
-    ),
-    with_default(WAIT, "false", "Jiang 2006 (false); ns-2 wait_"),
-    Param::new(
-        "pre_fraction",
-        SHARE,
-        "0.75",
-        "The pre-congestion threshold, as a part of max_threshold; above min_threshold.",
-        THESIS,
-    ),
-    Param::new(
-        "step_fraction",
-        Kind::Real { min: 1e-6, max: 100.0 },
-        "0.05",
-        "The average grows by this part of min_threshold from one request to the next.",
-        THESIS,
-    ),
-    Param::new(
-        "request",
-        Kind::Choice(&["ecn", "explicit", "both", "none"]),
-        "ecn",
-        "How a source is asked to slow down: by marking the next capable packet, by a control packet to the source, both, \
-         or not at all.",
-        READING,
-    ),
-    Param::new(
-        "rearm",
-        Kind::Choice(&["leave", "step"]),
-        "leave",
-        "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once it has \
-         fallen by more than a step.",
-        READING,
-    ),
-    Param::new(
-        "early_zone",
-        Kind::Choice(&["red", "none"]),
-        "red",
-        "What happens between min_threshold and the pre-congestion threshold.",
-        READING,
-    ),
-    Param::new(
-        "rate",
-        Kind::Rate { min: 1.0, max: 1e14 },
-        "64kbps",
-        "How fast tokens come.",
-        THESIS,
-    ),
-    Param::new(
-        "bucket",
-        Kind::Count {
-            min: 0,
-            max: 1_000_000_000,
-        },
-        "30000",
-        "How many tokens there may be, in the unit of bucket_unit; 0 switches the output side off.",
-        THESIS,
-    ),
-    Param::new(
-        "bucket_unit",
-        Kind::Choice(&["bytes", "bits"]),
-        "bytes",
-        "What a token stands for.",
-        "Jiang 2006 (bytes); ns-2's token bucket counts bits",
-    ),
-    Param::new(
-        "start_full",
-        Kind::Bool,
-        "true",
-        "Whether the bucket is full at the start.",
-        THESIS,
-    ),
-    Param::new(
-        "boost",
-        Kind::Real { min: 0.0, max: 1000.0 },
-        "2",
-        "How many times faster tokens come between the pre-congestion threshold and max_threshold.",
-        THESIS,
-    ),
-    Param::new("boost_hot", Kind::Bool, "false", "Also above max_threshold.", READING),
-    Param::new(
-        "ahead_buffer",
-        Kind::Count { min: 0, max: 1_000_000 },
-        "60",
-        "How many packets may wait ahead; 0 lets none go ahead.",
-        "Jiang 2006 (qlen_)",
-    ),
-    Param::new(
-        "ahead_in_buffer",
-        Kind::Bool,
-        "false",
-        "Whether packets that wait ahead count as part of the buffer.",
-        READING,
-    ),
-    Param::new(
-        "ahead_on",
-        Kind::Choice(&["inst", "avg", "any"]),
-        "inst",
-        "When packets go ahead: while the backlog, or the average, is at the pre-congestion threshold or above, or always.",
-        READING,
-    ),
-    Param::new(
-        "token_use",
-        Kind::Choice(&["ahead+rescue", "ahead", "rescue", "none", "shape"]),
-        "ahead+rescue",
-        "What tokens pay for: packets that go ahead, picked packets that cannot be marked; or for every packet (shape).",
-        READING,
-    ),
-    Param::new(
-        "short",
-        Kind::Choice(&["fluid", "keep"]),
-        "fluid",
-        "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which takes them \
-         all; or it is lost and they are kept.",
-        READING,
-    ),
-    Param::new(
-        "rescue_hot",
-        Kind::Bool,
-        "false",
-        "Whether tokens also pay for packets above max_threshold.",
-        READING,
-    ),
-    Param::new(
-        "charge_line",
-        Kind::Bool,
-        "false",
-        "Whether packets that leave at the pace of the line take tokens as well, as far as there are any.",
-        READING,
-    ),
-    Param::new(
-        "above_max",
-        Kind::Choice(&["drop", "mark"]),
-        "drop",
-        "What happens to capable packets above max_threshold.",
-        THESIS,
-    ),
-    Param::new(
-        "average_of",
-        Kind::Choice(&["in", "total"]),
-        "in",
-        "Whether packets that wait ahead count in the average.",
-        READING,
-    ),
-    with_default(MEAN_PACKET, MEAN_PACKET.default, THESIS),
-    INITIAL_AVERAGE,
+    BUFFER.param,
+    MIN_THRESHOLD.param,
+    MAX_THRESHOLD.param,
+    WEIGHT
+        .with_default(WEIGHT.param.default, "Jiang 2006; Floyd and Jacobson 1993 section 6")
+        .param,
+    MAX_PROBABILITY
+        .with_default(
+            MAX_PROBABILITY.param.default,
+            "ns-2 linterm 10; the thesis does not say",
+        )
+        .param,
+    WAIT.with_default("false", "Jiang 2006 (false); ns-2 wait_").param,
+    PRE_FRACTION.param,
+    STEP_FRACTION.param,
+    REQUEST.param,
+    REARM.param,
+    EARLY_ZONE.param,
+    RATE.param,
+    BUCKET.param,
+    BUCKET_UNIT.param,
+    START_FULL.param,
+    BOOST.param,
+    BOOST_HOT.param,
+    AHEAD_BUFFER.param,
+    AHEAD_IN_BUFFER.param,
+    AHEAD_ON.param,
+    TOKEN_USE.param,
+    SHORT.param,
+    RESCUE_HOT.param,
+    CHARGE_LINE.param,
+    ABOVE_MAX.param,
+    AVERAGE_OF.param,
+    MEAN_PACKET.with_default(MEAN_PACKET.param.default, THESIS).param,
+    INITIAL_AVERAGE.param,
     BEFORE,
 ];
 
@@ -283,9 +324,9 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
         admission: None,
         facts: Facts {
             marks: Marks::Signal,
-            beside: Some(|s| match s.flag("ahead_in_buffer") {
+            beside: Some(|s| match s.get(&AHEAD_IN_BUFFER) {
                 true => 0,
-                false => s.count("ahead_buffer"),
+                false => s.get(&AHEAD_BUFFER),
             }),
             ..Facts::ONE_QUEUE
         },
@@ -296,19 +337,71 @@ fn build<P: Packet + 'static>(s: &Settings, context: BuildContext) -> Result<Box
     Ok(Box::new(Aaqm::new(Config::from_settings(s)?, context.stream)))
 }
 
-/// When packets go ahead.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AheadOn {
-    Backlog,
-    Average,
-    Always,
+tailback_base::choice! {
+    /// When packets go ahead.
+    pub enum AheadOn {
+        Backlog = "inst",
+        Average = "avg",
+        Always = "any",
+    }
 }
 
-/// When a level may be asked for again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rearm {
-    Leave,
-    Step,
+tailback_base::choice! {
+    /// When a level may be asked for again.
+    pub enum Rearm {
+        Leave = "leave",
+        Step = "step",
+    }
+}
+
+tailback_base::choice! {
+    /// How a source is asked to slow down.
+    enum Request {
+        Ecn = "ecn",
+        Explicit = "explicit",
+        Both = "both",
+        Never = "none",
+    }
+}
+
+tailback_base::choice! {
+    /// What signals before the thresholds are reached.
+    enum EarlyZone {
+        Red = "red",
+        Nothing = "none",
+    }
+}
+
+tailback_base::choice! {
+    /// In what the bucket is given.
+    enum Unit {
+        Bytes = "bytes",
+        Bits = "bits",
+    }
+}
+
+tailback_base::choice! {
+    /// What becomes of tokens that do not pay for a whole packet.
+    enum Short {
+        Fluid = "fluid",
+        Keep = "keep",
+    }
+}
+
+tailback_base::choice! {
+    /// What is done above the upper threshold.
+    enum AboveMax {
+        Drop = "drop",
+        Mark = "mark",
+    }
+}
+
+tailback_base::choice! {
+    /// Which backlog is averaged.
+    enum AverageOf {
+        In = "in",
+        Total = "total",
+    }
 }
 
 /// What tokens are for.
@@ -320,46 +413,19 @@ pub enum Tokens {
     Shape,
 }
 
-fn unknown<T>(what: &str, name: &str) -> Result<T, Refusal> {
-    Err(Refusal::new(
-        format!("there is no {what} \"{name}\""),
-        "see `tailback describe aaqm`",
-    ))
+const fn acts(ahead: bool, rescue: bool) -> Tokens {
+    Tokens::Acts { ahead, rescue }
 }
 
-impl AheadOn {
-    fn named(name: &str) -> Result<AheadOn, Refusal> {
-        match name {
-            "inst" => Ok(AheadOn::Backlog),
-            "avg" => Ok(AheadOn::Average),
-            "any" => Ok(AheadOn::Always),
-            other => unknown("ahead_on", other),
-        }
-    }
-}
-
-impl Rearm {
-    fn named(name: &str) -> Result<Rearm, Refusal> {
-        match name {
-            "leave" => Ok(Rearm::Leave),
-            "step" => Ok(Rearm::Step),
-            other => unknown("rearm", other),
-        }
-    }
-}
-
-impl Tokens {
-    fn named(name: &str) -> Result<Tokens, Refusal> {
-        let acts = |ahead, rescue| Ok(Tokens::Acts { ahead, rescue });
-        match name {
-            "ahead+rescue" => acts(true, true),
-            "ahead" => acts(true, false),
-            "rescue" => acts(false, true),
-            "none" => acts(false, false),
-            "shape" => Ok(Tokens::Shape),
-            other => unknown("token_use", other),
-        }
-    }
+impl Choice for Tokens {
+    const WORDS: &'static [&'static str] = &["ahead+rescue", "ahead", "rescue", "none", "shape"];
+    const MEANINGS: &'static [Tokens] = &[
+        acts(true, true),
+        acts(true, false),
+        acts(false, true),
+        acts(false, false),
+        Tokens::Shape,
+    ];
 }
 
 /// The checked parameters. Thresholds and step are in the unit of the buffer.
@@ -403,10 +469,10 @@ impl Config {
     /// # Errors
     /// Thresholds out of order, no step, a bucket that holds nothing for packets that must pay.
     pub fn from_settings(s: &Settings) -> Result<Config, Refusal> {
-        let (buffer, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-        let level = |name| capacity::threshold(s, name, buffer, mean_packet);
-        let (min_threshold, max_threshold) = (level("min_threshold")?, level("max_threshold")?);
-        let pre_threshold = s.real("pre_fraction") * max_threshold;
+        let (buffer, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+        let level = |key| capacity::threshold(s, key, buffer, mean_packet);
+        let (min_threshold, max_threshold) = (level(&MIN_THRESHOLD)?, level(&MAX_THRESHOLD)?);
+        let pre_threshold = s.get(&PRE_FRACTION) * max_threshold;
         if !(pre_threshold > min_threshold && pre_threshold < max_threshold) {
             return Err(Refusal::new(
                 format!(
@@ -416,59 +482,59 @@ impl Config {
                 "give a max_threshold of at least 4/3 min_threshold, or another pre_fraction below 1",
             ));
         }
-        let step = s.real("step_fraction") * min_threshold;
+        let step = s.get(&STEP_FRACTION) * min_threshold;
         if step <= 0.0 {
             return Err(Refusal::new(
                 "with min_threshold 0 the step from one request to the next is nothing",
                 "give a min_threshold above 0",
             ));
         }
-        let tokens = Tokens::named(s.text("token_use"))?;
-        let depth = s.count("bucket") / if s.text("bucket_unit") == "bits" { 8 } else { 1 };
+        let tokens = s.get(&TOKEN_USE);
+        let depth = s.get(&BUCKET) / if s.get(&BUCKET_UNIT) == Unit::Bits { 8 } else { 1 };
         if tokens == Tokens::Shape && depth == 0 {
             return Err(Refusal::new(
                 "every packet has to pay (token_use = \"shape\"), and the bucket holds nothing",
                 "give a bucket of at least the largest packet",
             ));
         }
-        let rate = s.rate("rate");
-        let boosted = BitRate((rate.0 as f64 * s.real("boost")).round() as u64);
+        let rate = s.get(&RATE);
+        let boosted = BitRate((rate.0 as f64 * s.get(&BOOST)).round() as u64);
         if tokens == Tokens::Shape && boosted.0 == 0 {
             return Err(Refusal::new(
                 "every packet has to pay (token_use = \"shape\"), and with boost 0 no tokens come before congestion",
                 "give a boost above 0",
             ));
         }
-        let request = s.text("request");
+        let request = s.get(&REQUEST);
         Ok(Config {
             buffer,
             min_threshold,
             pre_threshold,
             max_threshold,
-            weight: s.real("weight"),
-            max_probability: s.real("max_probability"),
-            wait: s.flag("wait"),
+            weight: s.get(&WEIGHT),
+            max_probability: s.get(&MAX_PROBABILITY),
+            wait: s.get(&WAIT),
             step,
-            asks_by_mark: matches!(request, "ecn" | "both"),
-            asks_source: matches!(request, "explicit" | "both"),
-            rearm: Rearm::named(s.text("rearm"))?,
-            early: s.text("early_zone") == "red",
+            asks_by_mark: matches!(request, Request::Ecn | Request::Both),
+            asks_source: matches!(request, Request::Explicit | Request::Both),
+            rearm: s.get(&REARM),
+            early: s.get(&EARLY_ZONE) == EarlyZone::Red,
             rate,
             boosted,
-            boost_hot: s.flag("boost_hot"),
+            boost_hot: s.get(&BOOST_HOT),
             depth,
-            start_full: s.flag("start_full"),
-            ahead_buffer: s.count("ahead_buffer"),
-            ahead_in_buffer: s.flag("ahead_in_buffer"),
-            ahead_on: AheadOn::named(s.text("ahead_on"))?,
+            start_full: s.get(&START_FULL),
+            ahead_buffer: s.get(&AHEAD_BUFFER),
+            ahead_in_buffer: s.get(&AHEAD_IN_BUFFER),
+            ahead_on: s.get(&AHEAD_ON),
             tokens,
-            partly: s.text("short") == "fluid",
-            rescue_hot: s.flag("rescue_hot"),
-            charge_line: s.flag("charge_line"),
-            mark_above_max: s.text("above_max") == "mark",
-            average_of_total: s.text("average_of") == "total",
+            partly: s.get(&SHORT) == Short::Fluid,
+            rescue_hot: s.get(&RESCUE_HOT),
+            charge_line: s.get(&CHARGE_LINE),
+            mark_above_max: s.get(&ABOVE_MAX) == AboveMax::Mark,
+            average_of_total: s.get(&AVERAGE_OF) == AverageOf::Total,
             mean_packet,
-            initial_average: level("initial_average")?,
+            initial_average: level(&INITIAL_AVERAGE)?,
         })
     }
 }

@@ -12,7 +12,7 @@ fn settings(with: &[(&str, &str)]) -> Settings {
 fn bench(with: &[(&str, &str)]) -> Dual {
     let s = settings(with).with_profile(&[]).unwrap();
     let config = Config::from_settings(&s).unwrap();
-    Bench::new(DualPi2::new(s.size("buffer"), config, Stream::new(1, "dualpi2")))
+    Bench::new(DualPi2::new(s.get(&BUFFER), config, Stream::new(1, "dualpi2")))
 }
 
 fn packet(id: u64, ecn: Ecn) -> TestPacket {

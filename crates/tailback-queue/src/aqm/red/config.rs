@@ -1,11 +1,14 @@
 //! RED's parameters, checked and resolved for its buffer and its line.
 
-use super::params::{AT_ARRIVAL, AT_ENQUEUE, BY_RATE, BY_ROUND_TRIP, IDLE_END, IDLE_START, LAST_DEPARTURE, LINE_IDLE};
+use super::params::{IDLE_END, IDLE_START, INITIAL_AVERAGE, WeightRule};
 use super::signals::{Ramp, Rules, Shape};
 use crate::aqm::average::{Average, IdleEnds, weight_for_rate, weight_for_round_trip};
+use crate::aqm::red::params::{
+    BUFFER, DELAY_TARGET, GENTLE, MAX_PROBABILITY, MAX_THRESHOLD, MEAN_PACKET, MIN_THRESHOLD, WEIGHT, WEIGHT_RULE,
+};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::params::chosen;
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Settings, Size};
 
@@ -21,13 +24,14 @@ pub struct Config {
     pub idle_ends: IdleEnds,
 }
 
-/// What begins an idle period.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IdleStarts {
-    /// The line finds nothing to send.
-    LineIdle,
-    /// The transmission begins that leaves nothing waiting.
-    LastDeparture,
+tailback_base::choice! {
+    /// What begins an idle period.
+    pub enum IdleStarts {
+        /// The line finds nothing to send.
+        LineIdle = "line-idle",
+        /// The transmission begins that leaves nothing waiting.
+        LastDeparture = "last-departure",
+    }
 }
 
 impl Config {
@@ -36,7 +40,7 @@ impl Config {
     /// # Errors
     /// Thresholds or derived values that contradict each other.
     pub fn from_settings(s: &Settings, context: &BuildContext) -> Result<Config, Refusal> {
-        let (buffer, rules) = (s.size("buffer"), Rules::from_settings(s));
+        let (buffer, rules) = (s.get(&BUFFER), Rules::from_settings(s));
         let (min, max) = thresholds(s, buffer, rules.mean_packet, context.rate)?;
         if min > max {
             return Err(Refusal::new(
@@ -48,14 +52,14 @@ impl Config {
             ramp: Ramp {
                 min_threshold: min,
                 max_threshold: max,
-                max_probability: s.real("max_probability"),
-                gentle: s.flag("gentle"),
+                max_probability: s.get(&MAX_PROBABILITY),
+                gentle: s.get(&GENTLE),
                 shape: Shape::Line,
             },
             weight: weight(s, context)?,
-            initial_average: capacity::threshold(s, "initial_average", buffer, rules.mean_packet)?,
-            idle_starts: among(s, IDLE_START.name, STARTS)?,
-            idle_ends: among(s, IDLE_END.name, ENDS)?,
+            initial_average: capacity::threshold(s, &INITIAL_AVERAGE, buffer, rules.mean_packet)?,
+            idle_starts: s.find_key(&IDLE_START).unwrap_or(IdleStarts::LineIdle),
+            idle_ends: s.find_key(&IDLE_END).unwrap_or(IdleEnds::AtArrival),
             rules,
         })
     }
@@ -66,39 +70,27 @@ impl Config {
     }
 }
 
-/// RED's own first.
-const STARTS: &[(&str, IdleStarts)] = &[
-    (LINE_IDLE, IdleStarts::LineIdle),
-    (LAST_DEPARTURE, IdleStarts::LastDeparture),
-];
-const ENDS: &[(&str, IdleEnds)] = &[(AT_ARRIVAL, IdleEnds::AtArrival), (AT_ENQUEUE, IdleEnds::WhenStored)];
-
-/// What the word of a choice stands for; in a model without it, the first.
-fn among<T: Copy>(s: &Settings, name: &str, table: &[(&str, T)]) -> Result<T, Refusal> {
-    match s.model.param(name) {
-        Some(_) => chosen(s, name, table),
-        None => Ok(table[0].1),
-    }
-}
-
 /// The weight that is given, or that `weight_rule` derives. A rule that a profile brings gives way to a weight that the user
 /// gives.
 ///
 /// # Errors
 /// Both are given.
 pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
-    let (rule, given) = (s.text("weight_rule"), s.is_given("weight"));
-    let mean_packet = s.count("mean_packet");
+    let (rule, given) = (s.get(&WEIGHT_RULE), s.gives(&WEIGHT));
+    let mean_packet = s.get(&MEAN_PACKET);
     let derived = match rule {
-        BY_RATE => weight_for_rate(context.rate.bits_per_second(), mean_packet),
-        BY_ROUND_TRIP => weight_for_round_trip(context.rate, context.delay, mean_packet),
-        _ => return Ok(s.real("weight")),
+        WeightRule::ByRate => weight_for_rate(context.rate.bits_per_second(), mean_packet),
+        WeightRule::ByRoundTrip => weight_for_round_trip(context.rate, context.delay, mean_packet),
+        WeightRule::Given => return Ok(s.get(&WEIGHT)),
     };
-    match (given, s.is_given("weight_rule")) {
+    match (given, s.gives(&WEIGHT_RULE)) {
         (false, _) => Ok(derived),
-        (true, false) => Ok(s.real("weight")),
+        (true, false) => Ok(s.get(&WEIGHT)),
         (true, true) => Err(Refusal::new(
-            format!("weight_rule = \"{rule}\" derives the weight, but weight is given as well"),
+            format!(
+                "weight_rule = \"{}\" derives the weight, but weight is given as well",
+                rule.word()
+            ),
             "give one of the two",
         )),
     }
@@ -111,24 +103,21 @@ pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
 /// must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the gentle
 /// part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
 fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
-    let set = |name: &'static str| match s.is_none(name) {
-        true => Ok(None),
-        false => capacity::threshold(s, name, buffer, mean_packet).map(Some),
-    };
-    let (min, max) = (set("min_threshold")?, set("max_threshold")?);
-    let given = s.is_given("min_threshold") || s.is_given("max_threshold");
+    let set = |key| capacity::threshold_if_given(s, key, buffer, mean_packet);
+    let (min, max) = (set(&MIN_THRESHOLD)?, set(&MAX_THRESHOLD)?);
+    let given = s.gives(&MIN_THRESHOLD) || s.gives(&MAX_THRESHOLD);
     let unit = capacity::packet(buffer, mean_packet);
     let half_of = |delay: f64| delay * rate.bits_per_second() / (8.0 * mean_packet as f64) / 2.0;
     // One of the two may be a profile's: then what the user gives wins.
-    let by_delay = !s.is_none("delay_target") && (s.is_given("delay_target") || !given);
-    if by_delay {
+    let target = s.get(&DELAY_TARGET).filter(|_| s.gives(&DELAY_TARGET) || !given);
+    if let Some(target) = target {
         if given {
             return Err(Refusal::new(
                 "delay_target derives both thresholds, but a threshold is given as well",
                 "give either delay_target, or min_threshold and max_threshold",
             ));
         }
-        let min = unit * half_of(s.time("delay_target").seconds()).max(5.0);
+        let min = unit * half_of(target.seconds()).max(5.0);
         return Ok((min, 3.0 * min));
     }
     let room = match buffer {

@@ -1,25 +1,22 @@
 //! What can be said of RED, and of all that is made of it.
 //!
 //! A model that shares RED's decision lists these in its declaration, with a default of its own where its authors chose one
-//! ([`with_default`]).
+//! ([`Key::with_default`]).
 
-use tailback_base::{Kind, Param};
+use crate::aqm::average::IdleEnds;
+use crate::aqm::red::config::IdleStarts;
+use tailback_base::{Duration, Key, Kind, Level, Size};
 
 pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };
 
-/// The same parameter with another default, and where that comes from.
-pub const fn with_default(param: Param, default: &'static str, source: &'static str) -> Param {
-    Param::new(param.name, param.kind, default, param.doc, source)
-}
-
-pub const BUFFER: Param = Param::new(
+pub const BUFFER: Key<Size> = Key::new(
     "buffer",
     Kind::Size,
     "100 packets",
     "How much may wait, in packets or bytes.",
     "tailback",
 );
-pub const MIN_THRESHOLD: Param = Param::new(
+pub const MIN_THRESHOLD: Key<Option<Level>> = Key::new(
     "min_threshold",
     Kind::Level,
     "none",
@@ -27,47 +24,52 @@ pub const MIN_THRESHOLD: Param = Param::new(
      half of what the line sends in 5 ms, at least 5 packets, and at most a sixth of the buffer.",
     "ns-2 automatic setting; Floyd, Gummadi, Shenker 2001",
 );
-pub const MAX_THRESHOLD: Param = Param::new(
+pub const MAX_THRESHOLD: Key<Option<Level>> = Key::new(
     "max_threshold",
     Kind::Level,
     "none",
     "Average backlog at which the probability reaches max_probability. Without it three times min_threshold.",
     "Floyd 1997",
 );
-pub const DELAY_TARGET: Param = Param::new(
+pub const DELAY_TARGET: Key<Option<Duration>> = Key::new(
     "delay_target",
     Kind::Time { min: 1e-6, max: 100.0 },
     "none",
     "Derive both thresholds from this delay and the line's rate: min = max(5 packets, half of it), max = 3 min.",
     "ns-2 automatic setting, there 5 ms; Floyd, Gummadi, Shenker 2001",
 );
-pub const WEIGHT: Param = Param::new(
+pub const WEIGHT: Key<f64> = Key::new(
     "weight",
     PROBABILITY,
     "0.002",
     "Weight of a new sample in the average; 0 holds the average at initial_average.",
     "Floyd and Jacobson 1993 section 6",
 );
-/// The words of `weight_rule`.
-pub const GIVEN: &str = "given";
-pub const BY_RATE: &str = "rate";
-pub const BY_ROUND_TRIP: &str = "round-trip";
-pub const WEIGHT_RULE: Param = Param::new(
+
+tailback_base::choice! {
+    /// Where the weight comes from.
+    pub enum WeightRule {
+        Given = "given",
+        ByRate = "rate",
+        ByRoundTrip = "round-trip",
+    }
+}
+
+pub const WEIGHT_RULE: Key<WeightRule> = Key::choice(
     "weight_rule",
-    Kind::Choice(&[GIVEN, BY_RATE, BY_ROUND_TRIP]),
-    GIVEN,
+    "given",
     "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the filter forgets in \
      a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + 1/c)).",
     "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)",
 );
-pub const MAX_PROBABILITY: Param = Param::new(
+pub const MAX_PROBABILITY: Key<f64> = Key::new(
     "max_probability",
     PROBABILITY,
     "0.1",
     "Signal probability as the average reaches max_threshold.",
     "ns-2 linterm 10; the paper used 0.02",
 );
-pub const GENTLE: Param = Param::new(
+pub const GENTLE: Key<bool> = Key::new(
     "gentle",
     Kind::Bool,
     "true",
@@ -75,56 +77,56 @@ pub const GENTLE: Param = Param::new(
     "Floyd 2000; ns-2 since 4/2001",
 );
 pub use crate::marking::ECN;
-pub const MARK_CAP: Param = Param::new(
+pub const MARK_CAP: Key<f64> = Key::new(
     "mark_cap",
     PROBABILITY,
     "0.1",
     "Where the base probability is above this, an early signal drops even a capable packet.",
     "ns-2 mark_p_ since 12/2005",
 );
-pub const MARK_ABOVE_MAX: Param = Param::new(
+pub const MARK_ABOVE_MAX: Key<bool> = Key::new(
     "mark_above_max",
     Kind::Bool,
     "false",
     "With ecn, mark capable packets also where the probability is 1, instead of a forced drop.",
     "Listing in Jiang 2006",
 );
-pub const BYTES: Param = Param::new(
+pub const BYTES: Key<bool> = Key::new(
     "bytes",
     Kind::Bool,
     "false",
     "Weigh the probability by size / mean_packet, and count since in mean packets.",
     "Floyd and Jacobson 1993 section 7; ns-2 default since 10/2004",
 );
-pub const MEAN_PACKET: Param = Param::new(
+pub const MEAN_PACKET: Key<u64> = Key::new(
     "mean_packet",
     Kind::Bytes { min: 1, max: 65_535 },
     "500B",
     "Mean packet size S, for idle time, byte mode and thresholds in packets on a buffer in bytes.",
     "ns-2 mean_pktsize_",
 );
-pub const SPREAD: Param = Param::new(
+pub const SPREAD: Key<bool> = Key::new(
     "spread",
     Kind::Bool,
     "true",
     "Spread signals evenly by the count since the last; false gives independent (geometric) signals.",
     "Floyd and Jacobson 1993 section 7",
 );
-pub const WAIT: Param = Param::new(
+pub const WAIT: Key<bool> = Key::new(
     "wait",
     Kind::Bool,
     "true",
     "Hold back for 1/pb packets after each signal.",
     "ns-2 wait_",
 );
-pub const FIRST_COUNT: Param = Param::new(
+pub const FIRST_COUNT: Key<u64> = Key::new(
     "first_count",
     Kind::Count { min: 0, max: 1 },
     "1",
     "1: an arrival counts before its own test; 0: only after it was accepted.",
     "ns-2 (1); REDn (0)",
 );
-pub const NS2_GUARDS: Param = Param::new(
+pub const NS2_GUARDS: Key<bool> = Key::new(
     "ns2_guards",
     Kind::Bool,
     "false",
@@ -132,7 +134,7 @@ pub const NS2_GUARDS: Param = Param::new(
      crosses min_threshold.",
     "ns-2 red",
 );
-pub const INITIAL_AVERAGE: Param = Param::new(
+pub const INITIAL_AVERAGE: Key<Level> = Key::new(
     "initial_average",
     Kind::Level,
     "0 packets",
@@ -140,21 +142,15 @@ pub const INITIAL_AVERAGE: Param = Param::new(
     "tailback, for tests with weight = 0",
 );
 /// The words of `idle_start` and `idle_end`.
-pub const LINE_IDLE: &str = "line-idle";
-pub const LAST_DEPARTURE: &str = "last-departure";
-pub const AT_ARRIVAL: &str = "arrival";
-pub const AT_ENQUEUE: &str = "enqueue";
-pub const IDLE_START: Param = Param::new(
+pub const IDLE_START: Key<IdleStarts> = Key::choice(
     "idle_start",
-    Kind::Choice(&[LINE_IDLE, LAST_DEPARTURE]),
-    LINE_IDLE,
+    "line-idle",
     "When idle time begins: the line finds nothing to send; or the transmission begins that leaves nothing waiting.",
     "Floyd and Jacobson 1993 figure 2 (line-idle); ns-2 (last-departure)",
 );
-pub const IDLE_END: Param = Param::new(
+pub const IDLE_END: Key<IdleEnds> = Key::choice(
     "idle_end",
-    Kind::Choice(&[AT_ARRIVAL, AT_ENQUEUE]),
-    AT_ARRIVAL,
+    "arrival",
     "What ends idle time: any arrival; or one that is stored, so that a refused one only moves its beginning.",
     "Floyd and Jacobson 1993 figure 2 (arrival); Liu 2001 (enqueue)",
 );

@@ -4,6 +4,7 @@
 //! classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
 
 use crate::admission::Decision;
+use crate::aqm::red::params::{BYTES, FIRST_COUNT, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, SPREAD, WAIT};
 use crate::discipline::{DropReason, MarkReason, Out, signal};
 use crate::marking;
 use tailback_base::{Packet, Settings, Stream};
@@ -109,14 +110,14 @@ impl Rules {
     pub fn from_settings(s: &Settings) -> Rules {
         Rules {
             ecn: marking::ecn(s),
-            mark_cap: s.real("mark_cap"),
-            mark_above_max: s.flag("mark_above_max"),
-            bytes: s.flag("bytes"),
-            mean_packet: s.count("mean_packet"),
-            spread: s.flag("spread"),
-            wait: s.flag("wait"),
-            first_count: s.count("first_count") == 1,
-            ns2_guards: s.flag("ns2_guards"),
+            mark_cap: s.get(&MARK_CAP),
+            mark_above_max: s.get(&MARK_ABOVE_MAX),
+            bytes: s.get(&BYTES),
+            mean_packet: s.get(&MEAN_PACKET),
+            spread: s.get(&SPREAD),
+            wait: s.get(&WAIT),
+            first_count: s.get(&FIRST_COUNT) == 1,
+            ns2_guards: s.get(&NS2_GUARDS),
         }
     }
 }

@@ -4,196 +4,210 @@ use super::steering::Limits;
 use crate::aqm::average::Average;
 use crate::aqm::populations::{Accounting, Populations};
 use crate::aqm::precedence::{COLOURS, UNCOLOURED, each_colour};
-use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT, with_default};
+use crate::aqm::red::params::{BUFFER, ECN, GENTLE, INITIAL_AVERAGE, MEAN_PACKET, PROBABILITY, WEIGHT};
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::build_context::BuildContext;
 use crate::capacity;
-use crate::params::{BEFORE, chosen};
+use crate::params::BEFORE;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Param, Per, Settings, Size};
+use tailback_base::{Duration, Key, Kind, Level, Param, Per, Settings, Size};
 
 const LIU: &str = "Liu 2001";
 
-/// What moves the maximum probabilities.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    Redn,
-    SelfConfiguring,
-    Adaptive,
-    /// Nothing; the ramp has regions instead.
-    Stepped,
+tailback_base::choice! {
+    /// What moves the maximum probabilities.
+    pub enum Mode {
+        Redn = "redn",
+        SelfConfiguring = "self_redn",
+        Adaptive = "adaptive_redn",
+        /// Nothing; the ramp has regions instead.
+        Stepped = "stepped_red",
+    }
 }
 
-const MODES: &[(&str, Mode)] = &[
-    ("redn", Mode::Redn),
-    ("self_redn", Mode::SelfConfiguring),
-    ("adaptive_redn", Mode::Adaptive),
-    ("stepped_red", Mode::Stepped),
-];
-
-/// Which averages an arrival moves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moves {
-    /// Those of the populations that have its colour.
-    Population,
-    All,
+tailback_base::choice! {
+    /// Which averages an arrival moves.
+    pub enum Moves {
+        /// Those of the populations that have its colour.
+        Population = "population",
+        All = "all",
+    }
 }
 
-const MOVES: &[(&str, Moves)] = &[("population", Moves::Population), ("all", Moves::All)];
+tailback_base::choice! {
+    /// How signals are spaced at a base probability.
+    pub enum Spacing {
+        Uniform = "uniform",
+        Geometric = "geometric",
+        Wait = "wait",
+    }
+}
 
-/// Spread signals or not, wait after each or not.
-type Spacing = (bool, bool);
+impl Spacing {
+    /// Whether signals are spread, and whether each is followed by a wait.
+    pub fn rules(self) -> (bool, bool) {
+        match self {
+            Spacing::Uniform => (true, false),
+            Spacing::Geometric => (false, false),
+            Spacing::Wait => (true, true),
+        }
+    }
+}
 
-const SPACINGS: &[(&str, Spacing)] = &[
-    ("uniform", (true, false)),
-    ("geometric", (false, false)),
-    ("wait", (true, true)),
-];
-
-pub const SPACING: Param = Param::new(
+pub const SPACING: Key<Spacing> = Key::choice(
     "spacing",
-    Kind::Choice(&["uniform", "geometric", "wait"]),
     "uniform",
     "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform from 1/p to 2/p.",
     "Floyd and Jacobson 1993 section 7 (uniform, geometric); ns-2 wait_",
 );
 
-/// Whether signals are spread, and whether they wait.
-///
-/// # Errors
-/// A word that is none of [`SPACING`].
-pub fn spacing(word: &str) -> Result<Spacing, Refusal> {
-    let found = SPACINGS.iter().find(|(w, _)| *w == word);
-    found.map(|(_, spacing)| *spacing).ok_or_else(|| {
-        Refusal::new(
-            format!("there is no spacing \"{word}\""),
-            "give uniform, geometric or wait",
-        )
-    })
-}
-
-/// The same parameter, with a value for each colour or one for all.
-const fn by_colour(param: Param, kind: &'static Kind) -> Param {
-    Param {
-        kind: Kind::Each(Per::Colour, kind),
-        ..param
-    }
-}
-
 const A_PROBABILITY: &Kind = &PROBABILITY;
 const A_FACTOR: &Kind = &Kind::Real { min: 1.0, max: 1e6 };
 
-pub const PARAMS: &[Param] = &[
-    with_default(BUFFER, "unlimited", LIU),
-    Param::new(
-        "mode",
-        Kind::Choice(&["redn", "self_redn", "adaptive_redn", "stepped_red"]),
-        "redn",
-        "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the middle one; or \
+// RED's, with a value for each colour or one for all.
+const WEIGHTS: Key<Vec<f64>> = WEIGHT.of_kind(Kind::Each(Per::Colour, A_PROBABILITY));
+const GENTLE_OF: Key<Vec<bool>> = GENTLE.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
+const ECN_OF: Key<Vec<bool>> = ECN.of_kind(Kind::Each(Per::Colour, &Kind::Bool));
+const SPACINGS: Key<Vec<Spacing>> = SPACING.of_kind(Kind::Each(Per::Colour, &SPACING.param.kind));
+const INITIAL_AVERAGES: Key<Vec<Level>> = INITIAL_AVERAGE.of_kind(Kind::Each(Per::Colour, &Kind::Level));
+
+const MODE: Key<Mode> = Key::choice(
+    "mode",
+    "redn",
+    "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the middle one; or \
          nothing, on a ramp of three regions.",
-        "Liu 2001 sections 3.1, 3.2 (adaptive)",
-    ),
-    Param::new(
-        "min_threshold",
-        Kind::Each(Per::Colour, &Kind::Level),
-        "none",
-        "Average backlog from which packets are signalled (L). Without it half the middle threshold.",
-        LIU,
-    ),
-    Param::new(
-        "middle_threshold",
-        Kind::Each(Per::Colour, &Kind::Level),
-        "none",
-        "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends in \
+    "Liu 2001 sections 3.1, 3.2 (adaptive)",
+);
+
+const MIN_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "min_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "none",
+    "Average backlog from which packets are signalled (L). Without it half the middle threshold.",
+    LIU,
+);
+
+const MIDDLE_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "middle_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "none",
+    "Average backlog from which the static probability acts (M); for adaptive_redn. Without it what the line sends in \
          middle_delay, at least 10 packets, and at most half of max_threshold.",
-        LIU,
-    ),
-    Param::new(
-        "max_threshold",
-        Kind::Each(Per::Colour, &Kind::Level),
-        "none",
-        "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at twice \
+    LIU,
+);
+
+const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "max_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "none",
+    "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at twice \
          max_probability take away in longest_rtt, at least 20, and at most half the buffer.",
-        LIU,
-    ),
-    Param::new(
-        "queue_threshold",
-        Kind::Each(Per::Colour, &Kind::Level),
-        "none",
-        "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it min_threshold.",
-        LIU,
-    ),
-    Param::new(
-        "middle_delay",
-        Kind::Time { min: 1e-6, max: 100.0 },
-        "15ms",
-        "The delay at the middle threshold, where that is not given.",
-        LIU,
-    ),
-    Param::new(
-        "longest_rtt",
-        Kind::Time { min: 1e-6, max: 100.0 },
-        "500ms",
-        "The longest round trip of the flows, where max_threshold is not given.",
-        LIU,
-    ),
-    by_colour(WEIGHT, A_PROBABILITY),
-    Param::new(
-        "max_probability",
-        Kind::Each(Per::Colour, A_PROBABILITY),
-        "none",
-        "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without it 0.1, and \
+    LIU,
+);
+
+const QUEUE_THRESHOLD: Key<Vec<Level>> = Key::new(
+    "queue_threshold",
+    Kind::Each(Per::Colour, &Kind::Level),
+    "none",
+    "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it min_threshold.",
+    LIU,
+);
+
+const MIDDLE_DELAY: Key<Duration> = Key::new(
+    "middle_delay",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "15ms",
+    "The delay at the middle threshold, where that is not given.",
+    LIU,
+);
+
+const LONGEST_RTT: Key<Duration> = Key::new(
+    "longest_rtt",
+    Kind::Time { min: 1e-6, max: 100.0 },
+    "500ms",
+    "The longest round trip of the flows, where max_threshold is not given.",
+    LIU,
+);
+
+const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
+    "max_probability",
+    Kind::Each(Per::Colour, A_PROBABILITY),
+    "none",
+    "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without it 0.1, and \
          0.2 for stepped_red.",
-        LIU,
-    ),
-    Param::new(
-        "initial_probability",
-        Kind::Each(Per::Colour, A_PROBABILITY),
-        "none",
-        "The dynamic probability at the start (Pd). Without it max_probability.",
-        LIU,
-    ),
-    Param::new(
-        "increase",
-        Kind::Each(Per::Colour, A_FACTOR),
-        "2",
-        "What the dynamic probability is multiplied by (U).",
-        "Feng, Kandlur, Saha, Shin 1999",
-    ),
-    Param::new(
-        "decrease",
-        Kind::Each(Per::Colour, A_FACTOR),
-        "3",
-        "What the dynamic probability is divided by (D).",
-        "Feng, Kandlur, Saha, Shin 1999",
-    ),
-    Param::new(
-        "use_middle",
-        Kind::Each(Per::Colour, &Kind::Bool),
-        "[false, true, true]",
-        "Whether the middle threshold acts for this colour; for adaptive_redn.",
-        LIU,
-    ),
-    Param::new(
-        "adapt_static",
-        Kind::Bool,
-        "false",
-        "Move the static probability each second, from max_probability to twice that, above the dynamic one; for adaptive_redn.",
-        "Liu 2001 chapter 5 names it; the rule is tailback's",
-    ),
-    by_colour(GENTLE, &Kind::Bool),
-    by_colour(ECN, &Kind::Bool),
-    by_colour(SPACING, &SPACING.kind),
-    Param::new(
-        "moves",
-        Kind::Choice(&["population", "all"]),
-        "population",
-        "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that of green faster.",
-        "Clark and Fang 1998 (population); Liu 2001 leaves it open",
-    ),
-    with_default(MEAN_PACKET, "1000B", LIU),
-    by_colour(INITIAL_AVERAGE, &Kind::Level),
-    UNCOLOURED,
+    LIU,
+);
+
+const INITIAL_PROBABILITY: Key<Vec<f64>> = Key::new(
+    "initial_probability",
+    Kind::Each(Per::Colour, A_PROBABILITY),
+    "none",
+    "The dynamic probability at the start (Pd). Without it max_probability.",
+    LIU,
+);
+
+const INCREASE: Key<Vec<f64>> = Key::new(
+    "increase",
+    Kind::Each(Per::Colour, A_FACTOR),
+    "2",
+    "What the dynamic probability is multiplied by (U).",
+    "Feng, Kandlur, Saha, Shin 1999",
+);
+
+const DECREASE: Key<Vec<f64>> = Key::new(
+    "decrease",
+    Kind::Each(Per::Colour, A_FACTOR),
+    "3",
+    "What the dynamic probability is divided by (D).",
+    "Feng, Kandlur, Saha, Shin 1999",
+);
+
+const USE_MIDDLE: Key<Vec<bool>> = Key::new(
+    "use_middle",
+    Kind::Each(Per::Colour, &Kind::Bool),
+    "[false, true, true]",
+    "Whether the middle threshold acts for this colour; for adaptive_redn.",
+    LIU,
+);
+
+const ADAPT_STATIC: Key<bool> = Key::new(
+    "adapt_static",
+    Kind::Bool,
+    "false",
+    "Move the static probability each second, from max_probability to twice that, above the dynamic one; for adaptive_redn.",
+    "Liu 2001 chapter 5 names it; the rule is tailback's",
+);
+
+const MOVES: Key<Moves> = Key::choice(
+    "moves",
+    "population",
+    "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that of green faster.",
+    "Clark and Fang 1998 (population); Liu 2001 leaves it open",
+);
+
+pub const PARAMS: &[Param] = &[
+    BUFFER.with_default("unlimited", LIU).param,
+    MODE.param,
+    MIN_THRESHOLD.param,
+    MIDDLE_THRESHOLD.param,
+    MAX_THRESHOLD.param,
+    QUEUE_THRESHOLD.param,
+    MIDDLE_DELAY.param,
+    LONGEST_RTT.param,
+    WEIGHTS.param,
+    MAX_PROBABILITY.param,
+    INITIAL_PROBABILITY.param,
+    INCREASE.param,
+    DECREASE.param,
+    USE_MIDDLE.param,
+    ADAPT_STATIC.param,
+    GENTLE_OF.param,
+    ECN_OF.param,
+    SPACINGS.param,
+    MOVES.param,
+    MEAN_PACKET.with_default("1000B", LIU).param,
+    INITIAL_AVERAGES.param,
+    UNCOLOURED.param,
     BEFORE,
 ];
 
@@ -215,16 +229,16 @@ impl Config {
     /// # Errors
     /// Thresholds that contradict each other or the buffer's unit.
     pub fn from_settings(s: &Settings, context: &BuildContext) -> Result<Config, Refusal> {
-        let mode = chosen(s, "mode", MODES)?;
+        let mode = s.get(&MODE);
         let thresholds = Thresholds::from_settings(s, context, mode)?;
         let fixed = top(s, mode);
-        let initial = match s.is_none("initial_probability") {
-            true => fixed,
-            false => each_colour(&s.reals("initial_probability")),
+        let initial = match s.get(&INITIAL_PROBABILITY)[..] {
+            [] => fixed,
+            ref given => each_colour(given),
         };
-        let [increase, decrease] = ["increase", "decrease"].map(|name| each_colour(&s.reals(name)));
-        let use_middle = each_colour(&s.flags("use_middle"));
-        let gentle = each_colour(&s.flags("gentle"));
+        let [increase, decrease] = [INCREASE, DECREASE].map(|key| each_colour(&s.get(&key)));
+        let use_middle = each_colour(&s.get(&USE_MIDDLE));
+        let gentle = each_colour(&s.get(&GENTLE_OF));
         let limits = std::array::from_fn(|c| Limits {
             low: thresholds.min[c],
             middle: (mode == Mode::Adaptive && use_middle[c]).then_some(thresholds.middle[c]),
@@ -249,8 +263,8 @@ impl Config {
         });
         Ok(Config {
             mode,
-            moves: chosen(s, "moves", MOVES)?,
-            populations: Populations::new(Accounting::Coupled, s.size("buffer"), averages(s)?),
+            moves: s.get(&MOVES),
+            populations: Populations::new(Accounting::Coupled, s.get(&BUFFER), averages(s)?),
             rules: rules(s, &ramps)?,
             ramps,
             gates: match mode {
@@ -258,7 +272,7 @@ impl Config {
                 Mode::Redn | Mode::SelfConfiguring | Mode::Stepped => [0.0; COLOURS],
             },
             limits,
-            adapt_static: mode == Mode::Adaptive && s.flag("adapt_static"),
+            adapt_static: mode == Mode::Adaptive && s.get(&ADAPT_STATIC),
         })
     }
 
@@ -270,9 +284,9 @@ impl Config {
 
 /// The averages, a weight and a beginning for each colour.
 fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
-    let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
-    let initial = each_colour(&capacity::thresholds(s, "initial_average", limit, mean_packet)?);
-    let weights = each_colour(&s.reals("weight"));
+    let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
+    let initial = each_colour(&capacity::thresholds(s, &INITIAL_AVERAGES, limit, mean_packet)?);
+    let weights = each_colour(&s.get(&WEIGHTS));
     Ok(std::array::from_fn(|c| {
         Average::new(initial[c], weights[c], mean_packet)
     }))
@@ -280,7 +294,7 @@ fn averages(s: &Settings) -> Result<[Average; COLOURS], Refusal> {
 
 /// Whether packets of each colour are marked.
 fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
-    match s.flags(ECN.name)[..] {
+    match s.get(&ECN_OF)[..] {
         [] => [false; COLOURS],
         ref flags => each_colour(flags),
     }
@@ -288,15 +302,15 @@ fn ecn_of_colours(s: &Settings) -> [bool; COLOURS] {
 
 /// Marks end where the second phase begins: there the base probability is above that of the ramp.
 fn rules(s: &Settings, ramps: &[Ramp; COLOURS]) -> Result<[Rules; COLOURS], Refusal> {
-    let (ecn, words) = (ecn_of_colours(s), each_colour(&s.texts("spacing")));
+    let (ecn, spacings) = (ecn_of_colours(s), each_colour(&s.get(&SPACINGS)));
     let rules = |c: usize| {
-        let (spread, wait) = spacing(words[c])?;
+        let (spread, wait) = spacings[c].rules();
         Ok(Rules {
             ecn: ecn[c],
             mark_cap: ramps[c].max_probability,
             mark_above_max: false,
             bytes: false,
-            mean_packet: s.count("mean_packet"),
+            mean_packet: s.get(&MEAN_PACKET),
             spread,
             wait,
             first_count: false,
@@ -312,9 +326,9 @@ fn top(s: &Settings, mode: Mode) -> [f64; COLOURS] {
         Mode::Stepped => 2.0 * GUIDELINE,
         Mode::Redn | Mode::SelfConfiguring | Mode::Adaptive => GUIDELINE,
     };
-    match s.is_none("max_probability") {
-        true => [default; COLOURS],
-        false => each_colour(&s.reals("max_probability")),
+    match s.get(&MAX_PROBABILITY)[..] {
+        [] => [default; COLOURS],
+        ref given => each_colour(given),
     }
 }
 
@@ -331,11 +345,11 @@ struct Thresholds {
 
 impl Thresholds {
     fn from_settings(s: &Settings, context: &BuildContext, mode: Mode) -> Result<Thresholds, Refusal> {
-        let (limit, mean_packet) = (s.size("buffer"), s.count("mean_packet"));
+        let (limit, mean_packet) = (s.get(&BUFFER), s.get(&MEAN_PACKET));
         let unit = capacity::packet(limit, mean_packet);
-        let given = |name| match s.is_none(name) {
-            true => Ok(None),
-            false => capacity::thresholds(s, name, limit, mean_packet).map(|list| Some(each_colour(&list))),
+        let given = |key| -> Result<_, Refusal> {
+            let list = capacity::thresholds(s, key, limit, mean_packet)?;
+            Ok((!list.is_empty()).then(|| each_colour(&list)))
         };
         let signalled = match mode {
             Mode::Stepped => top(s, mode).map(|p| 0.5 * p),
@@ -350,13 +364,13 @@ impl Thresholds {
             Size::Unlimited => f64::INFINITY,
         };
         let largest = signalled.iter().fold(0.0, |a: f64, p| a.max(*p));
-        let by_signals = line.signalled(s.time("longest_rtt").0, largest).max(20) as f64;
-        let max = given("max_threshold")?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
-        let sent = line.sent(s.time("middle_delay").0).max(10) as f64 * unit;
-        let middle = given("middle_threshold")?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
+        let by_signals = line.signalled(s.get(&LONGEST_RTT).0, largest).max(20) as f64;
+        let max = given(&MAX_THRESHOLD)?.unwrap_or([(by_signals * unit).min(most); COLOURS]);
+        let sent = line.sent(s.get(&MIDDLE_DELAY).0).max(10) as f64 * unit;
+        let middle = given(&MIDDLE_THRESHOLD)?.unwrap_or(max.map(|max| sent.min(0.5 * max)));
         let whole = |level: f64| (level / unit).floor() * unit;
-        let min = given("min_threshold")?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
-        let gate = given("queue_threshold")?.unwrap_or(min);
+        let min = given(&MIN_THRESHOLD)?.unwrap_or(middle.map(|middle| whole(0.5 * middle)));
+        let gate = given(&QUEUE_THRESHOLD)?.unwrap_or(min);
         let all = Thresholds { min, middle, max, gate };
         all.check(mode)?;
         Ok(all)

@@ -1,13 +1,14 @@
 //! What a packet takes of the link: its size, what the link adds, and how it frames.
 
-/// How a link frames packets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Framing {
-    Plain,
-    /// Cells of 53 B that carry 48.
-    Atm,
-    /// 64 B of a packet take 65.
-    Ptm,
+tailback_base::choice! {
+    /// How a link frames packets.
+    pub enum Framing {
+        Plain = "plain",
+        /// Cells of 53 B that carry 48.
+        Atm = "atm",
+        /// 64 B of a packet take 65.
+        Ptm = "ptm",
+    }
 }
 
 /// The rule of a link.

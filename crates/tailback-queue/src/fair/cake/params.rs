@@ -5,12 +5,86 @@ use super::scheme::{SCHEMES, Scheme};
 use crate::aqm::cobalt::{self, P_DOWN, P_UP, TARGET};
 use crate::aqm::codel::INTERVAL;
 use crate::marking::ecn_param;
-use crate::params::{BEFORE, chosen};
+use crate::params::BEFORE;
 use crate::pieces::classify::hash_sets::{COUNTS, WAYS};
 use crate::pieces::params::FLOW_QUEUES;
 use crate::pieces::port::{BACKLOGGED, QUEUE_BYTES, QUEUE_PACKETS};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Duration, Kind, Model, Param, ProbeDef, Settings};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, ProbeDef, Settings, Size};
+
+pub const BUFFER: Key<Size> = Key::new(
+    "buffer",
+    Kind::Size,
+    "15503360B",
+    "The most that may wait, whatever the memory rule allows.",
+    "Linux cake: 10240 packets of 1514 B",
+);
+
+const MEMORY: Key<Option<u64>> = Key::new(
+    "memory",
+    Kind::Bytes {
+        min: 1,
+        max: 1_000_000_000_000,
+    },
+    "none",
+    "How many bytes may wait; without it 4 MiB, or what the rate sends in four intervals if that is more.",
+    "Linux cake",
+);
+
+const RATE: Key<Option<BitRate>> = Key::new(
+    "rate",
+    Kind::Rate { min: 1.0, max: 1e13 },
+    "none",
+    "Shape to this rate; without it packets go as fast as the line takes them.",
+    "Linux cake (bandwidth)",
+);
+
+const TINS: Key<Tins> = Key::choice(
+    "tins",
+    "diffserv3",
+    "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or one \
+             for all.",
+    "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)",
+);
+
+const ISOLATION: Key<Isolation> = Key::choice(
+    "isolation",
+    "triple",
+    "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
+             alone; nobody.",
+    "Linux cake",
+);
+
+const OVERHEAD: Key<u64> = Key::new(
+    "overhead",
+    Kind::Bytes { min: 0, max: 1000 },
+    "0B",
+    "What the link adds to each packet.",
+    "Linux cake",
+);
+
+const MPU: Key<u64> = Key::new(
+    "mpu",
+    Kind::Bytes { min: 0, max: 1000 },
+    "0B",
+    "The least a packet takes on the link.",
+    "Linux cake",
+);
+
+const FRAMING: Key<Framing> = Key::choice(
+    "framing",
+    "plain",
+    "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.",
+    "Linux cake",
+);
+
+const INGRESS: Key<bool> = Key::new(
+    "ingress",
+    Kind::Bool,
+    "false",
+    "The link to be spared lies before this queue: what is dropped has taken its time too.",
+    "Linux cake",
+);
 
 pub static MODEL: Model = Model {
     name: "cake",
@@ -21,96 +95,37 @@ pub static MODEL: Model = Model {
               drop others (sojourn); BLUE drops any, and full memory the head of the longest queue (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: &[
+        BUFFER.param,
+        MEMORY.param,
+        RATE.param,
+        TINS.param,
+        ISOLATION.param,
         Param::new(
-            "buffer",
-            Kind::Size,
-            "15503360B",
-            "The most that may wait, whatever the memory rule allows.",
-            "Linux cake: 10240 packets of 1514 B",
-        ),
-        Param::new(
-            "memory",
-            Kind::Bytes {
-                min: 1,
-                max: 1_000_000_000_000,
-            },
-            "none",
-            "How many bytes may wait; without it 4 MiB, or what the rate sends in four intervals if that is more.",
-            "Linux cake",
-        ),
-        Param::new(
-            "rate",
-            Kind::Rate { min: 1.0, max: 1e13 },
-            "none",
-            "Shape to this rate; without it packets go as fast as the line takes them.",
-            "Linux cake (bandwidth)",
-        ),
-        Param::new(
-            "tins",
-            Kind::Choice(&["diffserv3", "diffserv4", "besteffort"]),
-            "diffserv3",
-            "Classes by DiffServ code point: bulk, best effort and voice; these and video, which has half of the rate; or one \
-             for all.",
-            "Høiland-Jørgensen, Täht, Morton 2018 section III.D; tc-cake(8)",
-        ),
-        Param::new(
-            "isolation",
-            Kind::Choice(&["triple", "dual-src", "dual-dst", "flows", "flowblind"]),
-            "triple",
-            "Between whom the line is shared: flows, and of these both hosts, source hosts or destination hosts; flows \
-             alone; nobody.",
-            "Linux cake",
-        ),
-        Param::new(
-            FLOW_QUEUES.name,
-            FLOW_QUEUES.kind,
-            FLOW_QUEUES.default,
+            FLOW_QUEUES.param.name,
+            FLOW_QUEUES.param.kind,
+            FLOW_QUEUES.param.default,
             "How many queues each class has.",
             "Linux cake",
         ),
         Param::new(
-            WAYS.name,
-            WAYS.kind,
-            WAYS.default,
+            WAYS.param.name,
+            WAYS.param.kind,
+            WAYS.param.default,
             "How many queues make a set, in which a flow that meets another takes a free one.",
-            WAYS.source,
+            WAYS.param.source,
         ),
-        TARGET,
-        INTERVAL,
-        P_UP,
-        P_DOWN,
+        TARGET.param,
+        INTERVAL.param,
+        P_UP.param,
+        P_DOWN.param,
         ecn_param!(
             "Mark capable packets instead of dropping them, where CoDel acts; BLUE drops them.",
             "Linux cake, which always marks"
         ),
-        Param::new(
-            "overhead",
-            Kind::Bytes { min: 0, max: 1000 },
-            "0B",
-            "What the link adds to each packet.",
-            "Linux cake",
-        ),
-        Param::new(
-            "mpu",
-            Kind::Bytes { min: 0, max: 1000 },
-            "0B",
-            "The least a packet takes on the link.",
-            "Linux cake",
-        ),
-        Param::new(
-            "framing",
-            Kind::Choice(&["plain", "atm", "ptm"]),
-            "plain",
-            "How the link frames: as it is, in cells of 48 of 53 B, or with a byte more in 64.",
-            "Linux cake",
-        ),
-        Param::new(
-            "ingress",
-            Kind::Bool,
-            "false",
-            "The link to be spared lies before this queue: what is dropped has taken its time too.",
-            "Linux cake",
-        ),
+        OVERHEAD.param,
+        MPU.param,
+        FRAMING.param,
+        INGRESS.param,
         BEFORE,
     ],
     probes: &[
@@ -136,15 +151,25 @@ pub static MODEL: Model = Model {
     ],
 };
 
-/// Between whom the line is shared, beside flows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Isolation {
-    Triple,
-    Source,
-    Destination,
-    Flows,
-    /// One queue.
-    Blind,
+tailback_base::choice! {
+    /// Between whom the line is shared, beside flows.
+    pub enum Isolation {
+        Triple = "triple",
+        Source = "dual-src",
+        Destination = "dual-dst",
+        Flows = "flows",
+        /// One queue.
+        Blind = "flowblind",
+    }
+}
+
+tailback_base::choice! {
+    /// The classes, in the order of [`SCHEMES`].
+    enum Tins {
+        Three = "diffserv3",
+        Four = "diffserv4",
+        One = "besteffort",
+    }
 }
 
 /// The checked values.
@@ -163,16 +188,6 @@ pub struct Config {
     pub ingress: bool,
 }
 
-const ISOLATIONS: [(&str, Isolation); 5] = [
-    ("triple", Isolation::Triple),
-    ("dual-src", Isolation::Source),
-    ("dual-dst", Isolation::Destination),
-    ("flows", Isolation::Flows),
-    ("flowblind", Isolation::Blind),
-];
-
-const FRAMINGS: [(&str, Framing); 3] = [("plain", Framing::Plain), ("atm", Framing::Atm), ("ptm", Framing::Ptm)];
-
 const MIB: u64 = 1 << 20;
 
 impl Config {
@@ -181,10 +196,10 @@ impl Config {
     /// # Errors
     /// A target above the interval; queues that do not make whole sets.
     pub fn from_settings(s: &Settings, line: BitRate) -> Result<Config, Refusal> {
-        let rate = (!s.is_none("rate")).then(|| s.rate("rate"));
+        let rate = s.get(&RATE);
         let cobalt = cobalt::Config::from_settings(s)?;
-        let (queues, ways) = (s.count("queues") as u32, s.count("ways") as u32);
-        let isolation = chosen(s, "isolation", &ISOLATIONS)?;
+        let (queues, ways) = (s.get(&FLOW_QUEUES) as u32, s.get(&WAYS) as u32);
+        let isolation = s.get(&ISOLATION);
         let blind = isolation == Isolation::Blind;
         if !blind && !queues.is_multiple_of(ways) {
             return Err(Refusal::new(
@@ -195,21 +210,18 @@ impl Config {
         let four_intervals = rate.unwrap_or(line).bits_per_second() / 8.0 * 4.0 * cobalt.interval.seconds();
         Ok(Config {
             rate,
-            memory: match s.is_none("memory") {
-                true => (4 * MIB).max(four_intervals as u64),
-                false => s.count("memory"),
-            },
-            scheme: chosen(s, "tins", &SCHEMES.each_ref().map(|scheme| (scheme.name, scheme)))?,
+            memory: s.get(&MEMORY).unwrap_or((4 * MIB).max(four_intervals as u64)),
+            scheme: &SCHEMES[s.get(&TINS) as usize],
             isolation,
             queues: if blind { 1 } else { queues },
             ways: if blind { 1 } else { ways },
             cobalt,
             length: Length {
-                overhead: s.count("overhead"),
-                mpu: s.count("mpu"),
-                framing: chosen(s, "framing", &FRAMINGS)?,
+                overhead: s.get(&OVERHEAD),
+                mpu: s.get(&MPU),
+                framing: s.get(&FRAMING),
             },
-            ingress: s.flag("ingress"),
+            ingress: s.get(&INGRESS),
         })
     }
 

@@ -12,7 +12,7 @@ fn bench(with: &[(&str, &str)]) -> CakeBench {
         .chain(with)
         .fold(Settings::defaults(&MODEL), |s, (name, text)| s.with(name, text));
     let config = Config::from_settings(&s, BitRate(10_000_000)).unwrap();
-    Bench::new(Cake::new(config, s.size("buffer"), Stream::new(1, "cake")))
+    Bench::new(Cake::new(config, s.get(&BUFFER), Stream::new(1, "cake")))
 }
 
 fn packet(id: u64, flow: u32, bytes: u32) -> TestPacket {

@@ -16,10 +16,10 @@ use crate::pieces::classify::per_flow::QUEUE_FLOW;
 use crate::pieces::store::QueueId;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use tailback_base::{FlowId, KeyField, Kind, Packet, Param, ProbeDef, Time};
+use tailback_base::{FlowId, Key, KeyField, Kind, Packet, ProbeDef, Time};
 
 /// Said once for the disciplines that share between conversations.
-pub const CONVERSATION: Param = Param::new(
+pub const CONVERSATION: Key<KeyField> = Key::new(
     "conversation",
     Kind::Choice(&["pair", "tuple", "source", "destination"]),
     "pair",

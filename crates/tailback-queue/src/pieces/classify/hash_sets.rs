@@ -15,10 +15,10 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Packet, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Settings, Stream, Time};
 
 /// How large a set is.
-pub const WAYS: Param = Param::new(
+pub const WAYS: Key<u64> = Key::new(
     "ways",
     Kind::Count { min: 1, max: 1024 },
     "8",
@@ -27,9 +27,9 @@ pub const WAYS: Param = Param::new(
 );
 
 /// The same for disciplines that hash without sets unless they are given.
-pub const WAYS_OR_NONE: Param = Param::new(
-    WAYS.name,
-    WAYS.kind,
+pub const WAYS_OR_NONE: Key<Option<u64>> = Key::new(
+    WAYS.param.name,
+    WAYS.param.kind,
     "none",
     "How many queues make a set, in which a flow that meets another takes a free one; none for a plain hash.",
     "8 in Linux cake, and in ns-3 where it is asked for",
@@ -137,7 +137,7 @@ impl HashSets {
     /// # Errors
     /// Queues that do not make whole sets.
     pub fn from_settings(s: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<HashSets, Refusal> {
-        let ways = s.count(WAYS.name) as u32;
+        let ways = s.get(&WAYS) as u32;
         if !queues.is_multiple_of(ways) {
             return Err(Refusal::new(
                 format!("queues = {queues} are not whole sets of ways = {ways}"),

@@ -6,7 +6,6 @@ pub mod by_weight;
 pub mod conversations;
 pub mod hash;
 pub mod hash_sets;
-pub mod keys;
 pub mod occupancy;
 pub mod per_flow;
 

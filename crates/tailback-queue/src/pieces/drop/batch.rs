@@ -15,10 +15,10 @@ use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
 use crate::pieces::index::fattest::Fattest;
 use crate::pieces::store::QueueId;
 use crate::row::PolicyEntry;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// How many packets at once.
-pub const DROP_BATCH: Param = Param::new(
+pub const DROP_BATCH: Key<u64> = Key::new(
     "drop_batch",
     Kind::Count { min: 1, max: 1_000_000 },
     "64",
@@ -27,7 +27,7 @@ pub const DROP_BATCH: Param = Param::new(
 );
 
 /// How many bytes in all.
-pub const MEMORY: Param = Param::new(
+pub const MEMORY: Key<u64> = Key::new(
     "memory",
     Kind::Bytes {
         min: 1,
@@ -46,7 +46,7 @@ pub static MODEL: Model = Model {
     summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of packets \
               (overload).",
     source: "RFC 8290 section 4.1",
-    params: &[DROP_BATCH, MEMORY],
+    params: &[DROP_BATCH.param, MEMORY.param],
     probes: &[],
 };
 
@@ -60,7 +60,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings) -> BatchDrop {
-    BatchDrop::new(s.count(DROP_BATCH.name), s.count(MEMORY.name))
+    BatchDrop::new(s.get(&DROP_BATCH), s.get(&MEMORY))
 }
 
 /// Shed from the fattest queue.

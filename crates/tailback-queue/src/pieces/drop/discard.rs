@@ -30,7 +30,7 @@ use crate::pieces::drop::threshold::{ALPHA_RANGE, reached};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::{PerQueue, QueueId};
 use crate::row::PolicyEntry;
-use tailback_base::{Duration, Kind, Model, Packet, Param, ProbeDef, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Time};
 
 /// Whether a queue is closed, told on every change.
 pub const CLOSED: ProbeDef = ProbeDef {
@@ -58,7 +58,7 @@ const CLOSED_AT: usize = 0;
 const QUEUES_AT: usize = 1;
 const LIMIT_AT: usize = 2;
 
-pub const ALPHA: Param = Param::new(
+pub const ALPHA: Key<f64> = Key::new(
     "alpha",
     ALPHA_RANGE,
     "0.1",
@@ -66,7 +66,7 @@ pub const ALPHA: Param = Param::new(
     "thesis chapter 6",
 );
 
-pub const LIMITED: Param = Param::new(
+pub const LIMITED: Key<bool> = Key::new(
     "limited",
     Kind::Bool,
     "true",
@@ -74,7 +74,7 @@ pub const LIMITED: Param = Param::new(
     "thesis chapter 6: without a bound goodput is poor",
 );
 
-pub const LIMIT_INITIAL: Param = Param::new(
+pub const LIMIT_INITIAL: Key<f64> = Key::new(
     "limit_initial",
     Kind::Real { min: 0.0, max: 1.0 },
     "0.1",
@@ -82,7 +82,7 @@ pub const LIMIT_INITIAL: Param = Param::new(
     "thesis chapter 6",
 );
 
-pub const LIMIT_MAXIMUM: Param = Param::new(
+pub const LIMIT_MAXIMUM: Key<f64> = Key::new(
     "limit_maximum",
     Kind::Real { min: 0.0, max: 1.0 },
     "0.5",
@@ -90,7 +90,7 @@ pub const LIMIT_MAXIMUM: Param = Param::new(
     "thesis chapter 6",
 );
 
-pub const LIMIT_STEP: Param = Param::new(
+pub const LIMIT_STEP: Key<u64> = Key::new(
     "limit_step",
     Kind::Count { min: 1, max: 1_000_000 },
     "2",
@@ -98,7 +98,7 @@ pub const LIMIT_STEP: Param = Param::new(
     "thesis chapter 6",
 );
 
-pub const PERIOD: Param = Param::new(
+pub const PERIOD: Key<Duration> = Key::new(
     "period",
     Kind::Time { min: 1e-3, max: 1e4 },
     "1s",
@@ -113,7 +113,14 @@ pub static MODEL: Model = Model {
     title: "Discard state",
     summary: "A queue that reaches its threshold is closed until it has been served empty.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",
-    params: &[ALPHA, LIMITED, LIMIT_INITIAL, LIMIT_MAXIMUM, LIMIT_STEP, PERIOD],
+    params: &[
+        ALPHA.param,
+        LIMITED.param,
+        LIMIT_INITIAL.param,
+        LIMIT_MAXIMUM.param,
+        LIMIT_STEP.param,
+        PERIOD.param,
+    ],
     probes: &[CLOSED, CLOSED_QUEUES, CLOSED_LIMIT],
 };
 
@@ -127,7 +134,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings) -> Discard {
-    Discard::new(s.real("alpha"), Limit::from_settings(s))
+    Discard::new(s.get(&ALPHA), Limit::from_settings(s))
 }
 
 /// How many queues may be closed by their length.
@@ -154,11 +161,11 @@ impl Default for Limit {
 impl Limit {
     /// The one these settings ask for, if any.
     pub fn from_settings(s: &Settings) -> Option<Limit> {
-        s.flag("limited").then(|| Limit {
-            initial: s.real("limit_initial"),
-            maximum: s.real("limit_maximum"),
-            step: s.count("limit_step") as u32,
-            period: s.time("period"),
+        s.get(&LIMITED).then(|| Limit {
+            initial: s.get(&LIMIT_INITIAL),
+            maximum: s.get(&LIMIT_MAXIMUM),
+            step: s.get(&LIMIT_STEP) as u32,
+            period: s.get(&PERIOD),
         })
     }
 

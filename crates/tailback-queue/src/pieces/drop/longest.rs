@@ -25,7 +25,7 @@ pub static MODEL: Model = Model {
     title: "Longest-queue drop",
     summary: "When the buffer is full, the longest queue loses its front packet.",
     source: "McKenney 1990",
-    params: &[TIE],
+    params: &[TIE.param],
     probes: &[],
 };
 
@@ -39,7 +39,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Longest, Refusal> {
-    Ok(Longest::new(Unit::of(buffer), Tie::named(s.text("tie"))?, stream))
+    Ok(Longest::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
 /// Drop from the longest queue.

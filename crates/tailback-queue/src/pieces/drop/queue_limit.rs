@@ -13,9 +13,9 @@ use crate::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::QueueId;
 use crate::row::PolicyEntry;
-use tailback_base::{Kind, Model, Packet, Param, Settings, Size};
+use tailback_base::{Key, Kind, Model, Packet, Settings, Size};
 
-pub const LIMIT: Param = Param::new(
+pub const LIMIT: Key<Size> = Key::new(
     "queue_limit",
     Kind::Size,
     "50 packets",
@@ -30,7 +30,7 @@ pub static MODEL: Model = Model {
     title: "A limit for each queue",
     summary: "What arrives at a queue that is full is dropped, whatever the others hold.",
     source: "Kamoun and Kleinrock 1980",
-    params: &[LIMIT],
+    params: &[LIMIT.param],
     probes: &[],
 };
 
@@ -51,9 +51,7 @@ pub struct QueueLimit {
 impl QueueLimit {
     /// Of the settings of a model that declares its parameter.
     pub fn from_settings(s: &Settings) -> QueueLimit {
-        QueueLimit {
-            limit: s.size(LIMIT.name),
-        }
+        QueueLimit { limit: s.get(&LIMIT) }
     }
 }
 

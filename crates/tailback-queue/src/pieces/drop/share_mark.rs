@@ -21,9 +21,9 @@
 use crate::discipline::{DropReason, MarkReason};
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::{QueueId, Unit};
-use tailback_base::{Kind, Packet, Param, ProbeDef, Time};
+use tailback_base::{Key, Kind, Packet, ProbeDef, Time};
 
-pub const THETA: Param = Param::new(
+pub const THETA: Key<f64> = Key::new(
     "theta",
     Kind::Real { min: 0.0, max: 100.0 },
     "0.333333333333",

@@ -37,7 +37,7 @@ pub static MODEL: Model = Model {
     title: "Queue-state drop",
     summary: "When the buffer is full, the longest queue loses front packets until it is the shortest.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[TIE],
+    params: &[TIE.param],
     probes: &[VICTIM],
 };
 
@@ -51,7 +51,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings, buffer: Size, stream: Stream) -> Result<Sticky, Refusal> {
-    Ok(Sticky::new(Unit::of(buffer), Tie::named(s.text("tie"))?, stream))
+    Ok(Sticky::new(Unit::of(buffer), s.get(&TIE), stream))
 }
 
 /// Drop from one queue until it is the shortest.

@@ -17,9 +17,9 @@ use crate::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};
 use crate::pieces::store::QueueId;
 use crate::row::PolicyEntry;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings};
 
-pub const ALPHA: Param = Param::new(
+pub const ALPHA: Key<f64> = Key::new(
     "alpha",
     ALPHA_RANGE,
     "2",
@@ -34,7 +34,7 @@ pub static MODEL: Model = Model {
     title: "Dynamic threshold",
     summary: "What arrives at a queue longer than alpha times the free space is refused.",
     source: "Choudhury and Hahne 1998",
-    params: &[ALPHA],
+    params: &[ALPHA.param],
     probes: &[],
 };
 
@@ -48,7 +48,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 
 /// The policy these settings describe; those of a discipline that declares its parameters will do.
 pub fn build(s: &Settings) -> Threshold {
-    Threshold::new(s.real("alpha"))
+    Threshold::new(s.get(&ALPHA))
 }
 
 /// What alpha may be; one that is 0 would accept nothing.

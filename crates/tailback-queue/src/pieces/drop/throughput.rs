@@ -40,7 +40,7 @@ pub static MODEL: Model = Model {
     title: "Throughput drop",
     summary: "When the buffer is full, the queue that has been served fastest loses its front packet.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
-    params: &[ESTIMATOR, WEIGHT, THETA, TIE],
+    params: &[ESTIMATOR.param, WEIGHT.param, THETA.param, TIE.param],
     probes: &[QUEUE_RATE],
 };
 
@@ -57,7 +57,7 @@ pub const fn entry<P: Packet + 'static>() -> PolicyEntry<P> {
 /// # Errors
 /// A parameter of another estimator than the one chosen.
 pub fn build<P: Packet + 'static>(s: &Settings, stream: Stream) -> Result<Box<dyn DropPolicy<P>>, Refusal> {
-    let (estimator, tie) = (Estimator::from_settings(s)?, Tie::named(s.text("tie"))?);
+    let (estimator, tie) = (Estimator::from_settings(s)?, s.get(&TIE));
     Ok(match estimator {
         Estimator::PerService(w) => Box::new(Throughput::new(PerService::new(w), tie, stream)),
         Estimator::PerArrival(w) => Box::new(Throughput::new(PerArrival::new(w), tie, stream)),

@@ -20,51 +20,32 @@ use crate::pieces::index::bit_tree::BitTree;
 use crate::pieces::schedule::ServiceOrder;
 use crate::pieces::store::{PerQueue, QueueId, Unit};
 use std::collections::BTreeSet;
-use tailback_base::quantity::Refusal;
-use tailback_base::{Kind, Param, Stream};
+use tailback_base::{Key, Stream};
+
+tailback_base::choice! {
+    /// How a choice among equal queues is made.
+    #[derive(Default)]
+    pub enum Tie {
+        /// The queue that has been equal longest.
+        #[default]
+        Fifo = "fifo",
+        /// The first in service order from the current turn on; as `Fifo` above a scheduler without a ring.
+        Ring = "ring",
+        /// The lowest number.
+        Lowest = "lowest",
+        /// Drawn.
+        Random = "random",
+    }
+}
 
 /// Said once for the policies that choose among equals.
-pub const TIE: Param = Param::new(
+pub const TIE: Key<Tie> = Key::choice(
     "tie",
-    Kind::Choice(&["fifo", "ring", "lowest", "random"]),
     "fifo",
     "Which of several equal queues is the victim: the one that has been so longest, the next in service order, the \
      lowest number, or a drawn one.",
     "fifo is tailback's, against a bias to low numbers; ring is ns-2's",
 );
-
-/// How a choice among equal queues is made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Tie {
-    /// The queue that has been equal longest.
-    #[default]
-    Fifo,
-    /// The first in service order from the current turn on; as `Fifo` above a scheduler without a ring.
-    Ring,
-    /// The lowest number.
-    Lowest,
-    /// Drawn.
-    Random,
-}
-
-impl Tie {
-    /// The rule of this name in [`TIE`]; `fifo` for any other.
-    ///
-    /// # Errors
-    /// A name that is none.
-    pub fn named(name: &str) -> Result<Tie, Refusal> {
-        match name {
-            "fifo" => Ok(Tie::Fifo),
-            "ring" => Ok(Tie::Ring),
-            "lowest" => Ok(Tie::Lowest),
-            "random" => Ok(Tie::Random),
-            _ => Err(Refusal::new(
-                format!("there is no tie rule \"{name}\""),
-                format!("give {}", TIE.kind.allowed()),
-            )),
-        }
-    }
-}
 
 /// The non-empty queues by length.
 #[derive(Debug)]

@@ -19,18 +19,27 @@
 
 use crate::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId};
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Kind, Param, Settings, Time};
+use tailback_base::{Duration, Key, Kind, Settings, Time};
 
-pub const ESTIMATOR: Param = Param::new(
+tailback_base::choice! {
+    /// What a queue's rate averages.
+    pub enum Sampled {
+        PerService = "per_service",
+        PerArrival = "per_arrival",
+        Clocked = "clocked",
+    }
+}
+
+pub const ESTIMATOR: Key<Sampled> = Key::choice(
     "estimator",
-    Kind::Choice(&["per_service", "per_arrival", "clocked"]),
     "per_service",
     "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time constant.",
     "the thesis does not define the sample",
 );
 
-pub const WEIGHT: Param = Param::new(
+pub const WEIGHT: Key<f64> = Key::new(
     "weight",
     Kind::Real { min: 1e-9, max: 1.0 },
     "0.03125",
@@ -38,7 +47,7 @@ pub const WEIGHT: Param = Param::new(
     "1/32, thesis chapter 3",
 );
 
-pub const THETA: Param = Param::new(
+pub const THETA: Key<Duration> = Key::new(
     "theta",
     Kind::Time { min: 1e-6, max: 1e4 },
     "100ms",
@@ -62,23 +71,22 @@ impl Estimator {
     /// # Errors
     /// A parameter of another estimator than the one chosen.
     pub fn from_settings(s: &Settings) -> Result<Estimator, Refusal> {
-        let name = s.text(ESTIMATOR.name);
-        let idle = if name == "clocked" { WEIGHT.name } else { THETA.name };
-        if s.is_given(idle) {
+        let sampled = s.get(&ESTIMATOR);
+        let idle = match sampled {
+            Sampled::Clocked => &WEIGHT.param,
+            Sampled::PerService | Sampled::PerArrival => &THETA.param,
+        };
+        if s.is_given(idle.name) {
             return Err(Refusal::new(
-                format!("estimator \"{name}\" has no {idle}"),
-                format!("leave {idle} out, or choose another estimator"),
+                format!("estimator \"{}\" has no {}", sampled.word(), idle.name),
+                format!("leave {} out, or choose another estimator", idle.name),
             ));
         }
-        match name {
-            "per_service" => Ok(Estimator::PerService(s.real(WEIGHT.name))),
-            "per_arrival" => Ok(Estimator::PerArrival(s.real(WEIGHT.name))),
-            "clocked" => Ok(Estimator::Clocked(s.time(THETA.name))),
-            _ => Err(Refusal::new(
-                format!("there is no estimator \"{name}\""),
-                format!("give {}", ESTIMATOR.kind.allowed()),
-            )),
-        }
+        Ok(match sampled {
+            Sampled::PerService => Estimator::PerService(s.get(&WEIGHT)),
+            Sampled::PerArrival => Estimator::PerArrival(s.get(&WEIGHT)),
+            Sampled::Clocked => Estimator::Clocked(s.get(&THETA)),
+        })
     }
 }
 

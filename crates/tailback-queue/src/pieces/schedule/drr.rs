@@ -29,12 +29,12 @@ use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::discipline::Line;
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use crate::row::SchedulerEntry;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// The quantum of weighted deficit round robin.
-pub const QUANTUM_OF_LEAST: Param = Param::new(
+pub const QUANTUM_OF_LEAST: Key<u64> = Key::new(
     "quantum",
-    QUANTUM.kind,
+    QUANTUM.param.kind,
     "1500B",
     "The credit the queue of the least weight gets with each turn; at least the largest packet, or turns pass \
      without a packet.",
@@ -42,7 +42,7 @@ pub const QUANTUM_OF_LEAST: Param = Param::new(
 );
 
 /// Said once for the models served by DRR.
-pub const QUANTUM: Param = Param::new(
+pub const QUANTUM: Key<u64> = Key::new(
     "quantum",
     Kind::Bytes {
         min: 64,
@@ -60,7 +60,7 @@ pub static MODEL: Model = Model {
     title: "Deficit round robin",
     summary: "The queues take turns, a quantum of bytes a turn.",
     source: "Shreedhar and Varghese 1995",
-    params: &[QUANTUM],
+    params: &[QUANTUM.param],
     probes: &[],
 };
 
@@ -79,7 +79,7 @@ pub static WEIGHTED: Model = Model {
     title: "Weighted deficit round robin",
     summary: "The queues take turns, with a quantum in proportion to the flow's weight.",
     source: "Shreedhar and Varghese 1995",
-    params: &[QUANTUM_OF_LEAST],
+    params: &[QUANTUM_OF_LEAST.param],
     probes: &[],
 };
 
@@ -93,7 +93,7 @@ pub const fn weighted_entry<P: Packet + 'static>() -> SchedulerEntry<P> {
 
 /// The quantum of these settings, bytes.
 pub fn quantum(s: &Settings) -> u32 {
-    u32::try_from(s.count(QUANTUM.name)).unwrap_or(u32::MAX)
+    u32::try_from(s.get(&QUANTUM)).unwrap_or(u32::MAX)
 }
 
 /// How much credit a turn brings.

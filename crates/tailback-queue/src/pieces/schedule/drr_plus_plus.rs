@@ -25,12 +25,12 @@ use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use crate::row::SchedulerEntry;
 use std::collections::VecDeque;
-use tailback_base::{Model, Packet, Param};
+use tailback_base::{Key, Model, Packet};
 
 /// The quantum of the disciplines made of it.
-pub const ETHERNET_QUANTUM: Param = Param::new(
+pub const ETHERNET_QUANTUM: Key<u64> = Key::new(
     "quantum",
-    QUANTUM.kind,
+    QUANTUM.param.kind,
     "1514B",
     "The credit a queue gets when it wakes, and with each turn.",
     "RFC 8290 section 5.2.4: a largest Ethernet frame",
@@ -43,7 +43,7 @@ pub static MODEL: Model = Model {
     title: "DRR++ (deficit round robin with new and old queues)",
     summary: "Queues that have just woken go first, for a quantum; the others take turns, a quantum of bytes a turn.",
     source: "MacGregor and Shi 2000; RFC 8290 section 4",
-    params: &[ETHERNET_QUANTUM],
+    params: &[ETHERNET_QUANTUM.param],
     probes: &[],
 };
 

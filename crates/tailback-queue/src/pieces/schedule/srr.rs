@@ -31,18 +31,18 @@ use crate::pieces::schedule::drr::QUANTUM;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 use crate::pieces::store::{PerQueue, QueueId, Store};
 use crate::row::SchedulerEntry;
-use tailback_base::{Kind, Model, Packet, Param, Settings};
+use tailback_base::{Key, Kind, Model, Packet, Settings};
 
 /// What each visit brings.
-pub const QUANTUM_OF_VISIT: Param = Param::new(
-    QUANTUM.name,
-    QUANTUM.kind,
+pub const QUANTUM_OF_VISIT: Key<u64> = Key::new(
+    QUANTUM.param.name,
+    QUANTUM.param.kind,
     "1500B",
     "The credit of a visit; at least the largest packet, or visits pass without a packet.",
     "the largest packet; ns-2's mtu_ is 1000 B",
 );
 
-pub const GRANULARITY: Param = Param::new(
+pub const GRANULARITY: Key<f64> = Key::new(
     "granularity",
     Kind::Real { min: 1e-6, max: 1e12 },
     "1",
@@ -57,7 +57,7 @@ pub static MODEL: Model = Model {
     title: "Smoothed round robin",
     summary: "Visits by integer weights, spread over the round.",
     source: "Guo, SIGCOMM 2001",
-    params: &[QUANTUM_OF_VISIT, GRANULARITY],
+    params: &[QUANTUM_OF_VISIT.param, GRANULARITY.param],
     probes: &[],
 };
 
@@ -104,8 +104,8 @@ impl Srr {
     /// Of the settings of a model that declares its parameters.
     pub fn from_settings(s: &Settings) -> Srr {
         Srr {
-            quantum: s.count(QUANTUM_OF_VISIT.name) as i64,
-            granularity: s.real(GRANULARITY.name),
+            quantum: s.get(&QUANTUM_OF_VISIT) as i64,
+            granularity: s.get(&GRANULARITY),
             columns: vec![QueueList::default(); COLUMNS],
             weight: PerQueue::default(),
             deficit: PerQueue::default(),

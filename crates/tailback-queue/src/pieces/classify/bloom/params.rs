@@ -3,10 +3,11 @@
 use super::filters::Shape;
 use super::table::Rules;
 use super::{Bloom, Config};
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{KeyField, Kind, Param, Settings, Stream};
+use tailback_base::{Duration, Key, KeyField, Kind, Param, Settings, Stream};
 
-pub const GROUPS: Param = Param::new(
+pub const GROUPS: Key<Option<u64>> = Key::new(
     "groups",
     Kind::Count {
         min: 1,
@@ -17,7 +18,7 @@ pub const GROUPS: Param = Param::new(
     "thesis chapter 5: G/K = 5, 10, 20",
 );
 
-pub const GROUP_FLOWS: Param = Param::new(
+pub const GROUP_FLOWS: Key<u64> = Key::new(
     "group_flows",
     Kind::Count { min: 1, max: 100_000 },
     "5",
@@ -25,7 +26,7 @@ pub const GROUP_FLOWS: Param = Param::new(
     "thesis chapter 5",
 );
 
-pub const FILTER_BITS: Param = Param::new(
+pub const FILTER_BITS: Key<Option<u64>> = Key::new(
     "filter_bits",
     Kind::Count { min: 1, max: 1_000_000 },
     "none",
@@ -33,7 +34,7 @@ pub const FILTER_BITS: Param = Param::new(
     "thesis chapter 5: 50 for 5 flows",
 );
 
-pub const HASH_FUNCTIONS: Param = Param::new(
+pub const HASH_FUNCTIONS: Key<Option<u64>> = Key::new(
     "hash_functions",
     Kind::Count { min: 1, max: 64 },
     "none",
@@ -41,7 +42,7 @@ pub const HASH_FUNCTIONS: Param = Param::new(
     "the number that misses fewest flows",
 );
 
-pub const COUNTER_BITS: Param = Param::new(
+pub const COUNTER_BITS: Key<Option<u64>> = Key::new(
     "counter_bits",
     Kind::Count { min: 1, max: 32 },
     "none",
@@ -49,7 +50,7 @@ pub const COUNTER_BITS: Param = Param::new(
     "thesis chapter 5: 4 for 5 flows",
 );
 
-pub const FILTER_PERIOD: Param = Param::new(
+pub const FILTER_PERIOD: Key<Duration> = Key::new(
     "filter_period",
     Kind::Time { min: 1e-4, max: 1e4 },
     "200ms",
@@ -57,7 +58,7 @@ pub const FILTER_PERIOD: Param = Param::new(
     "thesis chapter 5",
 );
 
-pub const SETTLE: Param = Param::new(
+pub const SETTLE: Key<Duration> = Key::new(
     "settle",
     Kind::Time { min: 1e-6, max: 1e4 },
     "50ms",
@@ -65,23 +66,51 @@ pub const SETTLE: Param = Param::new(
     "thesis chapter 5",
 );
 
-pub const BALANCE: Param = Param::new(
+tailback_base::choice! {
+    /// When groups move.
+    pub enum Balance {
+        Never = "none",
+        Periodic = "pb",
+        AtDequeue = "db",
+        Both = "both",
+    }
+}
+
+impl Balance {
+    /// Each period, and when the last packet of a group leaves.
+    fn moments(self) -> (bool, bool) {
+        match self {
+            Balance::Never => (false, false),
+            Balance::Periodic => (true, false),
+            Balance::AtDequeue => (false, true),
+            Balance::Both => (true, true),
+        }
+    }
+}
+
+pub const BALANCE: Key<Balance> = Key::choice(
     "balance",
-    Kind::Choice(&["none", "pb", "db", "both"]),
     "db",
     "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), both.",
     "thesis chapter 5",
 );
 
-pub const BALANCE_THRESHOLD: Param = Param::new(
+tailback_base::choice! {
+    /// How flows / queues is taken.
+    pub enum BalanceThreshold {
+        Ceil = "ceil",
+        Exact = "exact",
+    }
+}
+
+pub const BALANCE_THRESHOLD: Key<BalanceThreshold> = Key::choice(
     "balance_threshold",
-    Kind::Choice(&["ceil", "exact"]),
     "ceil",
     "A queue with more flows than flows / queues gives groups away; that quotient rounded up, or as it is.",
     "tailback: the thesis has the quotient; rounded up, DB comes out as published",
 );
 
-pub const LIVE_COUNTS: Param = Param::new(
+pub const LIVE_COUNTS: Key<bool> = Key::new(
     "live_counts",
     Kind::Bool,
     "false",
@@ -89,7 +118,7 @@ pub const LIVE_COUNTS: Param = Param::new(
     "tailback: false is the rule read literally",
 );
 
-pub const REPICK: Param = Param::new(
+pub const REPICK: Key<bool> = Key::new(
     "repick",
     Kind::Bool,
     "false",
@@ -97,7 +126,7 @@ pub const REPICK: Param = Param::new(
     "tailback: false is the rule read literally",
 );
 
-pub const NO_WORSE: Param = Param::new(
+pub const NO_WORSE: Key<bool> = Key::new(
     "no_worse",
     Kind::Bool,
     "false",
@@ -105,7 +134,7 @@ pub const NO_WORSE: Param = Param::new(
     "tailback",
 );
 
-pub const LARGEST_FIRST: Param = Param::new(
+pub const LARGEST_FIRST: Key<bool> = Key::new(
     "largest_first",
     Kind::Bool,
     "false",
@@ -113,9 +142,16 @@ pub const LARGEST_FIRST: Param = Param::new(
     "tailback",
 );
 
-pub const PB_COUNTS: Param = Param::new(
+tailback_base::choice! {
+    /// Which counts periodic moves use.
+    pub enum PbCounts {
+        Fresh = "fresh",
+        Previous = "previous",
+    }
+}
+
+pub const PB_COUNTS: Key<PbCounts> = Key::choice(
     "pb_counts",
-    Kind::Choice(&["fresh", "previous"]),
     "fresh",
     "Whether PB goes by the counts just learned or by those of the period before.",
     "thesis chapter 5; with the counts before, its averages come nearer",
@@ -126,20 +162,20 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// All of them but the first three of every mapper.
 pub const OWN: [&str; 14] = [
-    GROUPS.name,
-    GROUP_FLOWS.name,
-    FILTER_BITS.name,
-    HASH_FUNCTIONS.name,
-    COUNTER_BITS.name,
-    FILTER_PERIOD.name,
-    SETTLE.name,
-    BALANCE.name,
-    BALANCE_THRESHOLD.name,
-    LIVE_COUNTS.name,
-    REPICK.name,
-    NO_WORSE.name,
-    LARGEST_FIRST.name,
-    PB_COUNTS.name,
+    GROUPS.param.name,
+    GROUP_FLOWS.param.name,
+    FILTER_BITS.param.name,
+    HASH_FUNCTIONS.param.name,
+    COUNTER_BITS.param.name,
+    FILTER_PERIOD.param.name,
+    SETTLE.param.name,
+    BALANCE.param.name,
+    BALANCE_THRESHOLD.param.name,
+    LIVE_COUNTS.param.name,
+    REPICK.param.name,
+    NO_WORSE.param.name,
+    LARGEST_FIRST.param.name,
+    PB_COUNTS.param.name,
 ];
 
 /// The mapper these settings describe.
@@ -159,14 +195,14 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
             "give several groups for each queue, such as ten",
         ));
     }
-    let (period, settle) = (settings.time("filter_period"), settings.time("settle"));
+    let (period, settle) = (settings.get(&FILTER_PERIOD), settings.get(&SETTLE));
     if settle >= period {
         return Err(Refusal::new(
             format!("settle takes {settle} of every filter_period of {period}, so no group would ever move"),
             "make settle shorter than filter_period",
         ));
     }
-    let flows = settings.count("group_flows") as u32;
+    let flows = settings.get(&GROUP_FLOWS) as u32;
     let typical = Shape::for_flows(groups, flows);
     let bits = number(&FILTER_BITS, typical.bits);
     let shape = Shape {
@@ -188,31 +224,35 @@ pub fn build(settings: &Settings, key: KeyField, queues: u32, stream: &mut Strea
             ),
         ));
     }
-    let balance = settings.text("balance");
-    if !matches!(balance, "pb" | "both") {
+    let balance = settings.get(&BALANCE);
+    let (periodic, at_dequeue) = balance.moments();
+    if !periodic {
         let only_pb = [REPICK.name, LARGEST_FIRST.name, PB_COUNTS.name];
         if let Some(name) = only_pb.iter().find(|name| settings.is_given(name)) {
             return Err(Refusal::new(
-                format!("{name} is about PB, and balance = \"{balance}\" does without it"),
+                format!(
+                    "{name} is about PB, and balance = \"{}\" does without it",
+                    balance.word()
+                ),
                 format!("leave {name} out, or set balance = \"pb\" or \"both\""),
             ));
         }
     }
     let rules = Rules {
-        periodic: matches!(balance, "pb" | "both"),
-        at_dequeue: matches!(balance, "db" | "both"),
-        exact: settings.text("balance_threshold") == "exact",
-        repick: settings.flag("repick"),
-        no_worse: settings.flag("no_worse"),
-        largest_first: settings.flag("largest_first"),
-        previous: settings.text("pb_counts") == "previous",
+        periodic,
+        at_dequeue,
+        exact: settings.get(&BALANCE_THRESHOLD) == BalanceThreshold::Exact,
+        repick: settings.get(&REPICK),
+        no_worse: settings.get(&NO_WORSE),
+        largest_first: settings.get(&LARGEST_FIRST),
+        previous: settings.get(&PB_COUNTS) == PbCounts::Previous,
     };
     let config = Config {
         key,
         queues,
         shape,
         rules,
-        live: settings.flag("live_counts"),
+        live: settings.get(&LIVE_COUNTS),
         period,
         settle,
     };

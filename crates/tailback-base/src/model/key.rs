@@ -1,0 +1,277 @@
+//! Keys: a parameter with the type of its value.
+//!
+//! A model's parameter is declared once, as a [`Key`]. Code reads its value by that key, so that a name is written once, and what
+//! is read as another type than it is declared with does not compile.
+//!
+//! ```
+//! use tailback_base::model::{Key, Model, Settings};
+//! use tailback_base::{Duration, Kind};
+//!
+//! const TARGET: Key<Duration> = Key::new(
+//!     "target",
+//!     Kind::Time { min: 0.0, max: 100.0 },
+//!     "5ms",
+//!     "Standing delay that is acceptable.",
+//!     "RFC 8289 section 4.4",
+//! );
+//! static MODEL: Model = Model {
+//!     name: "mine",
+//!     family: "queue",
+//!     title: "Mine",
+//!     summary: "Waits for a target.",
+//!     source: "",
+//!     params: &[TARGET.param],
+//!     probes: &[],
+//! };
+//! let settings = Settings::defaults(&MODEL).with("target", "7ms");
+//! assert_eq!(settings.get(&TARGET), Duration::from_millis(7));
+//! ```
+//!
+//! A time that is declared as a number is refused by the compiler:
+//!
+//! ```compile_fail
+//! # use tailback_base::model::Key;
+//! # use tailback_base::{Duration, Kind};
+//! const TARGET: Key<Duration> = Key::new("target", Kind::Real { min: 0.0, max: 1.0 }, "0.5", "", "");
+//! ```
+
+use super::settings::Value;
+use super::{Kind, Param};
+use crate::quantity::{BitRate, Level, Size};
+use crate::time::Duration;
+use std::marker::PhantomData;
+use std::ops::Deref;
+
+/// A parameter whose value is a `T`: `bool`, `u64`, `f64`, [`Duration`], [`BitRate`], [`Size`], [`Level`], `String`, a [`Choice`], an
+/// `Option` of one of them where the default is `none`, or a `Vec` where the parameter is a list.
+#[derive(Debug)]
+pub struct Key<T> {
+    pub param: Param,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Deref for Key<T> {
+    type Target = Param;
+
+    fn deref(&self) -> &Param {
+        &self.param
+    }
+}
+
+impl<T: Typed> Key<T> {
+    /// A parameter of this kind. A kind whose values are of another type than `T` does not compile.
+    pub const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        doc: &'static str,
+        source: &'static str,
+    ) -> Key<T> {
+        assert!(
+            T::SHAPE.fits(&kind, default),
+            "the values of this kind are of another type"
+        );
+        Key {
+            param: Param::new(name, kind, default, doc, source),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T: Typed> Key<T> {
+    /// The same parameter with another default, and where that comes from.
+    pub const fn with_default(&self, default: &'static str, source: &'static str) -> Key<T> {
+        Key::new(self.param.name, self.param.kind, default, self.param.doc, source)
+    }
+
+    /// The same parameter with values of another kind, such as one for each colour.
+    pub const fn of_kind<U: Typed>(&self, kind: Kind) -> Key<U> {
+        Key::new(
+            self.param.name,
+            kind,
+            self.param.default,
+            self.param.doc,
+            self.param.source,
+        )
+    }
+}
+
+impl<T: Choice> Key<T> {
+    /// A parameter whose values are the words of a [`Choice`].
+    pub const fn choice(name: &'static str, default: &'static str, doc: &'static str, source: &'static str) -> Key<T> {
+        Key::new(name, Kind::Choice(T::WORDS), default, doc, source)
+    }
+}
+
+/// What a value may be, as far as a declaration is checked against it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    of: Of,
+    many: bool,
+    optional: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Of {
+    Flag,
+    Count,
+    Real,
+    Time,
+    Rate,
+    Size,
+    Level,
+    Text,
+}
+
+impl Shape {
+    const fn one(of: Of) -> Shape {
+        Shape {
+            of,
+            many: false,
+            optional: false,
+        }
+    }
+
+    const fn optional(self) -> Shape {
+        Shape { optional: true, ..self }
+    }
+
+    const fn many(self) -> Shape {
+        Shape { many: true, ..self }
+    }
+
+    /// Whether values of this kind have this shape. A list may be absent and is empty then.
+    const fn fits(self, kind: &Kind, default: &str) -> bool {
+        if let Kind::Each(_, kind) | Kind::List(kind) = kind {
+            return self.many && self.is_of(kind);
+        }
+        !self.many && self.is_of(kind) && self.optional == is_none(default)
+    }
+
+    const fn is_of(self, kind: &Kind) -> bool {
+        matches!(
+            (self.of, kind),
+            (Of::Flag, Kind::Bool)
+                | (Of::Count, Kind::Count { .. } | Kind::Bytes { .. })
+                | (Of::Real, Kind::Real { .. })
+                | (Of::Time, Kind::Time { .. })
+                | (Of::Rate, Kind::Rate { .. })
+                | (Of::Size, Kind::Size)
+                | (Of::Level, Kind::Level)
+                | (Of::Text, Kind::Choice(_) | Kind::Text)
+        )
+    }
+}
+
+const fn is_none(default: &str) -> bool {
+    matches!(default.as_bytes(), b"none")
+}
+
+/// A type that values of a parameter may have.
+pub trait Typed: Sized {
+    const SHAPE: Shape;
+    /// The value; nothing if it is of another type.
+    fn of(value: &Value) -> Option<Self>;
+}
+
+macro_rules! typed {
+    ($($type:ty = $of:ident;)*) => {$(
+        impl Typed for $type {
+            const SHAPE: Shape = Shape::one(Of::$of);
+            fn of(value: &Value) -> Option<Self> {
+                match value {
+                    Value::$of(x) => Some(x.clone()),
+                    _ => None,
+                }
+            }
+        }
+    )*};
+}
+
+typed! {
+    bool = Flag;
+    u64 = Count;
+    f64 = Real;
+    Duration = Time;
+    BitRate = Rate;
+    Size = Size;
+    Level = Level;
+    String = Text;
+}
+
+impl<T: Typed> Typed for Option<T> {
+    const SHAPE: Shape = T::SHAPE.optional();
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(None),
+            value => T::of(value).map(Some),
+        }
+    }
+}
+
+impl<T: Typed> Typed for Vec<T> {
+    const SHAPE: Shape = T::SHAPE.many();
+    fn of(value: &Value) -> Option<Self> {
+        match value {
+            Value::None => Some(vec![]),
+            Value::List(all) => all.iter().map(T::of).collect(),
+            one => T::of(one).map(|x| vec![x]),
+        }
+    }
+}
+
+/// One of a few words, each with its meaning. Written with [`choice!`](crate::choice).
+pub trait Choice: Copy + 'static {
+    /// As a scenario writes them, and what they mean, in the same order.
+    const WORDS: &'static [&'static str];
+    const MEANINGS: &'static [Self];
+
+    /// The word of a meaning.
+    fn word(self) -> &'static str
+    where
+        Self: PartialEq,
+    {
+        let i = Self::MEANINGS.iter().position(|m| *m == self);
+        i.map_or("", |i| Self::WORDS[i])
+    }
+}
+
+impl<T: Choice> Typed for T {
+    const SHAPE: Shape = Shape::one(Of::Text);
+    fn of(value: &Value) -> Option<Self> {
+        let Value::Text(word) = value else { return None };
+        let i = T::WORDS.iter().position(|w| w == word)?;
+        T::MEANINGS.get(i).copied()
+    }
+}
+
+/// An enum whose values a scenario writes as words.
+///
+/// ```
+/// use tailback_base::model::{Choice, Key};
+///
+/// tailback_base::choice! {
+///     /// Which of two that are equally long is taken.
+///     pub enum Tie {
+///         Lowest = "lowest",
+///         Random = "random",
+///     }
+/// }
+/// const TIE: Key<Tie> = Key::choice("tie", "lowest", "Which of two longest queues loses a packet.", "");
+/// assert_eq!(Tie::WORDS, ["lowest", "random"]);
+/// ```
+#[macro_export]
+macro_rules! choice {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        $vis enum $name {
+            $($(#[$about])* $value,)+
+        }
+
+        impl $crate::model::Choice for $name {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+            const MEANINGS: &'static [Self] = &[$($name::$value),+];
+        }
+    };
+}
