@@ -6,6 +6,8 @@
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
+use tailback_queue::pieces::by_name::Pieces;
+use tailback_queue::registry::{Group, Queued, groups_for};
 use tailback_transport::{Flags, Plain, SackBlocks, Segment};
 
 /// What a packet keeps on all its hops, and others do not have: no sender puts two packets of one flow, direction and
@@ -453,6 +455,17 @@ impl WirePacket {
 
     pub fn mark_ce(&mut self) {
         self.born_flags_tos |= Ecn::Ce as u64;
+    }
+}
+
+impl Queued for SimPacket {
+    #[inline(never)]
+    fn groups() -> &'static [Group<SimPacket>] {
+        groups_for()
+    }
+    #[inline(never)]
+    fn pieces() -> Pieces<SimPacket> {
+        Pieces::compiled()
     }
 }
 

@@ -3,6 +3,7 @@
 //! Each file binds one idea. What can be written in Python (formatting, statistics, the builder, the command line) is
 //! written in Python, in `python/tailback`.
 
+mod batch;
 mod capture;
 mod column;
 mod counting;

@@ -4,6 +4,7 @@
 //! The columns are Arrow arrays from the start; every reader shares their memory. How a table looks (text, HTML) and how
 //! it becomes a data frame is written in Python, in `tailback/tables.py`.
 
+use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};
 use crate::os_error::os_error;
 use arrow_array::ffi::FFI_ArrowSchema;
@@ -34,7 +35,7 @@ fn internal(e: impl std::fmt::Display) -> PyErr {
 impl Table {
     /// The table as the engine holds one.
     pub fn to_engine(&self) -> results::Table {
-        parquet::from_batch(&self.name, &self.batch)
+        from_batch(&self.name, &self.batch)
     }
 
     pub fn rows_count(&self) -> usize {
@@ -45,7 +46,7 @@ impl Table {
     pub fn new(table: results::Table) -> PyResult<Table> {
         Ok(Table {
             name: table.name.clone(),
-            batch: parquet::to_batch(table).map_err(internal)?,
+            batch: to_batch(table).map_err(internal)?,
         })
     }
 
@@ -283,9 +284,9 @@ impl Table {
             [] => self.batch.slice(0, 0),
             [(from, n)] => self.batch.slice(*from, *n),
             many => {
-                let mut t = parquet::from_batch(&self.name, &self.batch.slice(0, 0));
+                let mut t = from_batch(&self.name, &self.batch.slice(0, 0));
                 for (from, n) in many {
-                    t.append(parquet::from_batch(&self.name, &self.batch.slice(*from, *n)));
+                    t.append(from_batch(&self.name, &self.batch.slice(*from, *n)));
                 }
                 return Table::new(t);
             }
@@ -414,7 +415,6 @@ pub fn read_parquet(py: Python, path: PathBuf) -> PyResult<Table> {
 pub fn write_parquet(py: Python, table: &Bound<Table>, path: PathBuf) -> PyResult<()> {
     let t = table.get();
     let (name, batch) = (t.name.clone(), t.batch.clone());
-    py.detach(|| parquet::write(&path, &mut [Ok(parquet::from_batch(&name, &batch))].into_iter()))
-        .map(|_| ())
+    py.detach(|| parquet::write(&path, &from_batch(&name, &batch)))
         .map_err(|e| os_error(py, e, Some(path.clone())))
 }

@@ -28,8 +28,17 @@ use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
+/// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else: in a
+/// generic function they would be compiled anew in every crate and every test that calls it.
+pub trait Queued: Packet + Sized + 'static {
+    /// [`groups_for`] this packet; never inlined.
+    fn groups() -> &'static [Group<Self>];
+    /// [`Pieces::compiled`] for this packet; never inlined.
+    fn pieces() -> Pieces<Self>;
+}
+
 /// Disciplines of one kind, as the reference shows them.
-struct Group<P: 'static> {
+pub struct Group<P: 'static> {
     title: &'static str,
     rows: &'static [Entry<P>],
 }
@@ -120,14 +129,19 @@ impl<P: Packet + 'static> List<P> {
     ];
 }
 
+/// The disciplines as code for a packet, which [`Queued::groups`] returns.
+pub const fn groups_for<P: Packet + 'static>() -> &'static [Group<P>] {
+    List::GROUPS
+}
+
 /// Every discipline, in the order the reference shows them.
-pub fn entries<P: Packet + 'static>() -> impl Iterator<Item = &'static Entry<P>> {
-    List::GROUPS.iter().flat_map(|g| g.rows)
+pub fn entries<P: Queued>() -> impl Iterator<Item = &'static Entry<P>> {
+    P::groups().iter().flat_map(|g| g.rows)
 }
 
 /// The titles of the groups, each with how many disciplines stand under it.
 pub fn groups() -> impl Iterator<Item = (&'static str, usize)> {
-    List::<TestPacket>::GROUPS.iter().map(|g| (g.title, g.rows.len()))
+    TestPacket::groups().iter().map(|g| (g.title, g.rows.len()))
 }
 
 /// What a scenario can name, and what builds it: the list above, and what a caller adds to a copy of it.
@@ -150,12 +164,12 @@ impl<P> Clone for Registry<P> {
     }
 }
 
-impl<P: Packet + 'static> Registry<P> {
+impl<P: Queued> Registry<P> {
     /// What tailback ships.
     pub fn standard() -> Registry<P> {
         let aqm = |e: &Entry<P>| e.admission.map(|build| AqmEntry { model: e.model, build });
         let aqms: Vec<AqmEntry<P>> = entries().filter_map(aqm).collect();
-        let pieces = Pieces::standard();
+        let pieces = P::pieces();
         let nested = Catalogue::new([
             family(&aqms, "aqm", "AQMs before a discipline, or on each of its queues").also_called(also_called),
             family(
@@ -342,7 +356,7 @@ pub fn models() -> impl Iterator<Item = &'static Model> {
 }
 
 /// The row of this name.
-fn entry<P: Packet + 'static>(name: &str) -> Option<&'static Entry<P>> {
+fn entry<P: Queued>(name: &str) -> Option<&'static Entry<P>> {
     entries().find(|e| e.model.name == name)
 }
 
@@ -365,10 +379,7 @@ pub fn facts(name: &str) -> Option<&'static Facts> {
 ///
 /// # Errors
 /// As [`Registry::build`].
-pub fn build<P: Packet + 'static>(
-    settings: &Settings,
-    context: BuildContext,
-) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
+pub fn build<P: Queued>(settings: &Settings, context: BuildContext) -> Result<Box<dyn QueueDiscipline<P>>, Refusal> {
     Registry::standard().build(settings, context)
 }
 

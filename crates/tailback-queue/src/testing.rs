@@ -20,6 +20,8 @@
 //! ```
 
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service};
+use crate::pieces::by_name::Pieces;
+use crate::registry::{Group, Queued, groups_for};
 use crate::server::{ByHand, Sent, Server};
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
@@ -69,6 +71,17 @@ impl TestPacket {
     /// The same packet, ECN-capable (ECT(0)).
     pub fn capable(self) -> TestPacket {
         TestPacket { ecn: Ecn::Ect0, ..self }
+    }
+}
+
+impl Queued for TestPacket {
+    #[inline(never)]
+    fn groups() -> &'static [Group<TestPacket>] {
+        groups_for()
+    }
+    #[inline(never)]
+    fn pieces() -> Pieces<TestPacket> {
+        Pieces::compiled()
     }
 }
 

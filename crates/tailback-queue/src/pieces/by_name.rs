@@ -133,8 +133,8 @@ impl<P> Clone for Pieces<P> {
 }
 
 impl<P: Packet + 'static> Pieces<P> {
-    /// What tailback ships.
-    pub fn standard() -> Pieces<P> {
+    /// What tailback ships, as code for a packet.
+    pub fn compiled() -> Pieces<P> {
         Pieces {
             schedulers: List::<P>::SCHEDULERS.to_vec(),
             policies: List::<P>::POLICIES.to_vec(),

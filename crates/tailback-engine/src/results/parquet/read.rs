@@ -1,0 +1,234 @@
+//! A table out of a file of Parquet, column after column.
+//!
+//! Files of others are read as far as their columns are of the kinds that are written here; a column of another kind has
+//! no values.
+
+use super::{Condition, Layout, arrow_schema, fail};
+use crate::results::footer::{self, Said};
+use crate::results::quiet::quietly;
+use crate::results::table::{Column, Data, Table};
+use parquet::basic::{ConvertedType, Type as Physical};
+use parquet::column::reader::ColumnReaderImpl;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Values of a column that are held as Parquet has them at a time.
+const PIECE: usize = 8192;
+
+/// Read a Parquet file; one that was written here is held against its own checksums first.
+///
+/// # Errors
+/// A file that is missing, damaged, not Parquet, or not readable.
+pub fn read(path: &Path) -> io::Result<Table> {
+    let own = match footer::read(path)? {
+        Said::Text { text, end, sum } => Layout::own(&text, end, sum),
+        Said::Nothing => None,
+        Said::Damaged => {
+            return Err(io::Error::other(format!(
+                "{} is damaged, or not a file of Parquet: it does not end as one; run again what made it, or copy it anew",
+                path.display()
+            )));
+        }
+    };
+    if own.is_some_and(|layout| layout.check(path) != Condition::Whole) {
+        return Err(damaged(path));
+    }
+    decoded(path, || {
+        let file = Opened::new(path)?;
+        let mut table = file.table(&name_of(path));
+        (0..file.reader.num_row_groups()).try_for_each(|group| file.append(group, &mut table))?;
+        Ok(table)
+    })
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Read one chunk of a file whose condition has been checked.
+///
+/// # Errors
+/// A file that is missing or not readable.
+pub fn read_chunk(path: &Path, name: &str, layout: &Layout, chunk: usize) -> io::Result<Table> {
+    decoded(path, || {
+        let file = Opened::new(path)?;
+        let mut table = file.table(name);
+        if layout.rows[chunk] > 0 {
+            let group = layout.rows[..chunk].iter().filter(|n| **n > 0).count();
+            file.append(group, &mut table)?;
+        }
+        Ok(table)
+    })
+}
+
+/// Rows of some columns, chunk after chunk, of the chunks that are `whole`. `take` is told the chunk, and its rows.
+///
+/// # Errors
+/// A file that is missing or not readable.
+pub fn read_columns(
+    path: &Path,
+    names: &[&str],
+    layout: &Layout,
+    whole: &[bool],
+    take: &mut dyn FnMut(usize, Table),
+) -> io::Result<()> {
+    decoded(path, || {
+        let file = Opened::new(path)?;
+        let mut none = file.table("");
+        none.columns.retain(|c| names.contains(&c.name.as_str()));
+        let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
+        for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
+            let mut table = none.clone();
+            file.append(group, &mut table)?;
+            take(chunk, table);
+        }
+        Ok(())
+    })
+}
+
+/// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say so:
+/// that is damage as well.
+fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    match quietly(read) {
+        Ok(done) => done,
+        Err(_) => Err(damaged(path)),
+    }
+}
+
+fn damaged(path: &Path) -> io::Error {
+    io::Error::other(format!(
+        "{} is damaged: it is not what was written; run again what made it, or copy it anew",
+        path.display()
+    ))
+}
+
+/// A file whose footer has been read.
+struct Opened {
+    reader: SerializedFileReader<File>,
+}
+
+impl Opened {
+    fn new(path: &Path) -> io::Result<Opened> {
+        let reader = SerializedFileReader::new(File::open(path)?).map_err(fail)?;
+        Ok(Opened { reader })
+    }
+
+    fn columns(&self) -> &[Arc<ColumnDescriptor>] {
+        self.reader.metadata().file_metadata().schema_descr().columns()
+    }
+
+    /// Its columns without rows.
+    fn table(&self, name: &str) -> Table {
+        let mut columns: Vec<Column> = self.columns().iter().map(|c| described(c)).collect();
+        let metadata = self.reader.metadata().file_metadata().key_value_metadata();
+        let described = metadata.into_iter().flatten().find(|m| m.key == arrow_schema::KEY);
+        if let Some(text) = described.and_then(|m| m.value.as_ref()) {
+            arrow_schema::decode(text, &mut columns);
+        }
+        Table {
+            name: name.into(),
+            columns,
+        }
+    }
+
+    /// Add the rows of a row group to the columns of a table, which are found by their names.
+    fn append(&self, group: usize, table: &mut Table) -> io::Result<()> {
+        let group = self.reader.get_row_group(group).map_err(fail)?;
+        for (i, declared) in self.columns().iter().enumerate() {
+            let name = declared.path().string();
+            if let Some(c) = table.columns.iter_mut().find(|c| c.name == name) {
+                read_values(&*group, i, &mut c.data).map_err(fail)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A column without values.
+fn described(column: &ColumnDescriptor) -> Column {
+    let data = match (column.physical_type(), column.converted_type()) {
+        _ if is_list(column) => Data::Real(vec![]),
+        (Physical::INT64, ConvertedType::UINT_64) => Data::Count(vec![]),
+        (Physical::BYTE_ARRAY, ConvertedType::UTF8) => Data::Text(vec![]),
+        _ => Data::Real(vec![]),
+    };
+    Column {
+        name: column.path().string(),
+        unit: String::new(),
+        doc: String::new(),
+        data,
+    }
+}
+
+fn is_list(column: &ColumnDescriptor) -> bool {
+    column.max_rep_level() > 0
+}
+
+/// Add the values of a column of a row group.
+fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Result<()> {
+    let rows = usize::try_from(group.metadata().num_rows())?;
+    let declared = group.metadata().column(column).column_descr();
+    let before = data.len();
+    match data {
+        Data::Count(values) => pieces::<Int64Type>(group, column, &mut |piece| {
+            values.extend(piece.map(|x| x.map_or(0, |x| x.cast_unsigned())));
+            Ok(())
+        })?,
+        Data::Real(values) if declared.physical_type() == Physical::DOUBLE && !is_list(declared) => {
+            pieces::<DoubleType>(group, column, &mut |piece| {
+                values.extend(piece.map(|x| x.copied().unwrap_or(f64::NAN)));
+                Ok(())
+            })?;
+        }
+        Data::Real(values) => values.resize(before + rows, f64::NAN),
+        Data::Text(values) => {
+            // Neighbouring rows often say the same: share the text.
+            let mut last: Arc<str> = "".into();
+            pieces::<ByteArrayType>(group, column, &mut |piece| {
+                for text in piece {
+                    let text = text.map_or(Ok(""), ByteArray::as_utf8)?;
+                    if *last != *text {
+                        last = text.into();
+                    }
+                    values.push(last.clone());
+                }
+                Ok(())
+            })?;
+        }
+    }
+    match data.len() - before == rows {
+        true => Ok(()),
+        false => Err(ParquetError::General("a column of another length than its rows".into())),
+    }
+}
+
+/// The values of a column of a row group, some at a time; nothing where one is null.
+fn pieces<T: DataType>(
+    group: &dyn RowGroupReader,
+    column: usize,
+    take: &mut dyn FnMut(&mut dyn Iterator<Item = Option<&T::T>>) -> Result<()>,
+) -> Result<()> {
+    let declared = group.metadata().column(column).column_descr_ptr();
+    let there = declared.max_def_level();
+    let mut reader = ColumnReaderImpl::<T>::new(declared, group.get_column_page_reader(column)?);
+    let (mut levels, mut values) = (Vec::new(), Vec::new());
+    loop {
+        levels.clear();
+        values.clear();
+        let (rows, _, _) = reader.read_records(PIECE, Some(&mut levels), None, &mut values)?;
+        if rows == 0 {
+            return Ok(());
+        }
+        // A column without nulls has no levels.
+        levels.resize(rows, there);
+        let mut values = values.iter();
+        take(&mut levels.iter().map(|l| if *l == there { values.next() } else { None }))?;
+    }
+}
