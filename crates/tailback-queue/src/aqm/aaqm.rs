@@ -37,6 +37,7 @@ pub use settings::{Config, MODEL, entry};
 
 use crate::aqm::average::Average;
 use crate::aqm::red::Hot;
+use crate::aqm::red::SHARE_HOT;
 use crate::aqm::red::signals::{Class, Ramp, Rules, Shape};
 use crate::capacity;
 use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, Place, ProbeId, QueueDiscipline, Service, signal};
@@ -44,6 +45,7 @@ use crate::fifo::Ring;
 use crate::view::{Congestion, Handle, QueueView};
 use levels::Levels;
 use settings::{AheadOn, Tokens};
+use tailback_base::model::Probe;
 use tailback_base::{BitRate, Bucket, Ecn, Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// How congested the average says the queue is.
@@ -82,6 +84,56 @@ pub struct Aaqm<P> {
 }
 
 impl<P: Packet> Aaqm<P> {
+    /// What can be read of it.
+    const READ: [Probe<Aaqm<P>>; 10] = [
+        Probe::new(
+            "average",
+            "unit of the buffer",
+            "Filtered backlog at the last arrival",
+            |q, _| q.average.value(),
+        ),
+        Probe::new(
+            "probability",
+            "",
+            "Base probability of a pick at the last arrival",
+            |q, _| q.class.probability(),
+        ),
+        Probe::new(
+            "tokens",
+            "bytes",
+            "Tokens when they were last counted; below zero, what is owed",
+            |q, _| q.bucket.bytes(),
+        ),
+        Probe::new(
+            "inside",
+            "packets",
+            "Packets that wait under RED's management",
+            |q, _| q.inside.backlog().packets as f64,
+        ),
+        Probe::new("ahead", "packets", "Packets that wait ahead", |q, _| {
+            q.ahead.backlog().packets as f64
+        }),
+        Probe::new(
+            "level",
+            "",
+            "Highest level asked for, -1 below the pre-congestion threshold",
+            |q, _| q.levels.highest().map_or(-1.0, f64::from),
+        ),
+        Probe::new("marks", "packets", "Packets marked since the start", |q, _| {
+            q.counts.marks as f64
+        }),
+        Probe::new("requests", "", "Control packets sent since the start", |q, _| {
+            q.counts.requests as f64
+        }),
+        Probe::new(
+            "funded",
+            "packets",
+            "Packets that tokens paid for since the start",
+            |q, _| q.counts.funded as f64,
+        ),
+        Probe::of(SHARE_HOT, |q, _| q.counts.hot.share()),
+    ];
+
     pub fn new(config: Config, stream: Stream) -> Aaqm<P> {
         let bucket = Bucket::full(config.depth);
         Aaqm {
@@ -331,20 +383,8 @@ impl<P: Packet> QueueDiscipline<P> for Aaqm<P> {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average.value(),
-            1 => self.class.probability(),
-            2 => self.bucket.bytes(),
-            3 => self.inside.backlog().packets as f64,
-            4 => self.ahead.backlog().packets as f64,
-            5 => self.levels.highest().map_or(-1.0, f64::from),
-            6 => self.counts.marks as f64,
-            7 => self.counts.requests as f64,
-            8 => self.counts.funded as f64,
-            9 => self.counts.hot.share(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&Self::READ, self, usize::from(probe.0), index)
     }
 }
 

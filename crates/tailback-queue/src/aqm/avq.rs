@@ -33,7 +33,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Time};
 
@@ -85,6 +85,22 @@ const MEAN_PACKET: Key<u64> = Key::new(
     "ns-2 mean_pktsize_",
 );
 
+/// What can be read of it.
+const READ: [Probe<Avq>; 2] = [
+    Probe::new(
+        "virtual_capacity",
+        "",
+        "The virtual capacity after the last accepted arrival, as a share of the line",
+        |q, _| q.share,
+    ),
+    Probe::new(
+        "virtual_queue",
+        "B",
+        "The virtual backlog after the last arrival",
+        |q, _| q.queue,
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "avq",
     family: "queue",
@@ -107,20 +123,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "virtual_capacity",
-            unit: "",
-            doc: "The virtual capacity after the last accepted arrival, as a share of the line",
-            per: "",
-        },
-        ProbeDef {
-            name: "virtual_queue",
-            unit: "B",
-            doc: "The virtual backlog after the last arrival",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -197,12 +200,8 @@ impl<P: Packet> Admission<P> for Avq {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.share,
-            1 => self.queue,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

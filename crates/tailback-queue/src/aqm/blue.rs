@@ -27,6 +27,7 @@ use crate::entry::{Configured, Entry, Facts, Unlimited};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -85,6 +86,14 @@ const LEVEL: Key<Option<Level>> = Key::new(
     "Feng et al. 2002 (L)",
 );
 
+/// What can be read of it.
+const READ: [Probe<Blue>; 1] = [Probe::new(
+    "probability",
+    "",
+    "Signal probability after the last event",
+    |q, _| q.probability.value(),
+)];
+
 pub static MODEL: Model = Model {
     name: "blue",
     family: "queue",
@@ -104,12 +113,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[ProbeDef {
-        name: "probability",
-        unit: "",
-        doc: "Signal probability after the last event",
-        per: "",
-    }],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -260,12 +264,8 @@ impl<P: Packet> Admission<P> for Blue {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        if probe.0 == 0 {
-            self.probability.value()
-        } else {
-            f64::NAN
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

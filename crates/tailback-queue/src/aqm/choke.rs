@@ -37,7 +37,7 @@ use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY, profile};
 use crate::view::Congestion;
-use tailback_base::model::Profile;
+use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Stream};
 
@@ -93,6 +93,13 @@ const REGIONS: Key<Option<u64>> = Key::new(
     "Pan et al. 2000, section 4 (k)",
 );
 
+/// What can be read of it.
+const READ: [Probe<Choke>; 3] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(BASE, |q, _| q.class.probability()),
+    Probe::of(SINCE, |q, _| q.class.since()),
+];
+
 pub static MODEL: Model = Model {
     name: "choke",
     family: "queue",
@@ -128,7 +135,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[AVERAGE, BASE, SINCE],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -262,13 +269,8 @@ impl<P: Packet> Admission<P> for Choke {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average.value(),
-            1 => self.class.probability(),
-            2 => self.class.since(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -35,7 +35,7 @@ use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts, Marks};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -91,6 +91,25 @@ const MTU: Key<u64> = Key::new(
     "Linux cake; ns-3 has none",
 );
 
+/// What can be read of it.
+const READ: [Probe<Cobalt>; 4] = [
+    Probe::new("count", "", "Actions that the control law remembers", |q, _| {
+        q.control.count as f64
+    }),
+    Probe::new("dropping", "", "1 in the dropping state, else 0", |q, _| {
+        f64::from(u8::from(q.control.dropping))
+    }),
+    Probe::new("probability", "", "BLUE's probability of a drop", |q, _| {
+        q.control.blue.value()
+    }),
+    Probe::new(
+        "sojourn",
+        "s",
+        "What the last packet that was taken had waited",
+        |q, _| q.sojourn.seconds(),
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "cobalt",
     family: "queue",
@@ -118,32 +137,7 @@ pub static MODEL: Model = Model {
 };
 
 /// What there is to see of a COBALT.
-pub const PROBES: [ProbeDef; 4] = [
-    ProbeDef {
-        name: "count",
-        unit: "",
-        doc: "Actions that the control law remembers",
-        per: "",
-    },
-    ProbeDef {
-        name: "dropping",
-        unit: "",
-        doc: "1 in the dropping state, else 0",
-        per: "",
-    },
-    ProbeDef {
-        name: "probability",
-        unit: "",
-        doc: "BLUE's probability of a drop",
-        per: "",
-    },
-    ProbeDef {
-        name: "sojourn",
-        unit: "s",
-        doc: "What the last packet that was taken had waited",
-        per: "",
-    },
-];
+pub const PROBES: [ProbeDef; 4] = Probe::defs(&READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -422,14 +416,8 @@ impl<P: Packet> Admission<P> for Cobalt {
         &PROBES
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.control.count as f64,
-            1 => f64::from(u8::from(self.control.dropping)),
-            2 => self.control.blue.value(),
-            3 => self.sojourn.seconds(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, sig
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Time};
 
@@ -81,6 +81,19 @@ const BUFFER: Key<Size> = Key::new(
     "Linux codel, ns-3",
 );
 
+/// What can be read of it.
+const READ: [Probe<Codel>; 3] = [
+    Probe::new("count", "", "Actions since the dropping state was entered", |q, _| {
+        q.control.count as f64
+    }),
+    Probe::new("dropping", "", "1 in the dropping state, else 0", |q, _| {
+        f64::from(u8::from(q.control.dropping))
+    }),
+    Probe::new("sojourn", "s", "What the last packet that left had waited", |q, _| {
+        q.control.sojourn.seconds()
+    }),
+];
+
 pub static MODEL: Model = Model {
     name: "codel",
     family: "queue",
@@ -103,26 +116,7 @@ pub static MODEL: Model = Model {
 };
 
 /// What there is to see of a CoDel.
-pub const PROBES: [ProbeDef; 3] = [
-    ProbeDef {
-        name: "count",
-        unit: "",
-        doc: "Actions since the dropping state was entered",
-        per: "",
-    },
-    ProbeDef {
-        name: "dropping",
-        unit: "",
-        doc: "1 in the dropping state, else 0",
-        per: "",
-    },
-    ProbeDef {
-        name: "sojourn",
-        unit: "s",
-        doc: "What the last packet that left had waited",
-        per: "",
-    },
-];
+pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -326,13 +320,8 @@ impl<P: Packet> Admission<P> for Codel {
         &PROBES
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.control.count as f64,
-            1 => f64::from(u8::from(self.control.dropping)),
-            2 => self.control.sojourn.seconds(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -31,6 +31,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
 use tailback_base::Duration;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -78,6 +79,22 @@ const MAX_PROBABILITY: Key<f64> = Key::new(
     SOURCE,
 );
 
+/// What can be read of it.
+const READ: [Probe<Dred>; 2] = [
+    Probe::new(
+        "probability",
+        "",
+        "Signal probability since the last sample, from the cut-off on",
+        |q, _| q.probability,
+    ),
+    Probe::new(
+        "error",
+        "unit of the buffer",
+        "Filtered error at the last sample",
+        |q, _| q.error,
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
@@ -98,20 +115,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "Signal probability since the last sample, from the cut-off on",
-            per: "",
-        },
-        ProbeDef {
-            name: "error",
-            unit: "unit of the buffer",
-            doc: "Filtered error at the last sample",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -210,12 +214,8 @@ impl<P: Packet> Admission<P> for Dred {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.probability,
-            1 => self.error,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

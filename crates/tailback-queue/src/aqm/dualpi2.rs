@@ -38,6 +38,7 @@ use crate::fifo::Ring;
 use crate::view::{Handle, QueueView};
 use params::BUFFER;
 use params::{Config, MODEL, Service, Signals};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Ecn, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -97,6 +98,46 @@ pub struct DualPi2<P> {
 }
 
 impl<P: Packet> DualPi2<P> {
+    /// What can be read of it.
+    const READ: [Probe<DualPi2<P>>; 7] = [
+        Probe::new(
+            "probability",
+            "",
+            "Base probability p' since the last update",
+            |q, _| q.base,
+        ),
+        Probe::new(
+            "classic_probability",
+            "",
+            "Its square, with which the classic queue signals",
+            |q, _| q.classic_probability(),
+        ),
+        Probe::new(
+            "coupled_probability",
+            "",
+            "k times it, with which the L queue signals at least",
+            |q, _| q.coupled_probability(),
+        ),
+        Probe::new("l_packets", "packets", "Packets in the L queue", |q, _| {
+            q.rings[0].backlog().packets as f64
+        }),
+        Probe::new("classic_packets", "packets", "Packets in the classic queue", |q, _| {
+            q.rings[1].backlog().packets as f64
+        }),
+        Probe::new(
+            "l_sojourn",
+            "s",
+            "What the last packet of the L queue had waited",
+            |q, _| q.sojourn[0],
+        ),
+        Probe::new(
+            "classic_sojourn",
+            "s",
+            "What the last packet of the classic queue had waited",
+            |q, _| q.sojourn[1],
+        ),
+    ];
+
     pub fn new(buffer: Size, config: Config, stream: Stream) -> DualPi2<P> {
         DualPi2 {
             config,
@@ -319,17 +360,8 @@ impl<P: Packet> QueueDiscipline<P> for DualPi2<P> {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.base,
-            1 => self.classic_probability(),
-            2 => self.coupled_probability(),
-            3 => self.rings[0].backlog().packets as f64,
-            4 => self.rings[1].backlog().packets as f64,
-            5 => self.sojourn[0],
-            6 => self.sojourn[1],
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&Self::READ, self, usize::from(probe.0), index)
     }
 }
 

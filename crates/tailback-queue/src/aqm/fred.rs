@@ -38,6 +38,7 @@ use crate::marking;
 use crate::params::{BEFORE, FLOW_KEY};
 use crate::view::Exit;
 use std::collections::HashMap;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Key, KeyField, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream};
 
@@ -84,6 +85,18 @@ const MANY_FLOWS: Key<bool> = Key::new(
     "Lin and Morris 1997 section 7",
 );
 
+/// What can be read of it.
+const READ: [Probe<Fred>; 3] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(BASE, |q, _| q.probability),
+    Probe::new(
+        "active",
+        "flows",
+        "Flows with packets in the queue, which is what there is state for",
+        |q, _| q.flows.len() as f64,
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "fred",
     family: "queue",
@@ -105,16 +118,7 @@ pub static MODEL: Model = Model {
         MEAN_PACKET.param,
         BEFORE,
     ],
-    probes: &[
-        AVERAGE,
-        BASE,
-        ProbeDef {
-            name: "active",
-            unit: "flows",
-            doc: "Flows with packets in the queue, which is what there is state for",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -273,13 +277,8 @@ impl<P: Packet> Admission<P> for Fred {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average.value(),
-            1 => self.probability,
-            2 => self.flows.len() as f64,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

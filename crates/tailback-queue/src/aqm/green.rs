@@ -29,6 +29,7 @@ use crate::discipline::{DropReason, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -72,6 +73,19 @@ const FILTER: Key<Duration> = Key::new(
     "tailback; Stoica, Shenker and Zhang 1998 for the form",
 );
 
+/// What can be read of it.
+const READ: [Probe<Green>; 2] = [
+    Probe::new("probability", "", "Signal probability since the last period", |q, _| {
+        q.probability
+    }),
+    Probe::new(
+        "arrival_rate",
+        "bit/s",
+        "Estimated arrival rate at the last arrival",
+        |q, _| q.rate.value(),
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
@@ -89,20 +103,7 @@ pub static MODEL: Model = Model {
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "Signal probability since the last period",
-            per: "",
-        },
-        ProbeDef {
-            name: "arrival_rate",
-            unit: "bit/s",
-            doc: "Estimated arrival rate at the last arrival",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -209,12 +210,8 @@ impl<P: Packet> Admission<P> for Green {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.probability,
-            1 => self.rate.value(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

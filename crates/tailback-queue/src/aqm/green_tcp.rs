@@ -29,7 +29,7 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::pieces::classify::per_flow::PerFlow;
 use std::collections::BTreeSet;
-use tailback_base::model::Per;
+use tailback_base::model::{Per, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -84,6 +84,14 @@ const CONSTANT: Key<f64> = Key::new(
     "Mathis et al. 1997",
 );
 
+/// What can be read of it.
+const READ: [Probe<GreenTcp>; 2] = [
+    Probe::new("probability", "", "Signal probability of the last arrival", |q, _| {
+        q.probability
+    }),
+    Probe::new("flows", "", "Flows counted at the last arrival", |q, _| q.flows as f64),
+];
+
 pub static MODEL: Model = Model {
     name: "green-tcp",
     family: "queue",
@@ -102,20 +110,7 @@ pub static MODEL: Model = Model {
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "Signal probability of the last arrival",
-            per: "",
-        },
-        ProbeDef {
-            name: "flows",
-            unit: "",
-            doc: "Flows counted at the last arrival",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -231,12 +226,8 @@ impl<P: Packet> Admission<P> for GreenTcp {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.probability,
-            1 => self.flows as f64,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -33,7 +33,7 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::Duration;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -112,6 +112,14 @@ pub const MEAN_PACKET: Key<u64> = Key::new(
     "ns-2 meanPktSize_",
 );
 
+/// What can be read of it.
+const READ: [Probe<Pi>; 1] = [Probe::new(
+    "probability",
+    "",
+    "Signal probability since the last sample",
+    |q, _| q.probability,
+)];
+
 pub static MODEL: Model = Model {
     name: "pi",
     family: "queue",
@@ -133,12 +141,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[ProbeDef {
-        name: "probability",
-        unit: "",
-        doc: "Signal probability since the last sample",
-        per: "",
-    }],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -272,8 +275,8 @@ impl<P: Packet> Admission<P> for Pi {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        if probe.0 == 0 { self.probability } else { f64::NAN }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -34,7 +34,7 @@ use crate::discipline::{Backlog, DropReason, Line, MarkReason, Out, ProbeId, sig
 use crate::entry::{Configured, Entry, Facts, Marks};
 use crate::marking;
 use crate::params::BEFORE;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
 
@@ -167,6 +167,17 @@ const BUFFER: Key<Size> = Key::new(
     "Linux pie",
 );
 
+/// What can be read of it.
+const READ: [Probe<Pie>; 3] = [
+    Probe::new("probability", "", "Signal probability since the last update", |q, _| {
+        q.probability
+    }),
+    Probe::new("delay", "s", "The delay it goes by", |q, _| q.delay_before),
+    Probe::new("burst", "s", "What is left of the burst allowance", |q, _| {
+        q.burst.seconds()
+    }),
+];
+
 pub static MODEL: Model = Model {
     name: "pie",
     family: "queue",
@@ -183,26 +194,7 @@ pub static MODEL: Model = Model {
 };
 
 /// What there is to see of a PIE.
-pub const PROBES: [ProbeDef; 3] = [
-    ProbeDef {
-        name: "probability",
-        unit: "",
-        doc: "Signal probability since the last update",
-        per: "",
-    },
-    ProbeDef {
-        name: "delay",
-        unit: "s",
-        doc: "The delay it goes by",
-        per: "",
-    },
-    ProbeDef {
-        name: "burst",
-        unit: "s",
-        doc: "What is left of the burst allowance",
-        per: "",
-    },
-];
+pub const PROBES: [ProbeDef; 3] = Probe::defs(&READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -452,13 +444,8 @@ impl<P: Packet> Admission<P> for Pie {
         &PROBES
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.probability,
-            1 => self.delay_before,
-            2 => self.burst.seconds(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

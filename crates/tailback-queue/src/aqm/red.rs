@@ -40,7 +40,7 @@ use params::{
     WEIGHT_RULE,
 };
 use signals::{Class, Found, Ramp, Rules};
-use tailback_base::model::{Alias, Profile};
+use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, ProbeDef, Settings, Stream};
 
@@ -82,6 +82,14 @@ const PROFILES: &[Profile] = &[
             ("ns2_guards", "true"),
         ],
     },
+];
+
+/// What can be read of it.
+const READ: [Probe<Red>; 4] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(BASE, |q, _| q.class.probability()),
+    Probe::of(SINCE, |q, _| q.class.since()),
+    Probe::of(SHARE_HOT, |q, _| q.hot.share()),
 ];
 
 pub static MODEL: Model = Model {
@@ -147,7 +155,7 @@ pub const SHARE_HOT: ProbeDef = ProbeDef {
     per: "",
 };
 
-const PROBES: &[ProbeDef] = &[AVERAGE, BASE, SINCE, SHARE_HOT];
+const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -273,14 +281,8 @@ impl<P: Packet> Admission<P> for Red {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average.value(),
-            1 => self.class.probability(),
-            2 => self.class.since(),
-            3 => self.hot.share(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

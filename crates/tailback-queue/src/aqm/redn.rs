@@ -42,6 +42,7 @@ use crate::entry::{Configured, Entry, Facts};
 use crate::view::Exit;
 use params::{Config, Mode, Moves};
 use steering::{Source, Steering};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Model, Packet, ProbeDef, Settings, Stream, Time};
 
@@ -57,44 +58,55 @@ pub static MODEL: Model = Model {
     probes: PROBES,
 };
 
-const fn of_colour(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "colour",
-    }
-}
+/// The places of those that are told at every change.
+const TOLD: std::ops::Range<u16> = 3..7;
 
-/// Those told at every change.
-const DYNAMIC_AT: u16 = 3;
-const STATIC_AT: u16 = 4;
-const EFFECTIVE_AT: u16 = 5;
-const SOURCE_AT: u16 = 6;
+const PROBES: &[ProbeDef] = &Probe::defs(&READ);
 
-const PROBES: &[ProbeDef] = &[
-    ProbeDef {
-        per: "colour",
-        ..AVERAGE
-    },
-    of_colour("backlog", "unit of the buffer", "Packets of the colour that wait"),
-    ProbeDef { per: "colour", ..BASE },
-    of_colour(
+/// What can be read of it, by colour.
+const READ: [Probe<Redn>; 7] = [
+    Probe::of(AVERAGE, |q: &Redn, i| q.of_colour(i, |k| q.populations.average(k))).per("colour"),
+    Probe::new(
+        "backlog",
+        "unit of the buffer",
+        "Packets of the colour that wait",
+        |q: &Redn, i| q.of_colour(i, |k| q.populations.colour(k)),
+    )
+    .per("colour"),
+    Probe::of(BASE, |q: &Redn, i| q.of_colour(i, |k| q.classes[k].probability())).per("colour"),
+    Probe::new(
         "dynamic",
         "",
         "The dynamic maximum probability Pd, told at every change",
-    ),
-    of_colour("static", "", "The static maximum probability Ps, told at every change"),
-    of_colour(
+        |q: &Redn, i| q.of_colour(i, |k| q.steering[k].dynamic()),
+    )
+    .per("colour"),
+    Probe::new(
+        "static",
+        "",
+        "The static maximum probability Ps, told at every change",
+        |q: &Redn, i| q.of_colour(i, |k| q.steering[k].fixed()),
+    )
+    .per("colour"),
+    Probe::new(
         "effective",
         "",
         "The maximum probability Pe that acts, told at every change",
-    ),
-    of_colour(
+        |q: &Redn, i| q.of_colour(i, |k| q.classes[k].ramp.max_probability),
+    )
+    .per("colour"),
+    Probe::new(
         "source",
         "",
         "What acts, told at every change: 0 the dynamic probability, 1 the static one",
-    ),
+        |q: &Redn, i| {
+            q.of_colour(i, |k| match q.steering[k].source() {
+                Source::Dynamic => 0.0,
+                Source::Static => 1.0,
+            })
+        },
+    )
+    .per("colour"),
 ];
 
 /// How often the static probability is adapted.
@@ -146,30 +158,26 @@ pub struct Redn {
 }
 
 impl Redn {
+    /// What a colour has, where the index is one.
+    fn of_colour(&self, index: u32, value: impl FnOnce(usize) -> f64) -> f64 {
+        match index as usize {
+            k if k < COLOURS => value(k),
+            _ => f64::NAN,
+        }
+    }
+
     /// The probabilities of colour `k` have changed: the ramp follows, and the world is told.
     fn follow<P: Packet>(&mut self, k: usize, out: &mut dyn Out<P>) {
         let effective = self.steering[k].effective();
         self.classes[k].ramp.max_probability = effective;
         self.rules[k].mark_cap = effective;
-        for probe in [DYNAMIC_AT, STATIC_AT, EFFECTIVE_AT, SOURCE_AT] {
+        for probe in TOLD {
             let probe = ProbeId(probe);
-            out.note(probe, k as u32, self.probed(probe, k));
-        }
-    }
-
-    fn probed(&self, probe: ProbeId, k: usize) -> f64 {
-        match probe.0 {
-            0 => self.populations.average(k),
-            1 => self.populations.colour(k),
-            2 => self.classes[k].probability(),
-            DYNAMIC_AT => self.steering[k].dynamic(),
-            STATIC_AT => self.steering[k].fixed(),
-            EFFECTIVE_AT => self.classes[k].ramp.max_probability,
-            SOURCE_AT => match self.steering[k].source() {
-                Source::Dynamic => 0.0,
-                Source::Static => 1.0,
-            },
-            _ => f64::NAN,
+            out.note(
+                probe,
+                k as u32,
+                Probe::read(&READ, self, usize::from(probe.0), k as u32),
+            );
         }
     }
 }
@@ -238,10 +246,7 @@ impl<P: Packet> Admission<P> for Redn {
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        match index as usize {
-            k if k < COLOURS => self.probed(probe, k),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -36,7 +36,7 @@ use crate::marking::{self, ecn_param};
 use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use tailback_base::Size;
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream, Time};
 
@@ -104,6 +104,14 @@ const MEAN_PACKET: Key<u64> = Key::new(
     "ns-2 mean_pktsize_",
 );
 
+/// What can be read of it.
+const READ: [Probe<Rem>; 2] = [
+    Probe::new("price", "packets", "The price since the last update", |q, _| q.price),
+    Probe::new("probability", "", "Signal probability since the last update", |q, _| {
+        q.probability
+    }),
+];
+
 pub static MODEL: Model = Model {
     name: "rem",
     family: "queue",
@@ -128,20 +136,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "price",
-            unit: "packets",
-            doc: "The price since the last update",
-            per: "",
-        },
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "Signal probability since the last update",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -233,12 +228,8 @@ impl<P: Packet> Admission<P> for Rem {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.price,
-            1 => self.probability,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

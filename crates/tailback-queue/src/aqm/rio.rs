@@ -34,7 +34,7 @@ use crate::discipline::{Backlog, Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::BEFORE;
 use crate::view::Exit;
-use tailback_base::model::{Alias, Profile};
+use tailback_base::model::{Alias, Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size, Stream};
 
@@ -127,6 +127,34 @@ const INITIAL_AVERAGE_IN: Key<Level> = Key::new(
     "tailback, for tests with weight = 0",
 );
 
+/// What can be read of it.
+const READ: [Probe<Rio>; 4] = [
+    Probe::new(
+        "average",
+        "unit of the buffer",
+        "Filtered backlog at the last arrival",
+        |q, _| q.all.value(),
+    ),
+    Probe::new(
+        "average_in",
+        "unit of the buffer",
+        "Filtered backlog of packets in at the last arrival of one",
+        |q, _| q.inside.value(),
+    ),
+    Probe::new(
+        "probability_in",
+        "",
+        "Base signal probability at the last arrival of a packet in",
+        |q, _| q.class_in.probability(),
+    ),
+    Probe::new(
+        "probability_out",
+        "",
+        "Base signal probability at the last arrival of a packet out",
+        |q, _| q.class_out.probability(),
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "rio",
     family: "queue",
@@ -166,34 +194,8 @@ pub static MODEL: Model = Model {
         INITIAL_AVERAGE_IN.param,
         BEFORE,
     ],
-    probes: &[
-        probe("average", "unit of the buffer", "Filtered backlog at the last arrival"),
-        probe(
-            "average_in",
-            "unit of the buffer",
-            "Filtered backlog of packets in at the last arrival of one",
-        ),
-        probe(
-            "probability_in",
-            "",
-            "Base signal probability at the last arrival of a packet in",
-        ),
-        probe(
-            "probability_out",
-            "",
-            "Base signal probability at the last arrival of a packet out",
-        ),
-    ],
+    probes: &Probe::defs(&READ),
 };
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -334,14 +336,8 @@ impl<P: Packet> Admission<P> for Rio {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        match probe.0 {
-            0 => self.all.value(),
-            1 => self.inside.value(),
-            2 => self.class_in.probability(),
-            3 => self.class_out.probability(),
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -40,7 +40,7 @@ use crate::params::{BEFORE, FLOW_KEY, profile};
 use crate::pieces::classify::hash::mix;
 use crate::view::Exit;
 use tailback_base::bucket::Bucket;
-use tailback_base::model::Profile;
+use tailback_base::model::{Probe, Profile};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
 use tailback_base::{BitRate, Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream, Time};
@@ -190,6 +190,26 @@ const WARMUP: Key<Duration> = Key::new(
     "Linux sfb db",
 );
 
+/// What can be read of it.
+const READ: [Probe<Sfb>; 2] = [
+    Probe::new(
+        "probability",
+        "",
+        "The least probability of the last arrival's bins",
+        |q, _| q.probability,
+    ),
+    Probe::new(
+        "certain_bins",
+        "",
+        "Bins, of all levels, whose probability is 1",
+        |q, _| {
+            counted(&q.active.bins)
+                .filter(|bin| bin.probability.value() >= 1.0)
+                .count() as f64
+        },
+    ),
+];
+
 pub static MODEL: Model = Model {
     name: "sfb",
     family: "queue",
@@ -217,20 +237,7 @@ pub static MODEL: Model = Model {
         ecn_param!("Mark capable packets instead of dropping them early.", "RFC 3168"),
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "The least probability of the last arrival's bins",
-            per: "",
-        },
-        ProbeDef {
-            name: "certain_bins",
-            unit: "",
-            doc: "Bins, of all levels, whose probability is 1",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -501,13 +508,8 @@ impl<P: Packet> Admission<P> for Sfb {
         MODEL.probes
     }
 
-    fn read(&self, probe: ProbeId, _index: u32) -> f64 {
-        let certain = |bin: &&Bin| bin.probability.value() >= 1.0;
-        match probe.0 {
-            0 => self.probability,
-            1 => counted(&self.active.bins).filter(certain).count() as f64,
-            _ => f64::NAN,
-        }
+    fn read(&self, probe: ProbeId, index: u32) -> f64 {
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -36,6 +36,7 @@ use crate::discipline::{DropReason, Line, MarkReason, Out, ProbeId, signal};
 use crate::entry::{Configured, Entry, Facts};
 use crate::marking;
 use crate::params::{BEFORE, COUNT_IN_SERVICE, FLOW_KEY};
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted;
 use tailback_base::{FlowId, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Size, Stream};
@@ -95,6 +96,32 @@ const USE_AVERAGE: Key<bool> = Key::new(
     "Jiang 2006",
 );
 
+/// What can be read of it.
+const READ: [Probe<Sred>; 4] = [
+    Probe::new(
+        "hit_frequency",
+        "",
+        "P: how often an arrival meets its own flow; one over the number of flows where they are equal",
+        |q, _| q.hits,
+    ),
+    Probe::new("probability", "", "Signal probability of the last arrival", |q, _| {
+        q.probability
+    }),
+    Probe::new(
+        "most_hits",
+        "packets",
+        "Hits of the zombie that was hit most, which points at a flow that sends more than its share",
+        |q, _| counted(&q.zombies).map(|z| z.hits).max().map_or(0.0, f64::from),
+    ),
+    Probe::new(
+        "flow_hits",
+        "packets",
+        "Hits of a flow since the start, with form = \"detector\"",
+        |q: &Sred, i| q.by_flow.get(i as usize).map_or(f64::NAN, |n| f64::from(*n)),
+    )
+    .per("flow"),
+];
+
 pub static MODEL: Model = Model {
     name: "sred",
     family: "queue",
@@ -117,32 +144,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[
-        ProbeDef {
-            name: "hit_frequency",
-            unit: "",
-            doc: "P: how often an arrival meets its own flow; one over the number of flows where they are equal",
-            per: "",
-        },
-        ProbeDef {
-            name: "probability",
-            unit: "",
-            doc: "Signal probability of the last arrival",
-            per: "",
-        },
-        ProbeDef {
-            name: "most_hits",
-            unit: "packets",
-            doc: "Hits of the zombie that was hit most, which points at a flow that sends more than its share",
-            per: "",
-        },
-        ProbeDef {
-            name: "flow_hits",
-            unit: "packets",
-            doc: "Hits of a flow since the start, with form = \"detector\"",
-            per: "flow",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -306,13 +308,7 @@ impl<P: Packet> Admission<P> for Sred {
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        match probe.0 {
-            0 => self.hits,
-            1 => self.probability,
-            2 => counted(&self.zombies).map(|z| z.hits).max().map_or(0.0, f64::from),
-            3 => self.by_flow.get(index as usize).map_or(f64::NAN, |n| f64::from(*n)),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

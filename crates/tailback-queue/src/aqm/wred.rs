@@ -31,7 +31,7 @@ use crate::capacity;
 use crate::discipline::{Line, Out, ProbeId};
 use crate::entry::{Configured, Entry, Facts};
 use crate::params::{BEFORE, COUNT_IN_SERVICE};
-use tailback_base::model::Alias;
+use tailback_base::model::{Alias, Probe};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, Dscp, Key, Kind, Level, Model, Packet, ProbeDef, Settings, Stream};
 
@@ -78,6 +78,14 @@ const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
     SOURCE,
 );
 
+/// What can be read of it.
+const READ: [Probe<Wred>; 2] = [
+    Probe::of(AVERAGE, |q, _| q.average.value()),
+    Probe::of(ProbeDef { per: "class", ..BASE }, |q, i| {
+        q.each.get(i as usize).map_or(f64::NAN, Class::probability)
+    }),
+];
+
 pub static MODEL: Model = Model {
     name: "wred",
     family: "queue",
@@ -107,7 +115,7 @@ pub static MODEL: Model = Model {
         COUNT_IN_SERVICE.param,
         BEFORE,
     ],
-    probes: &[AVERAGE, ProbeDef { per: "class", ..BASE }],
+    probes: &Probe::defs(&READ),
 };
 
 /// The row of the list.
@@ -233,11 +241,7 @@ impl<P: Packet> Admission<P> for Wred {
     }
 
     fn read(&self, probe: ProbeId, index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average.value(),
-            1 => self.each.get(index as usize).map_or(f64::NAN, Class::probability),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

@@ -39,6 +39,7 @@ use crate::params::BEFORE;
 use crate::params::COUNT_IN_SERVICE;
 use crate::pieces::classify::conversations::{CONVERSATION, Conversations};
 use tailback_base::Size;
+use tailback_base::model::Probe;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Key, KeyField, Kind, Model, Packet, ProbeDef, Settings, Time};
 
@@ -131,19 +132,26 @@ fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext) -> Result<Bo
     Ok(Box::new(Fifo::from_settings(s, from_settings(s)?)))
 }
 
-const PROBES: [ProbeDef; 2] = [
-    ProbeDef {
-        name: "average",
-        unit: "packets",
-        doc: "Average queue length over the last regeneration cycle and the present one, up to the last event.",
-        per: "",
-    },
-    ProbeDef {
-        name: "demand",
-        unit: "packets",
-        doc: "Packets of a conversation stored in these two cycles.",
-        per: "conversation",
-    },
+const PROBES: [ProbeDef; 2] = Probe::defs(&READ);
+
+/// What can be read of it.
+const READ: [Probe<DecBit>; 2] = [
+    Probe::new(
+        "average",
+        "packets",
+        "Average queue length over the last regeneration cycle and the present one, up to the last event.",
+        |q, _| q.average(),
+    ),
+    Probe::new(
+        "demand",
+        "packets",
+        "Packets of a conversation stored in these two cycles.",
+        |q: &DecBit, i| match (i as usize) < q.conversations.count() {
+            true => f64::from(q.before.of(i) + q.this.of(i)),
+            false => f64::NAN,
+        },
+    )
+    .per("conversation"),
 ];
 
 /// What is kept of a regeneration cycle.
@@ -356,13 +364,7 @@ impl<P: Packet> Admission<P> for DecBit {
     }
 
     fn read(&self, probe: crate::discipline::ProbeId, index: u32) -> f64 {
-        match probe.0 {
-            0 => self.average(),
-            1 if (index as usize) < self.conversations.count() => {
-                f64::from(self.before.of(index) + self.this.of(index))
-            }
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, usize::from(probe.0), index)
     }
 }
 

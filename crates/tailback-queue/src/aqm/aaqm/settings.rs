@@ -1,14 +1,15 @@
 //! AAQM's parameters: what they are called, what they may be, what they are together.
 
 use super::Aaqm;
-use crate::aqm::red::SHARE_HOT;
 use crate::aqm::red::params::{INITIAL_AVERAGE, MAX_PROBABILITY, MEAN_PACKET, WAIT, WEIGHT};
 use crate::build_context::BuildContext;
 use crate::capacity;
 use crate::discipline::QueueDiscipline;
 use crate::entry::{Build, Entry, Facts, Marks};
 use crate::params::BEFORE;
+use crate::testing::TestPacket;
 use tailback_base::model::Choice;
+use tailback_base::model::Probe;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Key, Kind, Level, Model, Packet, Param, ProbeDef, Settings, Size};
@@ -286,35 +287,7 @@ const PARAMS: &[Param] = &[
     BEFORE,
 ];
 
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
-
-const PROBES: &[ProbeDef] = &[
-    probe("average", "unit of the buffer", "Filtered backlog at the last arrival"),
-    probe("probability", "", "Base probability of a pick at the last arrival"),
-    probe(
-        "tokens",
-        "bytes",
-        "Tokens when they were last counted; below zero, what is owed",
-    ),
-    probe("inside", "packets", "Packets that wait under RED's management"),
-    probe("ahead", "packets", "Packets that wait ahead"),
-    probe(
-        "level",
-        "",
-        "Highest level asked for, -1 below the pre-congestion threshold",
-    ),
-    probe("marks", "packets", "Packets marked since the start"),
-    probe("requests", "", "Control packets sent since the start"),
-    probe("funded", "packets", "Packets that tokens paid for since the start"),
-    SHARE_HOT,
-];
+const PROBES: &[ProbeDef] = &Probe::defs(&Aaqm::<TestPacket>::READ);
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {

@@ -1,9 +1,12 @@
 //! What DualPI2 is set by: its declaration, its profiles, and the checked values.
 
+use crate::aqm::dualpi2::DualPi2;
 use crate::params::BEFORE;
+use crate::testing::TestPacket;
+use tailback_base::model::Probe;
 use tailback_base::model::Profile;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, Key, Kind, Model, Param, ProbeDef, Settings, Size};
+use tailback_base::{Duration, Key, Kind, Model, Param, Settings, Size};
 
 const PROFILES: &[Profile] = &[
     Profile {
@@ -190,37 +193,8 @@ pub static MODEL: Model = Model {
         MIN_BACKLOG.param,
         BEFORE,
     ],
-    probes: &[
-        probe("probability", "", "Base probability p' since the last update"),
-        probe(
-            "classic_probability",
-            "",
-            "Its square, with which the classic queue signals",
-        ),
-        probe(
-            "coupled_probability",
-            "",
-            "k times it, with which the L queue signals at least",
-        ),
-        probe("l_packets", "packets", "Packets in the L queue"),
-        probe("classic_packets", "packets", "Packets in the classic queue"),
-        probe("l_sojourn", "s", "What the last packet of the L queue had waited"),
-        probe(
-            "classic_sojourn",
-            "s",
-            "What the last packet of the classic queue had waited",
-        ),
-    ],
+    probes: &Probe::defs(&DualPi2::<TestPacket>::READ),
 };
-
-const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
-    ProbeDef {
-        name,
-        unit,
-        doc,
-        per: "",
-    }
-}
 
 /// Whose turn it is.
 #[derive(Clone, Copy, PartialEq, Debug)]

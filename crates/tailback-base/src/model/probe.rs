@@ -1,0 +1,61 @@
+//! Probes: what of a model can be read while it runs, declared with how it is read.
+//!
+//! ```
+//! use tailback_base::model::Probe;
+//!
+//! struct Counter {
+//!     seen: u64,
+//! }
+//! const PROBES: [Probe<Counter>; 1] = [Probe::new("seen", "packets", "Packets so far", |c, _| c.seen as f64)];
+//! assert_eq!(Probe::read(&PROBES, &Counter { seen: 3 }, 0, 0), 3.0);
+//! assert_eq!(Probe::defs(&PROBES)[0].name, "seen");
+//! ```
+
+use super::ProbeDef;
+
+/// What can be read of a `Q`: its declaration, and how. The number is an index, where there is one for each queue, colour or flow.
+pub struct Probe<Q: ?Sized> {
+    def: ProbeDef,
+    read: fn(&Q, u32) -> f64,
+}
+
+impl<Q: ?Sized> Probe<Q> {
+    /// A single value.
+    pub const fn new(name: &'static str, unit: &'static str, doc: &'static str, read: fn(&Q, u32) -> f64) -> Probe<Q> {
+        let per = "";
+        Probe::of(ProbeDef { name, unit, doc, per }, read)
+    }
+
+    /// One that is declared elsewhere.
+    pub const fn of(def: ProbeDef, read: fn(&Q, u32) -> f64) -> Probe<Q> {
+        Probe { def, read }
+    }
+
+    /// A value for each of these.
+    #[must_use]
+    pub const fn per(mut self, what: &'static str) -> Probe<Q> {
+        self.def.per = what;
+        self
+    }
+
+    /// The declarations of a list.
+    pub const fn defs<const N: usize>(list: &[Probe<Q>; N]) -> [ProbeDef; N] {
+        let mut defs = [ProbeDef {
+            name: "",
+            unit: "",
+            doc: "",
+            per: "",
+        }; N];
+        let mut i = 0;
+        while i < N {
+            defs[i] = list[i].def;
+            i += 1;
+        }
+        defs
+    }
+
+    /// The value of the one at this place of a list; NaN where there is none.
+    pub fn read(list: &[Probe<Q>], of: &Q, place: usize, index: u32) -> f64 {
+        list.get(place).map_or(f64::NAN, |probe| (probe.read)(of, index))
+    }
+}
