@@ -2,6 +2,7 @@
 # make test         all tests, the statistical and slow ones too
 # make demo         repeat six experiments of a published study in a short form, and say where the report is
 # make wheel        a wheel that installs without Rust, in dist/; make wheel-test installs and tries it
+# make wheel PGO=1  the same, optimised for what tools/train.py runs; needs `rustup component add llvm-tools`
 # make bench        measure speed; make bench BASE=path compares with a checkout of another version
 # make docs         the reference from the declarations, and the site in out/site
 # make figures      the pictures on the pages of transports, from runs
@@ -70,7 +71,7 @@ test-python: build
 # A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
 wheel: $(VENV)/.tools
 	rm -rf dist
-	$(BIN)/maturin build --release --locked --quiet --out dist
+	$(BIN)/maturin build --release --locked --quiet --out dist $(if $(PGO),--pgo)
 
 wheel-test: wheel
 	$(PYTHON) tests/wheel/try_wheel.py dist/*.whl
