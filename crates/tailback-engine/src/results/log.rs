@@ -57,8 +57,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     let log = reading.sim.recorder.as_ref().and_then(|r| r.log.as_ref());
     let (mut links, mut flows): (Vec<Arc<str>>, Vec<Arc<str>>) = (vec![], vec![]);
     if log.is_some() {
-        let names = counted_as(32, reading.frame.port_names);
-        links.extend(names.map(|n| Arc::from(n.as_str())));
+        links.extend(reading.frame.port_names.all().map(Arc::from));
         flows.extend(counted_as(64, &reading.sim.flows).map(|f| reading.id_of(f)));
     }
     let rows = log.into_iter().flatten().map(|row| Logged {

@@ -4,6 +4,7 @@ use super::{
     Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
     transfers,
 };
+use crate::build::network::PortNames;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
@@ -59,7 +60,7 @@ impl Index<&str> for Outcome {
 
 /// What the outcome needs to know beside the simulator's state.
 pub struct Frame<'a> {
-    pub port_names: &'a [String],
+    pub port_names: &'a PortNames,
     /// Ports that are reported, in order.
     pub reported: &'a [u32],
     pub groups: &'a [String],
@@ -131,7 +132,7 @@ impl Reading<'_> {
     /// The ports that are reported, with their names.
     pub fn reported(&self) -> impl Iterator<Item = (Arc<str>, &Port)> {
         let named = |p: &u32| {
-            let name: Arc<str> = self.frame.port_names[*p as usize].as_str().into();
+            let name: Arc<str> = self.frame.port_names.of(*p).into();
             (name, &self.sim.ports[*p as usize])
         };
         self.frame.reported.iter().map(named)
@@ -147,13 +148,13 @@ impl Outcome {
     /// The tables of a run of nothing: their columns, without rows.
     pub fn empty() -> Outcome {
         let frame = Frame {
-            port_names: &[],
+            port_names: &PortNames::default(),
             reported: &[],
             groups: &[],
             from: Time::ZERO,
             to: Time::ZERO,
         };
-        Outcome::read(&Sim::new(Router::new(0)), &frame)
+        Outcome::read(&Sim::new(Router::default()), &frame)
     }
 
     /// Read a simulator that has run to `frame.to`.

@@ -3,7 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::sizes::Sizes;
-use tailback_base::{Duration, Model, Settings, Stream, Value};
+use tailback_base::{Duration, Model, Named, Settings, Stream, Value};
 
 /// A source: what a scenario may say about it, and how it is made.
 pub struct Entry {
@@ -94,16 +94,12 @@ pub struct Context {
     pub streams: Streams,
 }
 
-/// The random streams of one source, one a quantity.
-pub struct Streams {
-    pub seed: u64,
-    /// Name of the flow.
-    pub name: String,
-}
+/// The random streams of one source, one a quantity. Holds the name of the flow.
+pub struct Streams(pub Named);
 
 impl Streams {
     pub fn of(&self, quantity: &str) -> Stream {
-        Stream::new(self.seed, &format!("{}.{quantity}", self.name))
+        self.0.text(".").text(quantity).stream()
     }
 }
 
