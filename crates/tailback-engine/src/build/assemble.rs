@@ -59,6 +59,8 @@ impl Network {
             link_ports[p.link as usize][p.direction()] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
+        sim.ports.reserve_exact(places.len());
+        sim.peer.reserve_exact(places.len());
         for p in counted_as(UNITS, &places) {
             let link = p.link as usize;
             if let Some(d) = self.links[link].directions[p.direction()].take() {
@@ -119,6 +121,9 @@ impl Network {
         });
         let mut flow_ids = vec![FlowId(0); self.flows.len()];
         let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
+        sim.flows.reserve_exact(defs.len());
+        sim.ways.reserve_exact(defs.len());
+        sim.apps.reserve_exact(defs.len());
         for handle in counted_as(UNITS, by_name) {
             if let Some(def) = defs[handle].take() {
                 flow_ids[handle] = self.add_flow(sim, def)?;
@@ -295,8 +300,8 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
     }
     if let Some((t, _)) = d.rate_changes.first() {
         sim.events.push(*t, EventKind::RateChange, number);
+        sim.rate_changes.insert(number, d.rate_changes);
     }
-    sim.rate_changes.push(d.rate_changes);
     sim.peer.push(peer);
     sim.ports.push(port);
 }

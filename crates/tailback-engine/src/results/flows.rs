@@ -92,10 +92,10 @@ static COLUMNS: &[Column<FlowRow>] = &[
     Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
         r.sampled(r.counted.sender.rtt_max)
     }),
-    Column::text(
+    Column::word(
         "limited_by",
         "what held the sender back most of the time: network, window cap or application",
-        |r| r.limited_by().into(),
+        FlowRow::limited_by,
     ),
     Column::real(
         "limited_network",
@@ -194,11 +194,11 @@ static COLUMNS: &[Column<FlowRow>] = &[
 impl FlowRow {
     pub(super) fn of(i: usize, f: &Flow, reading: &Reading) -> FlowRow {
         FlowRow {
-            id: reading.id_of(f),
+            id: reading.id(i),
             group: reading.group(f.group),
             start_s: f.opened.seconds(),
             seconds: reading.seconds(),
-            counted: reading.counted(i),
+            counted: reading.counted(i).clone(),
             delay: quantiles(Some(&f.stats.forward.delay)),
             bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
             connections: f.closed().map_or(0, |c| c.connections),

@@ -6,7 +6,6 @@ use super::{Reading, Table};
 use crate::sim::flow::{Snapshot, since};
 use std::sync::Arc;
 use tailback_base::Time;
-use tailback_base::work::done;
 
 /// What happened to a flow in one interval.
 struct IntervalRow {
@@ -100,22 +99,17 @@ impl IntervalRow {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let mut rows = vec![];
-    for pair in reading.sim.intervals.windows(2) {
+    let rows = reading.sim.intervals.windows(2).flat_map(|pair| {
         let ((from, before), (to, after)) = (&pair[0], &pair[1]);
-        for (i, f) in reading.declared() {
-            let (Some(a), Some(b)) = (after.get(i), before.get(i)) else {
-                continue;
-            };
-            done(64);
-            rows.push(IntervalRow {
-                id: reading.id_of(f),
+        reading.declared().filter_map(move |(i, f)| {
+            Some(IntervalRow {
+                id: reading.id(i),
                 group: reading.group(f.group),
                 from: *from,
                 to: *to,
-                counted: since(a, b),
-            });
-        }
-    }
+                counted: since(after.get(i)?, before.get(i)?),
+            })
+        })
+    });
     table("intervals", COLUMNS, rows)
 }

@@ -74,8 +74,10 @@ pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
-    /// Of each row, at the end.
-    totals: Vec<Snapshot>,
+    /// Of each row: the flow's name.
+    ids: Vec<Arc<str>>,
+    /// Of each row: what it counted in the measured time.
+    counted: Vec<Snapshot>,
 }
 
 impl Reading<'_> {
@@ -98,22 +100,18 @@ impl Reading<'_> {
     }
 
     /// The flow's name: its group and number.
-    pub fn id_of(&self, f: &Flow) -> Arc<str> {
-        format!("{}.{}", self.groups[f.group as usize], f.index).into()
+    pub fn id(&self, i: usize) -> Arc<str> {
+        self.ids[i].clone()
     }
 
     /// The flows that the scenario made, with their numbers.
-    pub fn declared(&self) -> impl Iterator<Item = (usize, &Flow)> {
-        counted_as(16, &self.sim.flows).enumerate().filter(|(_, f)| f.declared)
+    pub fn declared(&self) -> impl ExactSizeIterator<Item = (usize, &Flow)> {
+        counted_as(16, &self.sim.flows[..self.ids.len()]).enumerate()
     }
 
     /// What a flow counted in the measured time.
-    pub fn counted(&self, i: usize) -> Snapshot {
-        let total = &self.totals[i];
-        match self.sim.baseline.get(i) {
-            Some(b) => since(total, b),
-            None => total.clone(),
-        }
+    pub fn counted(&self, i: usize) -> &Snapshot {
+        &self.counted[i]
     }
 
     /// The transfers asked for in the measured time, with the row of the member each belongs to.
@@ -139,6 +137,14 @@ impl Reading<'_> {
     }
 }
 
+/// What a flow is called: its group and number.
+pub(super) fn name_of(f: &Flow, groups: &[String]) -> String {
+    let group = &groups[f.group as usize];
+    let mut name = String::with_capacity(group.len() + 11);
+    name.extend([group, ".", &f.index.to_string()]);
+    name
+}
+
 impl Outcome {
     /// Each table without rows, and whether most scenarios fill it.
     pub fn declared() -> impl Iterator<Item = (Table, Filled)> {
@@ -160,12 +166,17 @@ impl Outcome {
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
-        let totals = sim.snapshots(frame.to);
+        let mut counted = sim.snapshots(frame.to);
+        for (total, before) in counted_as(32, &mut counted).zip(&sim.baseline) {
+            *total = since(total, before);
+        }
+        let rows = counted_as(16, &sim.flows[..sim.declared()]);
         let reading = Reading {
             sim,
             frame,
             groups,
-            totals,
+            ids: rows.map(|f| name_of(f, frame.groups).into()).collect(),
+            counted,
         };
         Outcome {
             tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),
