@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from math import fsum, isfinite
 from typing import Any
 
 from tailback import _core
@@ -33,7 +33,7 @@ def document(result: Any) -> dict[str, Any]:
         "engine": {
             "packet_hops": sum(row["packet_hops"] for row in runs),
             "events": sum(row["events"] for row in runs),
-            "cpu_s": math.fsum(costs.values()),
+            "cpu_s": fsum(costs.values()),
             "peak_rss_bytes": _core.peak_rss_bytes(),
         },
     }
@@ -80,12 +80,20 @@ def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, A
     return links
 
 
+#: What JSON can say whatever its value.
+_SAID = frozenset((int, str, bool))
+
+
 def clean(value: Any) -> Any:
     """The value without what JSON cannot say: NaN and infinities become None."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {k: clean(v) for k, v in value.items()}
+        # A value of most rows is a number or a word: no call for each of a million.
+        return {
+            k: v if v.__class__ in _SAID or (v.__class__ is float and isfinite(v)) else clean(v)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
         return [clean(v) for v in value]
+    if isinstance(value, float):
+        return value if isfinite(value) else None
     return value

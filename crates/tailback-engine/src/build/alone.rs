@@ -43,9 +43,10 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
     let connection = library.transports.connection(&group.transport)?;
     let (starts, stops) = times(group, seed);
     let named = Named::new(seed).text(&stem(&group.name)).number(index);
+    let sizes = library.sizes(group.sizes.model)?;
     let context = Context {
         index,
-        sizes: (library.sizes(group.sizes.model)?.build)(&group.sizes),
+        sizes: &|| (sizes.build)(&group.sizes),
         header: match connection {
             Some(_) => 0,
             None => group.transport.count("header") as u32,

@@ -114,32 +114,25 @@ impl Network {
     /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
     fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
         let ranks = ranks(&self.groups);
-        let mut by_name: Vec<usize> = (0..self.flows.len()).collect();
-        by_name.sort_by_key(|i| {
+        let mut defs = std::mem::take(&mut self.flows);
+        defs.sort_by_key(|f| {
             done(8);
-            (ranks[self.flows[*i].group as usize], self.flows[*i].index)
+            (ranks[f.group as usize], f.index)
         });
-        let mut flow_ids = vec![FlowId(0); self.flows.len()];
-        let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
+        let mut flow_ids = vec![FlowId(0); defs.len()];
         sim.flows.reserve_exact(defs.len());
         sim.ways.reserve_exact(defs.len());
         sim.apps.reserve_exact(defs.len());
-        for handle in counted_as(UNITS, by_name) {
-            if let Some(def) = defs[handle].take() {
-                flow_ids[handle] = self.add_flow(sim, def)?;
-            }
+        for def in counted_as(UNITS, defs) {
+            let handle = def.handle.0 as usize;
+            flow_ids[handle] = self.add_flow(sim, def)?;
         }
         Ok(flow_ids)
     }
 
     fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
         let id = FlowId(sim.flows.len() as u32);
-        let group = &self.groups[def.group as usize];
-        let named = match def.transport {
-            Transport::Member(stream) => stream,
-            _ => Named::new(self.seed).text("flows.").text(group).text(".").number(def.index),
-        };
-        let member = matches!(def.transport, Transport::Member(_));
+        let member = matches!(def.transport, Transport::Member);
         let (forward, backward) = match member {
             true => Default::default(),
             // A host has no name and one flow.
@@ -150,7 +143,7 @@ impl Network {
         };
         if forward.len == 0 && !member {
             let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
-                "" => format!("flows.{group}.{}.{host}", def.index),
+                "" => format!("flows.{}.{}.{host}", self.groups[def.group as usize], def.index),
                 given => given.to_string(),
             };
             let (from, to) = (called(def.from, "source"), called(def.to, "destination"));
@@ -162,12 +155,12 @@ impl Network {
         let carrier = match def.transport {
             Transport::Described(c) => {
                 let path = || path_of(sim, def.from, def.to);
-                Carrier::Connection(c.ends(path, &mut named.text(".transport").stream()))
+                Carrier::Connection(c.ends(path, &mut def.named.text(".transport").stream()))
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
             Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
             Transport::Injected => Carrier::Injected(Box::default()),
-            Transport::Member(_) => {
+            Transport::Member => {
                 sim.unfinished += 1;
                 Carrier::Member(Box::default())
             }
@@ -206,7 +199,7 @@ impl Network {
             flow.app = sim.apps.len() as u32;
             flow.listens = a.listens;
             flow.opened = a.start;
-            add_app(sim, a, named.stream(), Some(id), def.group);
+            add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
         sim.flows.push(flow);
         sim.ways.push([forward, backward]);
@@ -249,8 +242,10 @@ fn port_places(links: &[LinkDef], stems: &[String]) -> Result<Vec<PortPlace>, Re
         done(8);
         a.name.order(b.name, stems)
     });
-    let twice = counted_as(8, places.windows(2)).find(|w| w[0].name.order(w[1].name, stems).is_eq());
-    match twice {
+    // Names of one stem differ.
+    let stem = |p: &PortPlace| p.name.link.stem;
+    let mut others = counted_as(2, places.windows(2)).filter(|w| stem(&w[0]) != stem(&w[1]));
+    match others.find(|w| w[0].name.order(w[1].name, stems).is_eq()) {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name.written(stems)),
             "give each its own name",

@@ -94,9 +94,10 @@ pub(super) fn add_group<'s>(
     let aggregate = [around.number(&g.aggregate[0]), around.number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
     let text = stem(&g.name);
-    let (stem, named) = (net.stem(&text), Named::new(seed).text(&text));
+    let stem = net.stem(&text);
+    let private = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
+    net.expect(g.count as usize, g.count as usize * private);
     for i in counted_as(UNITS, 0..g.count) {
-        let named = named.number(i);
         let mut access = None;
         let from_host = match &g.access {
             Some(a) => {
@@ -121,6 +122,7 @@ pub(super) fn add_group<'s>(
             (FlowEnds::Simulated, None, None) => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, from_host, to_host, transport);
+        let named = net.stream_name(flow);
         if source.facts.own_address {
             net.set_label(flow, named.text(".address").stream().bits() as u32);
         }
@@ -140,7 +142,7 @@ pub(super) fn add_group<'s>(
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
         let context = Context {
             index: i,
-            sizes: (sizes.build)(&g.sizes),
+            sizes: &|| (sizes.build)(&g.sizes),
             header,
             connection: connection.is_some(),
             segment: connection.as_ref().map_or(1, Connection::segment_bytes),

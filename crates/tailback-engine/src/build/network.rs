@@ -86,11 +86,14 @@ pub enum Transport {
     },
     /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
-    /// Opened by the application of the row, while the run goes on. Holds the name of its random stream.
-    Member(Named),
+    /// Opened by the application of the row, while the run goes on.
+    Member,
 }
 
 pub(super) struct FlowDef {
+    pub handle: FlowHandle,
+    /// The name of its random stream; those of its parts begin so.
+    pub named: Named,
     pub group: u32,
     pub index: u32,
     pub from: NodeId,
@@ -130,6 +133,8 @@ pub struct Network {
     pub(super) stems: Vec<String>,
     pub(super) links: Vec<LinkDef>,
     pub(super) groups: Vec<String>,
+    /// What the names of the streams of each group's flows begin with.
+    group_streams: Vec<Named>,
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edge_numbers: BTreeMap<u32, u16>,
@@ -147,6 +152,7 @@ impl Network {
             stems: Vec::new(),
             links: Vec::new(),
             groups: Vec::new(),
+            group_streams: Vec::new(),
             flows: Vec::new(),
             transports: Vec::new(),
             edge_numbers: BTreeMap::new(),
@@ -228,13 +234,25 @@ impl Network {
         if let Some(i) = self.groups.iter().position(|g| g == name) {
             return i as u32;
         }
+        let streams = Named::new(self.seed).text("flows.").text(name).text(".");
         self.groups.push(name.to_string());
+        self.group_streams.push(streams);
         (self.groups.len() - 1) as u32
+    }
+
+    /// So many flows and links of their own come next: their lists are made once, not doubled in the middle.
+    pub(super) fn expect(&mut self, flows: usize, links: usize) {
+        self.flows.reserve(flows);
+        self.links.reserve(links);
+        self.nodes.reserve(links);
     }
 
     /// A flow of a group, with the application that feeds it.
     pub fn flow(&mut self, group: u32, index: u32, from: NodeId, to: NodeId, transport: Transport) -> FlowHandle {
+        let handle = FlowHandle(self.flows.len() as u32);
         self.flows.push(FlowDef {
+            handle,
+            named: self.group_streams[group as usize].number(index),
             group,
             index,
             from,
@@ -247,7 +265,12 @@ impl Network {
             media: None,
             label: None,
         });
-        FlowHandle((self.flows.len() - 1) as u32)
+        handle
+    }
+
+    /// The name of a flow's random stream.
+    pub(super) fn stream_name(&self, flow: FlowHandle) -> Named {
+        self.flows[flow.0 as usize].named
     }
 
     /// Give a flow its application. With `listens`, it hears every event of the endpoints, not only start and stop.
@@ -311,7 +334,9 @@ impl Network {
     /// application's random stream.
     pub fn member(&mut self, group: u32, index: u32, stream: Named) -> FlowHandle {
         let node = NodeId(0);
-        self.flow(group, index, node, node, Transport::Member(stream))
+        let member = self.flow(group, index, node, node, Transport::Member);
+        self.flows[member.0 as usize].named = stream;
+        member
     }
 
     /// Register a way to make connections, for [`crate::traffic::application::Net::open`].

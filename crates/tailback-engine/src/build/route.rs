@@ -22,86 +22,30 @@ pub struct Arc {
     pub delay: Duration,
 }
 
-/// The graph, and the paths found so far.
+/// The directions of links, by the node they leave.
 #[derive(Default)]
-pub struct Router {
+struct Graph {
     /// By node, then in order of port.
     arcs: Vec<Arc>,
     /// Where the arcs of each node begin; after the last node, where they end.
     starts: Vec<u32>,
+}
+
+/// The graph, and the paths found so far.
+#[derive(Default)]
+pub struct Router {
+    graph: Graph,
     core: BTreeMap<(u32, u32), Option<Vec<Arc>>>,
     found: BTreeMap<(u32, u32), (Route, Route)>,
     /// The path looked for last.
     way: Vec<Arc>,
 }
 
-impl Router {
-    /// So many nodes, and the arcs that leave them.
-    pub fn new(nodes: usize, leaving: impl Iterator<Item = (NodeId, Arc)> + Clone) -> Router {
-        let mut starts = vec![0u32; nodes + 1];
-        for (node, _) in leaving.clone() {
-            starts[node.0 as usize + 1] += 1;
-        }
-        for i in 1..starts.len() {
-            starts[i] += starts[i - 1];
-        }
-        let (port, to, delay) = (0, 0, Duration::ZERO);
-        let mut arcs = vec![Arc { port, to, delay }; starts[nodes] as usize];
-        let mut next = starts.clone();
-        for (node, arc) in leaving {
-            let place = &mut next[node.0 as usize];
-            arcs[*place as usize] = arc;
-            *place += 1;
-        }
-        // Fixes the order in which equal paths are tried.
-        for of_node in counted_as(8, starts.windows(2)) {
-            arcs[of_node[0] as usize..of_node[1] as usize].sort_by_key(|a| a.port);
-        }
-        Router {
-            arcs,
-            starts,
-            ..Router::default()
-        }
-    }
-
+impl Graph {
     /// The arcs that leave a node.
     fn leaving(&self, node: u32) -> &[Arc] {
         let node = node as usize;
         &self.arcs[self.starts[node] as usize..self.starts[node + 1] as usize]
-    }
-
-    /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
-    /// `peer`: the opposite direction of each port.
-    pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<&[Arc]> {
-        self.way.clear();
-        let mut at = from.0;
-        // A host with one link has no choice.
-        if let [only] = *self.leaving(at)
-            && at != to.0
-        {
-            self.way.push(only);
-            at = only.to;
-        }
-        let mut tail = None;
-        let mut goal = to.0;
-        if let [Arc { port, to: up, .. }] = *self.leaving(goal)
-            && goal != at
-        {
-            // A million hosts may hang on this node, so theirs is not looked for one by one.
-            let down = self.leaving(up);
-            let i = down.binary_search_by_key(&peer[port as usize], |a| a.port).ok()?;
-            tail = Some(down[i]);
-            goal = up;
-        }
-        if at != goal {
-            if !self.core.contains_key(&(at, goal)) {
-                let found = self.search(at, goal);
-                self.core.insert((at, goal), found);
-            }
-            self.way.extend(self.core.get(&(at, goal))?.as_ref()?);
-        }
-        self.way.extend(tail);
-        (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)
     }
 
     /// Dijkstra over the core, least (hops, delay, ports).
@@ -138,6 +82,65 @@ impl Router {
             }
         }
         None
+    }
+}
+
+impl Router {
+    /// So many nodes, and the arcs that leave them.
+    pub fn new(nodes: usize, leaving: impl Iterator<Item = (NodeId, Arc)> + Clone) -> Router {
+        let mut starts = vec![0u32; nodes + 1];
+        leaving.clone().for_each(|(node, _)| starts[node.0 as usize + 1] += 1);
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let (port, to, delay) = (0, 0, Duration::ZERO);
+        let mut arcs = vec![Arc { port, to, delay }; starts[nodes] as usize];
+        let mut next = starts.clone();
+        leaving.for_each(|(node, arc)| {
+            let place = &mut next[node.0 as usize];
+            arcs[*place as usize] = arc;
+            *place += 1;
+        });
+        // Fixes the order in which equal paths are tried.
+        for of_node in counted_as(8, starts.windows(2)) {
+            arcs[of_node[0] as usize..of_node[1] as usize].sort_by_key(|a| a.port);
+        }
+        Router {
+            graph: Graph { arcs, starts },
+            ..Router::default()
+        }
+    }
+
+    /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
+    /// `peer`: the opposite direction of each port.
+    pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<&[Arc]> {
+        self.way.clear();
+        let mut at = from.0;
+        // A host with one link has no choice.
+        if let [only] = *self.graph.leaving(at)
+            && at != to.0
+        {
+            self.way.push(only);
+            at = only.to;
+        }
+        let mut tail = None;
+        let mut goal = to.0;
+        if let [Arc { port, to: up, .. }] = *self.graph.leaving(goal)
+            && goal != at
+        {
+            // A million hosts may hang on this node, so theirs is not looked for one by one.
+            let down = self.graph.leaving(up);
+            let i = down.binary_search_by_key(&peer[port as usize], |a| a.port).ok()?;
+            tail = Some(down[i]);
+            goal = up;
+        }
+        if at != goal {
+            let graph = &self.graph;
+            let found = self.core.entry((at, goal)).or_insert_with(|| graph.search(at, goal));
+            self.way.extend(found.as_ref()?);
+        }
+        self.way.extend(tail);
+        (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)
     }
 
     /// Both directions as stretches of the table of routes; unknown pairs give an empty route.

@@ -1,7 +1,7 @@
 //! The table `intervals`: one row a flow and interval, if the scenario asks for intervals.
 
 use super::column::{Column, table};
-use super::summary::{ratio, rtt_mean, wire_ratio};
+use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Snapshot, since};
 use std::sync::Arc;
@@ -94,7 +94,7 @@ static COLUMNS: &[Column<IntervalRow>] = &[
 
 impl IntervalRow {
     fn goodput(&self) -> f64 {
-        self.counted.delivered as f64 * 8.0 / (self.to - self.from).seconds()
+        goodput(&self.counted, (self.to - self.from).seconds())
     }
 }
 

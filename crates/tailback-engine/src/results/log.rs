@@ -1,7 +1,7 @@
 //! The table `log`: one row a drop or mark, if the scenario asks for the log.
 
 use super::column::{Column, table};
-use super::outcome::name_of;
+use super::outcome::FlowNames;
 use super::{Reading, Table};
 use crate::measure::recorder::{Fate, LogRow};
 use std::sync::Arc;
@@ -57,7 +57,8 @@ pub(super) fn read(reading: &Reading) -> Table {
     let (mut links, mut flows): (Vec<Arc<str>>, Vec<Arc<str>>) = (vec![], vec![]);
     if log.is_some() {
         links.extend(reading.frame.port_names.all().map(Arc::from));
-        flows.extend(counted_as(64, &reading.sim.flows).map(|f| name_of(f, reading.frame.groups).into()));
+        let mut names = FlowNames::of(reading.frame.groups);
+        flows.extend(counted_as(64, &reading.sim.flows).map(|f| names.name(f)));
     }
     let rows = log.into_iter().flatten().map(|row| Logged {
         link: links[row.port as usize].clone(),

@@ -137,12 +137,32 @@ impl Reading<'_> {
     }
 }
 
-/// What a flow is called: its group and number.
-pub(super) fn name_of(f: &Flow, groups: &[String]) -> String {
-    let group = &groups[f.group as usize];
-    let mut name = String::with_capacity(group.len() + 11);
-    name.extend([group, ".", &f.index.to_string()]);
-    name
+/// Writes the names of flows, a flow's group and number, into one place before they are kept.
+pub(super) struct FlowNames<'a> {
+    groups: &'a [String],
+    text: String,
+}
+
+impl<'a> FlowNames<'a> {
+    pub fn of(groups: &'a [String]) -> FlowNames<'a> {
+        let text = String::new();
+        FlowNames { groups, text }
+    }
+
+    pub fn name(&mut self, f: &Flow) -> Arc<str> {
+        self.text.clear();
+        self.text.push_str(&self.groups[f.group as usize]);
+        self.text.push('.');
+        push_number(&mut self.text, f.index);
+        Arc::from(self.text.as_str())
+    }
+}
+
+fn push_number(text: &mut String, n: u32) {
+    if n > 9 {
+        push_number(text, n / 10);
+    }
+    text.push(char::from(b'0' + (n % 10) as u8));
 }
 
 impl Outcome {
@@ -170,12 +190,13 @@ impl Outcome {
         for (total, before) in counted_as(32, &mut counted).zip(&sim.baseline) {
             *total = since(total, before);
         }
+        let mut names = FlowNames::of(frame.groups);
         let rows = counted_as(16, &sim.flows[..sim.declared()]);
         let reading = Reading {
             sim,
             frame,
             groups,
-            ids: rows.map(|f| name_of(f, frame.groups).into()).collect(),
+            ids: rows.map(|f| names.name(f)).collect(),
             counted,
         };
         Outcome {

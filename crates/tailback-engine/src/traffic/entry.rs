@@ -78,11 +78,11 @@ impl Output {
 }
 
 /// What a source is built with, beside its own settings.
-pub struct Context {
+pub struct Context<'a> {
     /// Number of the flow in its group.
     pub index: u32,
-    /// Where packet sizes come from.
-    pub sizes: Box<dyn Sizes>,
+    /// Makes what packet sizes come from.
+    pub sizes: &'a dyn Fn() -> Box<dyn Sizes>,
     /// Bytes of each datagram that are no payload.
     pub header: u32,
     /// The flow is a connection: bytes are written instead of datagrams sent.
@@ -103,7 +103,7 @@ impl Streams {
     }
 }
 
-impl Context {
+impl Context<'_> {
     /// The value of a parameter whose list the flows of a group take in turn.
     pub fn own<'s>(&self, s: &'s Settings, param: &str) -> &'s Value {
         let list = s.list(param);
