@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from math import fsum, isfinite
 from typing import Any
 
 from tailback import _core
@@ -26,14 +26,14 @@ def document(result: Any) -> dict[str, Any]:
         "warmup_s": scenario.warmup_s,
         "digest": scenario.digest,
         "marking": scenario.marking,
-        "flows": averages(r.flows, ("id", "group"), ci=False),
+        "flows": [],
         "groups": averages(r.groups, ("group",), ci=several),
         "links": _links(r, runs, several),
         **_seldom(r, several),
         "engine": {
             "packet_hops": sum(row["packet_hops"] for row in runs),
             "events": sum(row["events"] for row in runs),
-            "cpu_s": fsum(costs.values()),
+            "cpu_s": math.fsum(costs.values()),
             "peak_rss_bytes": _core.peak_rss_bytes(),
         },
     }
@@ -41,7 +41,7 @@ def document(result: Any) -> dict[str, Any]:
         d["replications"] = [
             {
                 "seed": row["seed"],
-                "flows": averages(r.flows.where(run=row["run"]), ("id", "group"), ci=False),
+                "flows": [],
                 "groups": averages(r.groups.where(run=row["run"]), ("group",), ci=False),
                 "links": _links(r, [row], False),
                 "engine": {"packet_hops": row["packet_hops"], "events": row["events"], "cpu_s": costs[row["run"]]},
@@ -49,7 +49,21 @@ def document(result: Any) -> dict[str, Any]:
             for row in runs
         ]
     cleaned: dict[str, Any] = clean(d)
+    cleaned["flows"] = _flows(r.flows)
+    for row, one in zip(runs, cleaned.get("replications", ()), strict=False):
+        one["flows"] = _flows(r.flows.where(run=row["run"]))
     return cleaned
+
+
+def _flows(table: Any) -> list[dict[str, Any]]:
+    """The rows of flows, cleaned column by column: there may be a million."""
+    rows = averages(table, ("id", "group"), ci=False)
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if isinstance(values[0], float) and not all(map(math.isfinite, values)):
+            for row in rows:
+                row[name] = clean(row[name])
+    return rows
 
 
 #: Tables that most scenarios do not fill, and what names a row of each.
@@ -80,20 +94,12 @@ def _links(r: Any, runs: Sequence[dict[str, Any]], ci: bool) -> list[dict[str, A
     return links
 
 
-#: What JSON can say whatever its value.
-_SAID = frozenset((int, str, bool))
-
-
 def clean(value: Any) -> Any:
     """The value without what JSON cannot say: NaN and infinities become None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        # A value of most rows is a number or a word: no call for each of a million.
-        return {
-            k: v if v.__class__ in _SAID or (v.__class__ is float and isfinite(v)) else clean(v)
-            for k, v in value.items()
-        }
+        return {k: clean(v) for k, v in value.items()}
     if isinstance(value, list):
         return [clean(v) for v in value]
-    if isinstance(value, float):
-        return value if isfinite(value) else None
     return value

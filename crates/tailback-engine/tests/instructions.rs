@@ -1,5 +1,6 @@
 //! What a packet-hop costs, in instructions, does not grow unseen: the reference of the benchmark with drop-tail, FQ-CoDel and
-//! the senders of Linux, counted by callgrind, is within 3 % of what is written here. Instructions are the same on every
+//! the senders of Linux, counted by callgrind, is within 3 % of what is written here. So is what a flow costs that sends
+//! nothing: to be built, read and given back. Instructions are the same on every
 //! machine of a kind, whatever else it does; times are for `benches/compare.py`.
 //!
 //! Where a change is meant to cost more or less, it writes the new count here and says why. Without valgrind nothing is counted,
@@ -16,6 +17,9 @@ const CASES: [(&str, f64); 3] = [
     (r#"link.bottleneck.queue={ kind = "fq-codel" }"#, 1142.0),
     (r#"flows.bulk.tcp={ profile = "linux" }"#, 1520.0),
 ];
+
+/// Instructions of a flow whose first packet comes after the end of the run.
+const FLOW: f64 = 8000.0;
 
 /// What callgrind counts: this binary is started again, to run this alone.
 #[test]
@@ -41,6 +45,15 @@ fn behind(text: &str, word: &str) -> f64 {
     digits.parse().expect("digits")
 }
 
+/// Whether it can be counted.
+fn has_valgrind() -> bool {
+    let found = Command::new("valgrind").arg("--version").output().is_ok();
+    if !found {
+        println!("there is no valgrind here: nothing was counted");
+    }
+    found
+}
+
 /// Instructions and packet-hops of a run.
 fn count(duration: &str, change: &str) -> (f64, f64) {
     let this = std::env::current_exe().expect("this test's binary");
@@ -59,8 +72,8 @@ fn count(duration: &str, change: &str) -> (f64, f64) {
 
 #[test]
 fn a_packet_hop_costs_what_it_did() {
-    if Command::new("valgrind").arg("--version").output().is_err() {
-        return println!("there is no valgrind here: nothing was counted");
+    if !has_valgrind() {
+        return;
     }
     let mut outside = Vec::new();
     for (change, stored) in CASES {
@@ -73,4 +86,16 @@ fn a_packet_hop_costs_what_it_did() {
         }
     }
     assert!(outside.is_empty(), "instructions a packet-hop changed: {outside:?}");
+}
+
+#[test]
+fn setting_up_a_flow_costs_what_it_did() {
+    if !has_valgrind() {
+        return;
+    }
+    let flows = |n: u32| format!(r#"flows.bulk={{ count = {n}, start = "1s", access_rate = "10Mbps" }}"#);
+    let (few, many) = (count("1ms", &flows(1000)), count("1ms", &flows(5000)));
+    let cost = (many.0 - few.0) / 4000.0;
+    println!("{cost:.0} instructions a flow, {FLOW} stored");
+    assert!((cost / FLOW - 1.0).abs() < 0.03, "{cost:.0} instead of {FLOW}");
 }

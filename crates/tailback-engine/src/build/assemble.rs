@@ -243,9 +243,9 @@ fn port_places(links: &[LinkDef], stems: &[String]) -> Result<Vec<PortPlace>, Re
         a.name.order(b.name, stems)
     });
     // Names of one stem differ.
-    let stem = |p: &PortPlace| p.name.link.stem;
-    let mut others = counted_as(2, places.windows(2)).filter(|w| stem(&w[0]) != stem(&w[1]));
-    match others.find(|w| w[0].name.order(w[1].name, stems).is_eq()) {
+    let same = |a: PortName, b: PortName| a.link.stem != b.link.stem && a.order(b, stems).is_eq();
+    let twice = counted_as(2, places.windows(2)).find(|w| same(w[0].name, w[1].name));
+    match twice {
         Some(w) => Err(Refusal::new(
             format!("two links are called \"{}\"", w[0].name.written(stems)),
             "give each its own name",
