@@ -36,8 +36,7 @@ impl Named {
     /// The name goes on with this number in decimal.
     #[must_use]
     pub fn number(self, n: u32) -> Named {
-        let before = if n > 9 { self.number(n / 10) } else { self };
-        before.byte(b'0' + (n % 10) as u8)
+        digits(n).fold(self, Named::byte)
     }
 
     /// FNV-1a.
@@ -105,6 +104,19 @@ impl Stream {
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
+}
+
+/// The digits of a number in decimal.
+pub fn digits(n: u32) -> impl Iterator<Item = u8> {
+    let mut unit = 1;
+    while n / unit > 9 {
+        unit *= 10;
+    }
+    std::iter::from_fn(move || {
+        let digit = n.checked_div(unit)? % 10;
+        unit /= 10;
+        Some(b'0' + digit as u8)
+    })
 }
 
 fn split_mix(x: &mut u64) -> u64 {

@@ -14,6 +14,7 @@ use crate::traffic::application::{Page, Transfer};
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
 
 /// Every table of a run, in the order they are shown: a new one is its file and a row here.
@@ -153,16 +154,9 @@ impl<'a> FlowNames<'a> {
         self.text.clear();
         self.text.push_str(&self.groups[f.group as usize]);
         self.text.push('.');
-        push_number(&mut self.text, f.index);
+        self.text.extend(digits(f.index).map(char::from));
         Arc::from(self.text.as_str())
     }
-}
-
-fn push_number(text: &mut String, n: u32) {
-    if n > 9 {
-        push_number(text, n / 10);
-    }
-    text.push(char::from(b'0' + (n % 10) as u8));
 }
 
 impl Outcome {
