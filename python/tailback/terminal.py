@@ -1,7 +1,7 @@
 """Tables for a terminal, laid out in this one place: plain text, so that a pipe or a file gets the same.
 
-Rich lays them out where text is to be broken, or has letters that may be two columns wide. To import it takes a third of
-the time of a short run, so the others, nearly all, are done without.
+Rich lays them out where text is to be broken, or has letters that may be two columns wide. To import it takes a
+quarter of the time of a short run, so the others, nearly all, are laid out without.
 """
 
 from __future__ import annotations
@@ -47,9 +47,7 @@ def _side_by_side(rows: Sequence[Sequence[str]], right: Collection[int]) -> list
     return lines
 
 
-def _by_rich(
-    rows: Sequence[Sequence[str]], right: Collection[int], wrap: int | None, width: int | None
-) -> list[str]:
+def _by_rich(rows: Sequence[Sequence[str]], right: Collection[int], wrap: int | None, width: int | None) -> list[str]:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from tailback.terminal import _by_rich, columns
 
 

@@ -167,7 +167,11 @@ mod tests {
                     .collect(),
                 false => vec![link(None)],
             };
-            ports.extend(links.iter().flat_map(|l| [true, false].map(|reverse| PortName { link: *l, reverse })));
+            ports.extend(
+                links
+                    .iter()
+                    .flat_map(|l| [true, false].map(|reverse| PortName { link: *l, reverse })),
+            );
         }
         let mut names: Vec<String> = ports.iter().map(|p| p.written(&stems).to_string()).collect();
         names.sort_by(|a, b| natural(a, b));
@@ -178,7 +182,10 @@ mod tests {
         for (i, name) in names.iter().enumerate() {
             assert_eq!(ports.find(name), Some(i as u32), "{name}");
             let mut said = ports.ports[i].say(Named::new(1).text("link."), &ports.stems).stream();
-            assert_eq!(said.bits(), tailback_base::Stream::new(1, &format!("link.{name}")).bits());
+            assert_eq!(
+                said.bits(),
+                tailback_base::Stream::new(1, &format!("link.{name}")).bits()
+            );
         }
         assert_eq!(ports.find("flows.a.9"), None);
     }

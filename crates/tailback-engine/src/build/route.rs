@@ -29,6 +29,8 @@ struct Graph {
     arcs: Vec<Arc>,
     /// Where the arcs of each node begin; after the last node, where they end.
     starts: Vec<u32>,
+    /// The place of each port's arc: a million hosts may hang on a node, so that none is looked for among them.
+    places: Vec<u32>,
 }
 
 /// The graph, and the paths found so far.
@@ -42,6 +44,10 @@ pub struct Router {
 }
 
 impl Graph {
+    fn arc(&self, port: u32) -> Arc {
+        self.arcs[self.places[port as usize] as usize]
+    }
+
     /// The arcs that leave a node.
     fn leaving(&self, node: u32) -> &[Arc] {
         let node = node as usize;
@@ -105,8 +111,12 @@ impl Router {
         for of_node in counted_as(8, starts.windows(2)) {
             arcs[of_node[0] as usize..of_node[1] as usize].sort_by_key(|a| a.port);
         }
+        let mut places = vec![0; arcs.len()];
+        for (place, arc) in (0..).zip(&arcs) {
+            places[arc.port as usize] = place;
+        }
         Router {
-            graph: Graph { arcs, starts },
+            graph: Graph { arcs, starts, places },
             ..Router::default()
         }
     }
@@ -128,10 +138,7 @@ impl Router {
         if let [Arc { port, to: up, .. }] = *self.graph.leaving(goal)
             && goal != at
         {
-            // A million hosts may hang on this node, so theirs is not looked for one by one.
-            let down = self.graph.leaving(up);
-            let i = down.binary_search_by_key(&peer[port as usize], |a| a.port).ok()?;
-            tail = Some(down[i]);
+            tail = Some(self.graph.arc(peer[port as usize]));
             goal = up;
         }
         if at != goal {
