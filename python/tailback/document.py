@@ -26,7 +26,7 @@ def document(result: Any) -> dict[str, Any]:
         "warmup_s": scenario.warmup_s,
         "digest": scenario.digest,
         "marking": scenario.marking,
-        "flows": averages(r.flows, ("id", "group"), ci=False),
+        "flows": [],
         "groups": averages(r.groups, ("group",), ci=several),
         "links": _links(r, runs, several),
         **_seldom(r, several),
@@ -41,7 +41,7 @@ def document(result: Any) -> dict[str, Any]:
         d["replications"] = [
             {
                 "seed": row["seed"],
-                "flows": averages(r.flows.where(run=row["run"]), ("id", "group"), ci=False),
+                "flows": [],
                 "groups": averages(r.groups.where(run=row["run"]), ("group",), ci=False),
                 "links": _links(r, [row], False),
                 "engine": {"packet_hops": row["packet_hops"], "events": row["events"], "cpu_s": costs[row["run"]]},
@@ -49,7 +49,21 @@ def document(result: Any) -> dict[str, Any]:
             for row in runs
         ]
     cleaned: dict[str, Any] = clean(d)
+    cleaned["flows"] = _flows(r.flows)
+    for row, one in zip(runs, cleaned.get("replications", ()), strict=False):
+        one["flows"] = _flows(r.flows.where(run=row["run"]))
     return cleaned
+
+
+def _flows(table: Any) -> list[dict[str, Any]]:
+    """The rows of flows, cleaned column by column: there may be a million."""
+    rows = averages(table, ("id", "group"), ci=False)
+    for name in rows[0] if rows else ():
+        values = [row[name] for row in rows]
+        if isinstance(values[0], float) and not all(map(math.isfinite, values)):
+            for row in rows:
+                row[name] = clean(row[name])
+    return rows
 
 
 #: Tables that most scenarios do not fill, and what names a row of each.

@@ -48,8 +48,13 @@ def averages(
     population = None if runs is None or table.name not in ABSENT_IS_ZERO else list(runs)
     wanted = [n for n in table.columns if n not in PLAN and (columns is None or n in columns or n in keys)]
     values = {n: table.to_list(n) for n in wanted}
+    named = list(zip(*(values[k] for k in keys), strict=True))
+    if population is None and len(set(named)) == len(named):
+        # One run, as a rule: nothing is to be averaged, and there may be a million rows.
+        order = [*keys, *(n for n in wanted if n not in keys)]
+        return [dict(zip(order, row, strict=True)) for row in zip(*(values[n] for n in order), strict=True)]
     rows: dict[tuple[Any, ...], list[int]] = {}
-    for i, key in enumerate(zip(*(values[k] for k in keys), strict=True)):
+    for i, key in enumerate(named):
         rows.setdefault(key, []).append(i)
     labels = [n for n in labels_of(table) if n in keys]
     out = []

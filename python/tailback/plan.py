@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.axes import in_step, of_values, product
 from tailback.leaving import under_way
 from tailback.memory import promise
 from tailback.progress import Progress, shown
@@ -190,6 +189,8 @@ def _points(
                     f"the axis {label!r} sets {path}, but the queue at {port} is written in Python; give each "
                     "queue a plan of its own"
                 )
+    from tailback.axes import in_step, of_values, product
+
     combine = {"product": product, "zip": in_step}[how]
     return [(p.labels, read(base, fixed + p.overrides)) for p in combine(of_values(*axis) for axis in made)]
 

@@ -1,6 +1,9 @@
 """Tables in a terminal: columns under each other, text as it is, and breaking where it is asked for."""
 
-from tailback.terminal import columns
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tailback.terminal import _by_rich, columns
 
 
 def test_numbers_stand_to_the_right_and_names_to_the_left():
@@ -21,3 +24,11 @@ def test_one_column_may_be_broken():
 
 def test_nothing_is_nothing():
     assert columns([]) == []
+
+
+cells = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12)
+
+
+@given(st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(cells, min_size=n, max_size=n), min_size=1, max_size=5)))
+def test_it_is_as_rich_lays_it_out(rows):
+    assert columns(rows, right=[1, 3]) == _by_rich(rows, [1, 3], None, None)

@@ -21,5 +21,5 @@ pub use fate::{DropReason, MarkReason, Place};
 pub use model::{Catalogue, Key, Kind, Model, Param, Per, ProbeDef, Settings, Value};
 pub use packet::{Dscp, Ecn, FlowId, KeyField, Packet, Request};
 pub use quantity::{BitRate, Level, Size};
-pub use rng::Stream;
+pub use rng::{Named, Stream};
 pub use time::{Duration, Time};

@@ -1,5 +1,6 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
+use crate::build::network::PortNames;
 use crate::build::{Prepared, prepare};
 use crate::library::Library;
 use crate::measure::capture::TapMaker;
@@ -91,8 +92,8 @@ fn interrupted() -> Refusal {
 const EVENTS_AT_ONCE: u32 = 1 << 14;
 
 /// A discipline broke its contract: which, where and when.
-fn unfit(spec: &Spec, hooks: &Hooks, ports: &[String], broken: &Broken, now: Time) -> Refusal {
-    let port = ports[broken.port as usize].as_str();
+fn unfit(spec: &Spec, hooks: &Hooks, ports: &PortNames, broken: &Broken, now: Time) -> Refusal {
+    let port = &ports.of(broken.port);
     let base = port.strip_suffix(".reverse");
     let link = spec.links.iter().find(|l| l.name == base.unwrap_or(port));
     let direction = link.map(|l| if base.is_some() { &l.reverse } else { &l.forward });

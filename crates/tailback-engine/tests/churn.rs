@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use std::rc::Rc;
-use tailback_base::{KeyField, Packet, Settings, Size, Time};
+use tailback_base::{KeyField, Named, Packet, Settings, Size, Time};
 use tailback_engine::build::network::Network;
 use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::Application;
@@ -65,15 +65,12 @@ fn source(entry: &Entry, settings: &[(&str, &str)], bytes: u32) -> Box<dyn Appli
         .fold(Settings::defaults(entry.model), |s, (name, text)| s.with(name, text));
     let context = Context {
         index: 0,
-        sizes: Box::new(Fixed(bytes)),
+        sizes: &|| Box::new(Fixed(bytes)),
         header: 0,
         connection: false,
         segment: 1,
         deadline: tailback_engine::measure::quality::DEADLINE,
-        streams: Streams {
-            seed: 1,
-            name: "churn".into(),
-        },
+        streams: Streams(Named::new(1).text("churn")),
     };
     (entry.build)(&settings, context)
 }

@@ -151,9 +151,9 @@ impl Crossing {
         let spec = &readable(spec);
         let mut prepared = prepare(spec, seed, &hooks)?;
         let line = spec.links.first().and_then(|l| {
-            let port = prepared.built.port_names.iter().position(|n| *n == l.name)?;
+            let port = prepared.built.port_names.find(&l.name)?;
             Some(Line {
-                port: port as u32,
+                port,
                 rate: l.forward.rate,
                 delay: l.forward.delay,
             })

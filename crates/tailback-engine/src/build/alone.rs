@@ -5,7 +5,7 @@
 //!
 //! State: the source; when it wants to be called; what it has written and nobody has taken.
 
-use super::flows::times;
+use super::flows::{stem, times};
 use crate::library::Library;
 use crate::measure::frames::Fate;
 use crate::spec::{GroupSpec, Spec};
@@ -14,7 +14,7 @@ use crate::traffic::application::{
 };
 use crate::traffic::entry::{Context, Entry, Output, Streams};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Duration, FlowId, Stream, Time};
+use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_transport::Amount;
 
 /// Whether such a source needs to hear nothing.
@@ -42,11 +42,11 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
     }
     let connection = library.transports.connection(&group.transport)?;
     let (starts, stops) = times(group, seed);
-    let name = format!("flows.{}.{index}", group.name);
-    let rng = Stream::new(seed, &name);
+    let named = Named::new(seed).text(&stem(&group.name)).number(index);
+    let sizes = library.sizes(group.sizes.model)?;
     let context = Context {
         index,
-        sizes: (library.sizes(group.sizes.model)?.build)(&group.sizes),
+        sizes: &|| (sizes.build)(&group.sizes),
         header: match connection {
             Some(_) => 0,
             None => group.transport.count("header") as u32,
@@ -54,14 +54,14 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
         connection: connection.is_some(),
         segment: connection.as_ref().map_or(1, |c| c.segment_bytes()),
         deadline: Duration(0),
-        streams: Streams { seed, name },
+        streams: Streams(named),
     };
     let end = Time::ZERO + spec.duration;
     Ok(Some(Alone {
         app: (source.build)(&group.traffic, context),
         net: Paper {
             now: Time::ZERO,
-            rng,
+            rng: named.stream(),
             wake: None,
             written: vec![],
         },

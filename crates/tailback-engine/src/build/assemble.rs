@@ -3,6 +3,7 @@
 //! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
 //! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that draws.
 
+use super::names::{PortName, PortNames, natural};
 use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
 use super::route::{Arc, Router};
 use crate::event::EventKind;
@@ -16,18 +17,16 @@ use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
 use crate::sim::{AppSlot, Sim, Tick};
 use crate::traffic::application::NodeId;
-use std::cmp::Ordering;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::{counted_as, done};
-use tailback_base::{Duration, FlowId, Stream, Time};
+use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_transport::path::Path;
 
 /// A built network: the simulator, and where to find things in it.
 pub struct Built {
     pub sim: Sim,
-    /// Names of the ports, in order of number: `bottleneck`, `bottleneck.reverse`.
-    pub port_names: Vec<String>,
+    pub port_names: PortNames,
     pub group_names: Vec<String>,
     /// Port numbers of each link: forward and reverse.
     pub link_ports: Vec<[u32; 2]>,
@@ -35,37 +34,17 @@ pub struct Built {
     pub flow_ids: Vec<FlowId>,
 }
 
-/// Compare names so that numbers inside them count as numbers.
-pub fn natural(a: &str, b: &str) -> Ordering {
-    let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
-    loop {
-        match (a.first(), b.first()) {
-            (None, None) => return Ordering::Equal,
-            (None, _) => return Ordering::Less,
-            (_, None) => return Ordering::Greater,
-            (Some(x), Some(y)) if x.is_ascii_digit() && y.is_ascii_digit() => {
-                let digits = |s: &[u8]| s.iter().take_while(|c| c.is_ascii_digit()).count();
-                let trim = |s: &[u8]| s.iter().take_while(|c| **c == b'0').count();
-                let (na, nb) = (digits(a), digits(b));
-                let (xa, xb) = (&a[trim(&a[..na])..na], &b[trim(&b[..nb])..nb]);
-                let order = xa.len().cmp(&xb.len()).then(xa.cmp(xb)).then(nb.cmp(&na));
-                if order != Ordering::Equal {
-                    return order;
-                }
-                (a, b) = (&a[na..], &b[nb..]);
-            }
-            (Some(x), Some(y)) if x != y => return x.cmp(y),
-            _ => (a, b) = (&a[1..], &b[1..]),
-        }
-    }
-}
-
 /// One direction of a link, numbered by its place in the list.
 struct PortPlace {
-    name: String,
-    link: usize,
+    name: PortName,
+    link: u32,
+}
+
+impl PortPlace {
     /// 0 forward, 1 reverse.
-    direction: usize,
+    fn direction(&self) -> usize {
+        usize::from(self.name.reverse)
+    }
 }
 
 impl Network {
@@ -74,15 +53,19 @@ impl Network {
     /// # Errors
     /// A flow whose destination cannot be reached, or two links of one name.
     pub fn build(mut self) -> Result<Built, Refusal> {
-        let places = port_places(&mut self.links)?;
+        let places = port_places(&self.links, &self.stems)?;
         let mut link_ports = vec![[0u32; 2]; self.links.len()];
         for (number, p) in counted_as(4, &places).enumerate() {
-            link_ports[p.link][p.direction] = number as u32;
+            link_ports[p.link as usize][p.direction()] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
+        sim.ports.reserve_exact(places.len());
+        sim.peer.reserve_exact(places.len());
         for p in counted_as(UNITS, &places) {
-            if let Some(d) = self.links[p.link].directions[p.direction].take() {
-                add_port(&mut sim, d, &p.name, link_ports[p.link][1 - p.direction], self.seed);
+            let link = p.link as usize;
+            if let Some(d) = self.links[link].directions[p.direction()].take() {
+                let named = || p.name.say(Named::new(self.seed).text("link."), &self.stems);
+                add_port(&mut sim, d, named, link_ports[link][1 - p.direction()]);
             }
         }
         self.add_conditioners(&mut sim, &link_ports);
@@ -98,7 +81,10 @@ impl Network {
         announce_present(&mut sim);
         Ok(Built {
             sim,
-            port_names: counted_as(4, places).map(|p| p.name).collect(),
+            port_names: PortNames {
+                stems: self.stems,
+                ports: counted_as(4, places).map(|p| p.name).collect(),
+            },
             group_names: self.groups,
             link_ports,
             flow_ids,
@@ -127,37 +113,37 @@ impl Network {
 
     /// Flows, in natural order of their group's name, then by index. Answers the number of each handle.
     fn add_flows(&mut self, sim: &mut Sim) -> Result<Vec<FlowId>, Refusal> {
-        let mut by_name: Vec<usize> = (0..self.flows.len()).collect();
-        by_name.sort_by(|a, b| {
+        let ranks = ranks(&self.groups);
+        let mut defs = std::mem::take(&mut self.flows);
+        defs.sort_by_key(|f| {
             done(8);
-            let (a, b) = (&self.flows[*a], &self.flows[*b]);
-            natural(&self.groups[a.group as usize], &self.groups[b.group as usize]).then(a.index.cmp(&b.index))
+            (ranks[f.group as usize], f.index)
         });
-        sim.router.expect(self.flows.len());
-        let mut flow_ids = vec![FlowId(0); self.flows.len()];
-        let mut defs: Vec<Option<FlowDef>> = counted_as(32, self.flows.drain(..)).map(Some).collect();
-        for handle in counted_as(UNITS, by_name) {
-            if let Some(def) = defs[handle].take() {
-                flow_ids[handle] = self.add_flow(sim, def)?;
-            }
+        let mut flow_ids = vec![FlowId(0); defs.len()];
+        sim.flows.reserve_exact(defs.len());
+        sim.ways.reserve_exact(defs.len());
+        sim.apps.reserve_exact(defs.len());
+        for def in counted_as(UNITS, defs) {
+            let handle = def.handle.0 as usize;
+            flow_ids[handle] = self.add_flow(sim, def)?;
         }
         Ok(flow_ids)
     }
 
     fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
         let id = FlowId(sim.flows.len() as u32);
-        let name = match &def.transport {
-            Transport::Member(stream) => stream.clone(),
-            _ => format!("flows.{}.{}", self.groups[def.group as usize], def.index),
-        };
-        let member = matches!(def.transport, Transport::Member(_));
+        let member = matches!(def.transport, Transport::Member);
         let (forward, backward) = match member {
             true => Default::default(),
+            // A host has no name and one flow.
+            false if [def.from, def.to].iter().any(|n| self.nodes[n.0 as usize].is_empty()) => {
+                sim.router.lay(def.from, def.to, &mut sim.routes, &sim.peer)
+            }
             false => sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer),
         };
         if forward.len == 0 && !member {
             let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
-                "" => format!("{name}.{host}"),
+                "" => format!("flows.{}.{}.{host}", self.groups[def.group as usize], def.index),
                 given => given.to_string(),
             };
             let (from, to) = (called(def.from, "source"), called(def.to, "destination"));
@@ -169,12 +155,12 @@ impl Network {
         let carrier = match def.transport {
             Transport::Described(c) => {
                 let path = || path_of(sim, def.from, def.to);
-                Carrier::Connection(c.ends(path, &mut Stream::new(self.seed, &format!("{name}.transport"))))
+                Carrier::Connection(c.ends(path, &mut def.named.text(".transport").stream()))
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
             Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
             Transport::Injected => Carrier::Injected(Box::default()),
-            Transport::Member(_) => {
+            Transport::Member => {
                 sim.unfinished += 1;
                 Carrier::Member(Box::default())
             }
@@ -213,7 +199,7 @@ impl Network {
             flow.app = sim.apps.len() as u32;
             flow.listens = a.listens;
             flow.opened = a.start;
-            add_app(sim, a, Stream::new(self.seed, &name), Some(id), def.group);
+            add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
         sim.flows.push(flow);
         sim.ways.push([forward, backward]);
@@ -221,28 +207,47 @@ impl Network {
     }
 }
 
+/// The place of each name among all in natural order.
+fn ranks(names: &[String]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..names.len() as u32).collect();
+    order.sort_by(|a, b| {
+        done(8);
+        natural(&names[*a as usize], &names[*b as usize])
+    });
+    let mut ranks = vec![0; names.len()];
+    for (rank, i) in (0..).zip(order) {
+        ranks[i as usize] = rank;
+    }
+    ranks
+}
+
 /// Both directions of every link, in natural order of their names.
 ///
 /// # Errors
 /// Two links of one name.
-fn port_places(links: &mut [LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
+fn port_places(links: &[LinkDef], stems: &[String]) -> Result<Vec<PortPlace>, Refusal> {
+    // By stems first: then nearly everything is in its place, and few names are put together to be compared.
+    let ranks = ranks(stems);
+    let mut order: Vec<u32> = (0..links.len() as u32).collect();
+    order.sort_by_key(|i| ranks[links[*i as usize].name.stem as usize]);
     let mut places = Vec::with_capacity(2 * links.len());
-    for (link, l) in counted_as(32, links).enumerate() {
-        // From here on the port has the name: a copy of a million would have to be given back.
-        let name = std::mem::take(&mut l.name);
-        let reverse = format!("{name}.reverse");
-        for (direction, name) in [name, reverse].into_iter().enumerate() {
-            places.push(PortPlace { name, link, direction });
-        }
+    for i in counted_as(32, order) {
+        let link = links[i as usize].name;
+        places.extend([false, true].map(|reverse| PortPlace {
+            name: PortName { link, reverse },
+            link: i,
+        }));
     }
     places.sort_by(|a, b| {
         done(8);
-        natural(&a.name, &b.name)
+        a.name.order(b.name, stems)
     });
-    let twice = counted_as(8, places.windows(2)).find(|w| w[0].name == w[1].name);
+    // Names of one stem differ.
+    let same = |a: PortName, b: PortName| a.link.stem != b.link.stem && a.order(b, stems).is_eq();
+    let twice = counted_as(2, places.windows(2)).find(|w| same(w[0].name, w[1].name));
     match twice {
         Some(w) => Err(Refusal::new(
-            format!("two links are called \"{}\"", w[0].name),
+            format!("two links are called \"{}\"", w[0].name.written(stems)),
             "give each its own name",
         )),
         None => Ok(places),
@@ -251,20 +256,22 @@ fn port_places(links: &mut [LinkDef]) -> Result<Vec<PortPlace>, Refusal> {
 
 /// The links as a graph, for routing.
 fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
-    let mut router = Router::new(nodes);
-    for (l, ports) in counted_as(32, links).zip(link_ports) {
-        for (d, (from, to)) in [(l.from, l.to), (l.to, l.from)].into_iter().enumerate() {
-            let delay = l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
-            let (port, to) = (ports[d], to.0);
-            router.add(from, Arc { port, to, delay });
-        }
-    }
-    router.finish();
-    router
+    let leaving = links.iter().zip(link_ports).flat_map(|(l, ports)| {
+        done(32);
+        [(l.from, l.to), (l.to, l.from)]
+            .into_iter()
+            .enumerate()
+            .map(|(d, (from, to))| {
+                let delay = l.directions[d].as_ref().map_or(Duration::ZERO, |d| d.delay);
+                let (port, to) = (ports[d], to.0);
+                (from, Arc { port, to, delay })
+            })
+    });
+    Router::new(nodes, leaving)
 }
 
 /// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
-fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
+fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32) {
     let queue = match d.queue {
         // Fused arithmetic has fixed departures when the rate cannot change.
         QueueChoice::DropTail(limit) if d.rate_changes.is_empty() => Queue::Fused(Fused::new(limit)),
@@ -275,7 +282,7 @@ fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
     };
     let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
     if !d.impairments.is_empty() {
-        let stream = Stream::new(seed, &format!("link.{name}.impairments"));
+        let stream = named().text(".impairments").stream();
         port.impair = Impairments::new(&d.impairments, stream);
         port.before |= Before::IMPAIRMENTS;
     }
@@ -288,8 +295,8 @@ fn add_port(sim: &mut Sim, d: Direction, name: &str, peer: u32, seed: u64) {
     }
     if let Some((t, _)) = d.rate_changes.first() {
         sim.events.push(*t, EventKind::RateChange, number);
+        sim.rate_changes.insert(number, d.rate_changes);
     }
-    sim.rate_changes.push(d.rate_changes);
     sim.peer.push(peer);
     sim.ports.push(port);
 }
@@ -306,10 +313,11 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
 /// What the endpoints of a flow may know of the lines under it.
 pub(crate) fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
     let mut path = Path::default();
-    for arc in sim.router.path(from, to, &sim.peer).unwrap_or_default() {
-        let back = sim.peer[arc.port as usize];
+    let (ports, peer) = (&sim.ports, &sim.peer);
+    for arc in sim.router.path(from, to, peer).unwrap_or_default() {
+        let back = peer[arc.port as usize];
         for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
-            let port = &sim.ports[port as usize];
+            let port = &ports[port as usize];
             way.lines.push(port.rate());
             way.delay += port.delay;
         }
@@ -385,7 +393,7 @@ impl Built {
     pub fn names(&self) -> Names {
         let rows = &self.sim.flows[..self.sim.declared()];
         Names {
-            ports: self.port_names.clone(),
+            ports: self.port_names.all().collect(),
             flows: rows
                 .iter()
                 .inspect(|_| done(64))
@@ -425,17 +433,5 @@ impl Built {
 
     pub fn flow(&self, f: FlowHandle) -> FlowId {
         self.flow_ids[f.0 as usize]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_sort_as_people_count() {
-        let mut names = ["s10", "s2", "s", "s2.reverse", "a100b", "a100b2", "s02"];
-        names.sort_by(|a, b| natural(a, b));
-        assert_eq!(names, ["a100b", "a100b2", "s", "s02", "s2", "s2.reverse", "s10"]);
     }
 }

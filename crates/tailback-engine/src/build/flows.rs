@@ -2,7 +2,8 @@
 
 use super::conditioners::Site;
 use super::instants::instants;
-use super::network::{Direction, LinkId, Network, Transport, UNITS};
+use super::names::End;
+use super::network::{Direction, LinkId, Network, Stem, Transport, UNITS};
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
@@ -16,7 +17,7 @@ use crate::traffic::entry::{Context, Entry, Output, Streams};
 use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
-use tailback_base::{Ecn, Stream, Time};
+use tailback_base::{Ecn, Named, Time};
 use tailback_transport::Connection;
 
 /// What all groups of a run share.
@@ -38,9 +39,14 @@ impl Around<'_> {
     }
 }
 
+/// What the names of a group's flows begin with; a number follows.
+pub(super) fn stem(group: &str) -> String {
+    format!("flows.{group}.")
+}
+
 /// When each flow of a group starts, and when it stops if that is given; drawn from streams of their own.
 pub(super) fn times(g: &GroupSpec, seed: u64) -> (Vec<Time>, Option<Vec<Time>>) {
-    let drawn = |what: &str| Stream::new(seed, &format!("flows.{}.{what}", g.name));
+    let drawn = |what: &str| Named::new(seed).text(&stem(&g.name)).text(what).stream();
     let starts = instants(&g.start, g.count, &[], &mut drawn("start"));
     let stops = g
         .stop
@@ -87,21 +93,24 @@ pub(super) fn add_group<'s>(
     let source = library.source(g.traffic.model)?;
     let aggregate = [around.number(&g.aggregate[0]), around.number(&g.aggregate[1])];
     let sizes = library.sizes(g.sizes.model)?;
+    let text = stem(&g.name);
+    let stem = net.stem(&text);
+    let private = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
+    net.expect(g.count as usize, g.count as usize * private);
     for i in counted_as(UNITS, 0..g.count) {
-        let name = format!("flows.{}.{i}", g.name);
         let mut access = None;
         let from_host = match &g.access {
             Some(a) => {
-                let host = net.host(&format!("{name}.source"));
-                access = Some(private_link(net, &format!("{name}.access"), a, i, [host, from]));
+                let host = net.host(&stem, i, ".source");
+                access = Some(private_link(net, (&stem, i, End::Access), a, [host, from]));
                 host
             }
             None => from,
         };
         let to_host = match &g.exit {
             Some(a) => {
-                let host = net.host(&format!("{name}.destination"));
-                private_link(net, &format!("{name}.exit"), a, i, [to, host]);
+                let host = net.host(&stem, i, ".destination");
+                private_link(net, (&stem, i, End::Exit), a, [to, host]);
                 host
             }
             None => to,
@@ -113,13 +122,14 @@ pub(super) fn add_group<'s>(
             (FlowEnds::Simulated, None, None) => Transport::Datagrams { ecn },
         };
         let flow = net.flow(group, i, from_host, to_host, transport);
+        let named = net.stream_name(flow);
         if source.facts.own_address {
-            net.set_label(flow, Stream::new(seed, &format!("{name}.address")).bits() as u32);
+            net.set_label(flow, named.text(".address").stream().bits() as u32);
         }
         net.set_aggregate(flow, aggregate);
         if let (Some(settings), Some(link), Some(a)) = (&g.conditioner, access, &g.access) {
             edges.push(Site {
-                name: format!("{name}.access"),
+                name: format!("{text}{i}.access"),
                 link,
                 reverse: false,
                 rate: a.rate[i as usize % a.rate.len()],
@@ -132,12 +142,12 @@ pub(super) fn add_group<'s>(
         let stop = stops.as_ref().map(|s| s[i as usize]).filter(|t| *t < end);
         let context = Context {
             index: i,
-            sizes: (sizes.build)(&g.sizes),
+            sizes: &|| (sizes.build)(&g.sizes),
             header,
             connection: connection.is_some(),
             segment: connection.as_ref().map_or(1, Connection::segment_bytes),
             deadline: g.deadline.unwrap_or(DEADLINE),
-            streams: Streams { seed, name },
+            streams: Streams(named),
         };
         let app: Box<dyn Application> = match around.ends {
             FlowEnds::Injected => Box::new(Silent),
@@ -155,13 +165,18 @@ pub(super) fn add_group<'s>(
     Ok(())
 }
 
-/// The link of flow `i` between its own host and the network.
-pub(super) fn private_link(net: &mut Network, name: &str, a: &AccessSpec, i: u32, [from, to]: [NodeId; 2]) -> LinkId {
+/// The link of a flow of this number between its own host and the network.
+pub(super) fn private_link(
+    net: &mut Network,
+    (stem, i, end): (&Stem, u32, End),
+    a: &AccessSpec,
+    ends: [NodeId; 2],
+) -> LinkId {
     let nth = |n: usize| i as usize % n;
     let (rate, delay) = (a.rate[nth(a.rate.len())], a.delay[nth(a.delay.len())]);
     let there = Direction {
         impairments: a.impairments.clone(),
         ..Direction::new(rate, delay)
     };
-    net.link(name, from, to, there, Direction::new(rate, delay))
+    net.private_link((stem, i, end), ends, [there, Direction::new(rate, delay)])
 }

@@ -8,6 +8,7 @@ mod conditioners;
 mod flows;
 mod instants;
 pub(crate) mod links;
+mod names;
 pub mod network;
 pub mod paths;
 mod recordings;
@@ -20,7 +21,6 @@ use crate::spec::{End, Spec};
 use network::{Built, Network};
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
-use tailback_base::work::counted_as;
 
 /// A network ready to run.
 pub struct Prepared {
@@ -64,13 +64,9 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     if spec.end == End::Sessions {
         built.end_with_sessions();
     }
-    let reported: Vec<u32> = counted_as(8, 0..built.port_names.len() as u32)
-        .filter(|p| {
-            let name = &built.port_names[*p as usize];
-            let base = name.strip_suffix(".reverse").unwrap_or(name);
-            spec.links.iter().any(|l| l.name == base)
-        })
-        .collect();
+    // The links of the scenario came first.
+    let mut reported = built.link_ports[..spec.links.len()].concat();
+    reported.sort_unstable();
     for port in built.unreported(&reported) {
         port.leave_queue_uncounted();
     }

@@ -2,7 +2,9 @@
 //!
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
-pub use super::assemble::{Built, natural};
+pub use super::assemble::Built;
+use super::names::{End, LinkName};
+pub use super::names::{PortNames, natural};
 use crate::measure::convergence::ConvergenceMeter;
 use crate::packet::SimPacket;
 use crate::sim::flow::Media;
@@ -11,7 +13,7 @@ use crate::spec::Impairment;
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use tailback_base::{BitRate, Duration, Ecn, Size, Stream, Time};
+use tailback_base::{BitRate, Duration, Ecn, Named, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::Connection;
@@ -67,7 +69,7 @@ impl Direction {
 }
 
 pub(super) struct LinkDef {
-    pub name: String,
+    pub name: LinkName,
     pub from: NodeId,
     pub to: NodeId,
     pub directions: [Option<Direction>; 2],
@@ -84,11 +86,14 @@ pub enum Transport {
     },
     /// Its ends are outside: packets come by [`Sim::inject`](crate::sim::Sim::inject).
     Injected,
-    /// Opened by the application of the row, while the run goes on. Holds the name of its random stream.
-    Member(String),
+    /// Opened by the application of the row, while the run goes on.
+    Member,
 }
 
 pub(super) struct FlowDef {
+    pub handle: FlowHandle,
+    /// The name of its random stream; those of its parts begin so.
+    pub named: Named,
     pub group: u32,
     pub index: u32,
     pub from: NodeId,
@@ -109,14 +114,27 @@ pub(super) struct AppDef {
     pub listens: bool,
 }
 
+/// The beginning that the names of some hosts and links have in common; numbers follow.
+pub(super) struct Stem {
+    /// Its place in the list.
+    place: u32,
+    text: String,
+    /// Some node that a link names begins so.
+    is_known: bool,
+}
+
 /// A network under construction.
 pub struct Network {
     pub(super) seed: u64,
     /// Their names; empty for the host of one flow.
     pub(super) nodes: Vec<String>,
     pub(super) node_by_name: HashMap<String, NodeId>,
+    /// What the names of links begin with.
+    pub(super) stems: Vec<String>,
     pub(super) links: Vec<LinkDef>,
     pub(super) groups: Vec<String>,
+    /// What the names of the streams of each group's flows begin with.
+    group_streams: Vec<Named>,
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edge_numbers: BTreeMap<u32, u16>,
@@ -131,8 +149,10 @@ impl Network {
             seed,
             nodes: Vec::new(),
             node_by_name: HashMap::new(),
+            stems: Vec::new(),
             links: Vec::new(),
             groups: Vec::new(),
+            group_streams: Vec::new(),
             flows: Vec::new(),
             transports: Vec::new(),
             edge_numbers: BTreeMap::new(),
@@ -158,10 +178,22 @@ impl Network {
         id
     }
 
+    /// Some hosts and links are to have names that begin like this.
+    pub(super) fn stem(&mut self, text: &str) -> Stem {
+        self.stems.push(text.to_string());
+        Stem {
+            place: (self.stems.len() - 1) as u32,
+            text: text.to_string(),
+            is_known: self.node_by_name.keys().any(|name| name.starts_with(text)),
+        }
+    }
+
     /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node of
     /// this name if a link has one.
-    pub(super) fn host(&mut self, name: &str) -> NodeId {
-        if let Some(n) = self.node_by_name.get(name) {
+    pub(super) fn host(&mut self, stem: &Stem, number: u32, end: &str) -> NodeId {
+        if stem.is_known
+            && let Some(n) = self.node_by_name.get(&format!("{}{number}{end}", stem.text))
+        {
             return *n;
         }
         let id = NodeId(self.nodes.len() as u32);
@@ -170,11 +202,29 @@ impl Network {
     }
 
     pub fn link(&mut self, name: &str, from: NodeId, to: NodeId, forward: Direction, reverse: Direction) -> LinkId {
+        let stem = self.stem(name).place;
+        let name = LinkName { stem, private: None };
+        self.add_link(name, from, to, [forward, reverse])
+    }
+
+    /// The link between a host and the network, which has a name of its stem.
+    pub(super) fn private_link(
+        &mut self,
+        (stem, number, end): (&Stem, u32, End),
+        [from, to]: [NodeId; 2],
+        directions: [Direction; 2],
+    ) -> LinkId {
+        let (stem, private) = (stem.place, Some((number, end)));
+        self.add_link(LinkName { stem, private }, from, to, directions)
+    }
+
+    fn add_link(&mut self, name: LinkName, from: NodeId, to: NodeId, directions: [Direction; 2]) -> LinkId {
+        let directions = directions.map(Some);
         self.links.push(LinkDef {
-            name: name.to_string(),
+            name,
             from,
             to,
-            directions: [Some(forward), Some(reverse)],
+            directions,
         });
         LinkId((self.links.len() - 1) as u32)
     }
@@ -184,13 +234,25 @@ impl Network {
         if let Some(i) = self.groups.iter().position(|g| g == name) {
             return i as u32;
         }
+        let streams = Named::new(self.seed).text("flows.").text(name).text(".");
         self.groups.push(name.to_string());
+        self.group_streams.push(streams);
         (self.groups.len() - 1) as u32
+    }
+
+    /// So many flows and links of their own come next: their lists are made once, not doubled in the middle.
+    pub(super) fn expect(&mut self, flows: usize, links: usize) {
+        self.flows.reserve(flows);
+        self.links.reserve(links);
+        self.nodes.reserve(links);
     }
 
     /// A flow of a group, with the application that feeds it.
     pub fn flow(&mut self, group: u32, index: u32, from: NodeId, to: NodeId, transport: Transport) -> FlowHandle {
+        let handle = FlowHandle(self.flows.len() as u32);
         self.flows.push(FlowDef {
+            handle,
+            named: self.group_streams[group as usize].number(index),
             group,
             index,
             from,
@@ -203,7 +265,12 @@ impl Network {
             media: None,
             label: None,
         });
-        FlowHandle((self.flows.len() - 1) as u32)
+        handle
+    }
+
+    /// The name of a flow's random stream.
+    pub(super) fn stream_name(&self, flow: FlowHandle) -> Named {
+        self.flows[flow.0 as usize].named
     }
 
     /// Give a flow its application. With `listens`, it hears every event of the endpoints, not only start and stop.
@@ -258,15 +325,18 @@ impl Network {
     pub fn application(&mut self, name: &str, app: Box<dyn Application>, start: Time) {
         let group = self.group(name);
         let index = self.flows.iter().filter(|f| f.group == group).count() as u32;
-        let member = self.member(group, index, &format!("application.{name}"));
+        let stream = Named::new(self.seed).text("application.").text(name);
+        let member = self.member(group, index, stream);
         self.feed(member, app, start, None, true);
     }
 
     /// A member of a group: a row for an application that opens its own connections. `stream`: the name of the
     /// application's random stream.
-    pub fn member(&mut self, group: u32, index: u32, stream: &str) -> FlowHandle {
+    pub fn member(&mut self, group: u32, index: u32, stream: Named) -> FlowHandle {
         let node = NodeId(0);
-        self.flow(group, index, node, node, Transport::Member(stream.to_string()))
+        let member = self.flow(group, index, node, node, Transport::Member);
+        self.flows[member.0 as usize].named = stream;
+        member
     }
 
     /// Register a way to make connections, for [`crate::traffic::application::Net::open`].
@@ -275,8 +345,8 @@ impl Network {
     }
 
     /// Register connections of this description; what they leave to chance is drawn from the stream of this name.
-    pub fn described_transport(&mut self, connection: Connection, stream: &str) -> TransportId {
-        let stream = Stream::new(self.seed, stream);
+    pub fn described_transport(&mut self, connection: Connection, stream: Named) -> TransportId {
+        let stream = stream.stream();
         self.add_transport(Rc::new(move |path, rng| connection.ends(path, rng)), stream)
     }
 

@@ -21,7 +21,7 @@ impl Built {
         let path = |(flow, ways): (&crate::sim::flow::Flow, &[crate::sim::flow::Route; 2])| {
             let group = self.group_names[flow.group as usize].clone();
             let route = &self.sim.routes[ways[0].start as usize..][..usize::from(ways[0].len)];
-            let port = |p: &u32| (self.port_names[*p as usize].clone(), self.sim.ports[*p as usize].rate());
+            let port = |p: &u32| (self.port_names.of(*p), self.sim.ports[*p as usize].rate());
             Path {
                 flow: format!("{group}.{}", flow.index),
                 index: flow.index,

@@ -97,7 +97,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
         true => format!("{name}.reverse"),
         false => name.to_string(),
     };
-    let port = built.port_names.iter().position(|n| *n == full)? as u32;
+    let port = built.port_names.find(&full)?;
     let what = format!("link.{full}");
     match probe {
         "queue" => return Some((what, "packets", Source::Queue(port))),
@@ -125,8 +125,8 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
 fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
     let mut found = vec![];
     for (i, e) in counted_as(8, &built.sim.edges).enumerate() {
-        let port = &built.port_names[e.port as usize];
-        if !is_edge(port, name) {
+        let port = built.port_names.of(e.port);
+        if !is_edge(&port, name) {
             continue;
         }
         let (what, edge) = (format!("edge.{port}"), i as u32);

@@ -3,12 +3,14 @@
 //! A path has the fewest hops; among those the least propagation delay; among those the first by name. Data and ACKs
 //! take the same links in opposite directions. Hosts with a single link are peeled off first, so that ten thousand of
 //! them cost no more than the core they hang on; paths through the core are found once for each pair of its ends.
+//!
+//! State: the graph, and the paths found so far.
 
 use crate::packet::MAX_HOPS;
 use crate::sim::flow::Route;
 use crate::traffic::application::NodeId;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BinaryHeap};
 use tailback_base::Duration;
 use tailback_base::work::counted_as;
 
@@ -20,79 +22,43 @@ pub struct Arc {
     pub delay: Duration,
 }
 
+/// The directions of links, by the node they leave.
+#[derive(Default)]
+struct Graph {
+    /// By node, then in order of port.
+    arcs: Vec<Arc>,
+    /// Where the arcs of each node begin; after the last node, where they end.
+    starts: Vec<u32>,
+    /// The place of each port's arc: a million hosts may hang on a node, so that none is looked for among them.
+    places: Vec<u32>,
+}
+
 /// The graph, and the paths found so far.
 #[derive(Default)]
 pub struct Router {
-    /// By node, in order of port.
-    arcs: Vec<Vec<Arc>>,
-    core: HashMap<(u32, u32), Option<Vec<Arc>>>,
-    found: HashMap<(u32, u32), (Route, Route)>,
+    graph: Graph,
+    core: BTreeMap<(u32, u32), Option<Vec<Arc>>>,
+    found: BTreeMap<(u32, u32), (Route, Route)>,
+    /// The path looked for last.
+    way: Vec<Arc>,
 }
 
-impl Router {
-    pub fn new(nodes: usize) -> Router {
-        Router {
-            arcs: vec![Vec::new(); nodes],
-            ..Router::default()
-        }
+impl Graph {
+    fn arc(&self, port: u32) -> Arc {
+        self.arcs[self.places[port as usize] as usize]
     }
 
-    /// So many pairs will be asked for: their table is made once, not doubled in the middle.
-    pub fn expect(&mut self, pairs: usize) {
-        self.found.reserve(pairs);
-    }
-
-    pub fn add(&mut self, from: NodeId, arc: Arc) {
-        self.arcs[from.0 as usize].push(arc);
-    }
-
-    /// Fix the order in which equal paths are tried.
-    pub fn finish(&mut self) {
-        for a in counted_as(8, &mut self.arcs) {
-            a.sort_by_key(|a| a.port);
-        }
-    }
-
-    /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
-    /// `peer`: the opposite direction of each port.
-    pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<Vec<Arc>> {
-        let mut head = Vec::new();
-        let mut at = from.0;
-        // A host with one link has no choice.
-        if self.arcs[at as usize].len() == 1 && at != to.0 {
-            let only = self.arcs[at as usize][0];
-            head.push(only);
-            at = only.to;
-        }
-        let mut tail = None;
-        let mut goal = to.0;
-        if goal != at && self.arcs[goal as usize].len() == 1 {
-            // A million hosts may hang on this node, so theirs is not looked for one by one.
-            let Arc { port, to: up, .. } = self.arcs[goal as usize][0];
-            let down = &self.arcs[up as usize];
-            let i = down.binary_search_by_key(&peer[port as usize], |a| a.port).ok()?;
-            tail = Some(down[i]);
-            goal = up;
-        }
-        if at != goal {
-            let core = match self.core.get(&(at, goal)) {
-                Some(p) => p.clone(),
-                None => {
-                    let p = self.search(at, goal);
-                    self.core.insert((at, goal), p.clone());
-                    p
-                }
-            };
-            head.extend(core?);
-        }
-        head.extend(tail);
-        (!head.is_empty() && head.len() <= MAX_HOPS).then_some(head)
+    /// The arcs that leave a node.
+    fn leaving(&self, node: u32) -> &[Arc] {
+        let node = node as usize;
+        &self.arcs[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
     /// Dijkstra over the core, least (hops, delay, ports).
     fn search(&self, from: u32, to: u32) -> Option<Vec<Arc>> {
-        let mut best: Vec<Option<(u32, u64)>> = vec![None; self.arcs.len()];
-        let mut came: Vec<Option<(u32, Arc)>> = vec![None; self.arcs.len()];
+        let nodes = self.starts.len() - 1;
+        let mut best: Vec<Option<(u32, u64)>> = vec![None; nodes];
+        let mut came: Vec<Option<(u32, Arc)>> = vec![None; nodes];
         let mut heap = BinaryHeap::from([Reverse((0u32, 0u64, from))]);
         best[from as usize] = Some((0, 0));
         while let Some(Reverse((hops, delay, at))) = heap.pop() {
@@ -109,8 +75,8 @@ impl Router {
             if best[at as usize].is_some_and(|b| b < (hops, delay)) {
                 continue;
             }
-            for arc in &self.arcs[at as usize] {
-                if self.arcs[arc.to as usize].len() < 2 && arc.to != to {
+            for arc in self.leaving(at) {
+                if self.leaving(arc.to).len() < 2 && arc.to != to {
                     continue;
                 }
                 let cost = (hops + 1, delay + arc.delay.0);
@@ -123,24 +89,88 @@ impl Router {
         }
         None
     }
+}
+
+impl Router {
+    /// So many nodes, and the arcs that leave them.
+    pub fn new(nodes: usize, leaving: impl Iterator<Item = (NodeId, Arc)> + Clone) -> Router {
+        let mut starts = vec![0u32; nodes + 1];
+        leaving.clone().for_each(|(node, _)| starts[node.0 as usize + 1] += 1);
+        for i in 1..starts.len() {
+            starts[i] += starts[i - 1];
+        }
+        let (port, to, delay) = (0, 0, Duration::ZERO);
+        let mut arcs = vec![Arc { port, to, delay }; starts[nodes] as usize];
+        let mut next = starts.clone();
+        leaving.for_each(|(node, arc)| {
+            let place = &mut next[node.0 as usize];
+            arcs[*place as usize] = arc;
+            *place += 1;
+        });
+        // Fixes the order in which equal paths are tried.
+        for of_node in counted_as(8, starts.windows(2)) {
+            arcs[of_node[0] as usize..of_node[1] as usize].sort_by_key(|a| a.port);
+        }
+        let mut places = vec![0; arcs.len()];
+        for (place, arc) in (0..).zip(&arcs) {
+            places[arc.port as usize] = place;
+        }
+        Router {
+            graph: Graph { arcs, starts, places },
+            ..Router::default()
+        }
+    }
+
+    /// The path from one node to another, or `None` if there is none (or it is longer than a packet can count).
+    /// `peer`: the opposite direction of each port.
+    pub fn path(&mut self, from: NodeId, to: NodeId, peer: &[u32]) -> Option<&[Arc]> {
+        self.way.clear();
+        let mut at = from.0;
+        // A host with one link has no choice.
+        if let [only] = *self.graph.leaving(at)
+            && at != to.0
+        {
+            self.way.push(only);
+            at = only.to;
+        }
+        let mut tail = None;
+        let mut goal = to.0;
+        if let [Arc { port, to: up, .. }] = *self.graph.leaving(goal)
+            && goal != at
+        {
+            tail = Some(self.graph.arc(peer[port as usize]));
+            goal = up;
+        }
+        if at != goal {
+            let graph = &self.graph;
+            let found = self.core.entry((at, goal)).or_insert_with(|| graph.search(at, goal));
+            self.way.extend(found.as_ref()?);
+        }
+        self.way.extend(tail);
+        (!self.way.is_empty() && self.way.len() <= MAX_HOPS).then_some(&self.way)
+    }
 
     /// Both directions as stretches of the table of routes; unknown pairs give an empty route.
     pub fn routes(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         if let Some(r) = self.found.get(&(from.0, to.0)) {
             return *r;
         }
+        let routes = self.lay(from, to, table, peer);
+        self.found.insert((from.0, to.0), routes);
+        routes
+    }
+
+    /// As [`Router::routes`], for a pair that nobody asks for again.
+    pub fn lay(&mut self, from: NodeId, to: NodeId, table: &mut Vec<u32>, peer: &[u32]) -> (Route, Route) {
         let path = self.path(from, to, peer).unwrap_or_default();
-        let forward = Route {
+        let route = |table: &Vec<u32>| Route {
             start: table.len() as u32,
             len: path.len() as u8,
         };
+        let forward = route(table);
         table.extend(path.iter().map(|a| a.port));
-        let backward = Route {
-            start: table.len() as u32,
-            len: path.len() as u8,
-        };
+        let backward = route(table);
         table.extend(path.iter().rev().map(|a| peer[a.port as usize]));
-        self.found.insert((from.0, to.0), (forward, backward));
         (forward, backward)
     }
 }

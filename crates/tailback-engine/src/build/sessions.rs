@@ -2,11 +2,12 @@
 
 use super::flows::{Around, private_link};
 use super::instants::instants;
+use super::names::End;
 use super::network::{Network, UNITS};
 use crate::spec::SessionSpec;
 use crate::traffic::application::NodeId;
 use crate::traffic::session::Context;
-use tailback_base::Stream;
+use tailback_base::Named;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
 
@@ -26,19 +27,20 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         );
         Refusal::new(problem, "give transport = \"tcp\"")
     })?;
-    let stream = |what: &str| Stream::new(seed, &format!("sessions.{}.{what}", s.name));
+    let text = format!("sessions.{}.", s.name);
+    let stream = |what: &str| Named::new(seed).text(&text).text(what).stream();
     let starts = instants(&s.start, s.clients, &[], &mut stream("start"));
     let stops = s
         .stop
         .as_ref()
         .map(|stop| instants(stop, s.clients, &starts, &mut stream("stop")));
+    let (of_servers, of_clients) = (net.stem(&format!("{text}server.")), net.stem(&text));
     let mut servers = Vec::new();
     for i in counted_as(UNITS, 0..s.servers.min(s.clients)) {
-        let name = format!("sessions.{}.server.{i}", s.name);
         servers.push(match &s.access {
             Some(a) => {
-                let host = net.host(&name);
-                private_link(net, &format!("{name}.access"), a, i, [host, from]);
+                let host = net.host(&of_servers, i, "");
+                private_link(net, (&of_servers, i, End::Access), a, [host, from]);
                 net.set_edge_number(host, around.number(&s.from));
                 host
             }
@@ -47,11 +49,11 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
     }
     let group = net.group(&s.name);
     for i in counted_as(UNITS, 0..s.clients) {
-        let name = format!("sessions.{}.{i}", s.name);
+        let named = Named::new(seed).text(&text).number(i);
         let client = match &s.exit {
             Some(a) => {
-                let host = net.host(&format!("{name}.client"));
-                private_link(net, &format!("{name}.exit"), a, i, [to, host]);
+                let host = net.host(&of_clients, i, ".client");
+                private_link(net, (&of_clients, i, End::Exit), a, [to, host]);
                 net.set_edge_number(host, around.number(&s.to));
                 host
             }
@@ -62,14 +64,14 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
             server: servers[i as usize % servers.len()],
             client,
             page_servers: page_servers.clone(),
-            transport: net.described_transport(connection.clone(), &format!("{name}.transport")),
+            transport: net.described_transport(connection.clone(), named.text(".transport")),
             two_way: connection.is_two_way(),
             laws: &library.laws,
-            stream: &|quantity| Stream::new(seed, &format!("{name}.{quantity}")),
+            stream: &|quantity| named.text(".").text(quantity).stream(),
         };
         let app = (s.kind.build)(&s.settings, context);
         let stop = stops.as_ref().map(|t| t[i as usize]).filter(|t| *t < end);
-        let member = net.member(group, i, &name);
+        let member = net.member(group, i, named);
         net.feed(member, app, starts[i as usize], stop, true);
         net.set_weight(member, s.weight[i as usize % s.weight.len()]);
     }

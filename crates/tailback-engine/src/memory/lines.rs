@@ -312,14 +312,15 @@ impl<'a> Ways<'a> {
                 nodes.entry(name).or_insert(next);
             }
         }
-        let mut router = Router::new(nodes.len());
-        for (i, l) in spec.links.iter().enumerate() {
+        let leaving = spec.links.iter().enumerate().flat_map(|(i, l)| {
             let (from, to) = (nodes[l.from.as_str()], nodes[l.to.as_str()]);
             let arc = |port: u32, to: u32, delay: Duration| Arc { port, to, delay };
-            router.add(NodeId(from), arc(2 * i as u32, to, l.forward.delay));
-            router.add(NodeId(to), arc(2 * i as u32 + 1, from, l.reverse.delay));
-        }
-        router.finish();
+            [
+                (NodeId(from), arc(2 * i as u32, to, l.forward.delay)),
+                (NodeId(to), arc(2 * i as u32 + 1, from, l.reverse.delay)),
+            ]
+        });
+        let router = Router::new(nodes.len(), leaving);
         let peer = (0..2 * spec.links.len() as u32).map(|p| p ^ 1).collect();
         Ways {
             nodes,

@@ -11,6 +11,7 @@ enum Get<R> {
     Count(fn(&R) -> u64),
     Real(fn(&R) -> f64),
     Text(fn(&R) -> Arc<str>),
+    Word(fn(&R) -> &'static str),
 }
 
 /// A column of a table whose rows are made from `R`.
@@ -38,24 +39,37 @@ impl<R> Column<R> {
         Column { name, unit, doc, get }
     }
 
-    fn empty(&self) -> Stored {
+    /// Text of a few words: one that comes in row after row is stored once.
+    pub const fn word(name: &'static str, doc: &'static str, get: fn(&R) -> &'static str) -> Column<R> {
+        let (unit, get) = ("", Get::Word(get));
+        Column { name, unit, doc, get }
+    }
+
+    /// The column with room for so many values.
+    fn empty(&self, rows: usize) -> Stored {
         Stored {
             name: self.name.into(),
             unit: self.unit.into(),
             doc: self.doc.into(),
             data: match self.get {
-                Get::Count(_) => Data::Count(vec![]),
-                Get::Real(_) => Data::Real(vec![]),
-                Get::Text(_) => Data::Text(vec![]),
+                Get::Count(_) => Data::Count(Vec::with_capacity(rows)),
+                Get::Real(_) => Data::Real(Vec::with_capacity(rows)),
+                Get::Text(_) | Get::Word(_) => Data::Text(Vec::with_capacity(rows)),
             },
         }
     }
 
-    fn push(&self, row: &R, data: &mut Data) {
+    fn extend(&self, rows: &[R], data: &mut Data) {
         match (&self.get, data) {
-            (Get::Count(f), Data::Count(v)) => v.push(f(row)),
-            (Get::Real(f), Data::Real(v)) => v.push(f(row)),
-            (Get::Text(f), Data::Text(v)) => v.push(f(row)),
+            (Get::Count(f), Data::Count(v)) => v.extend(rows.iter().map(f)),
+            (Get::Real(f), Data::Real(v)) => v.extend(rows.iter().map(f)),
+            (Get::Text(f), Data::Text(v)) => v.extend(rows.iter().map(f)),
+            (Get::Word(f), Data::Text(v)) => {
+                for word in rows.iter().map(f) {
+                    let before = v.last().filter(|w| ***w == *word).cloned();
+                    v.push(before.unwrap_or_else(|| word.into()));
+                }
+            }
             _ => unreachable!("column {} was made by its own declaration", self.name),
         }
     }
@@ -64,13 +78,24 @@ impl<R> Column<R> {
 /// What it takes to make a row, as units of [`tailback_base::work`].
 const UNITS: usize = 128;
 
+/// So many rows are made before their values are taken column by column.
+const ROWS_AT_ONCE: usize = 64;
+
 /// The table of these columns, a row for each.
 pub fn table<R>(name: &str, columns: &[Column<R>], rows: impl IntoIterator<Item = R>) -> Table {
-    let mut stored: Vec<Stored> = columns.iter().map(Column::empty).collect();
-    for row in counted_as(UNITS, rows) {
-        for (column, into) in columns.iter().zip(&mut stored) {
-            column.push(&row, &mut into.data);
+    let mut rows = counted_as(UNITS, rows);
+    let expected = rows.size_hint().0;
+    let mut stored: Vec<Stored> = columns.iter().map(|c| c.empty(expected)).collect();
+    let mut some = Vec::with_capacity(ROWS_AT_ONCE);
+    loop {
+        some.extend(rows.by_ref().take(ROWS_AT_ONCE));
+        if some.is_empty() {
+            break;
         }
+        for (column, into) in columns.iter().zip(&mut stored) {
+            column.extend(&some, &mut into.data);
+        }
+        some.clear();
     }
     Table {
         name: name.into(),

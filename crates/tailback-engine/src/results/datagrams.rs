@@ -81,11 +81,11 @@ impl DatagramRow {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let rows = reading.declared().filter_map(|(_, f)| {
+    let rows = reading.declared().filter_map(|(i, f)| {
         let quality = f.stats.media.as_ref()?.quality.as_ref()?;
         let next = f.stats.datagrams;
         Some(DatagramRow {
-            id: reading.id_of(f),
+            id: reading.id(i),
             group: reading.group(f.group),
             sent: quality.sent(next),
             received: quality.received,

@@ -1,7 +1,7 @@
 //! The table `flows`: one row a flow.
 
 use super::column::{Column, table};
-use super::summary::{quantiles, ratio, rtt_mean, wire_ratio};
+use super::summary::{goodput, quantiles, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Flow, Snapshot};
 use crate::traffic::bursts::BurstStats;
@@ -9,16 +9,16 @@ use std::sync::Arc;
 use tailback_base::Duration;
 
 /// What happened to a flow in the measured time.
-pub(super) struct FlowRow {
+struct FlowRow {
     id: Arc<str>,
     group: Arc<str>,
     start_s: f64,
     seconds: f64,
-    pub(super) counted: Snapshot,
+    counted: Snapshot,
     /// Mean, median, 95th and 99th percentile, maximum.
     delay: [f64; 5],
-    pub(super) bursts: BurstStats,
-    pub(super) connections: u64,
+    bursts: BurstStats,
+    connections: u64,
 }
 
 /// What held a sender back.
@@ -92,10 +92,10 @@ static COLUMNS: &[Column<FlowRow>] = &[
     Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
         r.sampled(r.counted.sender.rtt_max)
     }),
-    Column::text(
+    Column::word(
         "limited_by",
         "what held the sender back most of the time: network, window cap or application",
-        |r| r.limited_by().into(),
+        FlowRow::limited_by,
     ),
     Column::real(
         "limited_network",
@@ -153,7 +153,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "reverse_goodput_bps",
         "bit/s",
         "payload delivered in order from the destination to the source, if it sends any",
-        |r| r.reverse().map_or(f64::NAN, |b| b.delivered as f64 * 8.0 / r.seconds),
+        |r| r.reverse().map_or(f64::NAN, |b| goodput(b, r.seconds)),
     ),
     Column::real("reverse_delay_mean_s", "s", "one-way delay of these data", |r| {
         r.reverse()
@@ -192,33 +192,33 @@ static COLUMNS: &[Column<FlowRow>] = &[
 ];
 
 impl FlowRow {
-    pub(super) fn of(i: usize, f: &Flow, reading: &Reading) -> FlowRow {
+    fn of(i: usize, f: &Flow, reading: &Reading) -> FlowRow {
         FlowRow {
-            id: reading.id_of(f),
+            id: reading.id(i),
             group: reading.group(f.group),
             start_s: f.opened.seconds(),
             seconds: reading.seconds(),
-            counted: reading.counted(i),
+            counted: reading.counted(i).clone(),
             delay: quantiles(Some(&f.stats.forward.delay)),
             bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
             connections: f.closed().map_or(0, |c| c.connections),
         }
     }
 
-    pub(super) fn goodput(&self) -> f64 {
-        self.counted.delivered as f64 * 8.0 / self.seconds
+    fn goodput(&self) -> f64 {
+        goodput(&self.counted, self.seconds)
     }
 
-    pub(super) fn goodput_wire(&self) -> f64 {
+    fn goodput_wire(&self) -> f64 {
         self.goodput() * wire_ratio(&self.counted)
     }
 
-    pub(super) fn sent_packets(&self) -> u64 {
+    fn sent_packets(&self) -> u64 {
         self.counted.sent_packets()
     }
 
     /// Goodput while a burst is under way, whole packets; NaN for a flow that ended none.
-    pub(super) fn active(&self) -> f64 {
+    fn active(&self) -> f64 {
         self.bursts.active_bps() * wire_ratio(&self.counted)
     }
 

@@ -67,10 +67,10 @@ static COLUMNS: &[Column<FrameRow>] = &[
 ];
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let rows = reading.declared().filter_map(|(_, f)| {
+    let rows = reading.declared().filter_map(|(i, f)| {
         let stats = f.stats.media.as_ref()?.frames.as_ref()?;
         Some(FrameRow {
-            id: reading.id_of(f),
+            id: reading.id(i),
             group: reading.group(f.group),
             stats: stats.clone(),
             delay: quantiles(Some(&stats.delay)),

@@ -1,9 +1,9 @@
 //! The table `groups`: one row a group of flows.
 
 use super::column::{Column, table};
-use super::flows::FlowRow;
-use super::summary::{jain, mean_sd, ratio};
+use super::summary::{goodput, jain, mean_sd, ratio, wire_ratio};
 use super::{Reading, Table};
+use crate::sim::flow::{Flow, Snapshot};
 use crate::traffic::bursts::BurstStats;
 use std::sync::Arc;
 use tailback_base::work::done;
@@ -91,19 +91,28 @@ static COLUMNS: &[Column<GroupRow>] = &[
 ];
 
 impl GroupRow {
-    fn add(&mut self, f: &FlowRow, delay_sum: f64, delay_count: u64) {
-        self.goodput.push(f.goodput());
-        self.wire.push(f.goodput_wire());
-        self.delay_sum += delay_sum;
-        self.delay_count += delay_count;
-        self.sent += f.sent_packets();
-        self.retransmitted += f.counted.sender.retransmitted_packets;
-        self.timeouts += f.counted.sender.timeouts;
-        self.dropped += f.counted.dropped;
-        self.connections += f.connections;
-        self.bursts.merge(&f.bursts);
-        if f.active().is_finite() {
-            self.active.push(f.active());
+    /// Add a flow, and what it counted in the measured time.
+    fn add(&mut self, f: &Flow, counted: &Snapshot, seconds: f64) {
+        let (goodput, whole) = (goodput(counted, seconds), wire_ratio(counted));
+        self.goodput.push(goodput);
+        self.wire.push(goodput * whole);
+        let delay = &f.stats.forward.delay;
+        // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
+        if delay.count() > 0 {
+            self.delay_sum += delay.mean() * delay.count() as f64;
+            self.delay_count += delay.count();
+        }
+        self.sent += counted.sent_packets();
+        self.retransmitted += counted.sender.retransmitted_packets;
+        self.timeouts += counted.sender.timeouts;
+        self.dropped += counted.dropped;
+        self.connections += f.closed().map_or(0, |c| c.connections);
+        if let Some(bursts) = &f.stats.bursts {
+            self.bursts.merge(bursts);
+            let active = bursts.active_bps() * whole;
+            if active.is_finite() {
+                self.active.push(active);
+            }
         }
     }
 }
@@ -126,14 +135,7 @@ pub(super) fn read(reading: &Reading) -> Table {
     let mut rows: Vec<GroupRow> = (0..reading.groups()).map(empty).collect();
     for (i, f) in reading.declared() {
         done(64);
-        let delay = &f.stats.forward.delay;
-        // Flows without samples are skipped: their mean is NaN, and NaN times 0 is NaN.
-        let sum = if delay.count() > 0 {
-            delay.mean() * delay.count() as f64
-        } else {
-            0.0
-        };
-        rows[f.group as usize].add(&FlowRow::of(i, f, reading), sum, delay.count());
+        rows[f.group as usize].add(f, reading.counted(i), reading.seconds());
     }
     table("groups", COLUMNS, rows)
 }

@@ -1,12 +1,11 @@
 //! The table `intervals`: one row a flow and interval, if the scenario asks for intervals.
 
 use super::column::{Column, table};
-use super::summary::{ratio, rtt_mean, wire_ratio};
+use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Snapshot, since};
 use std::sync::Arc;
 use tailback_base::Time;
-use tailback_base::work::done;
 
 /// What happened to a flow in one interval.
 struct IntervalRow {
@@ -95,27 +94,22 @@ static COLUMNS: &[Column<IntervalRow>] = &[
 
 impl IntervalRow {
     fn goodput(&self) -> f64 {
-        self.counted.delivered as f64 * 8.0 / (self.to - self.from).seconds()
+        goodput(&self.counted, (self.to - self.from).seconds())
     }
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let mut rows = vec![];
-    for pair in reading.sim.intervals.windows(2) {
+    let rows = reading.sim.intervals.windows(2).flat_map(|pair| {
         let ((from, before), (to, after)) = (&pair[0], &pair[1]);
-        for (i, f) in reading.declared() {
-            let (Some(a), Some(b)) = (after.get(i), before.get(i)) else {
-                continue;
-            };
-            done(64);
-            rows.push(IntervalRow {
-                id: reading.id_of(f),
+        reading.declared().filter_map(move |(i, f)| {
+            Some(IntervalRow {
+                id: reading.id(i),
                 group: reading.group(f.group),
                 from: *from,
                 to: *to,
-                counted: since(a, b),
-            });
-        }
-    }
+                counted: since(after.get(i)?, before.get(i)?),
+            })
+        })
+    });
     table("intervals", COLUMNS, rows)
 }

@@ -1,6 +1,7 @@
 //! The table `log`: one row a drop or mark, if the scenario asks for the log.
 
 use super::column::{Column, table};
+use super::outcome::FlowNames;
 use super::{Reading, Table};
 use crate::measure::recorder::{Fate, LogRow};
 use std::sync::Arc;
@@ -23,11 +24,9 @@ static COLUMNS: &[Column<Logged>] = &[
         |r| r.row.sequence,
     ),
     Column::count("bytes", "bytes", "size on the wire", |r| u64::from(r.row.bytes)),
-    Column::text("event", "drop or mark", |r| r.event().into()),
-    Column::text("place", "arriving, queued or dequeued; empty for marks", |r| {
-        r.place().into()
-    }),
-    Column::text("reason", "why", |r| r.reason().into()),
+    Column::word("event", "drop or mark", Logged::event),
+    Column::word("place", "arriving, queued or dequeued; empty for marks", Logged::place),
+    Column::word("reason", "why", Logged::reason),
 ];
 
 impl Logged {
@@ -57,9 +56,9 @@ pub(super) fn read(reading: &Reading) -> Table {
     let log = reading.sim.recorder.as_ref().and_then(|r| r.log.as_ref());
     let (mut links, mut flows): (Vec<Arc<str>>, Vec<Arc<str>>) = (vec![], vec![]);
     if log.is_some() {
-        let names = counted_as(32, reading.frame.port_names);
-        links.extend(names.map(|n| Arc::from(n.as_str())));
-        flows.extend(counted_as(64, &reading.sim.flows).map(|f| reading.id_of(f)));
+        links.extend(reading.frame.port_names.all().map(Arc::from));
+        let mut names = FlowNames::of(reading.frame.groups);
+        flows.extend(counted_as(64, &reading.sim.flows).map(|f| names.name(f)));
     }
     let rows = log.into_iter().flatten().map(|row| Logged {
         link: links[row.port as usize].clone(),

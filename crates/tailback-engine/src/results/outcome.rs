@@ -4,6 +4,7 @@ use super::{
     Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
     transfers,
 };
+use crate::build::network::PortNames;
 use crate::build::route::Router;
 use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
@@ -13,6 +14,7 @@ use crate::traffic::application::{Page, Transfer};
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
 
 /// Every table of a run, in the order they are shown: a new one is its file and a row here.
@@ -59,7 +61,7 @@ impl Index<&str> for Outcome {
 
 /// What the outcome needs to know beside the simulator's state.
 pub struct Frame<'a> {
-    pub port_names: &'a [String],
+    pub port_names: &'a PortNames,
     /// Ports that are reported, in order.
     pub reported: &'a [u32],
     pub groups: &'a [String],
@@ -73,8 +75,10 @@ pub struct Reading<'a> {
     pub(crate) sim: &'a Sim,
     pub(crate) frame: &'a Frame<'a>,
     groups: Vec<Arc<str>>,
-    /// Of each row, at the end.
-    totals: Vec<Snapshot>,
+    /// Of each row: the flow's name.
+    ids: Vec<Arc<str>>,
+    /// Of each row: what it counted in the measured time.
+    counted: Vec<Snapshot>,
 }
 
 impl Reading<'_> {
@@ -97,22 +101,18 @@ impl Reading<'_> {
     }
 
     /// The flow's name: its group and number.
-    pub fn id_of(&self, f: &Flow) -> Arc<str> {
-        format!("{}.{}", self.groups[f.group as usize], f.index).into()
+    pub fn id(&self, i: usize) -> Arc<str> {
+        self.ids[i].clone()
     }
 
     /// The flows that the scenario made, with their numbers.
-    pub fn declared(&self) -> impl Iterator<Item = (usize, &Flow)> {
-        counted_as(16, &self.sim.flows).enumerate().filter(|(_, f)| f.declared)
+    pub fn declared(&self) -> impl ExactSizeIterator<Item = (usize, &Flow)> {
+        counted_as(16, &self.sim.flows[..self.ids.len()]).enumerate()
     }
 
     /// What a flow counted in the measured time.
-    pub fn counted(&self, i: usize) -> Snapshot {
-        let total = &self.totals[i];
-        match self.sim.baseline.get(i) {
-            Some(b) => since(total, b),
-            None => total.clone(),
-        }
+    pub fn counted(&self, i: usize) -> &Snapshot {
+        &self.counted[i]
     }
 
     /// The transfers asked for in the measured time, with the row of the member each belongs to.
@@ -131,10 +131,31 @@ impl Reading<'_> {
     /// The ports that are reported, with their names.
     pub fn reported(&self) -> impl Iterator<Item = (Arc<str>, &Port)> {
         let named = |p: &u32| {
-            let name: Arc<str> = self.frame.port_names[*p as usize].as_str().into();
+            let name: Arc<str> = self.frame.port_names.of(*p).into();
             (name, &self.sim.ports[*p as usize])
         };
         self.frame.reported.iter().map(named)
+    }
+}
+
+/// Writes the names of flows, a flow's group and number, into one place before they are kept.
+pub(super) struct FlowNames<'a> {
+    groups: &'a [String],
+    text: String,
+}
+
+impl<'a> FlowNames<'a> {
+    pub fn of(groups: &'a [String]) -> FlowNames<'a> {
+        let text = String::new();
+        FlowNames { groups, text }
+    }
+
+    pub fn name(&mut self, f: &Flow) -> Arc<str> {
+        self.text.clear();
+        self.text.push_str(&self.groups[f.group as usize]);
+        self.text.push('.');
+        self.text.extend(digits(f.index).map(char::from));
+        Arc::from(self.text.as_str())
     }
 }
 
@@ -147,24 +168,30 @@ impl Outcome {
     /// The tables of a run of nothing: their columns, without rows.
     pub fn empty() -> Outcome {
         let frame = Frame {
-            port_names: &[],
+            port_names: &PortNames::default(),
             reported: &[],
             groups: &[],
             from: Time::ZERO,
             to: Time::ZERO,
         };
-        Outcome::read(&Sim::new(Router::new(0)), &frame)
+        Outcome::read(&Sim::new(Router::default()), &frame)
     }
 
     /// Read a simulator that has run to `frame.to`.
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
-        let totals = sim.snapshots(frame.to);
+        let mut counted = sim.snapshots(frame.to);
+        for (total, before) in counted_as(32, &mut counted).zip(&sim.baseline) {
+            *total = since(total, before);
+        }
+        let mut names = FlowNames::of(frame.groups);
+        let rows = counted_as(16, &sim.flows[..sim.declared()]);
         let reading = Reading {
             sim,
             frame,
             groups,
-            totals,
+            ids: rows.map(|f| names.name(f)).collect(),
+            counted,
         };
         Outcome {
             tables: TABLES.iter().map(|(read, _)| read(&reading)).collect(),

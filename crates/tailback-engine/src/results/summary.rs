@@ -42,6 +42,11 @@ pub fn quantiles(h: Option<&Histogram>) -> [f64; 5] {
     })
 }
 
+/// Payload delivered in order, once, bit/s.
+pub fn goodput(s: &Snapshot, seconds: f64) -> f64 {
+    s.delivered as f64 * 8.0 / seconds
+}
+
 /// Whole packets over payload, of what arrived.
 pub fn wire_ratio(s: &Snapshot) -> f64 {
     let payload = s.received_payload_bytes;

@@ -401,13 +401,11 @@ impl Sim {
 
     pub(super) fn on_rate_change(&mut self, port: u32) {
         let now = self.now;
-        let changes = &mut self.rate_changes[port as usize];
-        if changes.is_empty() {
-            return;
-        }
+        let changes = self.rate_changes.get_mut(&port).filter(|changes| !changes.is_empty());
+        let Some(changes) = changes else { return };
         let (_, rate) = changes.remove(0);
         self.ports[port as usize].set_rate(rate);
-        if let Some((t, _)) = self.rate_changes[port as usize].first() {
+        if let Some((t, _)) = changes.first() {
             self.events.push((*t).max(now), EventKind::RateChange, port);
         }
     }

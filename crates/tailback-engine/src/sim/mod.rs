@@ -98,7 +98,8 @@ pub struct Sim {
     pub(crate) ports: Vec<Port>,
     /// Pairs of opposite directions: `peer[p]`.
     pub(crate) peer: Vec<u32>,
-    pub(crate) rate_changes: Vec<Vec<(Time, BitRate)>>,
+    /// By port, of those whose rate changes.
+    pub(crate) rate_changes: BTreeMap<u32, Vec<(Time, BitRate)>>,
     pub(crate) routes: Vec<u32>,
     pub(crate) flows: Vec<Flow>,
     /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
@@ -160,7 +161,7 @@ impl Sim {
             events: EventList::new(),
             ports: Vec::new(),
             peer: Vec::new(),
-            rate_changes: Vec::new(),
+            rate_changes: BTreeMap::new(),
             routes: Vec::new(),
             flows: Vec::new(),
             ways: Vec::new(),

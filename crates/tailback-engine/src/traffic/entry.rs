@@ -3,7 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::sizes::Sizes;
-use tailback_base::{Duration, Model, Settings, Stream, Value};
+use tailback_base::{Duration, Model, Named, Settings, Stream, Value};
 
 /// A source: what a scenario may say about it, and how it is made.
 pub struct Entry {
@@ -78,11 +78,11 @@ impl Output {
 }
 
 /// What a source is built with, beside its own settings.
-pub struct Context {
+pub struct Context<'a> {
     /// Number of the flow in its group.
     pub index: u32,
-    /// Where packet sizes come from.
-    pub sizes: Box<dyn Sizes>,
+    /// Makes what packet sizes come from.
+    pub sizes: &'a dyn Fn() -> Box<dyn Sizes>,
     /// Bytes of each datagram that are no payload.
     pub header: u32,
     /// The flow is a connection: bytes are written instead of datagrams sent.
@@ -94,20 +94,16 @@ pub struct Context {
     pub streams: Streams,
 }
 
-/// The random streams of one source, one a quantity.
-pub struct Streams {
-    pub seed: u64,
-    /// Name of the flow.
-    pub name: String,
-}
+/// The random streams of one source, one a quantity. Holds the name of the flow.
+pub struct Streams(pub Named);
 
 impl Streams {
     pub fn of(&self, quantity: &str) -> Stream {
-        Stream::new(self.seed, &format!("{}.{quantity}", self.name))
+        self.0.text(".").text(quantity).stream()
     }
 }
 
-impl Context {
+impl Context<'_> {
     /// The value of a parameter whose list the flows of a group take in turn.
     pub fn own<'s>(&self, s: &'s Settings, param: &str) -> &'s Value {
         let list = s.list(param);

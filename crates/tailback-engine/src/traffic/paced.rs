@@ -59,7 +59,7 @@ impl<P: Pattern> Paced<P> {
         Paced {
             pattern,
             pacer: Pacer {
-                sizes: context.sizes,
+                sizes: (context.sizes)(),
                 header: context.header,
                 connection: context.connection,
                 next_ns: 0.0,

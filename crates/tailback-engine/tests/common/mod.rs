@@ -140,7 +140,7 @@ pub fn build(net: Network) -> Built {
 pub fn check_conservation(built: &Built) {
     for port in 0..built.sim.ports() {
         let b = built.sim.conservation(port);
-        assert!(b.holds(), "{}: {b:?}", built.port_names[port as usize]);
+        assert!(b.holds(), "{}: {b:?}", built.port_names.of(port));
     }
 }
 

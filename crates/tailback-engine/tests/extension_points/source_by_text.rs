@@ -50,7 +50,7 @@ static VOLLEY_ENTRY: entry::Entry = entry::Entry {
     build: |s, context| {
         Box::new(Volley {
             packets: s.count("packets"),
-            sizes: context.sizes,
+            sizes: (context.sizes)(),
             header: context.header,
         })
     },

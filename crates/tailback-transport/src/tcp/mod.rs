@@ -90,12 +90,12 @@ pub fn new_pair(cfg: &Arc<Config>) -> (Sender, Receiver) {
 /// Both ends of a connection, what the configuration leaves to chance drawn from `rng`: what the controller draws, and
 /// the phase of a ticking clock.
 pub fn draw_pair(cfg: &Arc<Config>, rng: &mut Stream) -> (Sender, Receiver) {
-    let sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
+    let mut sender = Sender::new(cfg.clone(), draw_controller(cfg, rng));
     let receiver = Receiver::new(cfg.clone(), sender.echo());
-    match draw_phase(cfg, rng) {
-        Some(phase) => (sender.with_clock_phase(phase), receiver),
-        None => (sender, receiver),
+    if let Some(phase) = draw_phase(cfg, rng) {
+        sender = sender.with_clock_phase(phase);
     }
+    (sender, receiver)
 }
 
 fn draw_controller(cfg: &Config, rng: &mut Stream) -> Box<dyn CongestionControl> {
