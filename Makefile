@@ -16,6 +16,8 @@ BIN := $(VENV)/bin
 # The newest of these decides whether the extension has to be built again.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates -name '*.rs' -o -name Cargo.toml)
 PYTHON_FILES := python tests benches tools
+# Two workers: many tests wait for processes.
+PYTEST := $(BIN)/python -m pytest tests/python --numprocesses 2 --dist loadgroup
 
 .PHONY: all demo check test test-rust test-python bench references docs figures lint types build wheel wheel-test clean
 all: build
@@ -39,7 +41,7 @@ demo: build
 
 check: lint types
 	cargo test --release --locked --quiet -p tailback-base -p tailback-queue -p tailback-conditioner -p tailback-transport
-	$(BIN)/python -m pytest tests/python -m "not slow"
+	$(PYTEST) -m "not slow"
 
 # Crates that are held to no warning at all, and folders whose files are held to their sizes and sources.
 LINTED ?= --workspace
@@ -47,8 +49,8 @@ HOUSE ?= python tests/python benches tools crates/tailback-base crates/tailback-
 
 lint: $(VENV)/.tools
 	cargo fmt --all --check
-	cargo clippy --locked --quiet $(LINTED) --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --quiet --no-deps $(LINTED)
+	cargo clippy --release --locked --quiet $(LINTED) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --release --locked --quiet --no-deps $(LINTED)
 	$(BIN)/ruff check --quiet $(PYTHON_FILES)
 	$(BIN)/ruff format --check --quiet $(PYTHON_FILES)
 	$(BIN)/python tools/check_house.py $(HOUSE)
@@ -66,7 +68,7 @@ test-rust:
 
 # What is left out for lack of a tool or a privilege is listed at the end, with the reason.
 test-python: build
-	$(BIN)/python -m pytest tests/python -rs
+	$(PYTEST) -rs
 
 # A fresh build, apart from the editable one; Linux wheels of a distribution want maturin's containers instead.
 wheel: $(VENV)/.tools

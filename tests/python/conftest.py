@@ -37,6 +37,13 @@ def small(tmp_path: Path) -> Path:
     return path
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """For workers side by side: a file's tests stay together, for their fixtures, as do all those with real packets."""
+    for item in items:
+        live = item.path.name in ("test_live.py", "test_gateway.py")
+        item.add_marker(pytest.mark.xdist_group("real packets" if live else item.path.name))
+
+
 class Cli:
     """`tailback` as a process of its own."""
 

@@ -142,21 +142,9 @@ fn an_unfinished_transfer_has_no_later_instants() {
 #[test]
 fn completions_are_told_by_size() {
     // Ten of a segment (0.15 s), ten of two windows (0.25 s), one that never ends.
-    let session = format!(
-        "[sessions.x]\nkind = \"schedule\"\nat = [{}]\nsizes = [{}]\n{TCP}",
-        (0..21)
-            .map(|i| format!("\"{}ms\"", 100 * i))
-            .collect::<Vec<_>>()
-            .join(", "),
-        (0..21)
-            .map(|i| ["\"1000B\"", "\"29200B\""][i / 10 % 2])
-            .chain(["\"1GB\""])
-            .enumerate()
-            .filter(|(i, _)| *i != 20)
-            .map(|(_, s)| s)
-            .collect::<Vec<_>>()
-            .join(", ")
-    );
+    let at: Vec<String> = (0..21).map(|i| format!("{}ms", 100 * i)).collect();
+    let sizes = [&["1000B"; 10][..], &["29200B"; 10], &["1GB"]].concat();
+    let session = format!("[sessions.x]\nkind = \"schedule\"\nat = {at:?}\nsizes = {sizes:?}\n{TCP}");
     let o = run_text(&scenario("100Mbps", &session));
     let t = &o["completions"];
     let rows: Vec<[String; 3]> = (0..t.rows())
