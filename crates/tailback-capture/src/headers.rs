@@ -16,20 +16,21 @@ const TTL: u8 = 64;
 /// RFC 2018 section 3: four blocks fill the option space; beside time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
 
-/// Bytes of an IPv4 header without options (RFC 791), of a TCP header without and with all options (RFC 9293), and of UDP's.
-const IPV4: usize = 20;
-const TCP: usize = 20;
-const MOST_TCP: usize = 60;
+/// Words of four bytes: of an IPv4 header without options (RFC 791), and of a TCP header without and with all options (RFC 9293).
+const IPV4: usize = 5;
+const TCP: usize = 5;
+const MOST_TCP: usize = 15;
+/// Bytes of a UDP header.
 const UDP: u32 = 8;
 /// IANA's protocol numbers.
-const ICMP_NUMBER: u8 = 1;
-const TCP_NUMBER: u8 = 6;
-const UDP_NUMBER: u8 = 17;
+const ICMP_NUMBER: u32 = 1;
+const TCP_NUMBER: u32 = 6;
+const UDP_NUMBER: u32 = 17;
 
 /// A packet to be written.
 pub struct Frame {
-    headers: [u8; IPV4 + MOST_TCP],
-    used: usize,
+    headers: [[u8; 4]; IPV4 + MOST_TCP],
+    words: usize,
     /// With the payload that is not stored.
     pub length: u32,
 }
@@ -37,13 +38,16 @@ pub struct Frame {
 impl Frame {
     /// IPv4 and transport header.
     pub fn bytes(&self) -> &[u8] {
-        &self.headers[..self.used]
+        self.headers[..self.words].as_flattened()
     }
 
     #[inline(always)]
-    fn put<const N: usize>(&mut self, bytes: [u8; N]) {
-        self.headers[self.used..self.used + N].copy_from_slice(&bytes);
-        self.used += N;
+    fn put<const N: usize>(&mut self, words: [u32; N]) {
+        let room = &mut self.headers[self.words..self.words + N];
+        for (to, word) in room.iter_mut().zip(words) {
+            *to = word.to_be_bytes();
+        }
+        self.words += N;
     }
 }
 
@@ -67,102 +71,89 @@ pub fn hosts(flow: u32) -> ([u8; 4], [u8; 4]) {
 /// The headers of a packet.
 pub fn frame(s: &Segment, n: &Named) -> Frame {
     let ports = if n.backward {
-        [DESTINATION_PORT, SOURCE_PORT]
+        u32::from(DESTINATION_PORT) << 16 | u32::from(SOURCE_PORT)
     } else {
-        [SOURCE_PORT, DESTINATION_PORT]
+        u32::from(SOURCE_PORT) << 16 | u32::from(DESTINATION_PORT)
     };
     let mut f = Frame {
-        headers: [0; IPV4 + MOST_TCP],
-        used: IPV4,
+        headers: [[0; 4]; IPV4 + MOST_TCP],
+        words: IPV4,
         length: 0,
     };
     let (protocol, payload) = if n.request {
         // RFC 792: source quench, without the header it is about.
-        f.put([4, 0, 0, 0, 0, 0, 0, 0]);
+        f.put([4 << 24, 0]);
         (ICMP_NUMBER, n.size.saturating_sub(28))
     } else if s.flags.has(Flags::ACK) || s.flags.has(Flags::SYN) || s.flags.has(Flags::RST) {
         put_tcp(&mut f, s, ports);
         (TCP_NUMBER, s.payload)
     } else {
         let payload = n.size.saturating_sub(28);
-        f.put(ports[0].to_be_bytes());
-        f.put(ports[1].to_be_bytes());
-        f.put(((UDP + payload).min(u32::from(u16::MAX)) as u16).to_be_bytes());
-        f.put([0; 2]);
+        f.put([ports, (UDP + payload).min(u32::from(u16::MAX)) << 16]);
         (UDP_NUMBER, payload)
     };
-    f.length = (f.used as u32 + payload).min(u32::from(u16::MAX));
-    let ip = ipv4(f.length as u16, protocol, s, n);
-    f.headers[..IPV4].copy_from_slice(&ip);
+    f.length = (4 * f.words as u32 + payload).min(u32::from(u16::MAX));
+    let ip = ipv4(f.length, protocol, s, n);
+    f.headers[..IPV4].copy_from_slice(&ip.map(u32::to_be_bytes));
     f
 }
 
 /// RFC 791 section 3.1, not to be fragmented.
-fn ipv4(length: u16, protocol: u8, s: &Segment, n: &Named) -> [u8; IPV4] {
+fn ipv4(length: u32, protocol: u32, s: &Segment, n: &Named) -> [u32; IPV4] {
     let (source, destination) = match (hosts(n.flow), n.backward) {
         (ends, false) => ends,
         ((source, destination), true) => (destination, source),
     };
-    let mut h = [0; IPV4];
-    h[0] = 0x45;
-    h[1] = (n.dscp.0 & 63) << 2 | s.ecn as u8 & 3;
-    h[2..4].copy_from_slice(&length.to_be_bytes());
-    h[6] = 0x40;
-    h[8] = TTL;
-    h[9] = protocol;
-    h[12..16].copy_from_slice(&source);
-    h[16..20].copy_from_slice(&destination);
-    let words = h.chunks_exact(2).map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])));
-    let sum: u32 = words.sum();
+    let service = u32::from(n.dscp.0 & 63) << 2 | s.ecn as u32 & 3;
+    let mut h = [
+        0x45 << 24 | service << 16 | length,
+        0x4000,
+        u32::from(TTL) << 24 | protocol << 16,
+        u32::from_be_bytes(source),
+        u32::from_be_bytes(destination),
+    ];
+    let sum: u32 = h.iter().map(|w| (w >> 16) + (w & 0xffff)).sum();
     let folded = (sum >> 16) + (sum & 0xffff);
     let folded = (folded >> 16) + (folded & 0xffff);
-    h[10..12].copy_from_slice(&(!folded as u16).to_be_bytes());
+    h[2] |= !folded & 0xffff;
     h
 }
 
 /// RFC 9293 section 3.1.
-fn put_tcp(f: &mut Frame, s: &Segment, ports: [u16; 2]) {
+fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
     let window = s
         .window
-        .map_or(u16::MAX, |w| (w >> WINDOW_SCALE).min(u32::from(u16::MAX)) as u16);
-    let flag = |flag: Flags, bit: u8| u8::from(s.flags.has(flag)) << bit;
+        .map_or(u32::from(u16::MAX), |w| (w >> WINDOW_SCALE).min(u32::from(u16::MAX)));
+    let flag = |flag: Flags, bit: u8| u32::from(s.flags.has(flag)) << bit;
     let flags = flag(Flags::FIN, 0) | flag(Flags::SYN, 1) | flag(Flags::RST, 2) | flag(Flags::ACK, 4);
     let flags = flags | flag(Flags::ECE, 6) | flag(Flags::CWR, 7);
-    let begin = f.used;
-    f.put(ports[0].to_be_bytes());
-    f.put(ports[1].to_be_bytes());
-    f.put((s.seq as u32).to_be_bytes());
-    f.put((s.ack as u32).to_be_bytes());
-    f.put([0, flags]);
-    f.put(window.to_be_bytes());
-    f.put([0; 4]);
-    put_options(f, s);
-    // In words of four bytes.
-    f.headers[begin + 12] = ((f.used - begin) as u8 / 4) << 4;
-    debug_assert!(f.used - begin >= TCP);
+    let begin = f.words;
+    f.put::<TCP>([ports, s.seq as u32, s.ack as u32, flags << 16 | window, 0]);
+    if s.flags.has(Flags::SYN) || s.timestamps.is_some() || !s.sack.is_empty() {
+        put_options(f, s);
+    }
+    let words = (f.words - begin) as u8;
+    f.headers[begin + 3][0] = words << 4;
 }
 
-/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 12 B of time stamps and 28 B of blocks at most.
+/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 3 words of time stamps and 7 of blocks at most.
 fn put_options(f: &mut Frame, s: &Segment) {
     const NOOP: u8 = 1;
     if s.flags.has(Flags::SYN) {
-        f.put([3, 3, WINDOW_SCALE, NOOP]);
+        f.put([u32::from_be_bytes([3, 3, WINDOW_SCALE, NOOP])]);
     }
     if let Some((value, echo)) = s.timestamps {
         // RFC 7323 section 5.4: a clock between 1 ms and 1 s a tick.
         let ms = |t: tailback_base::Time| (t.0 / 1_000_000) as u32;
-        f.put([NOOP, NOOP, 8, 10]);
-        f.put(ms(value).to_be_bytes());
-        f.put(ms(echo).to_be_bytes());
+        f.put([u32::from_be_bytes([NOOP, NOOP, 8, 10]), ms(value), ms(echo)]);
     }
-    let room = (IPV4 + MOST_TCP - f.used).saturating_sub(4) / 8;
+    let room = (IPV4 + MOST_TCP - f.words).saturating_sub(1) / 2;
     let blocks = s.sack.len().min(room).min(MOST_BLOCKS);
     if blocks > 0 {
-        f.put([NOOP, NOOP, 5, 2 + 8 * blocks as u8]);
+        f.put([u32::from_be_bytes([NOOP, NOOP, 5, 2 + 8 * blocks as u8])]);
     }
     for (from, to) in s.sack.iter().take(blocks) {
-        f.put((*from as u32).to_be_bytes());
-        f.put((*to as u32).to_be_bytes());
+        f.put([*from as u32, *to as u32]);
     }
 }
 

@@ -7,7 +7,6 @@
 //! State: the records of each port that wait, their bytes, and how far the run has come.
 
 use crate::fates::Fates;
-use std::collections::VecDeque;
 use tailback_base::Time;
 use tailback_engine::packet::PacketId;
 
@@ -21,7 +20,9 @@ struct Record {
 #[derive(Default)]
 struct Port {
     fates: Fates<Record>,
-    bytes: VecDeque<u8>,
+    /// Of the records that wait, behind so many that have left.
+    bytes: Vec<u8>,
+    left: usize,
 }
 
 /// What waits, by port.
@@ -61,7 +62,7 @@ impl Order {
     #[inline]
     pub fn arrived(&mut self, port: usize, id: PacketId, at: Time, bytes: &[u8]) {
         let p = &mut self.ports[port];
-        p.bytes.extend(bytes);
+        p.bytes.extend_from_slice(bytes);
         self.held += bytes.len();
         let record = Record {
             at,
@@ -84,25 +85,27 @@ impl Order {
 
     /// The next record, if it can be written; its bytes are added to `into`. With `all`, nothing more comes.
     pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<Next> {
-        let due = |p: &Port| match p.fates.front() {
-            Some(record) => Some(record.at),
-            // The next may come at once.
-            None if !all => Some(self.reached),
-            None => None,
-        };
-        let heads = self.ports.iter().map(due).enumerate();
-        let (_, first) = heads.filter_map(|(i, t)| t.map(|t| (t, i))).min()?;
-        let port = &mut self.ports[first];
+        // What comes next to a port where none waits may come at once.
+        let none = if all { Time::NEVER } else { self.reached };
+        let (mut first, mut earliest) = (0, Time::NEVER);
+        for (i, p) in self.ports.iter().enumerate() {
+            let due = p.fates.front().map_or(none, |record| record.at);
+            if due < earliest {
+                (first, earliest) = (i, due);
+            }
+        }
+        let port = self.ports.get_mut(first)?;
         let next = match all {
             true => port.fates.pop(),
             false => port.fates.next_settled(),
         }?;
         let n = next.record.bytes;
-        let (a, b) = port.bytes.as_slices();
-        let from_first = n.min(a.len());
-        into.extend_from_slice(&a[..from_first]);
-        into.extend_from_slice(&b[..n - from_first]);
-        port.bytes.drain(..n);
+        into.extend_from_slice(&port.bytes[port.left..port.left + n]);
+        port.left += n;
+        if port.left > port.bytes.len() / 2 {
+            port.bytes.drain(..port.left);
+            port.left = 0;
+        }
         self.held -= n;
         Some(Next {
             flow: next.record.flow,

@@ -15,6 +15,9 @@ use tailback_engine::results::{Outcome, Table};
 use tailback_engine::run::{Hooks, run};
 use tailback_engine::scenario::load_text;
 
+/// Bytes of stack of a small thread: a sixteenth of what those of a sweep have.
+const STACK: usize = 128 << 10;
+
 fn bits(table: &Table) -> String {
     let mut all = String::new();
     for column in &table.columns {
@@ -89,6 +92,39 @@ fn it_is_never_seen() {
         ahead * 6 >= hops,
         "of {hops} hops only {ahead} ran ahead: nothing is tested"
     );
+}
+
+/// The longest way there may be: a round trip is one call inside another for each of its ports, and ends where it began.
+#[test]
+fn the_longest_line_takes_little_stack_and_is_left_in_time() {
+    const HOPS: u64 = 60;
+    let mut text = "duration = \"3s\"\n".to_string();
+    for i in 0..HOPS {
+        let _ = writeln!(
+            text,
+            "[link.l{i}]\nfrom = \"n{i}\"\nto = \"n{}\"\nrate = \"100Mbps\"\ndelay = \"100us\"\n\
+             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}",
+            i + 1
+        );
+    }
+    let _ = writeln!(text, "[flows.f]\nfrom = \"n0\"\nto = \"n{HOPS}\"\ncount = 3");
+    let drive = move || {
+        let loaded = load_text(&text, "drawn.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+        let sim = &mut prepare(&loaded.spec, 1, &Hooks::default())
+            .unwrap_or_else(|e| panic!("{e}"))
+            .built
+            .sim;
+        let (to, mut before) = (Time::ZERO + loaded.spec.duration, 0);
+        while !sim.run_some(to, 100) {
+            let hops = sim.counters().packet_hops;
+            assert!(hops - before <= 100 * 2 * HOPS, "{} hops in 100 events", hops - before);
+            before = hops;
+        }
+        let done = sim.counters();
+        assert!(done.handed_ahead * 10 > done.packet_hops * 9, "{done:?}");
+    };
+    let small = std::thread::Builder::new().stack_size(STACK);
+    small.spawn(drive).expect("a thread").join().expect("it came to its end");
 }
 
 /// Where the first packet in line may not be handed on, timers behind it are armed and run as events, and leave nothing.
