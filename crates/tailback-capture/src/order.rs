@@ -150,7 +150,11 @@ mod tests {
         come(&mut o, 0, 2, 20);
         come(&mut o, 0, 6, 50);
         o.reach(Time(50));
-        assert_eq!(written(&mut o, false), [2, 4, 6], "at one instant by port, and another may come to the first");
+        assert_eq!(
+            written(&mut o, false),
+            [2, 4, 6],
+            "at one instant by port, and another may come to the first"
+        );
         o.reach(Time(51));
         assert_eq!(written(&mut o, false), [5]);
         assert_eq!(o.held(), 0);

@@ -81,5 +81,8 @@ fn a_capture_is_the_same_however_it_was_run() {
         first + cases - 1
     );
     assert!(ran * 5 >= cases * 4, "only {ran} of {cases} drawn networks ran");
-    assert!(ahead * 8 >= hops, "of {hops} hops only {ahead} ran ahead: nothing is tested");
+    assert!(
+        ahead * 8 >= hops,
+        "of {hops} hops only {ahead} ran ahead: nothing is tested"
+    );
 }

@@ -44,7 +44,7 @@ fn it_is_never_seen() {
         let text = std::env::var(name).ok();
         text.map_or(default, |t| t.parse().expect("a number"))
     };
-    let (first, cases) = (number("TAILBACK_SEED", 0), number("TAILBACK_CASES", 300));
+    let (first, cases) = (number("TAILBACK_SEED", 0), number("TAILBACK_CASES", 400));
     let (mut ran, mut ahead, mut hops) = (0u64, 0u64, 0u64);
     for case in first..first + cases {
         let (text, _) = Draw::new(case).scenario();
@@ -124,7 +124,11 @@ fn the_longest_line_takes_little_stack_and_is_left_in_time() {
         assert!(done.handed_ahead * 10 > done.packet_hops * 9, "{done:?}");
     };
     let small = std::thread::Builder::new().stack_size(STACK);
-    small.spawn(drive).expect("a thread").join().expect("it came to its end");
+    small
+        .spawn(drive)
+        .expect("a thread")
+        .join()
+        .expect("it came to its end");
 }
 
 /// Where the first packet in line may not be handed on, timers behind it are armed and run as events, and leave nothing.

@@ -4,19 +4,26 @@
 //! until then to what takes the packet, that may be called at once, as of the arrival: no event, no place on the wire, and
 //! the packet is still in the processor's registers. The rule:
 //!
-//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing stands before its queue, and everything
-//!    that enters it comes from one port, or from destinations behind one port.
+//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing but a tap stands before its queue, and
+//!    everything that enters it comes from one port, or from destinations behind one port.
 //! 2. An end may be called ahead if its answers enter such a port, or a port that it alone uses, and if its application hears
-//!    nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this end and of those that share the port of its
-//!    answers, run first: as of their times, in their order.
-//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a tap or a conditioner sees.
+//!    nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this end and of
+//!    those that share the port of its answers, run first: as of their times, in their order.
+//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees, what a tap
+//!    sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it sees of several
+//!    ([`crate::measure::capture`]).
 //! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the end of
-//!    the warm-up, of an interval).
+//!    the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next turn.
+//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and what they
+//!    enter first has several feeders. Between which nodes they open them has to be known; else nothing runs ahead. Where such
+//!    a connection is over, its number is given out again with its last packet: a port on its way that may lose packets takes
+//!    none ahead.
+//! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they enter
+//!    there has several feeders. One that sends any has to say so.
 //!
-//! So every queue that several ports share meets its packets in the order of events, and every other object its calls in the order of
-//! time: no result can tell whether a run ran ahead. Where sessions open connections while the run goes on, or a discipline
-//! sends requests to sources, what enters a port is not known before, and nothing runs ahead.
+//! So every queue that several ports share meets its packets in the order of events, and every other object its calls in the
+//! order of time: no result can tell whether a run ran ahead.
 //!
 //! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the bottleneck, where
 //! there were four, and a packet is stored once a round trip; that is a quarter to a third of the time.
@@ -146,7 +153,9 @@ impl Sim {
         let looks = Looks::of(self.recorder.as_deref(), self.ports.len(), self.flows.len());
         let used = self.what_enters(&opened);
         for port in counted_as(8, 0..self.ports.len()) {
-            let Use { feeder, first, opened, .. } = used[port];
+            let Use {
+                feeder, first, opened, ..
+            } = used[port];
             let one = matches!(feeder, Feeder::Port(p) if !self.ports[p as usize].watched_exit);
             let keeps = !opened || !self.may_lose(port);
             self.ports[port].takes_ahead = one && keeps && !first && self.is_open(port, &looks);

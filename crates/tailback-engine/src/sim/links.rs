@@ -378,12 +378,15 @@ impl Sim {
     #[inline]
     pub(super) fn deliver(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
-        let Some(f) = p.wire.pop() else { return };
+        let hands_ahead = p.hands_ahead;
+        // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits behind it.
+        let head = if hands_ahead { p.wire.front() } else { p.wire.pop() };
+        let Some(f) = head else { return };
         let mut packet = f.packet;
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
         self.counters.packet_hops += 1;
-        let (is_long, is_watched, hands_ahead) = (p.wire.slots() > LONG_WIRE, p.watched_exit, p.hands_ahead);
+        let (is_long, is_watched) = (p.wire.slots() > LONG_WIRE, p.watched_exit);
         if !hands_ahead && let Some((arrives, born)) = p.wire.next_arrival() {
             self.events.push_delivery(arrives, port, born);
         }
@@ -402,6 +405,7 @@ impl Sim {
             self.arrive(packet);
         }
         if hands_ahead {
+            self.ports[port as usize].wire.pop();
             self.hand_on_waiting(port);
         }
     }

@@ -91,7 +91,10 @@ impl Sim {
         done(128);
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let between = &self.transports[transport.0 as usize].between;
-        debug_assert!(between.as_ref().is_none_or(|all| all.contains(&[from, to])), "{from:?} {to:?}");
+        debug_assert!(
+            between.as_ref().is_none_or(|all| all.contains(&[from, to])),
+            "{from:?} {to:?}"
+        );
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
         let mut ends = make(&mut || path_of(self, from, to), &mut stream);
