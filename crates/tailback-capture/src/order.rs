@@ -166,7 +166,7 @@ mod tests {
         o.arrived(0, id(1), Time(10), &[1]);
         come(&mut o, 1, 2, 20);
         o.reach(Time(100));
-        assert_eq!(written(&mut o, false), []);
+        assert!(written(&mut o, false).is_empty());
         assert!(o.say(0, id(1), "marked".into()));
         assert_eq!(written(&mut o, true), [1, 2]);
     }
