@@ -4,9 +4,10 @@
     make bench BASE=../tailback-of-yesterday QUICK=1    one pair each instead of five
     python benches/compare.py ../other counted memory   these parts alone
 
-The parts are flows, disciplines, senders, looks, counted and memory. BASE is a checkout of the other version; both are
-built there and here. The two take turns, so that the moods of the machine meet both alike, and the median of the ratios
-counts. A change may cost 2 % of the time and 1 % of the instructions of the version before it, and no memory.
+The parts are flows, disciplines, senders, web, looks, captures, counted and memory. BASE is a checkout of the other
+version; both are built there and here. The two take turns, so that the moods of the machine meet both alike, and the
+median of the ratios counts. A change may cost 2 % of the time and 1 % of the instructions of the version before it, and
+no memory. What a capture costs is held against the same run without one, both of this version.
 """
 
 from __future__ import annotations
@@ -18,16 +19,21 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 SCENARIO = HERE / "benches/reference.toml"
+WEB = HERE / "benches/web.toml"
 PAIRS = 1 if os.environ.get("QUICK") else 5
 #: Flows and simulated seconds.
 SIZES = {10: 200.0, 100: 50.0, 1000: 10.0, 10_000: 2.0}
 MOST_TIME, MOST_INSTRUCTIONS, MOST_MEMORY = 1.02, 1.01, 1.0
+#: A run that writes all packets of the bottleneck into a file, over one that does not.
+MOST_CAPTURE = 2.5
 
-#: As in `run.py`; the buffer is ten packets a flow. No flow has ECN on, so that nothing is marked.
+#: As in `run.py`; the buffer is ten packets a flow. No flow has ECN on, so that nothing is marked, but with the
+#: discipline whose signal is the mark.
 DISCIPLINES = {
     "red": '{ kind = "red", buffer = "BUFFER", min_threshold = "20%", max_threshold = "100%", weight = 0.001, '
     "max_probability = 0.01, gentle = false }",
@@ -35,7 +41,9 @@ DISCIPLINES = {
     "fq-codel": '{ kind = "fq-codel", buffer = "BUFFER" }',
     "qsdrr": '{ kind = "qsdrr", buffer = "BUFFER" }',
     "cake": '{ kind = "cake", buffer = "BUFFER" }',
+    "dualpi2": '{ kind = "dualpi2", buffer = "BUFFER" }',
 }
+WITH_ECN = 'flows.bulk.tcp={ profile = "ns2", variant = "reno", payload = "1460B", ecn = "on" }'
 SENDERS = {
     "profile linux": '{ profile = "linux" }',
     "SACK, time stamps, delayed ACKs": '{ ecn = "off" }',
@@ -47,12 +55,12 @@ LOOKS = {
 }
 
 
-def built(root: Path) -> Path:
-    """The runner of a checkout."""
-    command = ["cargo", "build", "--release", "--quiet", "-p", "tailback-engine", "--example", "run"]
+def built(root: Path, crate: str = "tailback-engine", example: str = "run") -> Path:
+    """The runner of a checkout, or another of its examples."""
+    command = ["cargo", "build", "--release", "--quiet", "-p", crate, "--example", example]
     # Each checkout has its own target directory: one would be built over the other.
     subprocess.run(command, check=True, cwd=root, env={**os.environ, "CARGO_TARGET_DIR": str(root / "target")})
-    return root / "target/release/examples/run"
+    return root / "target/release/examples" / example
 
 
 def scaled(flows: int, seconds: float) -> list[str]:
@@ -131,12 +139,15 @@ class Bench:
         mark = "ok" if ratio <= most else "MISSED"
         print(f"{what:<48} {shown[0]:>10} {shown[1]:>10}  {ratio:6.3f}, at most {most}  {mark}", flush=True)
 
-    def pairs(self, what: str, flows: int, more: list[str] | None = None, share: float = 1.0) -> None:
-        times = [[time_of(r, flows, more or [], share) for r in self.runners] for _ in range(PAIRS)]
+    def median(self, what: str, times: list[list[float]], most: float = MOST_TIME) -> None:
         # The ratio of each pair counts, not that of the medians.
         ratio = statistics.median(here / base for base, here in times)
         base = 1e9 * statistics.median(t[0] for t in times)
-        self.line(f"{what}, {flows:,} flows", base, base * ratio, MOST_TIME, " ns")
+        self.line(what, base, base * ratio, most, " ns")
+
+    def pairs(self, what: str, flows: int, more: list[str] | None = None, share: float = 1.0) -> None:
+        times = [[time_of(r, flows, more or [], share) for r in self.runners] for _ in range(PAIRS)]
+        self.median(f"{what}, {flows:,} flows", times)
 
     def flows(self) -> None:
         for flows in SIZES:
@@ -146,15 +157,29 @@ class Bench:
         for name, table in DISCIPLINES.items():
             for flows in (100, 10_000):
                 queue = table.replace("BUFFER", f"{10 * flows} packets")
-                self.pairs(name, flows, [f"link.bottleneck.queue={queue}"], 0.4)
+                more = [WITH_ECN] if name == "dualpi2" else []
+                self.pairs(name, flows, [f"link.bottleneck.queue={queue}", *more], 0.4)
 
     def senders(self) -> None:
         for name, table in SENDERS.items():
             self.pairs(name, 100, [f"flows.bulk.tcp={table}"], 0.4)
 
+    def web(self) -> None:
+        runs = [[run([str(r), str(WEB)]) for r in self.runners] for _ in range(PAIRS)]
+        self.median("web, 1,000 clients", [[cpu / hops(text) for cpu, text in pair] for pair in runs])
+
     def looks(self) -> None:
         for name, more in LOOKS.items():
             self.pairs(name, 100, more)
+
+    def captures(self) -> None:
+        capture = built(HERE, "tailback-capture", "capture")
+        with tempfile.TemporaryDirectory() as folder:
+            file = str(Path(folder) / "link.pcapng")
+            plain, taken = [str(self.runners[1]), str(SCENARIO)], [str(capture), str(SCENARIO), "bottleneck", file]
+            commands = [[*command, *scaled(100, SIZES[100])] for command in (plain, taken)]
+            runs = [[run(command) for command in commands] for _ in range(PAIRS)]
+        self.median("a capture over none", [[cpu / hops(text) for cpu, text in pair] for pair in runs], MOST_CAPTURE)
 
     def counted(self) -> None:
         if not shutil.which("valgrind"):
@@ -170,7 +195,8 @@ class Bench:
 
 
 def main() -> int:
-    parts = [name for name, of in vars(Bench).items() if callable(of) and name not in ("__init__", "line", "pairs")]
+    helpers = ("__init__", "line", "median", "pairs")
+    parts = [name for name, of in vars(Bench).items() if callable(of) and name not in helpers]
     if len(sys.argv) < 2 or not (Path(sys.argv[1]) / "Cargo.toml").is_file() or not set(sys.argv[2:]) <= set(parts):
         print(f"give the folder of another checkout, and perhaps some of {', '.join(parts)}", file=sys.stderr)
         return 2

@@ -1,9 +1,9 @@
 //! What becomes of packets that were seen arriving at a port, told in the order in which they arrived.
 //!
-//! A packet's fate is known when it is delivered or dropped, long after it arrived. Records wait here until all before them
-//! are settled, so that whoever writes them writes each once, with its fate.
+//! A packet's fate is known when it leaves the queue or is dropped, perhaps long after it arrived. Records wait here until all
+//! before them are settled, so that whoever writes them writes each once, with its fate.
 //!
-//! State: a record for each packet in the port, and those behind it that are settled.
+//! State: a record for each packet in the queue, and those behind it that are settled.
 
 use std::collections::{HashMap, VecDeque};
 use tailback_engine::packet::PacketId;
@@ -26,7 +26,9 @@ pub struct Fates<R> {
     waiting: VecDeque<Open<R>>,
     /// Number of the first that waits.
     first: u64,
-    /// Numbers of the unsettled records of a packet: more than one where the packet exists twice.
+    /// Whose record came last, while that is not settled: where nothing becomes of a packet later, none needs to be found again.
+    last: Option<PacketId>,
+    /// Numbers of the other unsettled records of a packet: more than one where the packet exists twice.
     open: HashMap<PacketId, VecDeque<u64>>,
 }
 
@@ -35,6 +37,7 @@ impl<R> Default for Fates<R> {
         Fates {
             waiting: VecDeque::new(),
             first: 0,
+            last: None,
             open: HashMap::new(),
         }
     }
@@ -42,9 +45,12 @@ impl<R> Default for Fates<R> {
 
 impl<R> Fates<R> {
     /// A packet arrives.
+    #[inline]
     pub fn arrived(&mut self, id: PacketId, record: R) {
-        let number = self.first + self.waiting.len() as u64;
-        self.open.entry(id).or_default().push_back(number);
+        if let Some(last) = self.last.replace(id) {
+            let number = self.first + self.waiting.len() as u64 - 1;
+            self.open.entry(last).or_default().push_back(number);
+        }
         self.waiting.push_back(Open {
             record,
             said: Vec::new(),
@@ -54,16 +60,26 @@ impl<R> Fates<R> {
 
     /// Something is said of a packet that has arrived; false if none has.
     pub fn say(&mut self, id: PacketId, what: String) -> bool {
-        let Some(number) = self.open.get(&id).and_then(|all| all.front().copied()) else {
-            return false;
+        let at = match self.open.get(&id).and_then(|all| all.front()) {
+            Some(number) => (number - self.first) as usize,
+            None if self.last == Some(id) => self.waiting.len() - 1,
+            None => return false,
         };
-        self.waiting[(number - self.first) as usize].said.push(what);
+        self.waiting[at].said.push(what);
         true
     }
 
     /// A packet's fate is known.
+    #[inline]
     pub fn settle(&mut self, id: PacketId) {
-        let Some(all) = self.open.get_mut(&id) else { return };
+        let Some(all) = self.open.get_mut(&id) else {
+            if self.last == Some(id) {
+                self.last = None;
+                let at = self.waiting.len() - 1;
+                self.waiting[at].settled = true;
+            }
+            return;
+        };
         if let Some(number) = all.pop_front() {
             self.waiting[(number - self.first) as usize].settled = true;
         }
@@ -72,7 +88,14 @@ impl<R> Fates<R> {
         }
     }
 
+    /// The record that waits longest.
+    #[inline]
+    pub fn front(&self) -> Option<&R> {
+        self.waiting.front().map(|o| &o.record)
+    }
+
     /// The next record whose packet's fate is known, as are those of all before it.
+    #[inline]
     pub fn next_settled(&mut self) -> Option<Settled<R>> {
         self.waiting.front().filter(|o| o.settled)?;
         self.pop()

@@ -5,7 +5,6 @@
 //! to 32 bits; a connection's constant window is shown as the largest one. Payload is not stored, only counted in the
 //! lengths. Checksums of TCP and UDP are zero, since there is no payload to sum.
 
-use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
 use tailback_base::Dscp;
 use tailback_transport::{Flags, Segment};
 
@@ -17,12 +16,39 @@ const TTL: u8 = 64;
 /// RFC 2018 section 3: four blocks fill the option space; beside time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
 
+/// Words of four bytes: of an IPv4 header without options (RFC 791), and of a TCP header without and with all options (RFC 9293).
+const IPV4: usize = 5;
+const TCP: usize = 5;
+const MOST_TCP: usize = 15;
+/// Bytes of a UDP header.
+const UDP: u32 = 8;
+/// IANA's protocol numbers.
+const ICMP_NUMBER: u32 = 1;
+const TCP_NUMBER: u32 = 6;
+const UDP_NUMBER: u32 = 17;
+
 /// A packet to be written.
 pub struct Frame {
-    /// IPv4 and transport header.
-    pub bytes: Vec<u8>,
+    headers: [[u8; 4]; IPV4 + MOST_TCP],
+    words: usize,
     /// With the payload that is not stored.
     pub length: u32,
+}
+
+impl Frame {
+    /// IPv4 and transport header.
+    pub fn bytes(&self) -> &[u8] {
+        self.headers[..self.words].as_flattened()
+    }
+
+    #[inline(always)]
+    fn put<const N: usize>(&mut self, words: [u32; N]) {
+        let room = &mut self.headers[self.words..self.words + N];
+        for (to, word) in room.iter_mut().zip(words) {
+            *to = word.to_be_bytes();
+        }
+        self.words += N;
+    }
 }
 
 /// Which packet it is, beside what the segment says.
@@ -45,93 +71,198 @@ pub fn hosts(flow: u32) -> ([u8; 4], [u8; 4]) {
 /// The headers of a packet.
 pub fn frame(s: &Segment, n: &Named) -> Frame {
     let ports = if n.backward {
-        (DESTINATION_PORT, SOURCE_PORT)
+        u32::from(DESTINATION_PORT) << 16 | u32::from(SOURCE_PORT)
     } else {
-        (SOURCE_PORT, DESTINATION_PORT)
+        u32::from(SOURCE_PORT) << 16 | u32::from(DESTINATION_PORT)
     };
-    let mut inner = Vec::with_capacity(60);
+    let mut f = Frame {
+        headers: [[0; 4]; IPV4 + MOST_TCP],
+        words: IPV4,
+        length: 0,
+    };
     let (protocol, payload) = if n.request {
         // RFC 792: source quench, without the header it is about.
-        inner.extend([4, 0, 0, 0, 0, 0, 0, 0]);
-        (IpNumber::ICMP, n.size.saturating_sub(28))
+        f.put([4 << 24, 0]);
+        (ICMP_NUMBER, n.size.saturating_sub(28))
     } else if s.flags.has(Flags::ACK) || s.flags.has(Flags::SYN) || s.flags.has(Flags::RST) {
-        write(&mut inner, |out| tcp(s, ports).write(out));
-        (IpNumber::TCP, s.payload)
+        put_tcp(&mut f, s, ports);
+        (TCP_NUMBER, s.payload)
     } else {
         let payload = n.size.saturating_sub(28);
-        let length = (8 + payload).min(u32::from(u16::MAX)) as u16;
-        let udp = UdpHeader {
-            source_port: ports.0,
-            destination_port: ports.1,
-            length,
-            checksum: 0,
-        };
-        write(&mut inner, |out| udp.write(out));
-        (IpNumber::UDP, payload)
+        f.put([ports, (UDP + payload).min(u32::from(u16::MAX)) << 16]);
+        (UDP_NUMBER, payload)
     };
+    f.length = (4 * f.words as u32 + payload).min(u32::from(u16::MAX));
+    let ip = ipv4(f.length, protocol, s, n);
+    f.headers[..IPV4].copy_from_slice(&ip.map(u32::to_be_bytes));
+    f
+}
+
+/// RFC 791 section 3.1, not to be fragmented.
+fn ipv4(length: u32, protocol: u32, s: &Segment, n: &Named) -> [u32; IPV4] {
     let (source, destination) = match (hosts(n.flow), n.backward) {
         (ends, false) => ends,
         ((source, destination), true) => (destination, source),
     };
-    let carried = (inner.len() as u32 + payload).min(u32::from(u16::MAX) - 20) as u16;
-    let mut ip = Ipv4Header::new(carried, TTL, protocol, source, destination).unwrap_or_default();
-    ip.dscp = IpDscp::try_new(n.dscp.0 & 63).unwrap_or_default();
-    ip.ecn = IpEcn::try_new(s.ecn as u8 & 3).unwrap_or_default();
-    ip.header_checksum = ip.calc_header_checksum();
-    let mut bytes = Vec::with_capacity(20 + inner.len());
-    write(&mut bytes, |out| ip.write(out));
-    bytes.extend(inner);
-    Frame {
-        bytes,
-        length: 20 + u32::from(carried),
-    }
+    let service = u32::from(n.dscp.0 & 63) << 2 | s.ecn as u32 & 3;
+    let mut h = [
+        0x45 << 24 | service << 16 | length,
+        0x4000,
+        u32::from(TTL) << 24 | protocol << 16,
+        u32::from_be_bytes(source),
+        u32::from_be_bytes(destination),
+    ];
+    let sum: u32 = h.iter().map(|w| (w >> 16) + (w & 0xffff)).sum();
+    let folded = (sum >> 16) + (sum & 0xffff);
+    let folded = (folded >> 16) + (folded & 0xffff);
+    h[2] |= !folded & 0xffff;
+    h
 }
 
-/// Writing to memory does not fail.
-fn write<E>(out: &mut Vec<u8>, with: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) {
-    if with(out).is_err() {
-        out.clear();
-    }
-}
-
-fn tcp(s: &Segment, ports: (u16, u16)) -> TcpHeader {
+/// RFC 9293 section 3.1.
+fn put_tcp(f: &mut Frame, s: &Segment, ports: u32) {
     let window = s
         .window
-        .map_or(u16::MAX, |w| (w >> WINDOW_SCALE).min(u32::from(u16::MAX)) as u16);
-    let syn = s.flags.has(Flags::SYN);
-    let mut h = TcpHeader::new(ports.0, ports.1, s.seq as u32, window);
-    h.acknowledgment_number = s.ack as u32;
-    h.ack = s.flags.has(Flags::ACK);
-    h.syn = syn;
-    h.fin = s.flags.has(Flags::FIN);
-    h.rst = s.flags.has(Flags::RST);
-    h.ece = s.flags.has(Flags::ECE);
-    h.cwr = s.flags.has(Flags::CWR);
-    let mut options = Vec::new();
-    if syn {
-        options.push(TcpOptionElement::WindowScale(WINDOW_SCALE));
-        options.push(TcpOptionElement::Noop);
+        .map_or(u32::from(u16::MAX), |w| (w >> WINDOW_SCALE).min(u32::from(u16::MAX)));
+    let flag = |flag: Flags, bit: u8| u32::from(s.flags.has(flag)) << bit;
+    let flags = flag(Flags::FIN, 0) | flag(Flags::SYN, 1) | flag(Flags::RST, 2) | flag(Flags::ACK, 4);
+    let flags = flags | flag(Flags::ECE, 6) | flag(Flags::CWR, 7);
+    let begin = f.words;
+    f.put::<TCP>([ports, s.seq as u32, s.ack as u32, flags << 16 | window, 0]);
+    if s.flags.has(Flags::SYN) || s.timestamps.is_some() || !s.sack.is_empty() {
+        put_options(f, s);
+    }
+    let words = (f.words - begin) as u8;
+    f.headers[begin + 3][0] = words << 4;
+}
+
+/// RFC 9293 section 3.2, RFC 7323, RFC 2018. They fit: 3 words of time stamps and 7 of blocks at most.
+fn put_options(f: &mut Frame, s: &Segment) {
+    const NOOP: u8 = 1;
+    if s.flags.has(Flags::SYN) {
+        f.put([u32::from_be_bytes([3, 3, WINDOW_SCALE, NOOP])]);
     }
     if let Some((value, echo)) = s.timestamps {
         // RFC 7323 section 5.4: a clock between 1 ms and 1 s a tick.
         let ms = |t: tailback_base::Time| (t.0 / 1_000_000) as u32;
-        options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-        options.push(TcpOptionElement::Timestamp(ms(value), ms(echo)));
+        f.put([u32::from_be_bytes([NOOP, NOOP, 8, 10]), ms(value), ms(echo)]);
     }
-    let most = if s.timestamps.is_some() {
-        MOST_BLOCKS - 1
-    } else {
-        MOST_BLOCKS
-    };
-    let mut blocks = s.sack.iter().take(most).map(|(from, to)| (*from as u32, *to as u32));
-    if let Some(first) = blocks.next() {
-        let rest = [blocks.next(), blocks.next(), blocks.next()];
-        options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
-        options.push(TcpOptionElement::SelectiveAcknowledgement(first, rest));
+    let room = (IPV4 + MOST_TCP - f.words).saturating_sub(1) / 2;
+    let blocks = s.sack.len().min(room).min(MOST_BLOCKS);
+    if blocks > 0 {
+        f.put([u32::from_be_bytes([NOOP, NOOP, 5, 2 + 8 * blocks as u8])]);
     }
-    // They fit: 12 B of time stamps and 28 B of blocks at most.
-    if h.set_options(&options).is_err() {
-        debug_assert!(false, "options of {s:?} do not fit");
+    for (from, to) in s.sack.iter().take(blocks) {
+        f.put([*from as u32, *to as u32]);
     }
-    h
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use etherparse::{IpDscp, IpEcn, IpNumber, Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader};
+    use proptest::prelude::*;
+    use tailback_base::{Ecn, Time};
+
+    /// The same by a library that many tools use.
+    fn by_library(s: &Segment, n: &Named) -> (Vec<u8>, u32) {
+        let ports = match n.backward {
+            true => (DESTINATION_PORT, SOURCE_PORT),
+            false => (SOURCE_PORT, DESTINATION_PORT),
+        };
+        let mut inner = Vec::new();
+        let (protocol, payload) = if n.request {
+            inner.extend([4, 0, 0, 0, 0, 0, 0, 0]);
+            (IpNumber::ICMP, n.size - 28)
+        } else if s.flags.has(Flags::ACK) || s.flags.has(Flags::SYN) || s.flags.has(Flags::RST) {
+            tcp(s, ports).write(&mut inner).unwrap();
+            (IpNumber::TCP, s.payload)
+        } else {
+            let udp = UdpHeader {
+                source_port: ports.0,
+                destination_port: ports.1,
+                length: (n.size - 20) as u16,
+                checksum: 0,
+            };
+            udp.write(&mut inner).unwrap();
+            (IpNumber::UDP, n.size - 28)
+        };
+        let (source, destination) = match (hosts(n.flow), n.backward) {
+            (ends, false) => ends,
+            ((source, destination), true) => (destination, source),
+        };
+        let carried = (inner.len() as u32 + payload) as u16;
+        let mut ip = Ipv4Header::new(carried, TTL, protocol, source, destination).unwrap();
+        ip.dscp = IpDscp::try_new(n.dscp.0).unwrap();
+        ip.ecn = IpEcn::try_new(s.ecn as u8).unwrap();
+        let mut bytes = Vec::new();
+        ip.write(&mut bytes).unwrap();
+        bytes.extend(inner);
+        (bytes, 20 + u32::from(carried))
+    }
+
+    fn tcp(s: &Segment, ports: (u16, u16)) -> TcpHeader {
+        let window = s.window.map_or(u16::MAX, |w| (w >> WINDOW_SCALE).min(65_535) as u16);
+        let mut h = TcpHeader::new(ports.0, ports.1, s.seq as u32, window);
+        h.acknowledgment_number = s.ack as u32;
+        h.ack = s.flags.has(Flags::ACK);
+        h.syn = s.flags.has(Flags::SYN);
+        h.fin = s.flags.has(Flags::FIN);
+        h.rst = s.flags.has(Flags::RST);
+        h.ece = s.flags.has(Flags::ECE);
+        h.cwr = s.flags.has(Flags::CWR);
+        let mut options = Vec::new();
+        if h.syn {
+            options.extend([TcpOptionElement::WindowScale(WINDOW_SCALE), TcpOptionElement::Noop]);
+        }
+        if let Some((value, echo)) = s.timestamps {
+            let ms = |t: Time| (t.0 / 1_000_000) as u32;
+            options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
+            options.push(TcpOptionElement::Timestamp(ms(value), ms(echo)));
+        }
+        let most = if s.timestamps.is_some() { 3 } else { 4 };
+        let mut blocks = s.sack.iter().take(most).map(|(a, b)| (*a as u32, *b as u32));
+        if let Some(first) = blocks.next() {
+            let rest = [blocks.next(), blocks.next(), blocks.next()];
+            options.extend([TcpOptionElement::Noop, TcpOptionElement::Noop]);
+            options.push(TcpOptionElement::SelectiveAcknowledgement(first, rest));
+        }
+        h.set_options(&options).unwrap();
+        h
+    }
+
+    fn segments() -> impl Strategy<Value = Segment> {
+        let stamps = prop::option::of((0..1u64 << 48, 0..1u64 << 48));
+        let sack = prop::collection::vec((0..1u64 << 40, 0..1u64 << 40), 0..6);
+        let numbers = (
+            0..1u64 << 40,
+            0..1u64 << 40,
+            0..9000u32,
+            prop::option::of(0..1u32 << 30),
+        );
+        (numbers, 0..128u8, 0..4u8, sack, stamps).prop_map(|((seq, ack, payload, window), flags, ecn, sack, stamps)| {
+            let is_syn = Flags(flags).has(Flags::SYN);
+            Segment {
+                seq,
+                payload,
+                ack,
+                flags: Flags(flags),
+                ecn: Ecn::from_bits(ecn),
+                bytes: payload + 40,
+                // A SYN has nothing to acknowledge selectively.
+                sack: sack.into_iter().filter(|_| !is_syn).collect(),
+                timestamps: stamps.map(|(a, b)| (Time(a), Time(b))),
+                window,
+            }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn headers_are_those_of_a_library(s in segments(), flow in 0..1u32 << 24, backward: bool, request: bool, dscp in 0..64u8) {
+            let n = Named { flow, backward, size: s.bytes, dscp: Dscp(dscp), request };
+            let (ours, theirs) = (frame(&s, &n), by_library(&s, &n));
+            prop_assert_eq!((ours.bytes(), ours.length), (&theirs.0[..], theirs.1));
+        }
+    }
 }

@@ -2,40 +2,39 @@
 //!
 //! Each packet stands where it arrived at the queue, so that the file shows what was sent, losses included. A packet that was
 //! dropped or marked says so in its comment (`frame.comment` in Wireshark's filters). Times are nanoseconds of simulated
-//! time. Before the first packet of a flow stand the names of its two hosts, as `bulk.0.source`.
+//! time; at one instant what goes forward stands before what comes back. Before the first packet of a flow stand the names of its two hosts, as `bulk.0.source`.
 
-use crate::fates::Fates;
-use crate::headers::{Frame, Named, frame, hosts};
+use crate::headers::{Named, frame, hosts};
+use crate::order::Order;
 use pcap_file::DataLink;
 use pcap_file::pcapng::PcapNgWriter;
-use pcap_file::pcapng::blocks::enhanced_packet::{EnhancedPacketBlock, EnhancedPacketOption};
 use pcap_file::pcapng::blocks::interface_description::{InterfaceDescriptionBlock, InterfaceDescriptionOption};
 use pcap_file::pcapng::blocks::name_resolution::{Ipv4Record, NameResolutionBlock, Record as NameRecord};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
-use std::time::Duration;
 use tailback_base::{DropReason, MarkReason, Place, Time};
-use tailback_engine::measure::capture::{Names, Sight, Tap};
+use tailback_engine::measure::capture::{Looks, Names, Sight, Tap};
 use tailback_engine::packet::PacketId;
 
 /// Ten to the minus nine (draft-ietf-opsawg-pcapng section 4.2, `if_tsresol`).
 const NANOSECONDS: u8 = 9;
 
-struct Record {
-    at: Time,
-    flow: u32,
-    frame: Frame,
-}
+/// So many bytes are gathered before they are written.
+const AT_ONCE: usize = 1 << 16;
 
 /// The first bytes of a packet and its length, where they are known: they are stored instead of made-up headers.
 pub type Frames = Box<dyn Fn(PacketId) -> Option<(Vec<u8>, u32)>>;
 
 /// What both the tap and whoever waits for the end of the run hold.
 struct Shared<W: Write> {
-    writer: PcapNgWriter<W>,
-    fates: Fates<Record>,
+    out: W,
+    /// What is to be written to it next.
+    writer: PcapNgWriter<Vec<u8>>,
+    order: Order,
+    /// When so many bytes wait, some of them can probably be written.
+    enough: usize,
     /// Names of flows that have not been written yet, by number.
     unnamed: Vec<Option<String>>,
     packets: u64,
@@ -54,7 +53,7 @@ impl<W: Write + 'static> Capture<W> {
     /// # Errors
     /// The file cannot be written.
     pub fn new(link: &str, out: W) -> io::Result<Capture<W>> {
-        let mut writer = PcapNgWriter::new(out).map_err(other)?;
+        let mut writer = PcapNgWriter::new(Vec::new()).map_err(other)?;
         let interface = InterfaceDescriptionBlock {
             linktype: DataLink::RAW,
             snaplen: 0,
@@ -67,8 +66,10 @@ impl<W: Write + 'static> Capture<W> {
         Ok(Capture {
             link: link.to_string(),
             shared: Rc::new(RefCell::new(Shared {
+                out,
                 writer,
-                fates: Fates::default(),
+                order: Order::default(),
+                enough: AT_ONCE,
                 unnamed: vec![],
                 packets: 0,
                 failed: None,
@@ -79,23 +80,23 @@ impl<W: Write + 'static> Capture<W> {
     /// What a run is handed.
     pub fn tap(&self, names: &Names) -> Box<dyn Tap> {
         self.shared.borrow_mut().unnamed = names.flows.iter().cloned().map(Some).collect();
-        self.watch(names, Box::new(|_| None))
+        self.watch(names, None)
     }
 
     /// What a run of real packets is handed: `frames` knows their bytes.
     pub fn tap_real(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
-        self.watch(names, frames)
+        self.watch(names, Some(frames))
     }
 
-    fn watch(&self, names: &Names, frames: Frames) -> Box<dyn Tap> {
+    fn watch(&self, names: &Names, frames: Option<Frames>) -> Box<dyn Tap> {
         let ours = |name: &String| name.strip_suffix(".reverse").unwrap_or(name) == self.link;
-        let numbers = (0u32..)
-            .zip(&names.ports)
-            .filter(|(_, name)| ours(name))
-            .map(|(i, _)| i);
+        let numbers = (0u32..).zip(&names.ports).filter(|(_, name)| ours(name));
+        let ports: Vec<u32> = numbers.map(|(i, _)| i).collect();
+        self.shared.borrow_mut().order = Order::new(ports.len());
         Box::new(LinkTap {
-            ports: numbers.collect(),
+            ports,
             frames,
+            block: Vec::new(),
             shared: self.shared.clone(),
         })
     }
@@ -106,13 +107,11 @@ impl<W: Write + 'static> Capture<W> {
     /// The file could not be written, now or before.
     pub fn finish(self) -> io::Result<u64> {
         let mut shared = self.shared.borrow_mut();
-        while let Some(s) = shared.fates.pop() {
-            shared.write(s.record, &s.said);
-        }
+        shared.write(true);
         if let Some(e) = shared.failed.take() {
             return Err(e);
         }
-        shared.writer.get_mut().flush()?;
+        shared.out.flush()?;
         Ok(shared.packets)
     }
 }
@@ -125,22 +124,37 @@ fn other(e: pcap_file::PcapError) -> io::Error {
 }
 
 impl<W: Write> Shared<W> {
-    fn write(&mut self, r: Record, said: &[String]) {
-        if self.failed.is_some() {
-            return;
+    /// Put everything that can be written into the file; with `all`, nothing more comes.
+    fn write(&mut self, all: bool) {
+        loop {
+            let mut begin = self.writer.get_ref().len();
+            let Some(next) = self.order.next(all, self.writer.get_mut()) else {
+                break;
+            };
+            self.packets += 1;
+            if self.unnamed.get(next.flow as usize).is_some_and(Option::is_some) {
+                let packet = self.writer.get_mut().split_off(begin);
+                self.name(next.flow);
+                begin = self.writer.get_ref().len();
+                self.writer.get_mut().extend(packet);
+            }
+            if !next.said.is_empty() {
+                add_comment(self.writer.get_mut(), begin, &next.said.join("; "));
+            }
+            self.pass_on(AT_ONCE);
         }
-        self.name(r.flow);
-        let comment = (!said.is_empty()).then(|| EnhancedPacketOption::Comment(Cow::Owned(said.join("; "))));
-        let block = EnhancedPacketBlock {
-            interface_id: 0,
-            timestamp: Duration::from_nanos(r.at.0),
-            original_len: r.frame.length,
-            data: Cow::Owned(r.frame.bytes),
-            options: comment.into_iter().collect(),
-        };
-        match self.writer.write_pcapng_block(block) {
-            Ok(_) => self.packets += 1,
-            Err(e) => self.failed = Some(other(e)),
+        self.pass_on(0);
+        self.enough = self.order.held() + AT_ONCE;
+    }
+
+    /// Hand on to the file what has been gathered, if that is more.
+    fn pass_on(&mut self, least: usize) {
+        let gathered = self.writer.get_mut();
+        if gathered.len() > least && self.failed.is_none() {
+            self.failed = self.out.write_all(gathered).err();
+        }
+        if gathered.len() > least {
+            gathered.clear();
         }
     }
 
@@ -161,84 +175,143 @@ impl<W: Write> Shared<W> {
             options: vec![],
         };
         if let Err(e) = self.writer.write_pcapng_block(block) {
-            self.failed = Some(other(e));
+            self.failed.get_or_insert(other(e));
         }
     }
+}
 
-    fn write_settled(&mut self) {
-        while let Some(s) = self.fates.next_settled() {
-            self.write(s.record, &s.said);
-        }
+/// Numbers of draft-ietf-opsawg-pcapng section 4.3 and 3.5: an enhanced packet block, a comment, the end of options.
+const ENHANCED_PACKET: u32 = 6;
+const COMMENT: u16 = 1;
+const END_OF_OPTIONS: u32 = 0;
+/// Bytes of a block before its packet, and its length once more behind all.
+const BEFORE: usize = 28;
+const BEHIND: usize = 4;
+
+/// So many bytes bring a length to a multiple of four.
+fn padding(length: usize) -> usize {
+    length.wrapping_neg() & 3
+}
+
+/// The block of a packet without options, in place of what is in `block`.
+fn put_packet(block: &mut Vec<u8>, at: Time, packet: &[u8], length: u32) {
+    block.clear();
+    let pad = padding(packet.len());
+    let whole = ((BEFORE + packet.len() + pad + BEHIND) as u32).to_ne_bytes();
+    let words = [
+        ENHANCED_PACKET,
+        u32::from_ne_bytes(whole),
+        0,
+        (at.0 >> 32) as u32,
+        at.0 as u32,
+        packet.len() as u32,
+        length,
+    ];
+    let mut head = [0; BEFORE];
+    for (to, word) in head.chunks_exact_mut(4).zip(words) {
+        to.copy_from_slice(&word.to_ne_bytes());
     }
+    block.extend_from_slice(&head);
+    block.extend_from_slice(packet);
+    block.extend_from_slice(&[0; 3][..pad]);
+    block.extend_from_slice(&whole);
+}
+
+/// Give the last block, which begins there, a comment.
+fn add_comment(blocks: &mut Vec<u8>, begin: usize, comment: &str) {
+    blocks.truncate(blocks.len() - BEHIND);
+    blocks.extend(COMMENT.to_ne_bytes());
+    blocks.extend((comment.len() as u16).to_ne_bytes());
+    blocks.extend(comment.as_bytes());
+    blocks.extend(&[0; 3][..padding(comment.len())]);
+    blocks.extend(END_OF_OPTIONS.to_ne_bytes());
+    let whole = ((blocks.len() - begin + BEHIND) as u32).to_ne_bytes();
+    blocks.extend(whole);
+    blocks[begin + 4..begin + 8].copy_from_slice(&whole);
 }
 
 struct LinkTap<W: Write> {
     ports: Vec<u32>,
-    frames: Frames,
+    frames: Option<Frames>,
+    /// The block at hand.
+    block: Vec<u8>,
     shared: Rc<RefCell<Shared<W>>>,
 }
 
 impl<W: Write> LinkTap<W> {
-    fn sees(&self, at: &Sight<'_>) -> bool {
-        self.ports.contains(&at.port)
+    /// Which of the link's ports it is, if it is one of them.
+    #[inline]
+    fn place(&self, at: &Sight<'_>) -> Option<usize> {
+        self.ports.iter().position(|port| *port == at.port)
     }
 
-    fn add(&self, at: &Sight<'_>) {
+    fn add(&mut self, place: usize, at: &Sight<'_>) {
         let id = at.id();
-        let named = Named {
-            flow: id.flow.0,
-            backward: id.backward,
-            size: at.bytes(),
-            dscp: at.dscp(),
-            request: at.is_request(),
-        };
-        let known = (self.frames)(id).map(|(bytes, length)| Frame { bytes, length });
-        let record = Record {
-            at: at.now,
-            flow: id.flow.0,
-            frame: known.unwrap_or_else(|| frame(&at.segment(), &named)),
-        };
-        self.shared.borrow_mut().fates.arrived(id, record);
+        let known = self.frames.as_ref().and_then(|frames| frames(id));
+        if let Some((bytes, length)) = known {
+            put_packet(&mut self.block, at.now, &bytes, length);
+        } else {
+            let named = Named {
+                flow: id.flow.0,
+                backward: id.backward,
+                size: at.bytes(),
+                dscp: at.dscp(),
+                request: at.is_request(),
+            };
+            let made_up = frame(&at.segment(), &named);
+            put_packet(&mut self.block, at.now, made_up.bytes(), made_up.length);
+        }
+        self.shared.borrow_mut().order.arrived(place, id, at.now, &self.block);
+    }
+
+    /// Nothing more becomes of a packet.
+    fn settle(&mut self, place: usize, at: &Sight<'_>) {
+        let mut shared = self.shared.borrow_mut();
+        shared.order.settle(place, at.id());
+        shared.order.reach(at.reached);
+        if shared.order.held() > shared.enough {
+            shared.write(false);
+        }
     }
 }
 
 impl<W: Write> Tap for LinkTap<W> {
+    fn looks(&self, port: u32) -> Looks {
+        match self.ports.contains(&port) {
+            true => Looks::Queue,
+            false => Looks::Nothing,
+        }
+    }
+
     fn arrived(&mut self, at: &Sight<'_>) {
-        if self.sees(at) {
-            self.add(at);
+        if let Some(place) = self.place(at) {
+            self.add(place, at);
         }
     }
 
     fn marked(&mut self, at: &Sight<'_>, why: MarkReason) {
-        if self.sees(at) {
-            self.shared
-                .borrow_mut()
-                .fates
-                .say(at.id(), format!("marked: {}", why.name()));
-        }
+        let Some(place) = self.place(at) else { return };
+        let said = format!("marked: {}", why.name());
+        self.shared.borrow_mut().order.say(place, at.id(), said);
     }
 
     fn dropped(&mut self, at: &Sight<'_>, _place: Place, why: DropReason) {
-        if !self.sees(at) {
-            return;
-        }
+        let Some(place) = self.place(at) else { return };
         let said = format!("dropped: {}", why.name());
         // Dropped before the queue, it has not arrived.
-        let known = self.shared.borrow_mut().fates.say(at.id(), said.clone());
+        let known = self.shared.borrow_mut().order.say(place, at.id(), said.clone());
         if !known {
-            self.add(at);
-            self.shared.borrow_mut().fates.say(at.id(), said);
+            self.add(place, at);
+            self.shared.borrow_mut().order.say(place, at.id(), said);
         }
-        let mut shared = self.shared.borrow_mut();
-        shared.fates.settle(at.id());
-        shared.write_settled();
+        self.settle(place, at);
     }
 
-    fn delivered(&mut self, at: &Sight<'_>) {
-        if self.sees(at) {
-            let mut shared = self.shared.borrow_mut();
-            shared.fates.settle(at.id());
-            shared.write_settled();
+    fn sent(&mut self, at: &Sight<'_>) {
+        if let Some(place) = self.place(at) {
+            self.settle(place, at);
         }
     }
+
+    fn delivered(&mut self, _: &Sight<'_>) {}
 }

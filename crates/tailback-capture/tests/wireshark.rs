@@ -85,6 +85,9 @@ impl Tap for Counting {
         self.capture.dropped(at, place, why);
         self.ours.borrow_mut().counts.dropped += u64::from(self.sees(at));
     }
+    fn sent(&mut self, at: &Sight<'_>) {
+        self.capture.sent(at);
+    }
     fn delivered(&mut self, at: &Sight<'_>) {
         self.capture.delivered(at);
     }

@@ -36,8 +36,9 @@ fn main() {
     }
     let hops = outcome.engine.packet_hops;
     println!(
-        "hops {hops} events {} cpu {cpu:.3} s, {:.2} M hops/s, {:.1} ns/hop, peak {} MB",
+        "hops {hops} events {} ahead {} cpu {cpu:.3} s, {:.2} M hops/s, {:.1} ns/hop, peak {} MB",
         outcome.engine.events,
+        outcome.engine.handed_ahead,
         hops as f64 / cpu / 1e6,
         cpu * 1e9 / hops as f64,
         peak_rss_bytes() / 1_000_000

@@ -187,6 +187,12 @@ impl Tap for Shared {
         }
     }
 
+    fn sent(&mut self, at: &Sight<'_>) {
+        if let Some(tap) = &mut self.0.borrow_mut().also {
+            tap.sent(at);
+        }
+    }
+
     fn delivered(&mut self, at: &Sight<'_>) {
         let mut w = self.0.borrow_mut();
         if let Some(line) = w.line.filter(|l| l.port == at.port && !at.is_request()) {

@@ -52,7 +52,7 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
     let failed = |e: io::Error| os_error(py, e, Some(path.clone()));
     let file = File::create(&path).map_err(failed)?;
     let written = py.detach(|| {
-        let capture = Capture::new(link, BufWriter::new(file))?;
+        let capture = Capture::new(link, file)?;
         let ran = watch(loaded, &|names| capture.tap(names));
         Ok(capture.finish().map(|packets| ran.map(|()| packets)))
     });

@@ -8,7 +8,7 @@ use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Ne
 use super::route::{Arc, Router};
 use crate::event::EventKind;
 use crate::impair::Impairments;
-use crate::measure::capture::{Names, Tap};
+use crate::measure::capture::{Looks, Names, Tap};
 use crate::measure::recorder::Recorder;
 use crate::packet::Keys;
 use crate::port::{Before, Explicit, Fused, Port, Queue};
@@ -185,7 +185,7 @@ impl Network {
             followed: false,
             in_flight: 0,
             watched: false,
-            awaited: false,
+            awaited: [false; 2],
             declared: true,
             present: false,
             opened: Time::ZERO,
@@ -402,13 +402,19 @@ impl Built {
         }
     }
 
-    /// Let a tap see every packet at every port.
+    /// Let a tap see the packets at the ports it looks at.
     pub fn tap(&mut self, tap: Box<dyn Tap>) {
-        self.sim.tap = Some(tap);
-        for port in &mut self.sim.ports {
-            port.before |= Before::TAP;
-            port.watched_exit = true;
+        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.ports)) {
+            let looks = tap.looks(number);
+            if looks != Looks::Nothing {
+                port.before |= Before::TAP;
+            }
+            if looks == Looks::Whole {
+                port.before |= Before::TAP_AT_EXIT;
+                port.watched_exit = true;
+            }
         }
+        self.sim.tap = Some(tap);
     }
 
     /// Record these series (declared by the caller), sampled or on change.

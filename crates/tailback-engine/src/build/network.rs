@@ -351,8 +351,17 @@ impl Network {
     }
 
     fn add_transport(&mut self, make: MakeEnds, stream: Stream) -> TransportId {
-        self.transports.push(TransportMaker { make, stream });
+        self.transports.push(TransportMaker {
+            make,
+            stream,
+            between: None,
+        });
         TransportId((self.transports.len() - 1) as u32)
+    }
+
+    /// All connections of this transport will have one of these pairs of a source and a destination.
+    pub(super) fn keep_between(&mut self, transport: TransportId, pairs: Vec<[NodeId; 2]>) {
+        self.transports[transport.0 as usize].between = Some(pairs);
     }
 
     /// Put a conditioner in front of a link's queue (the reverse direction's, if asked). Its number as an edge is the

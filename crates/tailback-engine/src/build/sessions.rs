@@ -59,12 +59,15 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
             }
             None => to,
         };
+        let server = servers[i as usize % servers.len()];
+        let transport = net.described_transport(connection.clone(), named.text(".transport"));
+        net.keep_between(transport, pairs(client, server, &page_servers, connection.is_two_way()));
         let context = Context {
             index: i,
-            server: servers[i as usize % servers.len()],
+            server,
             client,
             page_servers: page_servers.clone(),
-            transport: net.described_transport(connection.clone(), named.text(".transport")),
+            transport,
             two_way: connection.is_two_way(),
             laws: &library.laws,
             stream: &|quantity| named.text(".").text(quantity).stream(),
@@ -76,4 +79,13 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
         net.set_weight(member, s.weight[i as usize % s.weight.len()]);
     }
     Ok(())
+}
+
+/// Sources and destinations of all connections of a client. Data come from a server; requests go over the same connections
+/// if those are two-way, and else over their own.
+fn pairs(client: NodeId, server: NodeId, page_servers: &[NodeId], two_way: bool) -> Vec<[NodeId; 2]> {
+    let servers = [server].into_iter().chain(page_servers.iter().copied());
+    let data = servers.clone().map(|s| [s, client]);
+    let requests = servers.map(|s| [client, s]).filter(|_| !two_way);
+    data.chain(requests).collect()
 }

@@ -183,6 +183,17 @@ impl EventList {
         self.len() == 0
     }
 
+    /// Events of the wheel: of wires more than of timers.
+    #[inline]
+    pub fn due_soon(&self) -> usize {
+        self.in_wheel
+    }
+
+    /// Time of the last event popped: what has been done ahead of time is later.
+    pub fn now(&self) -> Time {
+        Time(self.now)
+    }
+
     #[inline]
     pub fn push(&mut self, t: Time, kind: EventKind, entity: u32) {
         self.push_key(Key::new(t, kind, 0, entity));

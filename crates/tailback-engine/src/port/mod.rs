@@ -231,6 +231,8 @@ impl Before {
     pub const CONDITIONER: u8 = 1;
     pub const IMPAIRMENTS: u8 = 1 << 1;
     pub const TAP: u8 = 1 << 2;
+    /// The tap sees the far end as well.
+    pub const TAP_AT_EXIT: u8 = 1 << 3;
 }
 
 /// Fields in the order of use: where nothing waits, a packet touches the first two cache lines.
@@ -390,6 +392,11 @@ impl Port {
             h.add(sent.begin - sent.packet.stamp());
         }
         self.stats.busy_ns += service.0;
+    }
+
+    /// Whether its discipline may send requests to sources.
+    pub fn sends_requests(&self) -> bool {
+        matches!(&self.queue, Queue::Explicit(e) if e.server.queue.sends_requests())
     }
 
     /// When the line has sent everything it was given.

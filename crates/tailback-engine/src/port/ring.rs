@@ -52,20 +52,28 @@ impl<T: Copy + Default> Ring<T> {
             return None;
         }
         let x = self.slots[self.head as usize];
-        self.head = self.wrapped(self.head as usize + 1) as u32;
-        self.len -= 1;
-        // Asked once a round and when a long ring runs empty, not at every pop.
-        if (self.head == 0 || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
-            self.shrink();
-        }
+        self.skip(1);
         Some(x)
     }
 
+    /// Take the `n` oldest away; there are as many.
+    #[inline]
+    pub fn skip(&mut self, n: usize) {
+        let at = self.head as usize + n;
+        let round = at >= self.slots.len();
+        self.head = self.wrapped(at) as u32;
+        self.len -= n as u32;
+        // Asked once a round and when a long ring runs empty, not at every pop.
+        if (round || self.len == 0) && self.slots.len() > KEEP && self.len() < self.slots.len() / 8 {
+            self.shrink(round);
+        }
+    }
+
     #[cold]
-    fn shrink(&mut self) {
+    fn shrink(&mut self, round: bool) {
         if self.slots.len() > 8 * KEEP {
             self.resize((2 * self.len()).max(KEEP));
-        } else if self.head == 0 {
+        } else if round {
             self.resize((self.slots.len() / 2).max(KEEP));
         }
     }

@@ -151,13 +151,24 @@ impl Wire {
         Some(Flying { packet, arrives })
     }
 
+    /// When the packet arrives that arrives next, and when it was born.
+    #[inline]
+    pub fn next_arrival(&self) -> Option<(Time, Time)> {
+        let slot = self.slots.front()?;
+        let arrives = slot[0] >> 16;
+        let age = match Tag::of(slot) {
+            Tag::ALIKE => slot[1] & LOW32,
+            Tag::THREE => self.slots.peek(1)?[0] >> 32 | self.slots.peek(2)?[1] << 32,
+            _ => self.slots.peek(1)?[0] >> 32,
+        };
+        Some((Time(arrives), Time(arrives - age)))
+    }
+
     #[inline]
     pub fn pop(&mut self) -> Option<Flying> {
         let (words, arrives, n) = self.head()?;
         self.left = Last::of(words);
-        for _ in 0..n {
-            self.slots.pop();
-        }
+        self.slots.skip(n);
         let packet = WirePacket::from_words(words);
         Some(Flying { packet, arrives })
     }
@@ -281,6 +292,8 @@ mod tests {
                 }
                 prop_assert_eq!(wire.packets(), model.len() as u64);
                 prop_assert_eq!(wire.front(), model.front().copied());
+                let next = model.front().map(|f| (f.arrives, f.packet.born()));
+                prop_assert_eq!(wire.next_arrival(), next);
             }
         }
     }

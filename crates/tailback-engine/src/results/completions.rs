@@ -114,7 +114,7 @@ impl Class {
 
     fn sorted(mut self) -> Class {
         for values in [&mut self.completion, &mut self.acked, &mut self.slowdown] {
-            values.sort_by(f64::total_cmp);
+            values.sort_unstable_by(f64::total_cmp);
         }
         self
     }

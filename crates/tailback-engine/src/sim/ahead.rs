@@ -4,19 +4,26 @@
 //! until then to what takes the packet, that may be called at once, as of the arrival: no event, no place on the wire, and
 //! the packet is still in the processor's registers. The rule:
 //!
-//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing stands before its queue, and everything
-//!    that enters it comes from one port, or from destinations behind one port.
+//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing but a tap stands before its queue, and
+//!    everything that enters it comes from one port, or from destinations behind one port.
 //! 2. An end may be called ahead if its answers enter such a port, or a port that it alone uses, and if its application hears
-//!    nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this end and of those that share the port of its
-//!    answers, run first: as of their times, in their order.
-//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a tap or a conditioner sees.
+//!    nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this end and of
+//!    those that share the port of its answers, run first: as of their times, in their order.
+//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees, what a tap
+//!    sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it sees of several
+//!    ([`crate::measure::capture`]).
 //! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the end of
-//!    the warm-up, of an interval).
+//!    the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing runs ahead.
 //! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next turn.
+//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and what they
+//!    enter first has several feeders. Between which nodes they open them has to be known; else nothing runs ahead. Where such
+//!    a connection is over, its number is given out again with its last packet: a port on its way that may lose packets takes
+//!    none ahead.
+//! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they enter
+//!    there has several feeders. One that sends any has to say so.
 //!
-//! So every queue that several ports share meets its packets in the order of events, and every other object its calls in the order of
-//! time: no result can tell whether a run ran ahead. Where sessions open connections while the run goes on, or a discipline
-//! sends requests to sources, what enters a port is not known before, and nothing runs ahead.
+//! So every queue that several ports share meets its packets in the order of events, and every other object its calls in the
+//! order of time: no result can tell whether a run ran ahead.
 //!
 //! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the bottleneck, where
 //! there were four, and a packet is stored once a round trip; that is a quarter to a third of the time.
@@ -29,7 +36,7 @@ use super::{Sim, Tick};
 use crate::event::EventKind;
 use crate::measure::recorder::{Recorder, Source};
 use crate::packet::WirePacket;
-use crate::port::{Before, NO_EDGE, Offer, Port, Queue};
+use crate::port::{Before, NO_EDGE, Offer, Queue};
 use crate::sim::flow::{Carrier, NO_APP, Route};
 use crate::traffic::application::Side;
 use std::cmp::Reverse;
@@ -73,8 +80,9 @@ enum Way {
 }
 
 /// What enters a port.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Feeder {
+    #[default]
     Nothing,
     /// This port alone, or ends that it alone drives.
     Port(u32),
@@ -89,6 +97,18 @@ impl Feeder {
             _ => Feeder::Several,
         }
     }
+}
+
+/// What uses a port.
+#[derive(Clone, Copy, Default)]
+struct Use {
+    feeder: Feeder,
+    /// A source sends into it.
+    first: bool,
+    /// How many directions of flows, and of connections that may be opened.
+    ways: u32,
+    /// Some of these may be opened while the run goes on.
+    opened: bool,
 }
 
 /// What is read of a network while it runs.
@@ -134,18 +154,22 @@ impl Sim {
         self.ahead.horizon = self.ahead.ticks.iter().fold(until, |a, b| a.min(*b));
     }
 
-    /// Rules 1, 2, 3 and 5, for the network as it stands.
+    /// Rules 1 to 3, 5 and 6, for the network as it stands.
     fn find_what_runs_ahead(&mut self) {
-        let asks = |p: &Port| matches!(&p.queue, Queue::Explicit(e) if e.server.queue.sends_requests());
-        if !self.transports.is_empty() || self.end_tick.is_some() || counted_as(2, &self.ports).any(asks) {
+        if self.end_tick.is_some() {
             return;
         }
+        let Some(opened) = self.ways_to_be_opened() else { return };
         let looks = Looks::of(self.recorder.as_deref(), self.ports.len(), self.flows.len());
-        let (feeders, first, users) = self.what_enters();
+        let used = self.what_enters(&opened);
         for port in counted_as(8, 0..self.ports.len()) {
-            let one = matches!(feeders[port], Feeder::Port(p) if !self.ports[p as usize].watched_exit);
-            self.ports[port].takes_ahead = one && !first[port] && self.is_open(port, &looks);
-            self.ports[port].hands_ahead = !first[port] && !self.ports[port].watched_exit && !looks.exit[port];
+            let Use {
+                feeder, first, opened, ..
+            } = used[port];
+            let one = matches!(feeder, Feeder::Port(p) if !self.ports[p as usize].watched_exit);
+            let keeps = !opened || !self.may_lose(port);
+            self.ports[port].takes_ahead = one && keeps && !first && self.is_open(port, &looks);
+            self.ports[port].hands_ahead = !first && !self.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that hears of senders follows those that join while the run goes on.
         let heard = self.edges.iter().any(|e| e.hears);
@@ -158,7 +182,7 @@ impl Sim {
                 Carrier::Datagrams { .. } => [false, quiet],
                 Carrier::Connection(_) => {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
-                    let alone = |port: usize| users[port] == 1 && self.is_open(port, &looks);
+                    let alone = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);
                     let source = alone(out);
                     let destination = answers_only && (alone(answers) || self.ports[answers].takes_ahead);
                     let before = self.ports_of(there)[usize::from(there.len) - 1] as usize;
@@ -168,33 +192,91 @@ impl Sim {
                 _ => [false; 2],
             };
         }
+        self.leave_the_rest_to_events(&opened);
         self.ahead.timers.resize_with(self.ports.len(), BinaryHeap::new);
     }
 
-    /// Of each port: what enters it, whether a source sends into it, and how many directions of flows use it.
-    fn what_enters(&self) -> (Vec<Feeder>, Vec<bool>, Vec<u32>) {
-        let n = self.ports.len();
-        let (mut feeders, mut first, mut users) = (vec![Feeder::Nothing; n], vec![false; n], vec![0u32; n]);
+    /// A port behind which nothing takes a packet ahead need not ask for each.
+    fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]]) {
+        let mut asked = vec![false; self.ports.len()];
+        let ends = counted_as(16, &self.flows).map(|f| f.runs_ahead);
+        let flows = self.ways.iter().zip(ends);
+        for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
+            for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
+                let ports = self.ports_of(*way);
+                for (i, port) in ports.iter().enumerate() {
+                    let next = ports.get(i + 1).map(|next| self.ports[*next as usize].takes_ahead);
+                    asked[*port as usize] |= next.unwrap_or(end);
+                }
+            }
+        }
+        for (port, asked) in self.ports.iter_mut().zip(asked) {
+            port.hands_ahead &= asked;
+        }
+    }
+
+    /// The ways of all connections that applications may open; none if they may open any.
+    fn ways_to_be_opened(&mut self) -> Option<Vec<[Route; 2]>> {
+        let mut ways = Vec::new();
+        for transport in counted_as(16, &self.transports) {
+            for [from, to] in transport.between.as_ref()? {
+                let (there, back) = self.router.routes(*from, *to, &mut self.routes, &self.peer);
+                ways.push([there, back]);
+            }
+        }
+        Some(ways)
+    }
+
+    /// What uses each port: flows, connections that applications may open, and requests of disciplines.
+    fn what_enters(&self, opened: &[[Route; 2]]) -> Vec<Use> {
+        let mut used = vec![Use::default(); self.ports.len()];
         for (flow, ways) in counted_as(16, &self.ways).enumerate() {
             let answers_only = self.destination_only_answers(flow);
             for (way, other) in [(ways[0], ways[1]), (ways[1], ways[0])] {
                 // Destinations answer what comes to them, in its order; sources send when they like.
-                let drives = self.ports_of(other).last().copied();
-                let mut before = match drives {
-                    Some(port) if answers_only => Feeder::Port(port),
-                    _ => Feeder::Several,
-                };
-                for &port in self.ports_of(way) {
-                    feeders[port as usize] = feeders[port as usize].and(before);
-                    users[port as usize] += 1;
-                    before = Feeder::Port(port);
+                match self.ports_of(other).last() {
+                    Some(&port) if answers_only => self.enter_along(way, Feeder::Port(port), &mut used),
+                    _ => self.enter_along(way, Feeder::Several, &mut used),
                 }
             }
             if let Some(&port) = self.ports_of(ways[0]).first() {
-                first[port as usize] = true;
+                used[port as usize].first = true;
             }
         }
-        (feeders, first, users)
+        for ways in counted_as(16, opened) {
+            for way in ways {
+                self.enter_along(*way, Feeder::Several, &mut used);
+                for port in self.ports_of(*way) {
+                    used[*port as usize].opened = true;
+                }
+            }
+        }
+        for [there, back] in counted_as(16, self.ways.iter().chain(opened)) {
+            self.enter_requests(*there, *back, &mut used);
+            self.enter_requests(*back, *there, &mut used);
+        }
+        used
+    }
+
+    /// Each port of a way is entered from the one before, the first by `from`.
+    fn enter_along(&self, way: Route, from: Feeder, used: &mut [Use]) {
+        let mut before = from;
+        for &port in self.ports_of(way) {
+            let to = &mut used[port as usize];
+            to.feeder = to.feeder.and(before);
+            to.ways += 1;
+            before = Feeder::Port(port);
+        }
+    }
+
+    /// A discipline that sends requests to sources does so when it likes, from the near end of its port.
+    fn enter_requests(&self, way: Route, back: Route, used: &mut [Use]) {
+        for (before, &port) in self.ports_of(way).iter().enumerate().skip(1) {
+            if self.ports[port as usize].sends_requests() {
+                let first = self.ports_of(back)[usize::from(back.len) - before];
+                used[first as usize].feeder = Feeder::Several;
+            }
+        }
     }
 
     /// Whether a flow's destination acts on what comes to it and on its timers, and on nothing else.
@@ -214,9 +296,14 @@ impl Sim {
     /// Whether a port takes packets by arithmetic alone, and nothing looks on.
     fn is_open(&self, port: usize, looks: &Looks) -> bool {
         let p = &self.ports[port];
-        let Queue::Fused(queue) = &p.queue else { return false };
-        let logged = looks.losses && queue.limit() != Size::Unlimited;
-        p.before == Before::NOTHING && p.edge == NO_EDGE && !p.watched && !looks.queue[port] && !logged
+        let is_fused = matches!(p.queue, Queue::Fused(_));
+        let logged = looks.losses && self.may_lose(port);
+        let free = p.before & !Before::TAP == Before::NOTHING && p.edge == NO_EDGE;
+        is_fused && free && !p.watched && !looks.queue[port] && !logged
+    }
+
+    fn may_lose(&self, port: usize) -> bool {
+        !matches!(&self.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
     /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen before, and
@@ -313,16 +400,18 @@ impl Sim {
     #[inline(always)]
     fn pass_on(&mut self, port: u32, next: u32, p: &mut WirePacket, t: Time) -> Option<Time> {
         self.count_hop(port, p);
-        match self.ports[next as usize].offer_fused(p, t) {
-            Offer::Taken(arrives) => Some(arrives),
-            // A port that takes packets ahead is arithmetic.
-            Offer::Full | Offer::Explicit => {
-                let now = std::mem::replace(&mut self.now, t);
-                self.overflow(next, *p);
-                self.now = now;
-                None
-            }
+        let at = &mut self.ports[next as usize];
+        let is_tapped = at.before != Before::NOTHING;
+        if !is_tapped && let Offer::Taken(arrives) = at.offer_fused(p, t) {
+            return Some(arrives);
         }
+        let now = std::mem::replace(&mut self.now, t);
+        match is_tapped {
+            true => self.offer(next, *p),
+            false => self.overflow(next, *p),
+        }
+        self.now = now;
+        None
     }
 
     /// A packet reaches its end at `t`.

@@ -79,7 +79,7 @@ impl Sim {
         }
         match &mut flow.carrier {
             Carrier::Connection(ends) => {
-                if !(flow.listens | flow.awaited | flow.followed | flow.watched | self.ahead.never)
+                if !(flow.listens | flow.awaited[side as usize] | flow.followed | flow.watched | self.ahead.never)
                     && let Some(plain) = p.to_plain()
                 {
                     let from = self.outbox.len();
@@ -104,7 +104,7 @@ impl Sim {
                 } else {
                     end.on_segment(&segment, now, &mut ());
                 }
-                if flow.awaited {
+                if flow.awaited[side as usize] {
                     self.look_for_acknowledged(id, side);
                 }
                 self.pump(id, side);
@@ -285,7 +285,7 @@ impl Sim {
 
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
-        if self.ahead.has_any() {
+        if self.ahead.has_any() && !self.ports[port as usize].sends_requests() {
             // What has been done ahead of time could not know of it.
             return self.give_up(Broken {
                 port,

@@ -80,8 +80,8 @@ pub struct Flow {
     /// The application wants to hear of every event, not only of the start and stop.
     pub listens: bool,
     pub watched: bool,
-    /// Something that was sent over it waits to be acknowledged, and the time of that is wanted.
-    pub awaited: bool,
+    /// Something that its source or its destination sent waits to be acknowledged, and the time of that is wanted.
+    pub awaited: [bool; 2],
     /// The scenario made it (as opposed to an application, while running); it has a row in the results.
     pub declared: bool,
     /// Between its start and its stop: the queues on its way have been told of it.

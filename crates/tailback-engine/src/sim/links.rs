@@ -1,7 +1,7 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
 use super::{Broken, Sim};
-use crate::event::EventKind;
+use crate::event::{EventKind, EventList};
 use crate::measure::capture::{Sight, Tap};
 use crate::measure::recorder::{ALL, Fate, LogRow, Recorder, Source};
 use crate::packet::{Extras, SimPacket, WirePacket};
@@ -12,6 +12,31 @@ use tailback_base::{Ecn, Packet, Request, Time};
 use tailback_queue::server::{Sent, Stuck};
 use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};
 
+/// The tap, if it looks at a port.
+struct Shown<'a> {
+    tap: &'a mut Box<dyn Tap>,
+    reached: Time,
+}
+
+impl<'a> Shown<'a> {
+    #[inline(always)]
+    fn of(tap: &'a mut Option<Box<dyn Tap>>, before: u8, events: &EventList) -> Option<Shown<'a>> {
+        let tap = tap.as_mut().filter(|_| before & Before::TAP != 0)?;
+        let reached = events.now();
+        Some(Shown { tap, reached })
+    }
+
+    fn sight<'p>(&self, now: Time, port: u32, packet: &'p WirePacket, extras: &'p Extras) -> Sight<'p> {
+        Sight {
+            now,
+            reached: self.reached,
+            port,
+            packet,
+            extras,
+        }
+    }
+}
+
 /// What a discipline reports to, at one port.
 pub(super) struct Outlet<'a> {
     port: u32,
@@ -20,7 +45,7 @@ pub(super) struct Outlet<'a> {
     flows: &'a mut [Flow],
     extras: &'a mut Extras,
     recorder: &'a mut Option<Box<Recorder>>,
-    tap: &'a mut Option<Box<dyn Tap>>,
+    shown: Option<Shown<'a>>,
     requests: &'a mut Vec<(u32, WirePacket, Request)>,
     free_flows: &'a mut Vec<u32>,
 }
@@ -54,8 +79,9 @@ impl Outlet<'_> {
             self.free_flows.push(p.flow_id().0);
         }
         self.log(p, Fate::Dropped(place, why));
-        if let Some(tap) = self.tap {
-            tap.dropped(&sight(self.now, self.port, p, self.extras), place, why);
+        if let Some(shown) = &mut self.shown {
+            let sight = shown.sight(self.now, self.port, p, self.extras);
+            shown.tap.dropped(&sight, place, why);
         }
         self.extras.release(p);
     }
@@ -66,8 +92,9 @@ impl Outlet<'_> {
             self.flows[p.flow_id().0 as usize].stats.of(p).marked += 1;
         }
         self.log(p, Fate::Marked(why));
-        if let Some(tap) = self.tap {
-            tap.marked(&sight(self.now, self.port, p, self.extras), why);
+        if let Some(shown) = &mut self.shown {
+            let sight = shown.sight(self.now, self.port, p, self.extras);
+            shown.tap.marked(&sight, why);
         }
     }
 
@@ -76,15 +103,6 @@ impl Outlet<'_> {
         self.stats.arrived_packets += 1;
         self.stats.arrived_bytes += u64::from(p.size());
         self.drop_wire(p, Place::Arriving, why);
-    }
-}
-
-fn sight<'a>(now: Time, port: u32, packet: &'a WirePacket, extras: &'a Extras) -> Sight<'a> {
-    Sight {
-        now,
-        port,
-        packet,
-        extras,
     }
 }
 
@@ -171,22 +189,42 @@ impl Sim {
 
     /// A packet has passed what stands before a queue.
     fn enter(&mut self, port: u32, p: WirePacket) {
-        if let Some(tap) = &mut self.tap {
-            tap.arrived(&sight(self.now, port, &p, &self.extras));
+        if self.ports[port as usize].before & Before::TAP == 0 {
+            return self.enqueue(port, p);
         }
-        self.enqueue(port, p);
+        self.show(port, &p, |tap, at| tap.arrived(at));
+        let now = self.now;
+        match self.ports[port as usize].offer_fused(&p, now) {
+            Offer::Taken(arrives) => {
+                self.show(port, &p, |tap, at| tap.sent(at));
+                self.depart(port, p, arrives);
+            }
+            Offer::Full => self.overflow(port, p),
+            Offer::Explicit => self.enqueue_explicit(port, p),
+        }
+    }
+
+    /// Show a packet to the tap, if it looks at this port.
+    #[inline(always)]
+    fn show(&mut self, port: u32, p: &WirePacket, what: impl FnOnce(&mut dyn Tap, &Sight<'_>)) {
+        let before = self.ports[port as usize].before;
+        if let Some(shown) = Shown::of(&mut self.tap, before, &self.events) {
+            let sight = shown.sight(self.now, port, p, &self.extras);
+            what(&mut **shown.tap, &sight);
+        }
     }
 
     /// What a port reports to.
     pub(super) fn outlet(&mut self, port: u32) -> Outlet<'_> {
+        let at = &mut self.ports[port as usize];
         Outlet {
             port,
             now: self.now,
-            stats: &mut self.ports[port as usize].stats,
+            stats: &mut at.stats,
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.recorder,
-            tap: &mut self.tap,
+            shown: Shown::of(&mut self.tap, at.before, &self.events),
             requests: &mut self.requests,
             free_flows: &mut self.free_flows,
         }
@@ -286,7 +324,7 @@ impl Sim {
             flows: &mut self.flows,
             extras: &mut self.extras,
             recorder: &mut self.recorder,
-            tap: &mut self.tap,
+            shown: Shown::of(&mut self.tap, at.before, &self.events),
             requests: &mut self.requests,
             free_flows: &mut self.free_flows,
         };
@@ -304,9 +342,12 @@ impl Sim {
             return self.stuck(port, stuck);
         }
         Port::settle(e, &mut at.stats, now);
-        let (is_watched, delay) = (at.watched, at.delay);
+        let (is_watched, delay, before) = (at.watched, at.delay, at.before);
         if let Some(sent) = &sent {
             at.transmit(sent);
+            if before & Before::TAP != 0 {
+                self.show(port, &sent.packet.wire, |tap, at| tap.sent(at));
+            }
         }
         if is_watched {
             self.record_port(port);
@@ -337,16 +378,17 @@ impl Sim {
     #[inline]
     pub(super) fn deliver(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
-        let Some(f) = p.wire.pop() else { return };
+        let hands_ahead = p.hands_ahead;
+        // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits behind it.
+        let head = if hands_ahead { p.wire.front() } else { p.wire.pop() };
+        let Some(f) = head else { return };
         let mut packet = f.packet;
         p.stats.delivered_packets += 1;
         p.stats.delivered_bytes += u64::from(packet.size());
         self.counters.packet_hops += 1;
-        let (is_long, is_watched, hands_ahead) = (p.wire.slots() > LONG_WIRE, p.watched_exit, p.hands_ahead);
-        if let Some(next) = p.wire.front()
-            && !hands_ahead
-        {
-            self.events.push_delivery(next.arrives, port, next.packet.born());
+        let (is_long, is_watched) = (p.wire.slots() > LONG_WIRE, p.watched_exit);
+        if !hands_ahead && let Some((arrives, born)) = p.wire.next_arrival() {
+            self.events.push_delivery(arrives, port, born);
         }
         if is_long {
             self.look_ahead(port);
@@ -363,6 +405,7 @@ impl Sim {
             self.arrive(packet);
         }
         if hands_ahead {
+            self.ports[port as usize].wire.pop();
             self.hand_on_waiting(port);
         }
     }
@@ -370,8 +413,8 @@ impl Sim {
     /// A packet has reached the far end of a port that something watches.
     #[cold]
     fn show_exit(&mut self, port: u32, p: WirePacket) {
-        if let Some(tap) = &mut self.tap {
-            tap.delivered(&sight(self.now, port, &p, &self.extras));
+        if self.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
+            self.show(port, &p, |tap, at| tap.delivered(at));
         }
         // The conditioner of the opposite port sees what this one delivers.
         let edge = self.ports[self.peer[port as usize] as usize].edge;

@@ -23,6 +23,8 @@ pub(crate) type MakeEnds = Rc<dyn Fn(&mut dyn FnMut() -> Path, &mut Stream) -> E
 pub(crate) struct TransportMaker {
     pub make: MakeEnds,
     pub stream: Stream,
+    /// Sources and destinations of all connections that will be made with it; without them any may be.
+    pub between: Option<Vec<[NodeId; 2]>>,
 }
 
 /// Totals of the connections that the applications of a group opened and closed.
@@ -88,6 +90,11 @@ impl Sim {
         // One call of an application may open any number.
         done(128);
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
+        let between = &self.transports[transport.0 as usize].between;
+        debug_assert!(
+            between.as_ref().is_none_or(|all| all.contains(&[from, to])),
+            "{from:?} {to:?}"
+        );
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
         let mut ends = make(&mut || path_of(self, from, to), &mut stream);
@@ -123,7 +130,7 @@ impl Sim {
             followed: false,
             in_flight: 0,
             watched: false,
-            awaited: false,
+            awaited: [false; 2],
             declared: false,
             present: false,
             opened: now,

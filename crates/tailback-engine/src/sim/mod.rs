@@ -220,7 +220,6 @@ impl Sim {
         let mut left = most;
         self.sent = 0;
         self.look_to(until);
-        let is_large = self.ports.len() > scouts::LARGE;
         // An event may send a whole window, so packets count as events do.
         while left > 0 && self.sent < most {
             let Some((t, kind, entity)) = self.events.pop_until(until) else {
@@ -228,7 +227,7 @@ impl Sim {
                 self.now = self.ended.unwrap_or(until);
                 return true;
             };
-            if is_large {
+            if self.events.due_soon() > scouts::MANY {
                 self.scout();
             }
             left -= 1;

@@ -83,7 +83,7 @@ impl Sim {
         let end = &mut ends[side as usize];
         end.write(Amount::Bytes(bytes), now);
         if part == Part::Data {
-            f.awaited = true;
+            f.awaited[side as usize] = true;
             let written = end.progress().map_or(u64::MAX, |p| p.written);
             let before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
@@ -168,10 +168,13 @@ impl Sim {
                 }
             }
         };
-        let so_far = repairs(&*ends[side as usize], self.now);
         let Some(waiting) = self.awaited.get_mut(&key) else {
             return;
         };
+        if waiting.front().is_some_and(|w| w.written > acknowledged) {
+            return;
+        }
+        let so_far = repairs(&*ends[side as usize], self.now);
         while let Some(w) = waiting.front().copied()
             && w.written <= acknowledged
         {
@@ -185,14 +188,15 @@ impl Sim {
         }
         if waiting.is_empty() {
             self.awaited.remove(&key);
-            self.flows[flow.0 as usize].awaited = self.awaited.contains_key(&(flow.0, !key.1));
+            self.flows[flow.0 as usize].awaited[side as usize] = false;
         }
     }
 
     /// A connection is over: what is not acknowledged will not be.
     pub(super) fn forget_awaited(&mut self, flow: FlowId) {
-        if std::mem::take(&mut self.flows[flow.0 as usize].awaited) {
-            for backward in [false, true] {
+        let awaited = std::mem::take(&mut self.flows[flow.0 as usize].awaited);
+        for backward in [false, true] {
+            if awaited[usize::from(backward)] {
                 self.awaited.remove(&(flow.0, backward));
             }
         }

@@ -1,0 +1,173 @@
+//! Records of the ports of a link, in the order of time.
+//!
+//! A port that runs ahead shows its packets before their time: of one port they come in the order in which they arrive, those of
+//! several ports have to be put in order. At one instant the port of the lower number comes first, whatever the run knew
+//! when. A record leaves when its fate is known and nothing earlier can still come.
+//!
+//! State: the records of each port that wait, their bytes, and how far the run has come.
+
+use crate::fates::Fates;
+use tailback_base::Time;
+use tailback_engine::packet::PacketId;
+
+/// A packet to be written: its bytes are kept beside it.
+struct Record {
+    at: Time,
+    flow: u32,
+    bytes: usize,
+}
+
+#[derive(Default)]
+struct Port {
+    fates: Fates<Record>,
+    /// Of the records that wait, behind so many that have left.
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+/// What waits, by port.
+#[derive(Default)]
+pub struct Order {
+    ports: Vec<Port>,
+    reached: Time,
+    held: usize,
+}
+
+/// What is to be written next, beside its bytes.
+pub struct Next {
+    pub flow: u32,
+    pub said: Vec<String>,
+}
+
+impl Order {
+    pub fn new(ports: usize) -> Order {
+        Order {
+            ports: (0..ports).map(|_| Port::default()).collect(),
+            ..Order::default()
+        }
+    }
+
+    /// Bytes of the records that wait.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Nothing comes that happens earlier.
+    #[inline]
+    pub fn reach(&mut self, t: Time) {
+        self.reached = self.reached.max(t);
+    }
+
+    /// A packet arrives at a port.
+    #[inline]
+    pub fn arrived(&mut self, port: usize, id: PacketId, at: Time, bytes: &[u8]) {
+        let p = &mut self.ports[port];
+        p.bytes.extend_from_slice(bytes);
+        self.held += bytes.len();
+        let record = Record {
+            at,
+            flow: id.flow.0,
+            bytes: bytes.len(),
+        };
+        p.fates.arrived(id, record);
+    }
+
+    /// Something is said of a packet that has arrived at a port; false if none has.
+    pub fn say(&mut self, port: usize, id: PacketId, what: String) -> bool {
+        self.ports[port].fates.say(id, what)
+    }
+
+    /// A packet's fate at a port is known.
+    #[inline]
+    pub fn settle(&mut self, port: usize, id: PacketId) {
+        self.ports[port].fates.settle(id);
+    }
+
+    /// The next record, if it can be written; its bytes are added to `into`. With `all`, nothing more comes.
+    pub fn next(&mut self, all: bool, into: &mut Vec<u8>) -> Option<Next> {
+        // What comes next to a port where none waits may come at once.
+        let none = if all { Time::NEVER } else { self.reached };
+        let (mut first, mut earliest) = (0, Time::NEVER);
+        for (i, p) in self.ports.iter().enumerate() {
+            let due = p.fates.front().map_or(none, |record| record.at);
+            if due < earliest {
+                (first, earliest) = (i, due);
+            }
+        }
+        let port = self.ports.get_mut(first)?;
+        let next = match all {
+            true => port.fates.pop(),
+            false => port.fates.next_settled(),
+        }?;
+        let n = next.record.bytes;
+        into.extend_from_slice(&port.bytes[port.left..port.left + n]);
+        port.left += n;
+        if port.left > port.bytes.len() / 2 {
+            port.bytes.drain(..port.left);
+            port.left = 0;
+        }
+        self.held -= n;
+        Some(Next {
+            flow: next.record.flow,
+            said: next.said,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailback_base::FlowId;
+
+    fn id(sequence: u64) -> PacketId {
+        PacketId {
+            flow: FlowId(0),
+            backward: false,
+            sequence,
+            born: Time(0),
+        }
+    }
+
+    fn come(o: &mut Order, port: usize, name: u8, at: u64) {
+        o.arrived(port, id(u64::from(name)), Time(at), &[name]);
+        o.settle(port, id(u64::from(name)));
+    }
+
+    fn written(o: &mut Order, all: bool) -> Vec<u8> {
+        let mut bytes = vec![];
+        while o.next(all, &mut bytes).is_some() {}
+        bytes
+    }
+
+    #[test]
+    fn what_is_shown_ahead_waits_for_what_comes_before_it() {
+        let mut o = Order::new(2);
+        come(&mut o, 0, 1, 10);
+        come(&mut o, 1, 4, 40);
+        come(&mut o, 1, 5, 50);
+        o.reach(Time(10));
+        assert_eq!(written(&mut o, false), [1]);
+        come(&mut o, 0, 2, 20);
+        come(&mut o, 0, 6, 50);
+        o.reach(Time(50));
+        assert_eq!(
+            written(&mut o, false),
+            [2, 4, 6],
+            "at one instant by port, and another may come to the first"
+        );
+        o.reach(Time(51));
+        assert_eq!(written(&mut o, false), [5]);
+        assert_eq!(o.held(), 0);
+    }
+
+    #[test]
+    fn a_record_without_a_fate_holds_back_what_is_later() {
+        let mut o = Order::new(2);
+        o.arrived(0, id(1), Time(10), &[1]);
+        come(&mut o, 1, 2, 20);
+        o.reach(Time(100));
+        assert!(written(&mut o, false).is_empty());
+        assert!(o.say(0, id(1), "marked".into()));
+        assert_eq!(written(&mut o, true), [1, 2]);
+    }
+}
