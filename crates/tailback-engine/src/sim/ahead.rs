@@ -192,11 +192,13 @@ impl Sim {
                 _ => [false; 2],
             };
         }
-        self.leave_the_rest_to_events(&opened);
+        if !opened.is_empty() {
+            self.leave_the_rest_to_events(&opened);
+        }
         self.ahead.timers.resize_with(self.ports.len(), BinaryHeap::new);
     }
 
-    /// A port behind which nothing takes a packet ahead need not ask for each.
+    /// A port behind which nothing takes a packet ahead need not ask for each, as most where connections are opened.
     fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]]) {
         let mut asked = vec![false; self.ports.len()];
         let ends = counted_as(16, &self.flows).map(|f| f.runs_ahead);
