@@ -1,8 +1,8 @@
 //! Token buckets: what a rate and a burst allow.
 //!
-//! Tokens come continuously at a rate and are kept up to a depth; who acts takes as many as it has bytes. They are counted in
-//! units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the order of calls.
-//! The rate is the caller's, who may change it at any instant up to which tokens have been counted.
+//! Tokens come continuously at a rate and are kept up to a depth; who acts takes as many as it has bytes. They are
+//! counted in units of a bit at 1e9 bit/s (bits times 1e9), so that a rate over nanoseconds is exact, whatever the
+//! order of calls. The rate is the caller's, who may change it at any instant up to which tokens have been counted.
 //!
 //! A packet larger than the depth finds its size in tokens never. What that means differs:
 //!
@@ -11,8 +11,8 @@
 //! | a meter ([`Bucket::take`]) | does not conform (RFC 2697 section 3, RFC 2698 section 3) | of what conforms at most the rate |
 //! | a shaper ([`Bucket::send`]) | leaves when the bucket is full, and leaves a debt of what was missing | the rate |
 //!
-//! State: tokens, below zero while there is a debt, depth, and the instant they were last counted. A call costs a few integer
-//! operations.
+//! State: tokens, below zero while there is a debt, depth, and the instant they were last counted. A call costs a few
+//! integer operations.
 
 use crate::quantity::BitRate;
 use crate::time::{Duration, Time};
@@ -98,14 +98,15 @@ impl Bucket {
         self.tokens = (self.tokens - of(bytes)).max(self.tokens.min(0));
     }
 
-    /// What is missing before a packet of so many bytes may leave a shaper: one larger than the depth needs a full bucket.
+    /// What is missing before a packet of so many bytes may leave a shaper: one larger than the depth needs a full
+    /// bucket.
     #[inline]
     fn missing(&self, bytes: u32) -> i128 {
         (of(bytes).min(self.depth) - self.tokens).max(0)
     }
 
-    /// Take the tokens of a packet of so many bytes that leaves a shaper, if it may leave. One larger than the depth leaves a
-    /// debt, which what comes pays first.
+    /// Take the tokens of a packet of so many bytes that leaves a shaper, if it may leave. One larger than the depth
+    /// leaves a debt, which what comes pays first.
     #[inline]
     pub fn send(&mut self, bytes: u32) -> bool {
         let may = self.missing(bytes) == 0;
@@ -125,8 +126,8 @@ impl Bucket {
         }
     }
 
-    /// Hold what comes at `rate` in so long a time, and at least so many bytes. Tokens that have no place any more are lost;
-    /// none are added.
+    /// Hold what comes at `rate` in so long a time, and at least so many bytes. Tokens that have no place any more are
+    /// lost; none are added.
     pub fn set_depth(&mut self, rate: BitRate, over: Duration, at_least: u64) {
         self.depth = came(rate, over).max(i128::from(at_least) * BYTE);
         self.tokens = self.tokens.min(self.depth);

@@ -1,6 +1,7 @@
 //! Colours: how well a packet is protected, as meters say it and queues read it.
 //!
-//! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow and red.
+//! RFC 2697 and RFC 2698 call the drop precedences of an assured forwarding class (RFC 2597 section 6) green, yellow
+//! and red.
 
 use crate::model::Choice;
 use crate::packet::Dscp;

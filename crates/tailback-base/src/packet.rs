@@ -112,7 +112,8 @@ pub trait Packet {
 /// A request a queue sends back to the source of a packet, as a control packet.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Request {
-    /// Send less. Levels count from 0 to `of` - 1; the gentlest takes one `of`-th of what the last takes. TCP acts on it.
+    /// Send less. Levels count from 0 to `of` - 1; the gentlest takes one `of`-th of what the last takes. TCP acts on
+    /// it.
     SlowDown { level: u32, of: u32 },
     /// What a discipline and the endpoints or applications that know it agree on (such as a source quench with a
     /// number). TCP ignores it.

@@ -1,8 +1,8 @@
 //! Quantities as people write them: `"500Mbps"`, `"50ms"`, `"1000 packets"`, `"64KB"`, `"20%"`.
 //!
 //! This is the only parser of units in tailback; the scenario file, `--set`, the Python API and the declared defaults
-//! all come through here. Decimal prefixes are decimal (KB = 1000 B), binary ones are binary (KiB = 1024 B). A unit that
-//! could mean two things is refused, and the message says what to write instead.
+//! all come through here. Decimal prefixes are decimal (KB = 1000 B), binary ones are binary (KiB = 1024 B). A unit
+//! that could mean two things is refused, and the message says what to write instead.
 
 use crate::time::Duration;
 use std::fmt;

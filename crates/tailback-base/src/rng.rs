@@ -12,8 +12,8 @@ use rand_pcg::Pcg64Mcg;
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
-/// The seed of a run and the name of a component, as far as it has been said. A name is hashed as it is said, so that the
-/// million flows of a group need no strings.
+/// The seed of a run and the name of a component, as far as it has been said. A name is hashed as it is said, so that
+/// the million flows of a group need no strings.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     seed: u64,

@@ -1,7 +1,8 @@
 //! Time: an integer count of nanoseconds.
 //!
 //! [`Time`] is an instant since the start of the run, [`Duration`] a length; both are 64-bit and never negative.
-//! Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the engine never does.
+//! Arithmetic saturates, so "never" ([`Time::NEVER`]) stays never. Formulas use seconds as `f64`; the engine never
+//! does.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

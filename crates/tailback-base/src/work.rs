@@ -1,14 +1,14 @@
 //! Being asked inside what is long.
 //!
-//! A run may be told to stop at any time. The loop over events asks after each batch of them, but one call may be long by
-//! itself: a look at a million queues, a window of a million packets. So every loop whose length a scenario decides, over
-//! flows, queues, buckets, probes or packets of a window, says here how much it has done: [`counted`] around an iterator,
-//! or [`done`]. Whoever may be told to stop runs the work inside [`listening`]; each time that [`SLICE`] units are done,
-//! its question is asked.
+//! A run may be told to stop at any time. The loop over events asks after each batch of them, but one call may be long
+//! by itself: a look at a million queues, a window of a million packets. So every loop whose length a scenario decides,
+//! over flows, queues, buckets, probes or packets of a window, says here how much it has done: [`counted`] around an
+//! iterator, or [`done`]. Whoever may be told to stop runs the work inside [`listening`]; each time that [`SLICE`]
+//! units are done, its question is asked.
 //!
-//! When the answer is no, the stack is unwound to [`listening`], which answers [`Stopped`]; the panic hook is not called.
-//! It is not a value that each loop returns: between the loop and the driver stand the contracts of disciplines,
-//! conditioners and endpoints, to which a stop means nothing, and a run that is stopped is dropped whole.
+//! When the answer is no, the stack is unwound to [`listening`], which answers [`Stopped`]; the panic hook is not
+//! called. It is not a value that each loop returns: between the loop and the driver stand the contracts of
+//! disciplines, conditioners and endpoints, to which a stop means nothing, and a run that is stopped is dropped whole.
 //!
 //! No result depends on what is counted, so the models stay free of a clock. Outside of [`listening`] nothing is asked.
 //! Cost: an addition a step, and a look at a variable of the thread every 1024 steps; nothing for a packet.

@@ -1,6 +1,7 @@
 //! Run one scenario file and capture a link: what a capture costs, without Python.
 //!
-//! `cargo run --release -p tailback-capture --example capture -- FILE.toml LINK OUT.pcapng [--one-by-one] [path=value ...]`
+//! `cargo run --release -p tailback-capture --example capture -- FILE.toml LINK OUT.pcapng [--one-by-one] [path=value
+//! ...]`
 //!
 //! With `--one-by-one` nothing runs ahead: the file is the same.
 

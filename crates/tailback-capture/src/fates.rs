@@ -1,7 +1,7 @@
 //! What becomes of packets that were seen arriving at a port, told in the order in which they arrived.
 //!
-//! A packet's fate is known when it leaves the queue or is dropped, perhaps long after it arrived. Records wait here until all
-//! before them are settled, so that whoever writes them writes each once, with its fate.
+//! A packet's fate is known when it leaves the queue or is dropped, perhaps long after it arrived. Records wait here
+//! until all before them are settled, so that whoever writes them writes each once, with its fate.
 //!
 //! State: a record for each packet in the queue, and those behind it that are settled.
 
@@ -26,7 +26,8 @@ pub struct Fates<R> {
     waiting: VecDeque<Open<R>>,
     /// Number of the first that waits.
     first: u64,
-    /// Whose record came last, while that is not settled: where nothing becomes of a packet later, none needs to be found again.
+    /// Whose record came last, while that is not settled: where nothing becomes of a packet later, none needs to be
+    /// found again.
     last: Option<PacketId>,
     /// Numbers of the other unsettled records of a packet: more than one where the packet exists twice.
     open: HashMap<PacketId, VecDeque<u64>>,
@@ -147,7 +148,8 @@ mod tests {
         assert!(!f.say(packet(2), "dropped".into()), "its fate is known");
     }
 
-    /// A link may duplicate a packet: both are the same to whoever looks, and the first to arrive is the first to leave.
+    /// A link may duplicate a packet: both are the same to whoever looks, and the first to arrive is the first to
+    /// leave.
     #[test]
     fn of_two_alike_the_first_is_settled_first() {
         let mut f = Fates::default();

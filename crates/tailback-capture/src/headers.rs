@@ -1,9 +1,9 @@
 //! A simulated packet as the bytes of its headers: IPv4 with TCP, UDP, or ICMP for a router's request.
 //!
 //! What the simulator does not have is made up in the same way for every packet: a flow's source is 10.0.0.1 plus its
-//! number, its destination 10.128.0.1 plus its number; ports are 40000 and 5001; sequence numbers begin at zero and are cut
-//! to 32 bits; a connection's constant window is shown as the largest one. Payload is not stored, only counted in the
-//! lengths. Checksums of TCP and UDP are zero, since there is no payload to sum.
+//! number, its destination 10.128.0.1 plus its number; ports are 40000 and 5001; sequence numbers begin at zero and are
+//! cut to 32 bits; a connection's constant window is shown as the largest one. Payload is not stored, only counted in
+//! the lengths. Checksums of TCP and UDP are zero, since there is no payload to sum.
 
 use tailback_base::Dscp;
 use tailback_transport::{Flags, Segment};
@@ -16,7 +16,8 @@ const TTL: u8 = 64;
 /// RFC 2018 section 3: four blocks fill the option space; beside time stamps there is room for three.
 const MOST_BLOCKS: usize = 4;
 
-/// Words of four bytes: of an IPv4 header without options (RFC 791), and of a TCP header without and with all options (RFC 9293).
+/// Words of four bytes: of an IPv4 header without options (RFC 791), and of a TCP header without and with all options
+/// (RFC 9293).
 const IPV4: usize = 5;
 const TCP: usize = 5;
 const MOST_TCP: usize = 15;

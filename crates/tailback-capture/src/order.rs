@@ -1,8 +1,8 @@
 //! Records of the ports of a link, in the order of time.
 //!
-//! A port that runs ahead shows its packets before their time: of one port they come in the order in which they arrive, those of
-//! several ports have to be put in order. At one instant the port of the lower number comes first, whatever the run knew
-//! when. A record leaves when its fate is known and nothing earlier can still come.
+//! A port that runs ahead shows its packets before their time: of one port they come in the order in which they arrive,
+//! those of several ports have to be put in order. At one instant the port of the lower number comes first, whatever
+//! the run knew when. A record leaves when its fate is known and nothing earlier can still come.
 //!
 //! State: the records of each port that wait, their bytes, and how far the run has come.
 

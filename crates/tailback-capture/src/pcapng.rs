@@ -1,8 +1,9 @@
 //! A capture of one link in both directions, as a pcapng file (draft-ietf-opsawg-pcapng).
 //!
-//! Each packet stands where it arrived at the queue, so that the file shows what was sent, losses included. A packet that was
-//! dropped or marked says so in its comment (`frame.comment` in Wireshark's filters). Times are nanoseconds of simulated
-//! time; at one instant what goes forward stands before what comes back. Before the first packet of a flow stand the names of its two hosts, as `bulk.0.source`.
+//! Each packet stands where it arrived at the queue, so that the file shows what was sent, losses included. A packet
+//! that was dropped or marked says so in its comment (`frame.comment` in Wireshark's filters). Times are nanoseconds of
+//! simulated time; at one instant what goes forward stands before what comes back. Before the first packet of a flow
+//! stand the names of its two hosts, as `bulk.0.source`.
 
 use crate::headers::{Named, frame, hosts};
 use crate::order::Order;

@@ -1,5 +1,5 @@
-//! Running ahead is not seen in a capture: networks are drawn, a link of each is captured twice, as it is and with an event for
-//! every packet-hop. The files are the same, and a capture changes no result.
+//! Running ahead is not seen in a capture: networks are drawn, a link of each is captured twice, as it is and with an
+//! event for every packet-hop. The files are the same, and a capture changes no result.
 //!
 //! `TAILBACK_CASES=100000` draws so many; `TAILBACK_SEED` says with which number the first is drawn.
 

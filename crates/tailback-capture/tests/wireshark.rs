@@ -1,5 +1,5 @@
-//! A capture as Wireshark's command-line tool reads it: its counts are ours. Where `tshark` is not installed the test says
-//! so and passes.
+//! A capture as Wireshark's command-line tool reads it: its counts are ours. Where `tshark` is not installed the test
+//! says so and passes.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -68,7 +68,8 @@ impl Tap for Counting {
         let c = &mut ours.counts;
         c.packets += 1;
         c.retransmissions += u64::from(again);
-        // As RFC 5681 section 2 counts them, but for the question whether data are outstanding, which Wireshark does not ask.
+        // As RFC 5681 section 2 counts them, but for the question whether data are outstanding, which Wireshark does
+        // not ask.
         c.duplicate_acks += u64::from(plain && last == Some(s.ack));
         c.sack_blocks += s.sack.len() as u64;
         let flag = |f| u64::from(s.flags.has(f) && !s.flags.has(Flags::SYN));

@@ -1,8 +1,8 @@
 //! A queue that no scenario can hold: one written in Python, or in a test, which a run is handed from outside.
 //!
-//! Where a scenario is stored or handed on, this model stands in its place and names the class. It is not in the standard
-//! library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is not handed
-//! the class ends before it begins. Nothing else may act in its place.
+//! Where a scenario is stored or handed on, this model stands in its place and names the class. It is not in the
+//! standard library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is
+//! not handed the class ends before it begins. Nothing else may act in its place.
 
 use crate::build::links::port_name;
 use crate::library::Library;
@@ -44,8 +44,8 @@ static LIBRARY: LazyLock<Library> = LazyLock::new(|| {
     library
 });
 
-/// The standard library, and scenarios that name disciplines from outside: for callers who hand these to the run, or who
-/// only read results.
+/// The standard library, and scenarios that name disciplines from outside: for callers who hand these to the run, or
+/// who only read results.
 pub fn library() -> &'static Library {
     &LIBRARY
 }
@@ -59,8 +59,8 @@ fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn Queue
     Err(missing("PORT", settings.text("class")))
 }
 
-/// The port for which the discipline that acts in this direction of a link was handed to the run; none where the scenario's
-/// own acts. The way back takes that of the way there where the scenario names one class for both.
+/// The port for which the discipline that acts in this direction of a link was handed to the run; none where the
+/// scenario's own acts. The way back takes that of the way there where the scenario names one class for both.
 ///
 /// # Errors
 /// The scenario names a class, and it was not handed over.

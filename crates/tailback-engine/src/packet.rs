@@ -2,7 +2,8 @@
 //!
 //! [`WirePacket`] is what flies: 32 bytes, `Copy`, the unit of every ring. [`SimPacket`] is what a discipline or a
 //! conditioner holds: the same packet with the classification keys of its flow, added when it reaches a queue. What a
-//! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table, [`Extras`].
+//! segment carries beyond that (SACK blocks, a second sequence number, an old time stamp) hangs on a side table,
+//! [`Extras`].
 
 use tailback_base::{Dscp, Ecn, FlowId, KeyField, Packet, Request, Time};
 use tailback_conditioner::{Header, Stamps};
@@ -34,13 +35,13 @@ pub const MAX_HOPS: usize = 60;
 const BACKWARD: u8 = 1 << 7;
 /// In the hop byte: a control packet, whose request is in the extras.
 const CONTROL: u8 = 1 << 7;
-/// In the hop byte: the sequence number that is not in the packet is 1, as it is for every segment of a connection whose
-/// data flow one way; such segments then need no extra.
+/// In the hop byte: the sequence number that is not in the packet is 1, as it is for every segment of a connection
+/// whose data flow one way; such segments then need no extra.
 const OTHER_IS_ONE: u8 = 1 << 6;
 const HOP: u8 = OTHER_IS_ONE - 1;
 pub const NO_EXTRA: u32 = u32::MAX;
-/// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns. The value
-/// of its time stamp is its birth.
+/// From here on the word is no slot of the side table: less this it is how much older than the packet its echo is, ns.
+/// The value of its time stamp is its birth.
 pub const ECHO: u32 = 1 << 31;
 
 /// A packet on its way. Four words:

@@ -46,11 +46,11 @@ pub struct Hooks<'a> {
     pub tap: Option<TapMaker<'a>>,
     /// Where the packets of the flows come from.
     pub ends: FlowEnds,
-    /// Every packet-hop is an event, nothing runs ahead and no segment is predicted: the same results, later. For tests that
-    /// compare.
+    /// Every packet-hop is an event, nothing runs ahead and no segment is predicted: the same results, later. For tests
+    /// that compare.
     pub one_by_one: bool,
-    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event (see
-    /// [`tailback_base::work`]); stops the run when it answers false.
+    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
+    /// (see [`tailback_base::work`]); stops the run when it answers false.
     pub progress: Option<&'a dyn Fn(f64) -> bool>,
 }
 

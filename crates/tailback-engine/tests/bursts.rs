@@ -41,7 +41,8 @@ fn a_burst_ends_with_the_ack_of_its_last_byte() {
     );
 }
 
-/// Bursts of 0.2 s and pauses of 3 s: the fourth burst ends at 9.8 s, or, after a pause at the start, the third at 9.6 s.
+/// Bursts of 0.2 s and pauses of 3 s: the fourth burst ends at 9.8 s, or, after a pause at the start, the third at 9.6
+/// s.
 #[test]
 fn a_flow_may_begin_with_its_pause() {
     for (first, ended) in [("burst", 4.0), ("pause", 3.0)] {
@@ -79,7 +80,8 @@ fn a_size_in_bytes_counts_payload() {
 #[test]
 fn the_burst_under_way_at_the_stop_is_the_last() {
     let w = web(&quiet_line(
-        "stop = \"2.1s\"\ntraffic = { kind = \"bursts\", size = \"3 packets\", mean_think = \"800ms\", distribution = \"constant\" }",
+        "stop = \"2.1s\"\ntraffic = { kind = \"bursts\", size = \"3 packets\", mean_think = \"800ms\", distribution = \
+         \"constant\" }",
     ));
     assert_eq!(w("bursts"), 3.0);
 }

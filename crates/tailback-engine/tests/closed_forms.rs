@@ -8,9 +8,9 @@
 //! * The window under periodic loss (spec tcp 5.6): the whole cycle exactly, and where the square-root law holds.
 //!
 //! Closed forms checked elsewhere, beside the code they are about: RED's signal fractions and CoDel's spacing of drops
-//! (crates/tailback-queue, `aqm/red/tests.rs` and `aqm/codel/tests.rs`), quasi-stationary DRR replayed by hand (`pieces/drop/sticky_tests.rs`
-//! there), the rounds of a recovery (crates/tailback-transport, `tests/recovery.rs`), the cycles that `tailback predict`
-//! computes (`tests/python/test_predict.py`).
+//! (crates/tailback-queue, `aqm/red/tests.rs` and `aqm/codel/tests.rs`), quasi-stationary DRR replayed by hand
+//! (`pieces/drop/sticky_tests.rs` there), the rounds of a recovery (crates/tailback-transport, `tests/recovery.rs`),
+//! the cycles that `tailback predict` computes (`tests/python/test_predict.py`).
 
 mod plans;
 
@@ -37,7 +37,8 @@ traffic = { kind = "poisson", rate = "50Mbps" }
 sizes = { kind = "fixed", bytes = "1000B" }
 "#;
 
-/// First and second moment of the sizes the source draws: an exponential one, rounded, at least 1 and at most the longest.
+/// First and second moment of the sizes the source draws: an exponential one, rounded, at least 1 and at most the
+/// longest.
 fn exponential_moments() -> (f64, f64) {
     let tail = |x: f64| (-x / MEAN).exp();
     (1..=LONGEST).fold((0.0, 0.0), |(first, second), n| {
@@ -67,7 +68,10 @@ fn waiting_times_of_single_servers() {
                 format!("flows.arrivals.traffic.rate={}bps", LINE * load),
             ];
             if *model == "M/M/1" {
-                set.push(format!("flows.arrivals.sizes={{ kind = \"exponential\", mean = \"{MEAN}B\", min = \"1B\", max = \"{LONGEST}B\" }}"));
+                set.push(format!(
+                    "flows.arrivals.sizes={{ kind = \"exponential\", mean = \"{MEAN}B\", min = \"1B\", \
+                                  max = \"{LONGEST}B\" }}"
+                ));
             }
             point(&format!("{model} {load}"), &set)
         })
@@ -115,10 +119,10 @@ fn waiting_times_of_single_servers() {
     }
 }
 
-/// Trains of a geometric number of packets before a line that takes D for each: M^[X]/D/1. A packet waits for the trains
-/// before its own and for those before it in its train. The first is the wait of M/G/1 (Pollaczek and Khinchine) whose service
-/// is a whole train: (rho / (m D)) E[(X D)^2] / (2 (1 - rho)) = rho D (2 m - 1) / (2 (1 - rho)), since a geometric X of mean m
-/// has E[X^2] = 2 m^2 - m. The second is D E[X (X - 1)] / (2 m) = (m - 1) D.
+/// Trains of a geometric number of packets before a line that takes D for each: M^[X]/D/1. A packet waits for the
+/// trains before its own and for those before it in its train. The first is the wait of M/G/1 (Pollaczek and Khinchine)
+/// whose service is a whole train: (rho / (m D)) E[(X D)^2] / (2 (1 - rho)) = rho D (2 m - 1) / (2 (1 - rho)), since a
+/// geometric X of mean m has E[X^2] = 2 m^2 - m. The second is D E[X (X - 1)] / (2 m) = (m - 1) D.
 #[test]
 fn waiting_times_behind_trains() {
     let cases = [(1.0, 0.8), (5.0, 0.5), (5.0, 0.8), (20.0, 0.5)];
@@ -238,20 +242,20 @@ fn at(steps: &[(f64, f64)], t: f64) -> f64 {
 /// The inflated window below was chosen after the plain ones had missed: it is a finding, not the spec's check met.
 ///
 /// Spec tcp 5.6 asks for a mean window within 5 % of sqrt(3 N / 2), 12.2 at N = 100. Which mean it does not say. The
-/// window of RFC 5681, which duplicate ACKs inflate during fast recovery, taken once an ACK, is: 11.98, and within 3 % at
-/// every N here (Reno and NewReno; SACK does not inflate). That it is so near at N = 100 is two errors that cancel: a mean
-/// over ACKs weighs large windows more, and of an ideal sawtooth from W / 2 to W it is 7 / 9 W, 3.7 % over the law's
-/// 3 / 4 W, to which it tends at large N; and inflation fills in for the rounds the law leaves out.
+/// window of RFC 5681, which duplicate ACKs inflate during fast recovery, taken once an ACK, is: 11.98, and within 3 %
+/// at every N here (Reno and NewReno; SACK does not inflate). That it is so near at N = 100 is two errors that cancel:
+/// a mean over ACKs weighs large windows more, and of an ideal sawtooth from W / 2 to W it is 7 / 9 W, 3.7 % over the
+/// law's 3 / 4 W, to which it tends at large N; and inflation fills in for the rounds the law leaves out.
 ///
-/// Windows without inflation, and segments a round, are not within 5 % at N = 100, and cannot be: the law takes a cycle to
-/// consist of the rounds in which the window grows from h to 2 h, and these to carry all N segments. A real cycle has
-/// 3 h (h + 1) / 2 segments in h + 1 such rounds, and 2 h + 2 more in the one in which the loss is found out and the one
-/// in which it is repaired: N = 3 h (h + 1) / 2 + 2 h + 2 in h + 3 rounds. At N = 100 that is h = 7 and 10.0 segments a
-/// round, 18 % under the law; the mean over ACKs, the nearest of these means, is 7 % under.
+/// Windows without inflation, and segments a round, are not within 5 % at N = 100, and cannot be: the law takes a cycle
+/// to consist of the rounds in which the window grows from h to 2 h, and these to carry all N segments. A real cycle
+/// has 3 h (h + 1) / 2 segments in h + 1 such rounds, and 2 h + 2 more in the one in which the loss is found out and
+/// the one in which it is repaired: N = 3 h (h + 1) / 2 + 2 h + 2 in h + 3 rounds. At N = 100 that is h = 7 and 10.0
+/// segments a round, 18 % under the law; the mean over ACKs, the nearest of these means, is 7 % under.
 ///
 /// So this cycle is checked, too, at four N that belong to a whole h; and the law where what it leaves out is below its
-/// 5 %: from N = 345 for the mean over ACKs, from N = 1027 for the mean over the time outside recovery, from N = 3060 for
-/// the mean over all the time and for the segments a round.
+/// 5 %: from N = 345 for the mean over ACKs, from N = 1027 for the mean over the time outside recovery, from N = 3060
+/// for the mean over all the time and for the segments a round.
 #[test]
 fn the_window_under_periodic_loss() {
     let cases: Vec<(&str, u32)> = ["reno", "newreno", "sack"]
@@ -271,7 +275,8 @@ fn the_window_under_periodic_loss() {
     let results = execute(&plan(WINDOW, &points, 1));
     let t = &table(&results, "series");
     println!(
-        "variant      N    law   a round (whole cycle)   mean window: of time, outside recovery, of ACKs (share of the law)"
+        "variant      N    law   a round (whole cycle)   mean window: of time, outside recovery, of ACKs (share of \
+         the law)"
     );
     for (variant, n) in cases {
         let name = format!("{variant} {n}");
@@ -310,8 +315,8 @@ fn the_window_under_periodic_loss() {
                 .filter(|p| p.0 > from && p.0 < to && at(&phase, p.0) == 0.0)
                 .map(|p| p.1),
         );
-        // The window as RFC 5681 section 3.2 has it: in fast recovery a duplicate ACK adds a segment. Every ACK moves this
-        // one, duplicates included.
+        // The window as RFC 5681 section 3.2 has it: in fast recovery a duplicate ACK adds a segment. Every ACK moves
+        // this one, duplicates included.
         let dupacks = series(t, &name, "dupacks");
         let mut moves: Vec<f64> = cwnd
             .iter()
@@ -336,7 +341,8 @@ fn the_window_under_periodic_loss() {
         let h = (-3.5 + (12.25 - 6.0 * (2.0 - f64::from(n))).sqrt()) / 3.0;
         let cycle = f64::from(n) / (h + 3.0);
         println!(
-            "{variant:<8} {n:>5} {law:>6.2} {per_round:>8.2} ({cycle:>6.2})          {:>6.2} {:>6.2} {:>6.2}   ({:.3} {:.3} {:.3})",
+            "{variant:<8} {n:>5} {law:>6.2} {per_round:>8.2} ({cycle:>6.2})          {:>6.2} {:>6.2} {:>6.2}   ({:.3} \
+             {:.3} {:.3})",
             means[0],
             means[1],
             means[2],

@@ -1,7 +1,7 @@
 //! Congestion controls over whole paths: closed forms, and what must tell one from another.
 //!
-//! Each control's rules are tested by hand beside it (`tcp/congestion`). Here they drive a sender with SACK over a link,
-//! and what comes out is held against what theory says of a flow alone, or of two.
+//! Each control's rules are tested by hand beside it (`tcp/congestion`). Here they drive a sender with SACK over a
+//! link, and what comes out is held against what theory says of a flow alone, or of two.
 
 mod common;
 
@@ -78,7 +78,8 @@ fn drop_tail(rate: &str, delay: &str, buffer: u32) -> String {
 /// A queue that marks every packet which finds `k` others.
 fn step_marker(rate: &str, delay: &str, k: u32) -> String {
     format!(
-        "rate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {{ kind = \"red\", buffer = \"1000 packets\", ecn = true, weight = 1, \
+        "rate = \"{rate}\"\ndelay = \"{delay}\"\nqueue = {{ kind = \"red\", buffer = \"1000 packets\", ecn = true, \
+         weight = 1, \
          min_threshold = \"{k} packets\", max_threshold = \"{k} packets\", gentle = false, mark_above_max = true, \
          mark_cap = 1, wait = false }}"
     )
@@ -115,8 +116,8 @@ fn cubic_is_back_after_k() {
     near(beyond, k + 1.0, 0.1);
 }
 
-/// Periodic loss of one packet in N over a line that never queues: segments a round trip are sqrt(a / (b p)) for the laws
-/// with k + l = 1; a loss takes b W^l of the window.
+/// Periodic loss of one packet in N over a line that never queues: segments a round trip are sqrt(a / (b p)) for the
+/// laws with k + l = 1; a loss takes b W^l of the window.
 #[test]
 fn binomial_windows_under_periodic_loss() {
     println!("law    N    segments a round trip: ours, sqrt(1.5 N); peak, and what a loss takes");
@@ -180,8 +181,8 @@ fn a_binomial_window_is_smoother_than_renos() {
     assert!((iiad.0 / reno.0 - 1.0).abs() < 0.35);
 }
 
-/// M. Alizadeh and others 2011, equation 6: with W* segments when marking begins, alpha^2 (1 - alpha / 4) = (2 W* + 1) /
-/// (W* + 1)^2 for a single flow. Nothing is lost, and the queue stays at the threshold.
+/// M. Alizadeh and others 2011, equation 6: with W* segments when marking begins, alpha^2 (1 - alpha / 4) = (2 W* + 1)
+/// / (W* + 1)^2 for a single flow. Nothing is lost, and the queue stays at the threshold.
 #[test]
 fn dctcp_keeps_the_queue_at_the_threshold() {
     let k = 20;
@@ -220,8 +221,8 @@ fn dctcp_and_reno_differ_at_a_step_marker() {
     assert!(dctcp > 0.99 && reno < 0.95);
 }
 
-/// Over a long fat path with random losses CUBIC's time to its last window does not grow with the round trip; over a short
-/// path both do the same.
+/// Over a long fat path with random losses CUBIC's time to its last window does not grow with the round trip; over a
+/// short path both do the same.
 #[test]
 fn cubic_and_reno_differ_over_a_long_fat_path() {
     let both = |delay: &str, probability: f64| {
@@ -276,7 +277,8 @@ fn vegas_gives_way_to_reno() {
     assert!(share < 0.25);
 }
 
-/// RFC 8511: an echo leaves 0.8 of the window instead of half, so that a marking queue as short as this keeps the line busier.
+/// RFC 8511: an echo leaves 0.8 of the window instead of half, so that a marking queue as short as this keeps the line
+/// busier.
 #[test]
 fn an_alternative_backoff_keeps_the_line_busier() {
     let link = step_marker("10Mbps", "20ms", 6);
@@ -288,9 +290,9 @@ fn an_alternative_backoff_keeps_the_line_busier() {
     assert!(abe.0 > usual.0 + 0.05 && abe.1 > 1.5 * usual.1);
 }
 
-/// RFC 9406: the path holds 67 segments. The round that begins with 80 finds a queue, which shows in the next, at 160; five
-/// careful rounds after the eighth sample slow start ends at up to 168 * 1.25^5 = 512, and nothing is lost. Without it the buffer of 600
-/// overflows at 667.
+/// RFC 9406: the path holds 67 segments. The round that begins with 80 finds a queue, which shows in the next, at 160;
+/// five careful rounds after the eighth sample slow start ends at up to 168 * 1.25^5 = 512, and nothing is lost.
+/// Without it the buffer of 600 overflows at 667.
 #[test]
 fn hystart_ends_slow_start_before_the_buffer_does() {
     let link = drop_tail("10Mbps", "40ms", 600);
@@ -313,10 +315,10 @@ fn hystart_ends_slow_start_before_the_buffer_does() {
 
 const BBR_PATH: (&str, &str) = ("20Mbps", "19.692ms");
 
-/// 20 Mb/s, a round trip of 40 ms with the packet's own time: 66.67 segments. IW 10 fills the path in round 4; Startup ends at
-/// the beginning of round 8 with up to 1.885 products and three segments queued; Drain takes 1.885 / (1 - 0.3466) = 2.885
-/// round trips; then 135 segments may be outstanding: the handshake measured the round trip with 40 B, 39.416 ms. From the
-/// first measurement with full segments on it is 40 ms, and 137.
+/// 20 Mb/s, a round trip of 40 ms with the packet's own time: 66.67 segments. IW 10 fills the path in round 4; Startup
+/// ends at the beginning of round 8 with up to 1.885 products and three segments queued; Drain takes 1.885 / (1 -
+/// 0.3466) = 2.885 round trips; then 135 segments may be outstanding: the handshake measured the round trip with 40 B,
+/// 39.416 ms. From the first measurement with full segments on it is 40 ms, and 137.
 #[test]
 fn bbr_finds_the_path() {
     let link = drop_tail(BBR_PATH.0, BBR_PATH.1, 1000);
@@ -332,7 +334,8 @@ fn bbr_finds_the_path() {
         .map(|p| p.1 / 1460.0)
         .fold(0.0, f64::max);
     println!(
-        "Startup ends in round {}, at most {most:.0} outstanding; Drain {:.2} round trips; then {:.1}, {rate:.0} bit/s, {rtt:.6} s",
+        "Startup ends in round {}, at most {most:.0} outstanding; Drain {:.2} round trips; then {:.1}, {rate:.0} \
+         bit/s, {rtt:.6} s",
         at(&round, drain),
         (probe - drain) / 0.04,
         at(&cwnd, 5.0)
@@ -345,7 +348,8 @@ fn bbr_finds_the_path() {
     near((probe - drain) / 0.04, 2.885, 0.5);
 }
 
-/// The cycle of ProbeBW puts a quarter of a product into the queue once in eight round trips; ProbeRTT costs 2.1 to 2.2 %.
+/// The cycle of ProbeBW puts a quarter of a product into the queue once in eight round trips; ProbeRTT costs 2.1 to 2.2
+/// %.
 #[test]
 fn bbr_pays_two_percent_for_the_round_trip() {
     let link = drop_tail(BBR_PATH.0, BBR_PATH.1, 1000);
@@ -367,7 +371,8 @@ fn bbr_pays_two_percent_for_the_round_trip() {
         .collect();
     let most = outstanding.iter().copied().fold(0.0, f64::max);
     println!(
-        "ProbeRTT every {gaps:.2?} s, {:.2} s to {to:.2}; utilisation {:.4}; at most {most:.0} outstanding; queue {:.2}",
+        "ProbeRTT every {gaps:.2?} s, {:.2} s to {to:.2}; utilisation {:.4}; at most {most:.0} outstanding; queue \
+         {:.2}",
         from,
         utilisation(&o),
         queue(&o)
@@ -407,8 +412,8 @@ fn bbr_does_not_heed_random_losses() {
     assert!(bbr > 0.9 && cubic < 0.5);
 }
 
-/// Writes of five segments, the next 60 ms after all are acknowledged: the samples are limited by the application, and the estimate stays what a burst
-/// showed.
+/// Writes of five segments, the next 60 ms after all are acknowledged: the samples are limited by the application, and
+/// the estimate stays what a burst showed.
 #[test]
 fn bbr_keeps_its_estimate_while_the_application_rests() {
     let o = run_text(
@@ -428,9 +433,9 @@ fn bbr_keeps_its_estimate_while_the_application_rests() {
     assert!(last > 0.0 && last < 20e6);
 }
 
-/// Each packet marked with probability p: a reduction every virtual round trip and the wait for a mark, m marks in each,
-/// m = (1 - p) + sqrt((1 - p)^2 + 2 (1 - p)); the rate is m / p packets a virtual round trip of 25 ms, whatever the real one
-/// below it, and half of that at 50 ms.
+/// Each packet marked with probability p: a reduction every virtual round trip and the wait for a mark, m marks in
+/// each, m = (1 - p) + sqrt((1 - p)^2 + 2 (1 - p)); the rate is m / p packets a virtual round trip of 25 ms, whatever
+/// the real one below it, and half of that at 50 ms.
 #[test]
 fn pragues_rate_goes_by_the_virtual_round_trip() {
     println!("p     round trip  Mb/s: ours, theory");
@@ -455,8 +460,8 @@ fn pragues_rate_goes_by_the_virtual_round_trip() {
     }
 }
 
-/// A queue that marks from a few packets on: a Prague flow gives up little at each mark, keeps the line busy, and the queue
-/// short; a mark of ECT(1) packets is counted.
+/// A queue that marks from a few packets on: a Prague flow gives up little at each mark, keeps the line busy, and the
+/// queue short; a mark of ECT(1) packets is counted.
 #[test]
 fn prague_keeps_a_short_queue() {
     let [prague, reno] = ["\"prague\"", "\"reno\""].map(|c| {

@@ -3,8 +3,9 @@
 //! * Scenario and seed decide every byte: stored folders are equal however many threads ran them, whether the work was
 //!   interrupted, killed in the middle of writing, or grew out of a smaller plan.
 //! * Common random numbers: every discipline at the bottleneck meets the same packets at the same instants.
-//! * Locality: links and flows elsewhere, whatever their names, change nothing in the tables of the others. (Not so with
-//!   `mapper = "hash"`: it hashes the numbers of nodes and flows, and more of them elsewhere means other numbers here.)
+//! * Locality: links and flows elsewhere, whatever their names, change nothing in the tables of the others. (Not so
+//!   with `mapper = "hash"`: it hashes the numbers of nodes and flows, and more of them elsewhere means other numbers
+//!   here.)
 
 mod plans;
 

@@ -43,7 +43,8 @@ impl Case {
         };
         let o = run_text(&format!(
             "duration = \"120s\"\nwarmup = \"30s\"\nseed = 1\n\
-             topology = {{ kind = \"dumbbell\", rate = \"{}Mbps\", delay = \"1ms\", queue = {{ kind = \"dualpi2\"{} }} }}\n{}{}\
+             topology = {{ kind = \"dumbbell\", rate = \"{}Mbps\", delay = \"1ms\", queue = {{ kind = \"dualpi2\"{} \
+             }} }}\n{}{}\
              [record.r]\nlink = \"bottleneck\"\nprobes = [\"probability\"]\nevery = \"16ms\"\n",
             self.mbps,
             self.queue,
@@ -101,7 +102,8 @@ fn reno_law(p: f64) -> f64 {
     1.22 / p.sqrt()
 }
 
-/// The classic queue is signalled with p' squared, the other with 2 p', so the laws of the senders give the ratio of rates.
+/// The classic queue is signalled with p' squared, the other with 2 p', so the laws of the senders give the ratio of
+/// rates.
 #[test]
 fn rates_follow_the_laws_of_the_senders_and_l_waits_little() {
     println!("Mb/s  round trip  classic / scalable: ours, by the laws; p99 wait of L");
@@ -144,10 +146,11 @@ fn reno_with_echoes(p: f64) -> f64 {
 /// Gains of RFC 9332 appendix A for round trips up to 200 ms: 0.1 update_interval / rtt_max^2, 0.3 / rtt_max.
 const LONG: &str = ", alpha = 0.04, beta = 1.5";
 
-/// RFC 9332 section 2.1: the classic queue signals with the square of p' and L with k p', so a sender of 2 / p beside one of
-/// 1.22 / sqrt(p) gets its rate but for the waits. Where p' stands still both shares of signals and the ratio of rates are
-/// held to that; everywhere the ratio is held to what the signals make of the laws: windows in whole segments, and Reno's
-/// round trip without growth. Where p' swings the packets do not meet its mean, and what is held to it is not asserted.
+/// RFC 9332 section 2.1: the classic queue signals with the square of p' and L with k p', so a sender of 2 / p beside
+/// one of 1.22 / sqrt(p) gets its rate but for the waits. Where p' stands still both shares of signals and the ratio of
+/// rates are held to that; everywhere the ratio is held to what the signals make of the laws: windows in whole
+/// segments, and Reno's round trip without growth. Where p' swings the packets do not meet its mean, and what is held
+/// to it is not asserted.
 #[test]
 fn the_coupling_holds_for_a_sender_of_exactly_two_over_p() {
     println!("flows Mb/s  rtt  ratio  p' held  signals | mean/rms p'  classic/p'^2  L/2p'  W p_L | L p99, bound, ms");
@@ -175,10 +178,12 @@ fn the_coupling_holds_for_a_sender_of_exactly_two_over_p() {
         let signals = case.ratio_of(reno_with_echoes(s.classic_signals), 2.0 / s.scalable_signals - 0.5, &s);
         let (still, law) = (s.p / s.square.sqrt(), s.scalable_window * s.scalable_signals);
         let (classic, l) = (s.classic_signals / s.square, s.scalable_signals / (2.0 * s.p));
-        // The end of the ramp, and three packets' time: one on the line, one of the classic queue, one that came beside it.
+        // The end of the ramp, and three packets' time: one on the line, one of the classic queue, one that came beside
+        // it.
         let bound = 1.2e-3 + 3.0 * 0.012 / f64::from(mbps);
         println!(
-            "{flows:>5} {mbps:>4} {rtt_ms:>4} {:>6.2} {held:>8.2} {signals:>8.2} | {still:>11.3} {classic:>13.3} {l:>6.3} {law:>6.2} | {:>5.2} {:>5.2}",
+            "{flows:>5} {mbps:>4} {rtt_ms:>4} {:>6.2} {held:>8.2} {signals:>8.2} | {still:>11.3} {classic:>13.3} \
+             {l:>6.3} {law:>6.2} | {:>5.2} {:>5.2}",
             s.ratio,
             s.scalable_p99 * 1e3,
             bound * 1e3,

@@ -5,22 +5,28 @@ mod common;
 use common::*;
 use tailback_engine::results::outcome::Outcome;
 
-/// Two aggregates of five TCP flows with round trips of 20 and 100 ms enter at edges of their own and share 10 Mb/s; edges as told.
+/// Two aggregates of five TCP flows with round trips of 20 and 100 ms enter at edges of their own and share 10 Mb/s;
+/// edges as told.
 fn two_edges(edge: &str, exit: &str) -> Outcome {
     let link = |name: &str, from: &str, to: &str, delay: &str, more: &str| {
         format!(
-            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"{delay}\"\nqueue = {{ kind = \"droptail\", buffer = \"60 packets\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{more}\n"
+            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"{delay}\"\nqueue = {{ kind \
+             = \"droptail\", buffer = \"60 packets\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \
+             \"unlimited\" }}\n{more}\n"
         )
     };
     let conditioner = format!("conditioner = {edge}");
     let flows = |name: &str, from: &str| {
         format!(
-            "[flows.{name}]\nfrom = \"{from}\"\nto = \"sink\"\nsource_edge = \"{from}\"\ndestination_edge = \"exit\"\ncount = 5\nstart = {{ kind = \"uniform\", to = \"1s\" }}\ntcp = {{ profile = \"ns2\", payload = \"960B\", window_cap = \"64 packets\" }}\n"
+            "[flows.{name}]\nfrom = \"{from}\"\nto = \"sink\"\nsource_edge = \"{from}\"\ndestination_edge = \
+             \"exit\"\ncount = 5\nstart = {{ kind = \"uniform\", to = \"1s\" }}\ntcp = {{ profile = \"ns2\", payload \
+             = \"960B\", window_cap = \"64 packets\" }}\n"
         )
     };
     let record = |name: &str| {
         format!(
-            "[record.{name}]\nedge = \"{name}\"\nprobes = [\"changed\", \"not_applicable\", \"most_flows\", \"round_trip\", \"least_round_trip\", \"weight\", \"feedback_drop\"]\nevery = \"20s\"\n"
+            "[record.{name}]\nedge = \"{name}\"\nprobes = [\"changed\", \"not_applicable\", \"most_flows\", \
+             \"round_trip\", \"least_round_trip\", \"weight\", \"feedback_drop\"]\nevery = \"20s\"\n"
         )
     };
     let parts = [
@@ -73,10 +79,12 @@ fn measured_round_trips_have_the_queues_in_them() {
     assert_eq!(last_of(&lossy, "edge.b-core", "weight", 0), 1.0, "it hears of no other");
 }
 
-/// Windows are seen where ACKs pass, and not where data leave by an edge that ACKs do not come back by; datagrams have none.
+/// Windows are seen where ACKs pass, and not where data leave by an edge that ACKs do not come back by; datagrams have
+/// none.
 #[test]
 fn small_windows_need_acks() {
-    let stages = "{ kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\" }, stages = [\"small-window\"] }";
+    let stages = "{ kind = \"edge\", marker = { kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\" \
+                  }, stages = [\"small-window\"] }";
     let o = two_edges(stages, "");
     let read = |edge: &str, probe: &str| last_of(&o, &format!("edge.{edge}"), probe, 1);
     assert_eq!(read("a-core", "not_applicable"), 0.0);
@@ -85,7 +93,8 @@ fn small_windows_need_acks() {
 
     // The exit marks what it sends to the core, which are ACKs: none of its business.
     let exit = format!(
-        "reverse_conditioner = {stages}\n[record.exit]\nedge = \"core-sink.reverse\"\nprobes = [\"changed\", \"most_flows\"]\nevery = \"20s\""
+        "reverse_conditioner = {stages}\n[record.exit]\nedge = \"core-sink.reverse\"\nprobes = [\"changed\", \
+         \"most_flows\"]\nevery = \"20s\""
     );
     let o = two_edges(stages, &exit);
     assert_eq!(last_of(&o, "edge.core-sink.reverse", "changed", 1), 0.0);
@@ -101,7 +110,8 @@ fn small_windows_need_acks() {
 fn feedback_moves_drops_to_the_edge() {
     let edge = |stages: &str| {
         format!(
-            "{{ kind = \"edge\", marker = {{ kind = \"tsw3cm\", committed_rate = \"1Mbps\", peak_rate = \"2Mbps\" }}, stages = [{stages}] }}"
+            "{{ kind = \"edge\", marker = {{ kind = \"tsw3cm\", committed_rate = \"1Mbps\", peak_rate = \"2Mbps\" }}, \
+             stages = [{stages}] }}"
         )
     };
     let run = |entry: &str, exit: &str| {
@@ -120,11 +130,14 @@ fn feedback_moves_drops_to_the_edge() {
     assert!(both.0 > 10.0 && both.1 < none.1, "{none:?}, {both:?}");
 }
 
-/// Clients of two servers behind an edge, a page of one object after the other; each page draws its server where `servers` are given.
+/// Clients of two servers behind an edge, a page of one object after the other; each page draws its server where
+/// `servers` are given.
 fn pages(servers: &str) -> Outcome {
     let link = |name: &str, from: &str, to: &str, more: &str| {
         format!(
-            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{more}\n"
+            "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {{ kind = \
+             \"droptail\", buffer = \"unlimited\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" \
+             }}\n{more}\n"
         )
     };
     let marker = "{ kind = \"tsw3cm\", committed_rate = \"2Mbps\", peak_rate = \"3Mbps\", per = \"aggregate\" }";
@@ -139,9 +152,11 @@ fn pages(servers: &str) -> Outcome {
             &format!("conditioner = {{ kind = \"edge\", marker = {marker} }}"),
         ),
         format!(
-            "[sessions.pages]\nkind = \"web\"\npreset = \"ns2-small\"\nfrom = \"s1\"\nto = \"reader\"\nclients = 20\npages = 10\n{servers}\n"
+            "[sessions.pages]\nkind = \"web\"\npreset = \"ns2-small\"\nfrom = \"s1\"\nto = \"reader\"\nclients = \
+             20\npages = 10\n{servers}\n"
         ),
-        "[record.down]\nedge = \"down\"\nprobes = [\"packets\", \"aggregate_asked\", \"aggregate_marked\"]\nevery = \"1s\"\n"
+        "[record.down]\nedge = \"down\"\nprobes = [\"packets\", \"aggregate_asked\", \"aggregate_marked\"]\nevery = \
+         \"1s\"\n"
             .to_string(),
     ];
     run_text(&parts.concat())
@@ -172,7 +187,10 @@ fn pages_draw_their_servers_and_each_has_an_aggregate() {
 fn writes_of_typists_have_rows_if_asked() {
     let typists = |more: &str| {
         run_text(&format!(
-            "duration = \"30s\"\nseed = 1\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"20ms\", queue = {{ kind = \"droptail\", buffer = \"100 packets\" }} }}\n[flows.typists]\ncount = 3\ntraffic = {{ kind = \"telnet\"{more} }}\npacket_size = \"960B\"\ntransport = \"tcp\"\ntcp = {{ profile = \"ns2\", payload = \"960B\" }}\n"
+            "duration = \"30s\"\nseed = 1\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"20ms\", \
+             queue = {{ kind = \"droptail\", buffer = \"100 packets\" }} }}\n[flows.typists]\ncount = 3\ntraffic = {{ \
+             kind = \"telnet\"{more} }}\npacket_size = \"960B\"\ntransport = \"tcp\"\ntcp = {{ profile = \"ns2\", \
+             payload = \"960B\" }}\n"
         ))
     };
     let (plain, rows) = (typists(""), typists(", transfers = true"));

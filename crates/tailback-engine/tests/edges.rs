@@ -5,7 +5,8 @@ mod common;
 use common::*;
 use tailback_engine::results::Outcome;
 
-/// A flow held to 150 packets of 1000 bytes in 200 ms: 6 Mb/s in bursts, with these conditioners in its host and on its link.
+/// A flow held to 150 packets of 1000 bytes in 200 ms: 6 Mb/s in bursts, with these conditioners in its host and on its
+/// link.
 fn run(host: &str, link: &str, count: u32) -> Outcome {
     run_of(host, link, count, "")
 }
@@ -79,7 +80,8 @@ fn buckets_follow_the_round_trip_of_the_sender_on_the_host() {
     assert!(green < 0.8 * 3750.0, "{green}");
 }
 
-/// A router that hears of the senders colours as their hosts do, by flow or all together; one that hears late hardly differs.
+/// A router that hears of the senders colours as their hosts do, by flow or all together; one that hears late hardly
+/// differs.
 #[test]
 fn a_router_can_hear_of_senders() {
     for (per, delay) in [("flow", "0s"), ("flow", "200ms"), ("aggregate", "0s")] {

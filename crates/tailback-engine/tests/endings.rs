@@ -1,5 +1,5 @@
-//! Runs that could not end: what asks for the same instant for ever is refused by name, and whoever asks a run to stop is
-//! heard soon.
+//! Runs that could not end: what asks for the same instant for ever is refused by name, and whoever asks a run to stop
+//! is heard soon.
 
 use std::cell::Cell;
 use tailback_base::work::SLICE;
@@ -183,8 +183,8 @@ fn a_run_is_asked_inside_what_a_probe_looks_at() {
     assert!(late < 0.3, "{late:.2} s");
 }
 
-/// Each of a hundred edges tells all others every 1.75 ms, over paths of a tenth of a second: 10^5 messages are under way,
-/// and each takes a place among them.
+/// Each of a hundred edges tells all others every 1.75 ms, over paths of a tenth of a second: 10^5 messages are under
+/// way, and each takes a place among them.
 #[test]
 fn a_run_is_asked_while_many_messages_between_edges_are_under_way() {
     let text = "duration = \"80ms\"\n\

@@ -1,8 +1,8 @@
 //! Transfers that begin and end, on an empty path, beside the same in ns-2.35: every packet of each, and what it took.
 //!
-//! 100 Mb/s and 2 ms, then 10 Mb/s and 20 ms, the same both ways; 960 B of payload in 1000 B. One-way agents (SYN, data, no
-//! FIN) and two-way ones (handshake, data, FINs), each segment acknowledged or every second, with chosen packets lost.
-//! What is compared, and how it was made, is in `tests/reference/sessions/README.md`.
+//! 100 Mb/s and 2 ms, then 10 Mb/s and 20 ms, the same both ways; 960 B of payload in 1000 B. One-way agents (SYN,
+//! data, no FIN) and two-way ones (handshake, data, FINs), each segment acknowledged or every second, with chosen
+//! packets lost. What is compared, and how it was made, is in `tests/reference/sessions/README.md`.
 //!
 //! Tolerances: 0.1 ms without a loss, 1 ms with one, 20 ms (two ticks of its clock) with a timeout; numbers of packets,
 //! repeats and timeouts exactly. Where ns-2's packets were kept, each of ours leaves and arrives within 2 us of it.
@@ -91,7 +91,8 @@ impl<'a> Row<'a> {
         };
         format!(
             "duration = \"20s\"\n{PATH}impair = {}\nreverse_impair = {}\n\
-             [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \"{}B\" }}\n\
+             [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \
+             \"{}B\" }}\n\
              tcp = {{ {agent}, payload = \"{PAYLOAD}B\", window_cap = \"10000 packets\", \
              initial_window = \"{} packets\", delayed_ack = {acks}, clock_phase = \"0s\", syn = {syn} }}\n\
              [record.r]\nflows = \"f\"\nprobes = [\"ssthresh\"]\nevery = \"1s\"\n",
@@ -115,8 +116,8 @@ struct Packet {
 }
 
 impl Packet {
-    /// As theirs are written: one-way agents number packets and what they acknowledge, two-way ones bytes. Without PSH, which
-    /// is not modelled, and CWR, which theirs carry with ECN off too.
+    /// As theirs are written: one-way agents number packets and what they acknowledge, two-way ones bytes. Without PSH,
+    /// which is not modelled, and CWR, which theirs carry with ECN off too.
     fn written(&self, two_way: bool) -> (u64, u64, u32, u32) {
         let s = &self.segment;
         let number = |unit: u64| unit.div_ceil(PAYLOAD);
@@ -321,8 +322,10 @@ fn drawn_losses_of_two_way_agents() {
         };
         let scenario = format!(
             "duration = \"20s\"\n{}impair = [{}{}]\n\
-             [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \"{}B\" }}\n\
-             tcp = {{ profile = \"ns2-full\", payload = \"{PAYLOAD}B\", window_cap = \"10000 packets\", clock_phase = \"0s\", \
+             [flows.f]\nfrom = \"s\"\nto = \"d\"\nstart = \"{START}s\"\ntraffic = {{ kind = \"transfer\", size = \
+             \"{}B\" }}\n\
+             tcp = {{ profile = \"ns2-full\", payload = \"{PAYLOAD}B\", window_cap = \"10000 packets\", clock_phase = \
+             \"0s\", \
              ecn = \"{}\" }}\n",
             PATH,
             strike(c[3], "mark"),

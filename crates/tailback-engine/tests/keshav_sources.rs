@@ -9,7 +9,8 @@ use tailback_engine::results::{Outcome, Table};
 /// Hosts on lines of 100 packets a second, one line of 10 behind them, the sinks at its far end.
 fn suite(seconds: u32, buffer: u32, queue: &str, flows: &str) -> Outcome {
     run_text(&format!(
-        "duration = \"{seconds}s\"\nmarking = true\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate = \"80kbps\"\n\
+        "duration = \"{seconds}s\"\nmarking = true\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate \
+         = \"80kbps\"\n\
          delay = \"0s\"\nqueue = {{ kind = \"{queue}\", buffer = \"{buffer} packets\" }}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{flows}"
     ))
@@ -40,8 +41,8 @@ fn assert_near(what: &str, got: f64, want: f64, within: f64) {
     assert!((got - want).abs() <= within, "{what}: {got}, not {want}");
 }
 
-/// Ten packets circulate at ten a second. A terminal's keystroke takes 0.0088 s beside its wait: behind ten packets less
-/// the one that is in part on the line and the one under way, 0.95 s; or half of the packet on the line, 0.06 s.
+/// Ten packets circulate at ten a second. A terminal's keystroke takes 0.0088 s beside its wait: behind ten packets
+/// less the one that is in part on the line and the one under way, 0.95 s; or half of the packet on the line, 0.06 s.
 #[test]
 fn two_windows_of_five_share_a_line_of_ten_a_second() {
     for (source, queue, keystroke) in [
@@ -87,8 +88,8 @@ fn the_congestion_bit_holds_a_window() {
     assert_near("generic", of(&o["flows"], "ftp.0", "marked_packets"), 0.0, 0.0);
 }
 
-/// Each sees half of the line in its gaps. S = setpoint + mu P: the first source's probe found an empty line (0.11 s), the
-/// second's waited behind it, so that it believes in a longer path and keeps more packets in it.
+/// Each sees half of the line in its gaps. S = setpoint + mu P: the first source's probe found an empty line (0.11 s),
+/// the second's waited behind it, so that it believes in a longer path and keeps more packets in it.
 #[test]
 fn packet_pairs_find_their_share_behind_a_fair_queue() {
     let o = suite(
@@ -165,9 +166,11 @@ fn the_workloads_of_the_suite_are_exact() {
 fn intervals_add_up_to_the_run_and_repeats_are_no_fresh_packets() {
     for source in ["generic", "jacobson-karels", "decbit", "packet-pair"] {
         let text = format!(
-            "duration = \"900s\"\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate = \"80kbps\"\ndelay = \"0s\"\n\
+            "duration = \"900s\"\ninterval = \"100s\"\n[link.slow]\nfrom = \"X\"\nto = \"K\"\nrate = \
+             \"80kbps\"\ndelay = \"0s\"\n\
              queue = {{ kind = \"fq\", buffer = \"40 packets\" }}\nreverse_queue = {{ kind = \"droptail\", buffer = \
-             \"unlimited\" }}\nimpair = [{{ kind = \"every-nth\", n = 20 }}]\n[flows.f]\naccess_rate = \"800kbps\"\n{source} = {{}}\n"
+             \"unlimited\" }}\nimpair = [{{ kind = \"every-nth\", n = 20 }}]\n[flows.f]\naccess_rate = \
+             \"800kbps\"\n{source} = {{}}\n"
         );
         let o = run_text(&text);
         let total = |c: &str| of(&o["flows"], "f.0", c);

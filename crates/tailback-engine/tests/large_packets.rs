@@ -7,8 +7,8 @@ mod cycles;
 use common::*;
 use cycles::series;
 
-/// 30 kB of tokens at 64 or 128 kb/s, packets of up to 65,535 B: what waits looks as if it stood still, since one of them takes 4 s
-/// at least, but it is due at a time that comes, and the rate is that of the tokens.
+/// 30 kB of tokens at 64 or 128 kb/s, packets of up to 65,535 B: what waits looks as if it stood still, since one of
+/// them takes 4 s at least, but it is due at a time that comes, and the rate is that of the tokens.
 #[test]
 fn what_waits_for_tokens_leaves_at_their_rate_and_does_not_stand_still() {
     let o = run_text(

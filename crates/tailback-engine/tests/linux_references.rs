@@ -1,36 +1,40 @@
-//! Flows of the profile `linux` beside a kernel: Linux 6.18 through a bottleneck in user space. Ours, theirs, tolerance.
+//! Flows of the profile `linux` beside a kernel: Linux 6.18 through a bottleneck in user space. Ours, theirs,
+//! tolerance.
 //!
-//! 20 Mb/s and 20 ms there, 20 ms back, packets of 1500 B: 66.7 of them; a drop-tail queue of 17, 67 or 267 beside the packet
-//! in service. One flow of Reno, CUBIC or BBR, and pairs, alone for 62 s; figures are over 12 to 62 s. A single run here
-//! beside the mean of five there; pairs are the mean of the same five start times, four draws of the lateness each.
+//! 20 Mb/s and 20 ms there, 20 ms back, packets of 1500 B: 66.7 of them; a drop-tail queue of 17, 67 or 267 beside the
+//! packet in service. One flow of Reno, CUBIC or BBR, and pairs, alone for 62 s; figures are over 12 to 62 s. A single
+//! run here beside the mean of five there; pairs are the mean of the same five start times, four draws of the lateness
+//! each.
 //!
-//! Their machine handed packets over late, by 38 us in the median towards the receiver and 37 us back, and held them back for
-//! 2 to 8 ms now and then. Here each packet of each sender is late by up to twice that median on either way, evenly
-//! distributed, behind the queue as there (`LATE`). The rare long stalls are not played.
+//! Their machine handed packets over late, by 38 us in the median towards the receiver and 37 us back, and held them
+//! back for 2 to 8 ms now and then. Here each packet of each sender is late by up to twice that median on either way,
+//! evenly distributed, behind the queue as there (`LATE`). The rare long stalls are not played.
 //!
-//! Tolerances are what a faithful implementation should meet beside that machine: the period 4 %, least and greatest window 2
-//! segments (CUBIC 4 %), mean queue 5 % (at the smallest buffer a packet, which is what one stall bunches), goodput 1 % (3 % at
-//! the smallest buffer, BBR 2 %), BBR's losses 0.2 points. Pairs: two standard deviations of the five runs.
+//! Tolerances are what a faithful implementation should meet beside that machine: the period 4 %, least and greatest
+//! window 2 segments (CUBIC 4 %), mean queue 5 % (at the smallest buffer a packet, which is what one stall bunches),
+//! goodput 1 % (3 % at the smallest buffer, BBR 2 %), BBR's losses 0.2 points. Pairs: two standard deviations of the
+//! five runs.
 //!
-//! The period of CUBIC with the largest buffer is that of all cycles, 6.95 s with a deviation of 0.02 over runs. Short cycles of
-//! 4.5 s and long ones of 10.6 s alternate, since fast convergence strikes every second time. The mean of the seven cycles
-//! without a stall, 5.38 s, says nothing of that: six of them are short, since a stall meets a long one sooner:
-//! (6 x 4.5 + 10.6) / 7 = 5.4.
+//! The period of CUBIC with the largest buffer is that of all cycles, 6.95 s with a deviation of 0.02 over runs. Short
+//! cycles of 4.5 s and long ones of 10.6 s alternate, since fast convergence strikes every second time. The mean of the
+//! seven cycles without a stall, 5.38 s, says nothing of that: six of them are short, since a stall meets a long one
+//! sooner: (6 x 4.5 + 10.6) / 7 = 5.4.
 //!
 //! What is outside its tolerance:
 //!
-//! * The queue of BBR alone, 4.8 packets for 8.6. A packet that is late makes the next look fast. Their pacing rate of 2.396 to
-//!   2.409 MB/s at gain 1 stands for a bottleneck rate 0.3 to 0.8 % above that of the line, so that a cycle of 0.35 s drains
-//!   (1 - 0.99 x 1.003) to (1 - 0.99 x 1.008) of 1667 packets/s x 0.25 s: 2.9 to 0.9 packets of the seven that a probe leaves, here
-//!   (0.2 % above it) 3.3. Lateness of up to 0.5 ms gives 7.2 packets here, and the stalls of one of their runs, played, 0.7
-//!   more.
-//! * BBR's losses at the smallest buffer, 1.03 % for 0.78 (before 12 s, while the handshake's round trip counts, 390 drops for
-//!   390). A probe ends with 92 segments outstanding, the path with a full queue holds 84.7 and the receiver one or two that it
-//!   has not acknowledged: six drops in each of 137 cycles. Theirs are 4.6. An ACK for three segments instead of two gives 0.86 %
-//!   here, for four 0.71 %. Likely Linux sends such: it answers what came while its socket was busy with one ACK
-//!   (`tcp_backlog_ack_defer`), which is not modelled.
-//! * The share of CUBIC beside BBR, 0.119 for 0.098: BBR's rate is higher there, as above. CUBIC and Reno with the smallest
-//!   buffer, 0.58 for 0.53 and 18.48 Mb/s for 18.23, is not explained; what a stall bunches meets a short buffer there.
+//! * The queue of BBR alone, 4.8 packets for 8.6. A packet that is late makes the next look fast. Their pacing rate of
+//!   2.396 to 2.409 MB/s at gain 1 stands for a bottleneck rate 0.3 to 0.8 % above that of the line, so that a cycle of
+//!   0.35 s drains (1 - 0.99 x 1.003) to (1 - 0.99 x 1.008) of 1667 packets/s x 0.25 s: 2.9 to 0.9 packets of the seven
+//!   that a probe leaves, here (0.2 % above it) 3.3. Lateness of up to 0.5 ms gives 7.2 packets here, and the stalls of
+//!   one of their runs, played, 0.7 more.
+//! * BBR's losses at the smallest buffer, 1.03 % for 0.78 (before 12 s, while the handshake's round trip counts, 390
+//!   drops for 390). A probe ends with 92 segments outstanding, the path with a full queue holds 84.7 and the receiver
+//!   one or two that it has not acknowledged: six drops in each of 137 cycles. Theirs are 4.6. An ACK for three
+//!   segments instead of two gives 0.86 % here, for four 0.71 %. Likely Linux sends such: it answers what came while
+//!   its socket was busy with one ACK (`tcp_backlog_ack_defer`), which is not modelled.
+//! * The share of CUBIC beside BBR, 0.119 for 0.098: BBR's rate is higher there, as above. CUBIC and Reno with the
+//!   smallest buffer, 0.58 for 0.53 and 18.48 Mb/s for 18.23, is not explained; what a stall bunches meets a short
+//!   buffer there.
 //!
 //! `cargo test --release -p tailback-engine --test linux_references -- --nocapture` prints the table.
 
@@ -207,7 +211,8 @@ fn run(span: &str, buffer: u32, flows: &[&str], starts: [f64; 2], record: &str) 
          [link.relay]\nfrom = \"c\"\nto = \"b\"\nrate = \"100Gbps\"\ndelay = \"0s\"\n\
          queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
-         impair = [{{ kind = \"send-delay\", max = \"{LATE}\" }}]\nreverse_impair = [{{ kind = \"send-delay\", max = \"{LATE}\" }}]\n"
+         impair = [{{ kind = \"send-delay\", max = \"{LATE}\" }}]\nreverse_impair = [{{ kind = \"send-delay\", max = \
+         \"{LATE}\" }}]\n"
     );
     for (i, congestion) in flows.iter().enumerate() {
         text.push_str(&format!(
@@ -220,7 +225,8 @@ fn run(span: &str, buffer: u32, flows: &[&str], starts: [f64; 2], record: &str) 
     run_text(&text)
 }
 
-/// A line of the table; what to complain of: ours is outside the tolerance, or, where that is known, no longer what it was.
+/// A line of the table; what to complain of: ours is outside the tolerance, or, where that is known, no longer what it
+/// was.
 fn show(case: &str, (figure, theirs, within): Figure, apart: &[(&str, f64)], ours: f64) -> Option<String> {
     let held = (ours - theirs).abs() <= within;
     let mark = if held { "" } else { "  outside" };
@@ -300,8 +306,9 @@ fn two_flows_beside_the_kernel() {
     assert!(outside.is_empty(), "{}", outside.join("\n"));
 }
 
-/// The kernel's own trace of CUBIC's start in the largest buffer (start time of the first run): slow start ends by the train
-/// of ACKs at 75 segments, then 83.3 segments a second are added, one for twenty acknowledged, until the buffer is full.
+/// The kernel's own trace of CUBIC's start in the largest buffer (start time of the first run): slow start ends by the
+/// train of ACKs at 75 segments, then 83.3 segments a second are added, one for twenty acknowledged, until the buffer
+/// is full.
 #[test]
 fn cubic_starts_as_the_kernel_does() {
     let record = "[record.r]\nflows = \"f0\"\nprobes = [\"cwnd\", \"ssthresh\"]\non_change = true\n";

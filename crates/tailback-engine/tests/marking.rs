@@ -121,7 +121,8 @@ fn a_discipline_whose_signal_is_the_mark_is_refused_where_the_network_does_not_m
 fn every_kind_of_sender_counts() {
     let on = |table: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"10ms\"\nqueue = \"codel\"\n{table}\n"
+            "duration = \"1s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"10ms\"\nqueue = \
+             \"codel\"\n{table}\n"
         );
         load_text(&text, "marking.toml", &[])
             .unwrap_or_else(|e| panic!("{table}: {e}"))
@@ -164,7 +165,8 @@ fn every_kind_of_sender_counts() {
 fn an_impairment_that_marks_contradicts_a_network_that_does_not() {
     let text = |top: &str| {
         format!(
-            "duration = \"1s\"\n{top}\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"10ms\"\nqueue = \"droptail\"\n\
+            "duration = \"1s\"\n{top}\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \
+             \"10ms\"\nqueue = \"droptail\"\n\
              impair = [{{ kind = \"random\", probability = 0.1, action = \"mark\" }}]\n[flows.f]\n"
         )
     };

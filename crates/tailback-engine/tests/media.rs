@@ -7,7 +7,8 @@ use tailback_engine::scenario::load_text;
 
 fn scenario(top: &str, line: &str, flows: &str) -> String {
     format!(
-        "{top}\n[link.line]\nfrom = \"a\"\nto = \"b\"\n{line}\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
+        "{top}\n[link.line]\nfrom = \"a\"\nto = \"b\"\n{line}\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" \
+         }}\n\
          [flows.f]\n{flows}\n"
     )
 }
@@ -49,8 +50,8 @@ fn a_call_is_eighty_kilobits_a_second() {
     assert_eq!(total(&o, "datagrams", "late_packets"), 0.0);
 }
 
-/// Talk 1.004 s and silence 1.587 s on average: active for 0.3875 of the time, 31.0 kbit/s. Over T seconds the time of talk
-/// has variance 2 a^2 b^2 / (a + b)^3 T.
+/// Talk 1.004 s and silence 1.587 s on average: active for 0.3875 of the time, 31.0 kbit/s. Over T seconds the time of
+/// talk has variance 2 a^2 b^2 / (a + b)^3 T.
 #[test]
 fn speech_is_active_for_two_fifths_of_the_time() {
     let calls = 40.0;
@@ -111,8 +112,8 @@ fn other_datagrams_have_a_row_if_they_are_asked_for() {
 
 const EVEN: &str = "frames = { kind = \"log-normal\", i = 0, p = 0 }";
 
-/// At 2 Mbit/s and 30 frames a second a frame has 8333 B on average; a P frame 7353 B in 7 packets, an I frame 36765 B in
-/// 31, which back to back take 30.4 ms through 10 Mbit/s.
+/// At 2 Mbit/s and 30 frames a second a frame has 8333 B on average; a P frame 7353 B in 7 packets, an I frame 36765 B
+/// in 31, which back to back take 30.4 ms through 10 Mbit/s.
 #[test]
 fn a_frame_takes_its_packets_time_on_the_line() {
     let line = "rate = \"10Mbps\"\ndelay = \"0s\"";
@@ -174,9 +175,9 @@ fn a_lost_packet_fails_its_frame_or_its_group() {
 }
 
 /// Over a connection on a fast line a frame of one segment takes the way there. On a line that is too slow frames queue
-/// behind each other, and with `skip` those of which nothing has been sent by the deadline are taken back: of 240 kbit/s
-/// the line carries 150, headers included, and what is sent has waited for the deadline at most, for the
-/// window of two segments, and if it went in two parts for one more.
+/// behind each other, and with `skip` those of which nothing has been sent by the deadline are taken back: of 240
+/// kbit/s the line carries 150, headers included, and what is sent has waited for the deadline at most, for the window
+/// of two segments, and if it went in two parts for one more.
 #[test]
 fn frames_over_a_connection_queue_or_are_skipped() {
     let tcp = "tcp = { delayed_ack = 1, idle_restart = false, window_cap = \"2 packets\", timestamps = false }";

@@ -1,8 +1,8 @@
 //! A hundred thousand short connections leave no trace: slots, packets' extras, event list and heap stay as they were
 //! after the first few thousand, also when packets are lost, doubled and reordered at the end of a connection's life.
 //!
-//! And what one more that is open at once takes, at the peak: less than 4 kB, with the TCP of the standards (SACK, timestamps).
-//! `TAILBACK_CONNECTIONS=1000000` opens so many there instead of 100,000.
+//! And what one more that is open at once takes, at the peak: less than 4 kB, with the TCP of the standards (SACK,
+//! timestamps). `TAILBACK_CONNECTIONS=1000000` opens so many there instead of 100,000.
 //!
 //! A counting allocator tells what is allocated, so nothing else may run in this process.
 

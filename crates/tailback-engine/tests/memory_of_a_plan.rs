@@ -1,5 +1,6 @@
-//! What one more run costs in memory when its results are stored: plans of 1,000 and 10,000 short runs, every allocation
-//! counted. Rows are on disk; what stays is the plan, the keys, where their rows are, and what each run cost.
+//! What one more run costs in memory when its results are stored: plans of 1,000 and 10,000 short runs, every
+//! allocation counted. Rows are on disk; what stays is the plan, the keys, where their rows are, and what each run
+//! cost.
 //!
 //! A counting allocator sees everything, so nothing else may run in this process: one test.
 

@@ -1,9 +1,10 @@
 //! What one more flow costs in memory: the reference topology with 1,000 and 2,000 flows, every allocation counted.
 //!
-//! 5 Mb/s and 10 packets of buffer a flow, round trip 100 ms, access links of 10 Mb/s, starts drawn from the first second:
-//! some 50 packets and ACKs of each flow are in the network. From 5 s to 10 s the bytes held by the run are taken every
-//! 100 ms; a flow costs the difference of the two means over 1,000. The bar is 6.5 kB with the TCP of the reference case. The
-//! standards' TCP carries timestamps, which hang on every packet in flight; it has a looser bar of its own.
+//! 5 Mb/s and 10 packets of buffer a flow, round trip 100 ms, access links of 10 Mb/s, starts drawn from the first
+//! second: some 50 packets and ACKs of each flow are in the network. From 5 s to 10 s the bytes held by the run are
+//! taken every 100 ms; a flow costs the difference of the two means over 1,000. The bar is 6.5 kB with the TCP of the
+//! reference case. The standards' TCP carries timestamps, which hang on every packet in flight; it has a looser bar of
+//! its own.
 //!
 //! The window cap of 100 packets, twice what a flow needs, leaves out the start. Without it, flows that happen to lose
 //! nothing fill the queues of their access links with up to a thousand packets, each for half a minute; after that the
@@ -91,7 +92,8 @@ fn a_flow_more() {
         let (thousand, two) = (bytes(1000, more), bytes(2000, more));
         let [steady, peak] = [0, 1].map(|i| (two[i] - thousand[i]) / 1000.0);
         println!(
-            "{name}: one flow more {steady:.0} bytes steady, {peak:.0} at the peak, bar {bar}; 1,000 flows {:.0}, {:.0} at the peak, each",
+            "{name}: one flow more {steady:.0} bytes steady, {peak:.0} at the peak, bar {bar}; 1,000 flows {:.0}, \
+             {:.0} at the peak, each",
             thousand[0] / 1000.0,
             thousand[1] / 1000.0
         );

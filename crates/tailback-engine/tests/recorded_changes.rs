@@ -1,5 +1,5 @@
-//! `on_change` of probes that have a value for each colour, queue or flow: what a sample at a step finds is what the last
-//! change said.
+//! `on_change` of probes that have a value for each colour, queue or flow: what a sample at a step finds is what the
+//! last change said.
 
 mod common;
 

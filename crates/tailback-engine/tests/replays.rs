@@ -1,5 +1,5 @@
-//! Recorded traffic replayed: transfers one after another with recorded pauses, what repairs they took, and data both ways on
-//! one connection.
+//! Recorded traffic replayed: transfers one after another with recorded pauses, what repairs they took, and data both
+//! ways on one connection.
 
 mod common;
 use common::*;
@@ -62,8 +62,8 @@ fn data_go_both_ways_on_one_connection() {
              window_cap = \"10 packets\" }}\n"
         ))
     };
-    // Ten segments a round trip of 40 ms and, about, their own time on the line. The two clocks of ACKs need not meet: a line
-    // carries data, and at most an ACK of 40 B for each segment that goes the other way.
+    // Ten segments a round trip of 40 ms and, about, their own time on the line. The two clocks of ACKs need not meet:
+    // a line carries data, and at most an ACK of 40 B for each segment that goes the other way.
     let o = bulk(", back = \"1s\"");
     let goodput = |o: &Outcome, column: &str| of(&o["flows"], "pair.0", column);
     for (link, column) in [("line", "goodput_bps"), ("line.reverse", "reverse_goodput_bps")] {

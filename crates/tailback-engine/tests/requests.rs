@@ -8,7 +8,8 @@ use tailback_engine::scenario::load_text;
 /// A line that takes no time to send, 50 ms each way, and TCP in both directions that acknowledges each segment.
 fn scenario(duration: &str, session: &str) -> String {
     format!(
-        "duration = \"{duration}\"\n[link.line]\nfrom = \"servers\"\nto = \"clients\"\nrate = \"100Gbps\"\ndelay = \"50ms\"\n\
+        "duration = \"{duration}\"\n[link.line]\nfrom = \"servers\"\nto = \"clients\"\nrate = \"100Gbps\"\ndelay = \
+         \"50ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n[sessions.x]\nkind = \"requests\"\n{session}\n\
          tcp = {{ connection = \"two-way\", delayed_ack = 1, payload = \"1460B\", initial_window = \"10 packets\" }}\n"
     )

@@ -1,6 +1,7 @@
-//! Running ahead and header prediction are never seen: networks are drawn, and each is run twice, as it is and with an event
-//! for every packet-hop and two calls for every segment. Every table, every series and the counters of the engine are the same, to the bit.
-//! Files of captures are held against each other in the same way, in the crate that writes them.
+//! Running ahead and header prediction are never seen: networks are drawn, and each is run twice, as it is and with an
+//! event for every packet-hop and two calls for every segment. Every table, every series and the counters of the engine
+//! are the same, to the bit. Files of captures are held against each other in the same way, in the crate that writes
+//! them.
 //!
 //! `TAILBACK_CASES=100000` draws so many; `TAILBACK_SEED` says with which number the first is drawn.
 
@@ -94,7 +95,8 @@ fn it_is_never_seen() {
     );
 }
 
-/// The longest way there may be: a round trip is one call inside another for each of its ports, and ends where it began.
+/// The longest way there may be: a round trip is one call inside another for each of its ports, and ends where it
+/// began.
 #[test]
 fn the_longest_line_takes_little_stack_and_is_left_in_time() {
     const LINKS: u64 = 58;
@@ -136,7 +138,8 @@ fn the_longest_line_takes_little_stack_and_is_left_in_time() {
         .expect("it came to its end");
 }
 
-/// Where the first packet in line may not be handed on, timers behind it are armed and run as events, and leave nothing.
+/// Where the first packet in line may not be handed on, timers behind it are armed and run as events, and leave
+/// nothing.
 #[test]
 fn timers_do_not_pile_up() {
     let line = "duration = \"100s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"20ms\"\n\

@@ -73,8 +73,8 @@ fn an_exchange_over_one_connection_takes_four_trips() {
     assert_eq!(of(&anew["groups"], "web", "connections"), 8.0);
 }
 
-/// TCP carries data one way by default: the first exchange opens two connections (SYN, SYN-ACK and request; the same for
-/// the response), six trips; on kept connections an exchange takes two.
+/// TCP carries data one way by default: the first exchange opens two connections (SYN, SYN-ACK and request; the same
+/// for the response), six trips; on kept connections an exchange takes two.
 #[test]
 fn an_exchange_takes_six_trips_and_two_on_kept_connections() {
     let session = |connection: &str| {
@@ -105,7 +105,8 @@ fn an_exchange_takes_six_trips_and_two_on_kept_connections() {
 fn a_schedule_sends_what_is_listed_when_it_is_listed() {
     let text = scenario(
         "duration = \"10s\"",
-        "kind = \"schedule\"\nclients = 2\nat = [\"3s\", \"1s\"]\nsizes = [\"1000B\", \"2000B\"]\nstart = [\"0s\", \"500ms\"]",
+        "kind = \"schedule\"\nclients = 2\nat = [\"3s\", \"1s\"]\nsizes = [\"1000B\", \"2000B\"]\nstart = [\"0s\", \
+         \"500ms\"]",
     );
     let o = run_text(&text);
     let t = &o["transfers"];
@@ -173,7 +174,8 @@ fn what_is_over_before_the_measured_time_does_not_count_in_it() {
 
 #[test]
 fn a_run_may_end_with_its_sessions() {
-    let session = "kind = \"requests\"\nclients = 3\nrequests = 5\nresponse = { kind = \"constant\", mean = \"1000B\" }\n\
+    let session = "kind = \"requests\"\nclients = 3\nrequests = 5\nresponse = { kind = \"constant\", mean = \"1000B\" \
+                   }\n\
                    start = [\"0s\", \"100ms\", \"200ms\"]";
     let whole = run_text(&scenario("duration = \"100s\"", session));
     let early = run_text(&scenario("duration = \"100s\"\nend = \"sessions\"", session));

@@ -7,8 +7,8 @@ mod common;
 use common::*;
 use tailback_engine::results::outcome::Outcome;
 
-/// Ten flows with round trips from 60 to 140 ms share 10 Mb/s in packets of 1000 B before this queue; figures are over 20 to
-/// 100 s.
+/// Ten flows with round trips from 60 to 140 ms share 10 Mb/s in packets of 1000 B before this queue; figures are over
+/// 20 to 100 s.
 fn ten_flows(queue: &str, tcp: &str) -> Outcome {
     let rtts: Vec<String> = (0..10)
         .map(|i| format!("\"{:.3}ms\"", 60.0 + 80.0 * f64::from(i) / 9.0))
@@ -17,14 +17,15 @@ fn ten_flows(queue: &str, tcp: &str) -> Outcome {
         "duration = \"100s\"\nwarmup = \"20s\"\nseed = 1\n\
          topology = {{ kind = \"dumbbell\", rate = \"10Mbps\", delay = \"10ms\", queue = {queue} }}\n\
          [flows.tcp]\ncount = 10\nrtt = [{}]\nstart = {{ kind = \"uniform\", to = \"1s\" }}\n\
-         tcp = {{ profile = \"ns2\", variant = \"sack\", payload = \"960B\", window_cap = \"10000 packets\", {tcp} }}\n",
+         tcp = {{ profile = \"ns2\", variant = \"sack\", payload = \"960B\", window_cap = \"10000 packets\", {tcp} \
+         }}\n",
         rtts.join(", ")
     );
     run_text(&text)
 }
 
-/// Kunniyur and Srikant 2001: the line is used to gamma, whatever the flows do. Public ns-2 measures 97.94 % with marks. In packets
-/// the declared mean size is half of theirs, and nothing changes.
+/// Kunniyur and Srikant 2001: the line is used to gamma, whatever the flows do. Public ns-2 measures 97.94 % with
+/// marks. In packets the declared mean size is half of theirs, and nothing changes.
 #[test]
 fn avq_uses_the_line_to_the_aimed_share() {
     let cases = [(true, 0.98), (false, 0.98), (true, 0.9), (false, 0.9)];
@@ -38,8 +39,8 @@ fn avq_uses_the_line_to_the_aimed_share() {
     }
 }
 
-/// Tang, Wang and Low, "Understanding CHOKe", INFOCOM 2003: however much a flow sends that does not respond, beside many TCP flows
-/// it gets at most 1 / (1 + e) of the line, at a rate of 1.2 times the line, and less with more.
+/// Tang, Wang and Low, "Understanding CHOKe", INFOCOM 2003: however much a flow sends that does not respond, beside
+/// many TCP flows it gets at most 1 / (1 + e) of the line, at a rate of 1.2 times the line, and less with more.
 #[test]
 fn choke_leaves_a_heavy_flow_at_most_a_part_of_the_line() {
     let share = |queue: &str, of_line: f64| {
@@ -47,7 +48,8 @@ fn choke_leaves_a_heavy_flow_at_most_a_part_of_the_line() {
         let o = run_text(&format!(
             "duration = \"40s\"\nwarmup = \"10s\"\n\
              topology = {{ kind = \"dumbbell\", rate = \"20Mbps\", delay = \"10ms\", \
-             queue = {{ kind = \"{queue}\", buffer = \"500 packets\", min_threshold = \"50 packets\", max_threshold = \"250 packets\" }} }}\n\
+             queue = {{ kind = \"{queue}\", buffer = \"500 packets\", min_threshold = \"50 packets\", max_threshold = \
+             \"250 packets\" }} }}\n\
              [flows.tcp]\ncount = 100\nrtt = \"60ms\"\nstart = {{ kind = \"uniform\", to = \"1s\" }}\n\
              tcp = {{ payload = \"960B\", ecn = \"off\" }}\n\
              [flows.udp]\nrtt = \"60ms\"\ntransport = \"udp\"\npacket_size = \"1000B\"\n\

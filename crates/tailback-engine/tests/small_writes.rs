@@ -1,10 +1,10 @@
-//! Small writes over a two-way connection beside ns-2.35: 100 B every 20 ms, one way alone and beside data without end the
-//! other way.
+//! Small writes over a two-way connection beside ns-2.35: 100 B every 20 ms, one way alone and beside data without end
+//! the other way.
 //!
-//! 100 Mb/s and 20 ms, then 10 Mb/s and 10 ms, 49 packets waiting at most in each direction; the two-way agents with every
-//! segment acknowledged (`tests/reference/sessions/README.md`, cases `ft_small_*`). Nagle's rule holds a write while one is
-//! outstanding, and an ACK is due after 960 B or at a tick of the 100 ms clock: so a segment of five writes leaves every
-//! 100 ms. Beside data the other way held writes leave with the ACKs of that, and nothing is held.
+//! 100 Mb/s and 20 ms, then 10 Mb/s and 10 ms, 49 packets waiting at most in each direction; the two-way agents with
+//! every segment acknowledged (`tests/reference/sessions/README.md`, cases `ft_small_*`). Nagle's rule holds a write
+//! while one is outstanding, and an ACK is due after 960 B or at a tick of the 100 ms clock: so a segment of five
+//! writes leaves every 100 ms. Beside data the other way held writes leave with the ACKs of that, and nothing is held.
 
 mod common;
 

@@ -1,10 +1,11 @@
-//! Two flows of different congestion controls share a line, beside the same in ns-2.35 and ns-3.37: ours, theirs, tolerance.
+//! Two flows of different congestion controls share a line, beside the same in ns-2.35 and ns-3.37: ours, theirs,
+//! tolerance.
 //!
-//! The network is that of `tcp_references`: 100 Mb/s and 2 ms, then 10 Mb/s and 20 ms, segments of 1000 B on the wire, drop-tail.
-//! The first flow starts at 0.1 s, the second at 3.1 s; figures are over 10 to 60 s. Which flow loses a packet decides the next
-//! cycles, so the share is also printed for starts 1 to 5 ms later. Tolerances: the share of the first flow within 0.10, what
-//! both have 2 %, the mean queue 10 % or 2 packets. The Vegas of ns-2 is that of its authors, with its own repairs; here it
-//! has Reno's.
+//! The network is that of `tcp_references`: 100 Mb/s and 2 ms, then 10 Mb/s and 20 ms, segments of 1000 B on the wire,
+//! drop-tail. The first flow starts at 0.1 s, the second at 3.1 s; figures are over 10 to 60 s. Which flow loses a
+//! packet decides the next cycles, so the share is also printed for starts 1 to 5 ms later. Tolerances: the share of
+//! the first flow within 0.10, what both have 2 %, the mean queue 10 % or 2 packets. The Vegas of ns-2 is that of its
+//! authors, with its own repairs; here it has Reno's.
 //!
 //! `cargo test --release -p tailback-engine --test tcp_pairs -- --nocapture` prints the table.
 
@@ -82,7 +83,8 @@ fn run_pair(p: &Pair, moved_us: u64) -> ([f64; 2], f64) {
     let flow = |i: usize, start: f64| {
         format!(
             "[flows.f{i}]\nfrom = \"s{i}\"\nto = \"r2\"\nstart = \"{start}s\"\n\
-             tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", \
+             tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window \
+             = \"{initial} packets\", \
              min_rto = \"200ms\", ecn = \"off\", congestion = {} }}\n\
              [link.access{i}]\nfrom = \"s{i}\"\nto = \"r1\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
              queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n",

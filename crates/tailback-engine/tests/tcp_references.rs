@@ -3,15 +3,16 @@
 //! 100 Mb/s and 2 ms to a router, then 10 Mb/s and 20 ms: 55 segments of 1000 B on the wire. Drop-tail, or marks from K
 //! packets on. Figures are over 10 to 60 s: mean time between loss episodes (more than 0.3 s apart), the means of the
 //! least and the greatest window between two of them, and the mean queue without the packet in service. The others keep
-//! a packet more or less than their limits say: that of ns-2 counts the packet in service, ns-3 has another in its device,
-//! which its queue does not count.
+//! a packet more or less than their limits say: that of ns-2 counts the packet in service, ns-3 has another in its
+//! device, which its queue does not count.
 //!
-//! CUBIC in ns-2 is that of Linux 2.6.22: it keeps 0.8 of the window (S. Ha, I. Rhee, L. Xu 2008, section 4.2) and counts whole
-//! segments. The cases of ns-3 run with the profile `ns3`: the ACK that ends a recovery there adds two or three segments, where
-//! RFC 5681 section 3.1 allows one a round trip, and its CUBIC has no Reno-friendly region, which RFC 9438 section 4.3 asks for.
-//! By the RFCs alone (profile `rfc`) the periods are 3.39 s for 2.37 (ns-2's CUBIC), 3.07 for 2.91 (ns-3's Reno), 1.97 for 2.45
-//! and 5.77 for 5.38 (its CUBIC). Around its last maximum the curve of CUBIC is flat, 0.4 segments below it a second before K,
-//! so that a fraction of a segment moves the end of a cycle by a second.
+//! CUBIC in ns-2 is that of Linux 2.6.22: it keeps 0.8 of the window (S. Ha, I. Rhee, L. Xu 2008, section 4.2) and
+//! counts whole segments. The cases of ns-3 run with the profile `ns3`: the ACK that ends a recovery there adds two or
+//! three segments, where RFC 5681 section 3.1 allows one a round trip, and its CUBIC has no Reno-friendly region, which
+//! RFC 9438 section 4.3 asks for. By the RFCs alone (profile `rfc`) the periods are 3.39 s for 2.37 (ns-2's CUBIC),
+//! 3.07 for 2.91 (ns-3's Reno), 1.97 for 2.45 and 5.77 for 5.38 (its CUBIC). Around its last maximum the curve of CUBIC
+//! is flat, 0.4 segments below it a second before K, so that a fraction of a segment moves the end of a cycle by a
+//! second.
 //!
 //! `cargo test --release -p tailback-engine --test tcp_references -- --nocapture` prints the table.
 
@@ -174,12 +175,14 @@ fn run_case(c: &Case) -> Outcome {
     let ecn = if c.marks.is_some() { "on" } else { "off" };
     let (profile, initial) = if c.ns2 { ("rfc", 2) } else { ("ns3", 10) };
     run_text(&format!(
-        "duration = \"60s\"\nwarmup = \"10s\"\n[link.access]\nfrom = \"s\"\nto = \"r1\"\nrate = \"100Mbps\"\ndelay = \"2ms\"\n\
+        "duration = \"60s\"\nwarmup = \"10s\"\n[link.access]\nfrom = \"s\"\nto = \"r1\"\nrate = \"100Mbps\"\ndelay = \
+         \"2ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          [link.line]\nfrom = \"r1\"\nto = \"r2\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\nqueue = {queue}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          [flows.f]\nfrom = \"s\"\nto = \"r2\"\nstart = \"0.1s\"\n\
-         tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \"{initial} packets\", min_rto = \"200ms\", \
+         tcp = {{ profile = \"{profile}\", delayed_ack = 1, payload = \"946B\", header = \"54B\", initial_window = \
+         \"{initial} packets\", min_rto = \"200ms\", \
          ecn = \"{ecn}\", congestion = {} }}\n\
          [record.r]\nflows = \"f\"\nprobes = [\"cwnd\", \"phase\"]\non_change = true\n",
         c.congestion

@@ -13,7 +13,8 @@ fn equation(rtt: f64, p: f64) -> f64 {
 /// One flow over a line that never queues, 100 ms there and back, which loses packets.
 fn lossy(impair: &str, flow: &str) -> Outcome {
     run_text(&format!(
-        "duration = \"600s\"\nwarmup = \"60s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"50ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
+        "duration = \"600s\"\nwarmup = \"60s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \
+         \"50ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
          impair = [{{ {impair} }}]\n[flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {{ {flow} }}\n\
          [record.r]\nflows = \"f\"\nprobes = [\"rate\", \"loss_event_rate\", \"rtt\"]\nevery = \"100ms\"\n"
     ))
@@ -32,8 +33,8 @@ fn goodput(o: &Outcome, group: &str) -> f64 {
     rows.map(|i| number(flows, "goodput_bps", i)).sum()
 }
 
-/// Every n-th packet is lost, with more than a round trip between losses: each interval counts n packets, and the rate is the
-/// equation's at 1/n, without a constant to fit.
+/// Every n-th packet is lost, with more than a round trip between losses: each interval counts n packets, and the rate
+/// is the equation's at 1/n, without a constant to fit.
 #[test]
 fn periodic_losses_give_the_rate_of_the_equation() {
     println!("  n   loss event rate * n   rate over the equation's   goodput over rate");
@@ -50,9 +51,9 @@ fn periodic_losses_give_the_rate_of_the_equation() {
     }
 }
 
-/// Packets lost independently, with probability q. An event hides the losses of the round trip after its first, so that the mean
-/// interval is 1/q and the packets of a round trip; the rate solves the equation for that. Averages of few intervals are
-/// noisy, and the equation is convex in p, so that ten per cent are left.
+/// Packets lost independently, with probability q. An event hides the losses of the round trip after its first, so that
+/// the mean interval is 1/q and the packets of a round trip; the rate solves the equation for that. Averages of few
+/// intervals are noisy, and the equation is convex in p, so that ten per cent are left.
 #[test]
 fn random_losses_count_as_events() {
     println!("  q   events a packet: measured, expected   rate over the expected");
@@ -73,14 +74,16 @@ fn random_losses_count_as_events() {
     }
 }
 
-/// Slow start begins with three packets in a round trip and doubles. From then on the rate is held to twice what was received,
-/// and a report tells of packets that were sent up to two round trips before: X(n + 1) = 2 X(n - 1), a doubling in two round
-/// trips.
+/// Slow start begins with three packets in a round trip and doubles. From then on the rate is held to twice what was
+/// received, and a report tells of packets that were sent up to two round trips before: X(n + 1) = 2 X(n - 1), a
+/// doubling in two round trips.
 #[test]
 fn slow_start_doubles() {
     let o = run_text(
-        "duration = \"20s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"50ms\"\nqueue = { kind = \"droptail\", buffer = \"unlimited\" }\n\
-         [flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {}\n[record.r]\nflows = \"f\"\nprobes = [\"rate\"]\non_change = true\n",
+        "duration = \"20s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"50ms\"\nqueue = { \
+         kind = \"droptail\", buffer = \"unlimited\" }\n\
+         [flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {}\n[record.r]\nflows = \"f\"\nprobes = [\"rate\"]\non_change = \
+         true\n",
     );
     let t = &o["series"];
     let steps: Vec<(f64, f64)> = (0..t.rows())
@@ -102,18 +105,23 @@ fn slow_start_doubles() {
     }
 }
 
-/// Behind RED, four flows of each with one round trip: RFC 5348 section 1 expects a rate within a factor of two of TCP's.
+/// Behind RED, four flows of each with one round trip: RFC 5348 section 1 expects a rate within a factor of two of
+/// TCP's.
 #[test]
 fn beside_reno_behind_red_within_a_factor_of_two() {
     println!("ecn   TFRC over Reno   utilisation");
     for ecn in [false, true] {
         let o = run_text(&format!(
-            "duration = \"200s\"\nwarmup = \"40s\"\nseed = 5\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"15Mbps\"\ndelay = \"30ms\"\n\
-             queue = {{ kind = \"red\", buffer = \"150 packets\", min_threshold = \"20 packets\", max_threshold = \"100 packets\", \
+            "duration = \"200s\"\nwarmup = \"40s\"\nseed = 5\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \
+             \"15Mbps\"\ndelay = \"30ms\"\n\
+             queue = {{ kind = \"red\", buffer = \"150 packets\", min_threshold = \"20 packets\", max_threshold = \
+             \"100 packets\", \
              weight = 0.002, max_probability = 0.1, gentle = true, ecn = {ecn} }}\n\
-             [flows.tcp]\ncount = 4\nfrom = \"a\"\nto = \"b\"\nstart = {{ kind = \"uniform\", from = \"0s\", to = \"3s\" }}\n\
+             [flows.tcp]\ncount = 4\nfrom = \"a\"\nto = \"b\"\nstart = {{ kind = \"uniform\", from = \"0s\", to = \
+             \"3s\" }}\n\
              tcp = {{ variant = \"sack\", delayed_ack = 1, ecn = \"{}\" }}\n\
-             [flows.tfrc]\ncount = 4\nfrom = \"a\"\nto = \"b\"\nstart = {{ kind = \"uniform\", from = \"0s\", to = \"3s\" }}\ntfrc = {{ ecn = {ecn} }}\n",
+             [flows.tfrc]\ncount = 4\nfrom = \"a\"\nto = \"b\"\nstart = {{ kind = \"uniform\", from = \"0s\", to = \
+             \"3s\" }}\ntfrc = {{ ecn = {ecn} }}\n",
             if ecn { "on" } else { "off" }
         ));
         let share = goodput(&o, "tfrc") / goodput(&o, "tcp");
@@ -128,8 +136,10 @@ fn beside_reno_behind_red_within_a_factor_of_two() {
 fn the_rate_is_smoother_than_a_window() {
     let spread = |transport: &str| {
         let o = run_text(&format!(
-            "duration = \"300s\"\nwarmup = \"60s\"\ninterval = \"500ms\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"50ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
-             impair = [{{ kind = \"random\", probability = 0.005 }}]\n[flows.f]\nfrom = \"a\"\nto = \"b\"\n{transport}\n"
+            "duration = \"300s\"\nwarmup = \"60s\"\ninterval = \"500ms\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate \
+             = \"1Gbps\"\ndelay = \"50ms\"\nqueue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
+             impair = [{{ kind = \"random\", probability = 0.005 }}]\n[flows.f]\nfrom = \"a\"\nto = \
+             \"b\"\n{transport}\n"
         ));
         let t = &o["intervals"];
         let rates: Vec<f64> = (0..t.rows()).map(|i| number(t, "goodput_bps", i)).collect();
@@ -150,12 +160,14 @@ fn the_rate_is_smoother_than_a_window() {
 fn a_bad_path_both_ways() {
     for seed in 1..=20 {
         let o = run_text(&format!(
-            "duration = \"60s\"\nseed = {seed}\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \"20ms\"\n\
+            "duration = \"60s\"\nseed = {seed}\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"5Mbps\"\ndelay = \
+             \"20ms\"\n\
              queue = {{ kind = \"droptail\", buffer = \"20 packets\" }}\n\
              impair = [{{ kind = \"random\", probability = 0.03 }}, {{ kind = \"duplicate\", probability = 0.05 }}, \
              {{ kind = \"reorder\", probability = 0.05, delay = \"8ms\" }}]\n\
              reverse_impair = [{{ kind = \"random\", probability = 0.3 }}]\n\
-             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {{ history_discounting = true, rtt_damping = true, min_rto = \"1s\" }}\n\
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntfrc = {{ history_discounting = true, rtt_damping = true, min_rto = \
+             \"1s\" }}\n\
              [record.r]\nflows = \"f\"\nprobes = [\"rate\", \"goodput\"]\nevery = \"10s\"\n"
         ));
         let t = &o["series"];

@@ -25,8 +25,8 @@ delayed_ack = 1
     );
     for i in 0..4 {
         let f = |c| of(&o["flows"], &format!("f.{i}"), c);
-        // Eight packets of 1500 B: a rate of 1 to 4 Mb/s holds them up for 96 to 24 ms; the rest of the trip takes 40 or
-        // 80 ms and what the SYN or packet and its ACK spend on lines. Whichever is slower sets the pace.
+        // Eight packets of 1500 B: a rate of 1 to 4 Mb/s holds them up for 96 to 24 ms; the rest of the trip takes 40
+        // or 80 ms and what the SYN or packet and its ACK spend on lines. Whichever is slower sets the pace.
         let rate = (i + 1) as f64 * 1e6;
         let rtt = if i % 2 == 0 { 0.040 } else { 0.080 };
         let own = 1500.0 * 8.0 / rate + 40.0 * 8.0 / rate + 1540.0 * 8.0 / 1e9;
@@ -52,7 +52,8 @@ delayed_ack = 1
 fn a_parking_lot_carries_cross_traffic_hop_by_hop() {
     let cross = |i: u32, rate: u32| {
         format!(
-            "[flows.cross{i}]\nfrom = \"r{}\"\nto = \"r{i}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"{rate}Mbps\" }}\npacket_size = \"1000B\"\n",
+            "[flows.cross{i}]\nfrom = \"r{}\"\nto = \"r{i}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate \
+             = \"{rate}Mbps\" }}\npacket_size = \"1000B\"\n",
             i - 1
         )
     };
@@ -139,7 +140,8 @@ fn links_without_delay_are_links() {
 fn two_way_traffic_shares_the_line_with_acknowledgements() {
     let text = |back: &str| {
         format!(
-            "duration = \"30s\"\nwarmup = \"5s\"\ntopology = {{ kind = \"dumbbell\", rate = \"8Mbps\", delay = \"10ms\", queue = {{ kind = \"droptail\", buffer = \"100 packets\" }} }}\n[flows.there]\n{back}"
+            "duration = \"30s\"\nwarmup = \"5s\"\ntopology = {{ kind = \"dumbbell\", rate = \"8Mbps\", delay = \
+             \"10ms\", queue = {{ kind = \"droptail\", buffer = \"100 packets\" }} }}\n[flows.there]\n{back}"
         )
     };
     let alone = run_text(&text(""));

@@ -52,7 +52,8 @@ fn a_transfer_has_four_instants() {
 #[test]
 fn the_least_time_has_the_slowest_line() {
     let flow = format!(
-        "[flows.f]\naccess_rate = \"100Mbps\"\ntraffic = {{ kind = \"transfer\", size = [\"14600B\", \"14601B\"] }}\ncount = 2\n\
+        "[flows.f]\naccess_rate = \"100Mbps\"\ntraffic = {{ kind = \"transfer\", size = [\"14600B\", \"14601B\"] \
+         }}\ncount = 2\n\
          start = [\"0s\", \"5s\"]\n{TCP}"
     );
     let o = run_text(&scenario("10Mbps", &flow));

@@ -1,16 +1,18 @@
-//! Variants can be told apart: for each pair of congestion controls a number from theory in which they differ, and do; for
-//! loss recoveries one to four losses of a window.
+//! Variants can be told apart: for each pair of congestion controls a number from theory in which they differ, and do;
+//! for loss recoveries one to four losses of a window.
 //!
-//! Each control is held against four numbers: what a single loss leaves of its window, what a single mark leaves, what it gains
-//! in a round trip at a window of about 100, and what it keeps in a deep drop-tail buffer when alone. A pair that is alike in one
-//! must differ in another by more than the tolerance of both. Slow start's end is told apart in `controls.rs`.
+//! Each control is held against four numbers: what a single loss leaves of its window, what a single mark leaves, what
+//! it gains in a round trip at a window of about 100, and what it keeps in a deep drop-tail buffer when alone. A pair
+//! that is alike in one must differ in another by more than the tolerance of both. Slow start's end is told apart in
+//! `controls.rs`.
 
 mod common;
 
 use common::*;
 use tailback_engine::results::outcome::Outcome;
 
-/// One bulk flow with SACK, an ACK for each segment of 1500 B on the wire, over a line that never queues: 1 Gb/s, 10 ms.
+/// One bulk flow with SACK, an ACK for each segment of 1500 B on the wire, over a line that never queues: 1 Gb/s, 10
+/// ms.
 fn one(seconds: u32, impair: &str, tcp: &str) -> Outcome {
     run_text(&format!(
         "duration = \"{seconds}s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"5ms\"\n\
@@ -72,23 +74,26 @@ fn window_around(control: &str, action: &str) -> (f64, f64, f64) {
     (before, at(&cwnd, over), growth)
 }
 
-/// Packets in the queue of a line that holds 33, whose buffer holds 150. Slow start ends at 120 at the latest, since the slow ones
-/// among the controls would take minutes from a halved overshoot up to there.
+/// Packets in the queue of a line that holds 33, whose buffer holds 150. Slow start ends at 120 at the latest, since
+/// the slow ones among the controls would take minutes from a halved overshoot up to there.
 fn standing_queue(control: &str) -> f64 {
     let o = run_text(&format!(
-        "duration = \"40s\"\nwarmup = \"10s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
+        "duration = \"40s\"\nwarmup = \"10s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \
+         \"20ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"150 packets\" }}\n[flows.f]\nfrom = \"a\"\nto = \"b\"\n\
          tcp = {{ delayed_ack = 1, ecn = \"off\", congestion = {control}, initial_ssthresh = \"120 packets\" }}\n"
     ));
     of(&o["links"], "path", "mean_queue_packets")
 }
 
-/// Names, how a scenario says them, and what theory says: loss, mark and growth at a window of W, and whether they fill a buffer.
+/// Names, how a scenario says them, and what theory says: loss, mark and growth at a window of W, and whether they fill
+/// a buffer.
 ///
-/// Reno leaves a half (RFC 5681), 0.8 of a mark with the alternative backoff (RFC 8511); CUBIC 0.7 (RFC 9438), 0.85 with it;
-/// Vegas is Reno but for its queue of two to four (Brakmo and Peterson 1995); binomial controls lose 2/3 W^l and gain W^-k
-/// (Bansal and Balakrishnan 2001); DCTCP gives up half of alpha, which has fallen from one by a sixteenth a window (RFC 8257);
-/// Prague's alpha is zero before the first mark, and its growth is that of a round trip of 25 ms (the draft); BBR heeds no loss.
+/// Reno leaves a half (RFC 5681), 0.8 of a mark with the alternative backoff (RFC 8511); CUBIC 0.7 (RFC 9438), 0.85
+/// with it; Vegas is Reno but for its queue of two to four (Brakmo and Peterson 1995); binomial controls lose 2/3 W^l
+/// and gain W^-k (Bansal and Balakrishnan 2001); DCTCP gives up half of alpha, which has fallen from one by a sixteenth
+/// a window (RFC 8257); Prague's alpha is zero before the first mark, and its growth is that of a round trip of 25 ms
+/// (the draft); BBR heeds no loss.
 fn expected() -> Vec<(&'static str, &'static str, fn(f64) -> Look)> {
     const fn look(loss: f64, mark: f64, growth: f64, queue: f64) -> Look {
         Look {
@@ -180,9 +185,9 @@ fn congestion_controls_by_four_numbers() {
     }
 }
 
-/// One to four losses in a window of 20. Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP", 1996: with one
-/// all but Tahoe do the same; Tahoe starts again from one segment, and sends again what has arrived; Reno halves for each of
-/// two and waits for its timer at three; NewReno repairs one in a round trip; SACK all in one.
+/// One to four losses in a window of 20. Fall and Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP",
+/// 1996: with one all but Tahoe do the same; Tahoe starts again from one segment, and sends again what has arrived;
+/// Reno halves for each of two and waits for its timer at three; NewReno repairs one in a round trip; SACK all in one.
 #[test]
 fn recoveries_by_one_to_four_losses() {
     println!(
@@ -195,7 +200,8 @@ fn recoveries_by_one_to_four_losses() {
             let impair = format!("{{ kind = \"by-index\", indices = {lost:?} }}");
             let start = "initial_window = \"20 packets\", initial_ssthresh = \"20 packets\"";
             let tcp = format!(
-                "variant = \"{variant}\", {start}, ecn = \"off\", timestamps = false, partial_ack_timer = \"slow_but_steady\""
+                "variant = \"{variant}\", {start}, ecn = \"off\", timestamps = false, partial_ack_timer = \
+                 \"slow_but_steady\""
             );
             let o = one(3, &impair, &tcp);
             let phase = series(&o, "phase");
@@ -241,14 +247,16 @@ fn recoveries_by_one_to_four_losses() {
     }
 }
 
-/// Each packet marked with one probability, over round trips of 5 and 20 ms. The window of DCTCP goes by the marks alone, so that
-/// the rate goes by the inverse of the round trip: four to one. Prague behaves as if both were 25 ms: one to one.
+/// Each packet marked with one probability, over round trips of 5 and 20 ms. The window of DCTCP goes by the marks
+/// alone, so that the rate goes by the inverse of the round trip: four to one. Prague behaves as if both were 25 ms:
+/// one to one.
 #[test]
 fn dctcp_goes_by_the_round_trip_and_prague_does_not() {
     let ratio = |control: &str| {
         let [near, far] = ["2.494ms", "9.994ms"].map(|delay| {
             let o = run_text(&format!(
-                "duration = \"60s\"\nwarmup = \"10s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"{delay}\"\n\
+                "duration = \"60s\"\nwarmup = \"10s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay \
+                 = \"{delay}\"\n\
                  queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
                  impair = [{{ kind = \"random\", probability = 0.02, action = \"mark\" }}]\n\
                  [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, congestion = \"{control}\" }}\n"
@@ -263,16 +271,19 @@ fn dctcp_goes_by_the_round_trip_and_prague_does_not() {
     near(prague, 1.0, 0.05);
 }
 
-/// Packets that come 2 ms late are overtaken by sixteen others. Three later ones prove a loss to RFC 6675, which sends each again and
-/// halves its window; RFC 8985 waits a quarter of the least round trip, 2.5 ms, once it has seen that the path reorders.
+/// Packets that come 2 ms late are overtaken by sixteen others. Three later ones prove a loss to RFC 6675, which sends
+/// each again and halves its window; RFC 8985 waits a quarter of the least round trip, 2.5 ms, once it has seen that
+/// the path reorders.
 #[test]
 fn rack_waits_where_a_count_of_duplicates_does_not() {
     let by = |loss: &str| {
         let o = run_text(&format!(
-            "duration = \"20s\"\nwarmup = \"2s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"5ms\"\n\
+            "duration = \"20s\"\nwarmup = \"2s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \
+             \"5ms\"\n\
              queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n\
              impair = [{{ kind = \"reorder\", probability = 0.01, delay = \"2ms\" }}]\n\
-             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, loss = \"{loss}\", window_cap = \"70 packets\" }}\n"
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, loss = \"{loss}\", window_cap = \"70 \
+             packets\" }}\n"
         ));
         let count = |column: &str| number(&o["flows"], column, 0);
         (
@@ -291,16 +302,18 @@ fn rack_waits_where_a_count_of_duplicates_does_not() {
     assert!(counted.2 < 0.6 * rack.2);
 }
 
-/// One loss at a window of 216, 167 of them on the path. By RFC 6675 nothing leaves until half of the window has been reported,
-/// 108 ACKs at 0.12 ms, and the queue of 49 bridges not half of that: the line pauses for 7.1 ms. By RFC 9937 every other ACK
-/// releases a segment.
+/// One loss at a window of 216, 167 of them on the path. By RFC 6675 nothing leaves until half of the window has been
+/// reported, 108 ACKs at 0.12 ms, and the queue of 49 bridges not half of that: the line pauses for 7.1 ms. By RFC 9937
+/// every other ACK releases a segment.
 #[test]
 fn proportional_rate_reduction_leaves_no_pause() {
     let pause = |prr: &str| {
         let o = run_text(&format!(
             "duration = \"2s\"\n[link.path]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"9.94ms\"\n\
-             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = [{{ kind = \"by-index\", indices = [3000] }}]\n\
-             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, prr = \"{prr}\", initial_window = \"200 packets\", \
+             queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = [{{ kind = \"by-index\", indices = \
+             [3000] }}]\n\
+             [flows.f]\nfrom = \"a\"\nto = \"b\"\ntcp = {{ delayed_ack = 1, prr = \"{prr}\", initial_window = \"200 \
+             packets\", \
              initial_ssthresh = \"200 packets\" }}\n\
              [record.r]\nlink = \"path\"\nprobes = [\"delivered_bytes\"]\nevery = \"100us\"\n"
         ));

@@ -8,7 +8,8 @@ use tailback_engine::scenario::load_text;
 /// 50 ms each way, and TCP in both directions that acknowledges each segment.
 fn scenario(duration: &str, rate: &str, session: &str) -> String {
     format!(
-        "duration = \"{duration}\"\n[link.line]\nfrom = \"servers\"\nto = \"clients\"\nrate = \"{rate}\"\ndelay = \"50ms\"\n\
+        "duration = \"{duration}\"\n[link.line]\nfrom = \"servers\"\nto = \"clients\"\nrate = \"{rate}\"\ndelay = \
+         \"50ms\"\n\
          queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n[sessions.web]\nkind = \"web\"\n{session}\n\
          tcp = {{ connection = \"two-way\", delayed_ack = 1, payload = \"1460B\", initial_window = \"10 packets\" }}\n"
     )
@@ -23,8 +24,8 @@ const FIXED: &str = "main = { kind = \"constant\", mean = \"10kB\" }\nobjects = 
     embedded = { kind = \"constant\", mean = \"2kB\" }\nparse = { kind = \"constant\", mean = \"130ms\" }\n\
     think = { kind = \"constant\", mean = \"5s\" }\n";
 
-/// A handshake, a round trip for the main object, 0.13 s of parsing, and a round trip for each of seven objects. With six
-/// connections at a time: two rounds, of which the first has to open five of them. Later pages open nothing.
+/// A handshake, a round trip for the main object, 0.13 s of parsing, and a round trip for each of seven objects. With
+/// six connections at a time: two rounds, of which the first has to open five of them. Later pages open nothing.
 #[test]
 fn a_page_takes_its_round_trips() {
     for (more, first, later) in [
@@ -49,7 +50,8 @@ fn a_page_takes_its_round_trips() {
     }
 }
 
-/// With gaps nothing waits for the main object: the last of eight is asked for after seven gaps, each over its own connection.
+/// With gaps nothing waits for the main object: the last of eight is asked for after seven gaps, each over its own
+/// connection.
 #[test]
 fn with_gaps_objects_wait_for_nothing() {
     let fixed = FIXED.replace("parse = { kind = \"constant\", mean = \"130ms\" }\n", "");

@@ -9,7 +9,8 @@ fn flows_share_the_line_by_their_weights() {
     for kind in ["wdrr", "scfq", "wf2q-plus", "wf2q", "fq"] {
         // Half as many weights as flows: the list is taken in turn.
         let outcome = run_text(&format!(
-            "duration = \"22s\"\nwarmup = \"2s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"9Mbps\"\ndelay = \"5ms\"\n\
+            "duration = \"22s\"\nwarmup = \"2s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"9Mbps\"\ndelay = \
+             \"5ms\"\n\
              queue = {{ kind = \"{kind}\", buffer = \"200 packets\" }}\n\
              [flows.heavy]\ncount = 2\nweight = [1, 2.5]\naccess_rate = \"100Mbps\"\ntcp = {{ }}\n\
              [flows.plain]\naccess_rate = \"100Mbps\"\ntcp = {{ }}\n"

@@ -1,10 +1,10 @@
-//! Which packets belong to which flow: named by the caller, or learned as they come, and forgotten when nothing is heard of
-//! them any more.
+//! Which packets belong to which flow: named by the caller, or learned as they come, and forgotten when nothing is
+//! heard of them any more.
 //!
-//! How long a learned conversation is kept is what is asked of a box that translates addresses, which has the same question:
-//! a TCP connection 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), 4 minutes once one end has closed or reset it (same
-//! place), UDP 5 minutes (RFC 4787 section 4.3, REQ-5), queries of ICMP and anything else 60 seconds (RFC 5508 section 3.2,
-//! REQ-2).
+//! How long a learned conversation is kept is what is asked of a box that translates addresses, which has the same
+//! question: a TCP connection 2 hours and 4 minutes (RFC 5382 section 5, REQ-5), 4 minutes once one end has closed or
+//! reset it (same place), UDP 5 minutes (RFC 4787 section 4.3, REQ-5), queries of ICMP and anything else 60 seconds
+//! (RFC 5508 section 3.2, REQ-2).
 //!
 //! State: of each conversation its flow, when it was last heard of, and whether it is over; how many share each flow.
 //! A packet costs one look-up. Old ones are looked for when a new one finds no free flow, once a second at most.
@@ -29,8 +29,8 @@ const LOOK_EVERY: Duration = seconds(1);
 
 /// Which packets belong to which flow.
 pub enum Conversations {
-    /// Those that the caller names, as their sources send. Where a source's port is 0, any port is meant that is not named:
-    /// such a conversation goes with a flow, and its numbers are not the flow's.
+    /// Those that the caller names, as their sources send. Where a source's port is 0, any port is meant that is not
+    /// named: such a conversation goes with a flow, and its numbers are not the flow's.
     Declared(HashMap<Tuple, FlowId>),
     /// Each new one takes a free flow; those that come when all are taken share the last.
     Learned(Learned),
@@ -239,7 +239,8 @@ mod tests {
         assert_eq!(l.remembered(), 3);
     }
 
-    /// A box that runs for a month, with ten new conversations a minute: they have flows of their own, and memory stays.
+    /// A box that runs for a month, with ten new conversations a minute: they have flows of their own, and memory
+    /// stays.
     #[test]
     fn a_month_leaves_no_crowd_in_the_last_flow() {
         let mut l = Learned::new(64);

@@ -1,8 +1,9 @@
-//! The box between two hosts, without its sockets and its clock: real packets go in with the instant at which they came, and
-//! come out when the network of a scenario lets them.
+//! The box between two hosts, without its sockets and its clock: real packets go in with the instant at which they
+//! came, and come out when the network of a scenario lets them.
 //!
-//! The network is the simulator itself, whose flows have their ends outside. It is served lazily: a call lets everything
-//! happen that was due until then, at its own instants, so that a late call moves the emission of packets and nothing else.
+//! The network is the simulator itself, whose flows have their ends outside. It is served lazily: a call lets
+//! everything happen that was due until then, at its own instants, so that a late call moves the emission of packets
+//! and nothing else.
 //!
 //! State: the simulator; the bytes of the packets inside; the headers seen last of each flow.
 //! A packet costs a look-up of its conversation, one of its bytes, and what the simulator spends on its hops.
@@ -274,8 +275,9 @@ impl Crossing {
         }
     }
 
-    /// When the box is to be looked after if no packet comes: when one comes out, or what happens inside can no longer wait.
-    /// What an event inside lets go comes out only after the delay of the last line, so half of that is time enough.
+    /// When the box is to be looked after if no packet comes: when one comes out, or what happens inside can no longer
+    /// wait. What an event inside lets go comes out only after the delay of the last line, so half of that is time
+    /// enough.
     pub fn due(&mut self) -> Option<Time> {
         let sim = &mut self.prepared.built.sim;
         let inside = sim.next_event()?;
@@ -287,8 +289,8 @@ impl Crossing {
         Some(sim.next_out(ports).map_or(inside, |out| out.min(inside)))
     }
 
-    /// Let everything happen until `now`, and hand out what comes out: the side it leaves by, its bytes, when it was due.
-    /// `write` answers when it was written.
+    /// Let everything happen until `now`, and hand out what comes out: the side it leaves by, its bytes, when it was
+    /// due. `write` answers when it was written.
     pub fn advance(&mut self, now: Time, write: &mut dyn FnMut(Side, &[u8], Time) -> Time) {
         self.prepared.built.sim.run_until(now.max(self.newest));
         self.settle();

@@ -1,8 +1,8 @@
 //! The two kinds of device that a gateway stands between: TUN devices, which carry packets of IP, and interfaces of the
 //! user, whose frames are taken and given as they are.
 //!
-//! An interface is opened as a packet socket. Its settings stay as they are: that it hears frames for others ends with the
-//! socket, however that ends.
+//! An interface is opened as a packet socket. Its settings stay as they are: that it hears frames for others ends with
+//! the socket, however that ends.
 
 use crate::ethernet::{self, DESCRIPTOR, Offload};
 use crate::sys::{check, no_wait};

@@ -1,11 +1,11 @@
-//! Frames of Ethernet as an interface gives them: where IP begins in one, and what a network card would have done to it on
-//! its way out.
+//! Frames of Ethernet as an interface gives them: where IP begins in one, and what a network card would have done to it
+//! on its way out.
 //!
-//! A kernel hands its network card up to 64 KB of one connection as a single packet with a checksum that is not finished, and
-//! its receiving side joins what came in pieces (segmentation and receive offloads). A frame that is taken from an interface
-//! can be such a one; a descriptor before it says so, which has the layout of virtio's (Virtual I/O Device 1.2, section
-//! 5.1.6: `struct virtio_net_hdr`). A queue is to see what a wire would carry, so frames are cut here, and checksums
-//! completed: RFC 9293 section 3.1 (TCP), RFC 768 (UDP), RFC 8200 section 8.1 (over IPv6).
+//! A kernel hands its network card up to 64 KB of one connection as a single packet with a checksum that is not
+//! finished, and its receiving side joins what came in pieces (segmentation and receive offloads). A frame that is
+//! taken from an interface can be such a one; a descriptor before it says so, which has the layout of virtio's (Virtual
+//! I/O Device 1.2, section 5.1.6: `struct virtio_net_hdr`). A queue is to see what a wire would carry, so frames are
+//! cut here, and checksums completed: RFC 9293 section 3.1 (TCP), RFC 768 (UDP), RFC 8200 section 8.1 (over IPv6).
 //!
 //! State: none. A frame that needs nothing costs a look at its descriptor; a byte that is cut costs a copy and a sum.
 
@@ -73,7 +73,8 @@ pub fn ip_at(frame: &[u8]) -> Option<usize> {
     }
 }
 
-/// Hand on what a wire would carry of this frame: itself, or its segments in order. False for what no card is known to do.
+/// Hand on what a wire would carry of this frame: itself, or its segments in order. False for what no card is known to
+/// do.
 pub fn cut(o: Offload, frame: &mut [u8], each: &mut dyn FnMut(&[u8])) -> bool {
     let start = usize::from(o.start);
     match o.kind & !WITH_ECN {

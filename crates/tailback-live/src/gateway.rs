@@ -1,10 +1,10 @@
 //! The box in real time: two devices, one thread, and the monotonic clock.
 //!
-//! The network inside is served lazily. When a packet comes, everything that was due until then happens first, at its own
-//! instants. Between packets the thread sleeps until shortly before something is due, and then looks at the clock and the
-//! devices in turn. A wake that comes late makes an emission late; the next one is not later for it. How late each emission
-//! was is counted, and so is the rate that the first link was really served with. A run that was too late too often says
-//! that it is not valid.
+//! The network inside is served lazily. When a packet comes, everything that was due until then happens first, at its
+//! own instants. Between packets the thread sleeps until shortly before something is due, and then looks at the clock
+//! and the devices in turn. A wake that comes late makes an emission late; the next one is not later for it. How late
+//! each emission was is counted, and so is the rate that the first link was really served with. A run that was too late
+//! too often says that it is not valid.
 
 use crate::crossing::{Crossing, Side};
 use crate::device::{self, Device, Got, LARGEST};
@@ -199,8 +199,8 @@ fn cycle(
     }
 }
 
-/// The kernel takes the processor from a real-time thread for 50 ms that leaves others less than 5 % of a second. So one
-/// leaves them a tenth, in pauses that are too short to matter.
+/// The kernel takes the processor from a real-time thread for 50 ms that leaves others less than 5 % of a second. So
+/// one leaves them a tenth, in pauses that are too short to matter.
 struct Rest {
     since: Time,
     slept: Duration,

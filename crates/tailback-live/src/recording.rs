@@ -1,8 +1,8 @@
 //! Arrivals of a live run and what the queues decided, and the same arrivals given to the simulator once more.
 //!
-//! A recording is text: a line for each arrival, each mark, each drop and each departure, in this order; scenario and seed
-//! stand elsewhere. Replayed, it shows that a live run decides as the simulator does: the same packets leave, in the same
-//! order at the same instants, and the same are dropped and marked.
+//! A recording is text: a line for each arrival, each mark, each drop and each departure, in this order; scenario and
+//! seed stand elsewhere. Replayed, it shows that a live run decides as the simulator does: the same packets leave, in
+//! the same order at the same instants, and the same are dropped and marked.
 
 use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;

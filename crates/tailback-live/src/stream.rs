@@ -1,7 +1,8 @@
-//! A real connection's headers as the simulator counts: bytes from its beginning, in 64 bits, and which were sent before.
+//! A real connection's headers as the simulator counts: bytes from its beginning, in 64 bits, and which were sent
+//! before.
 //!
-//! TCP's numbers begin anywhere and wrap (RFC 9293 section 3.4). Here the SYN has number 0 and the first byte of data 1. A
-//! connection whose SYN was not seen begins with its first segment.
+//! TCP's numbers begin anywhere and wrap (RFC 9293 section 3.4). Here the SYN has number 0 and the first byte of data
+//! 1. A connection whose SYN was not seen begins with its first segment.
 //!
 //! State, for each direction: the first number, the highest sent so far.
 

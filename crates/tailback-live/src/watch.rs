@@ -1,11 +1,12 @@
 //! What is seen of the packets on their way through the simulated network: fates for whoever holds their bytes, and how
 //! fast the line of the bottleneck was really served.
 //!
-//! *Served rate.* While a line never falls idle its packets leave back to back. Over the longest such stretch the rate is
-//! the bits that left over the time between the first and the last departure, as they happened: the departure that the
-//! queue's law gives, and so much later as the packet was later written than was due.
+//! *Served rate.* While a line never falls idle its packets leave back to back. Over the longest such stretch the rate
+//! is the bits that left over the time between the first and the last departure, as they happened: the departure that
+//! the queue's law gives, and so much later as the packet was later written than was due.
 //!
-//! State: fates since they were last taken; packets that have left the line and are not written yet; the last stretches.
+//! State: fates since they were last taken; packets that have left the line and are not written yet; the last
+//! stretches.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};

@@ -1,8 +1,8 @@
 //! The headers of a real packet: what a queue may know of it, and the one field that a router may change.
 //!
-//! IPv4 and IPv6, with TCP, UDP or anything else behind them. A mark or a code point goes into the second byte of the IPv4
-//! header, whose checksum follows by the difference (RFC 1624 equation 3), or into the traffic class of IPv6, which has no
-//! checksum; the transport's checksum covers neither (RFC 9293 section 3.1).
+//! IPv4 and IPv6, with TCP, UDP or anything else behind them. A mark or a code point goes into the second byte of the
+//! IPv4 header, whose checksum follows by the difference (RFC 1624 equation 3), or into the traffic class of IPv6,
+//! which has no checksum; the transport's checksum covers neither (RFC 9293 section 3.1).
 
 use etherparse::{NetSlice, SlicedPacket, TransportSlice};
 use std::net::IpAddr;

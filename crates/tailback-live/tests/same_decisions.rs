@@ -1,6 +1,6 @@
-//! Arrivals recorded in live runs, given to the simulator's driver with the same seed: the same packets leave at the same
-//! instants, and the same are dropped and marked for the same reasons. Once more without the simulator: the discipline alone
-//! before its line, worked by hand. No privilege is needed.
+//! Arrivals recorded in live runs, given to the simulator's driver with the same seed: the same packets leave at the
+//! same instants, and the same are dropped and marked for the same reasons. Once more without the simulator: the
+//! discipline alone before its line, worked by hand. No privilege is needed.
 
 use flate2::read::GzDecoder;
 use std::collections::HashMap;

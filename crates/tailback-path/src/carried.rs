@@ -1,5 +1,5 @@
-//! The simulator's endpoint around a user's: its packets carry a number, and what belongs to the number stands in a table
-//! that both ends share.
+//! The simulator's endpoint around a user's: its packets carry a number, and what belongs to the number stands in a
+//! table that both ends share.
 
 use crate::{Datagram, Endpoint};
 use std::cell::RefCell;

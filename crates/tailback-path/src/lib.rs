@@ -1,8 +1,8 @@
 //! A simulated network path for the tests of somebody else's transport.
 //!
 //! A transport that does no I/O of its own ("sans-io") implements [`Endpoint`] for its two ends; [`Path`] carries their
-//! datagrams through a bottleneck with any queue discipline of tailback, impairments and other traffic, in virtual time: a
-//! minute of a 10 Mbit/s line takes a tenth of a second, and the same seed gives the same run, to the bit.
+//! datagrams through a bottleneck with any queue discipline of tailback, impairments and other traffic, in virtual
+//! time: a minute of a 10 Mbit/s line takes a tenth of a second, and the same seed gives the same run, to the bit.
 //!
 //! ```
 //! # use tailback_path::{Datagram, Ecn, Endpoint, Path, Time};
@@ -35,9 +35,9 @@
 //! assert!(source.sent == 1000 && (850..950).contains(&sink.arrived));
 //! ```
 //!
-//! **What is modelled**: a line of some rate with a queue discipline before it, a way back of the same rate without limit, half of the
-//! round trip each way, and what [`Path::impair`] adds. Datagrams are not fragmented. `examples/your-transport` is a small
-//! QUIC-like transport that is tested so.
+//! **What is modelled**: a line of some rate with a queue discipline before it, a way back of the same rate without
+//! limit, half of the round trip each way, and what [`Path::impair`] adds. Datagrams are not fragmented.
+//! `examples/your-transport` is a small QUIC-like transport that is tested so.
 
 #![warn(missing_docs)]
 

@@ -60,8 +60,8 @@ impl Path {
         }
     }
 
-    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`). `tailback describe`
-    /// lists them.
+    /// Another queue discipline: its name (`codel`), or a table (`{ kind = "codel", target = "10ms" }`). `tailback
+    /// describe` lists them.
     #[must_use]
     pub fn queue(mut self, queue: &str) -> Path {
         self.queue = if queue.trim_start().starts_with('{') {
@@ -72,8 +72,8 @@ impl Path {
         self
     }
 
-    /// What happens to datagrams before the queue, in the order of the calls: `{ kind = "random", probability = 0.01 }`, `gilbert`,
-    /// `every-nth`, `by-index`, `duplicate`, `reorder`, `send-delay`.
+    /// What happens to datagrams before the queue, in the order of the calls: `{ kind = "random", probability = 0.01
+    /// }`, `gilbert`, `every-nth`, `by-index`, `duplicate`, `reorder`, `send-delay`.
     #[must_use]
     pub fn impair(mut self, impairment: &str) -> Path {
         self.impair[0].push(impairment.into());
@@ -87,8 +87,8 @@ impl Path {
         self
     }
 
-    /// Other traffic through the same queue: a group of flows of this name, with its keys as in a scenario's `[flows.NAME]`, one
-    /// a line: `count = 2` and `tcp = { congestion = "cubic" }`.
+    /// Other traffic through the same queue: a group of flows of this name, with its keys as in a scenario's
+    /// `[flows.NAME]`, one a line: `count = 2` and `tcp = { congestion = "cubic" }`.
     #[must_use]
     pub fn beside(mut self, name: &str, keys: &str) -> Path {
         self.beside.push((name.into(), keys.into()));
@@ -165,8 +165,10 @@ impl Path {
             tailback_base::quantity::parse_time(&self.rtt).map_err(|e| Problem(format!("the round trip: {e}")))?;
         let list = |way: usize| self.impair[way].join(", ");
         let mut text = format!(
-            "duration = {duration:?}\nwarmup = {:?}\nseed = {}\n\n[link.{LINE}]\nfrom = \"a\"\nto = \"b\"\nrate = {:?}\ndelay = \"{}ns\"\n\
-             queue = {}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = [{}]\nreverse_impair = [{}]\n\n\
+            "duration = {duration:?}\nwarmup = {:?}\nseed = {}\n\n[link.{LINE}]\nfrom = \"a\"\nto = \"b\"\nrate = \
+             {:?}\ndelay = \"{}ns\"\n\
+             queue = {}\nreverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\nimpair = \
+             [{}]\nreverse_impair = [{}]\n\n\
              [flows.{OWN}]\ncount = {pairs}\n",
             self.warmup,
             self.seed,

@@ -12,8 +12,8 @@ pub struct Run<S, R> {
 }
 
 impl<S, R> Run<S, R> {
-    /// A figure of the bottleneck: `utilisation`, `loss_rate`, `sojourn_p99_s`, `mean_queue_packets`, `marked_packets`, and
-    /// whatever else the table of links has.
+    /// A figure of the bottleneck: `utilisation`, `loss_rate`, `sojourn_p99_s`, `mean_queue_packets`, `marked_packets`,
+    /// and whatever else the table of links has.
     ///
     /// # Panics
     /// There is no such column.
@@ -21,8 +21,8 @@ impl<S, R> Run<S, R> {
         value(&self.outcome["links"], column, ("name", LINE), 0)
     }
 
-    /// A figure of the n-th pair: `goodput_bps` (of what [`crate::Endpoint::delivered`] says), `sent_packets`, `delay_mean_s`,
-    /// `dropped_packets`, and whatever else the table of flows has.
+    /// A figure of the n-th pair: `goodput_bps` (of what [`crate::Endpoint::delivered`] says), `sent_packets`,
+    /// `delay_mean_s`, `dropped_packets`, and whatever else the table of flows has.
     ///
     /// # Panics
     /// There is no such column, or no such pair.
@@ -30,7 +30,8 @@ impl<S, R> Run<S, R> {
         value(&self.outcome["flows"], column, ("group", OWN), n)
     }
 
-    /// A figure of a group that was put beside: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of groups has.
+    /// A figure of a group that was put beside: `goodput_bps_mean`, `goodput_bps_sum`, and whatever else the table of
+    /// groups has.
     ///
     /// # Panics
     /// There is no such column, or no such group.

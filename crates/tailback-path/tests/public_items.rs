@@ -1,4 +1,5 @@
-//! What a user can name is written in `public-items.txt`: a change of it is seen in the diff. `TAILBACK_PUBLIC=write` writes it anew.
+//! What a user can name is written in `public-items.txt`: a change of it is seen in the diff. `TAILBACK_PUBLIC=write`
+//! writes it anew.
 
 use std::fs;
 use std::path::Path;

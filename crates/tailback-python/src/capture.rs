@@ -59,8 +59,8 @@ pub fn capture(py: Python, scenario: &Scenario, link: &str, path: PathBuf) -> Py
     written.and_then(|w| w).map_err(failed)?
 }
 
-/// Write what happens to the packets of a flow, such as `bulk.0`, as lines of text; without a path to standard output. The
-/// number of lines below the heading.
+/// Write what happens to the packets of a flow, such as `bulk.0`, as lines of text; without a path to standard output.
+/// The number of lines below the heading.
 #[pyfunction]
 #[pyo3(signature = (scenario, flow, path=None))]
 pub fn trace(py: Python, scenario: &Scenario, flow: &str, path: Option<PathBuf>) -> PyResult<u64> {

@@ -190,12 +190,14 @@ impl<P: Held> PyQueue<P> {
             .map_or(String::new(), |n| format!(", the eldest being number {n}"));
         Err(PyRuntimeError::new_err(match packets.cmp(&held) {
             std::cmp::Ordering::Less => format!(
-                "backlog() says {packets} packets, but {held} were given to the queue and have not left{eldest}: a packet was \
+                "backlog() says {packets} packets, but {held} were given to the queue and have not left{eldest}: a \
+                 packet was \
                  lost (a packet leaves through dequeue or out.dropped)"
             ),
             std::cmp::Ordering::Greater => {
                 format!(
-                    "backlog() says {packets} packets, but the queue holds {held}: a packet that has left is still counted"
+                    "backlog() says {packets} packets, but the queue holds {held}: a packet that has left is still \
+                     counted"
                 )
             }
             std::cmp::Ordering::Equal => {
@@ -226,7 +228,8 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
                 let books = q.out.borrow(py);
                 if let Some(n) = books.eldest() {
                     return Err(PyRuntimeError::new_err(format!(
-                        "dequeue() returned None, but {} packets that were given to the queue have not left, the eldest being \
+                        "dequeue() returned None, but {} packets that were given to the queue have not left, the \
+                         eldest being \
                          number {n}: they are lost, or it should have returned tailback.Wait(t)",
                         books.packets()
                     )));
@@ -243,10 +246,15 @@ impl<P: Held + 'static> QueueDiscipline<P> for PyQueue<P> {
             }
             let Ok(packet) = answer.cast::<Packet>() else {
                 let kind = answer.get_type().name()?.to_string();
-                return Err(PyTypeError::new_err(format!("dequeue() returns a packet, tailback.Wait(t) or None, not {kind}")));
+                return Err(PyTypeError::new_err(format!(
+                    "dequeue() returns a packet, tailback.Wait(t) or None, not \
+                                                         {kind}"
+                )));
             };
             let content = q.out.borrow_mut(py).take(&packet.borrow())?;
-            P::unwrap(content).map(Service::Send).ok_or_else(|| PyRuntimeError::new_err("a packet of another world"))
+            P::unwrap(content)
+                .map(Service::Send)
+                .ok_or_else(|| PyRuntimeError::new_err("a packet of another world"))
         })
     }
 

@@ -27,7 +27,8 @@ thread_local! {
     static DRIVEN: RefCell<HashMap<u64, Rc<RefCell<Driven>>>> = RefCell::default();
 }
 
-/// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present instant.
+/// A discipline with a clock and a line around it. Times are seconds; without one, a call happens at the present
+/// instant.
 #[pyclass(module = "tailback._core", frozen)]
 pub struct DrivenQueue {
     /// Its place in the table of the thread that made it; no other thread has this number.

@@ -1,13 +1,14 @@
 //! Ending Python code that does not end by itself.
 //!
-//! A run that is told to stop is heard between two calls of a discipline written in Python. One that loops for ever inside
-//! a call never comes so far, and Ctrl-C reaches Python code in the main thread only, which waits for the runs. So each
-//! call is noted with its thread, and while a stop waits, the threads that are still inside get a `KeyboardInterrupt`, as
-//! Python's own threads can be sent one (`PyThreadState_SetAsyncExc`). The run it ends is dropped anyway.
+//! A run that is told to stop is heard between two calls of a discipline written in Python. One that loops for ever
+//! inside a call never comes so far, and Ctrl-C reaches Python code in the main thread only, which waits for the runs.
+//! So each call is noted with its thread, and while a stop waits, the threads that are still inside get a
+//! `KeyboardInterrupt`, as Python's own threads can be sent one (`PyThreadState_SetAsyncExc`). The run it ends is
+//! dropped anyway.
 //!
-//! Calls that are merely slow get half of the time that whoever presses a key wants to wait. The exception is sent again
-//! for as long as the call goes on, since code may catch it. It arrives between two instructions of Python: a call that
-//! waits in C, as `time.sleep` does, hears it afterwards.
+//! Calls that are merely slow get half of the time that whoever presses a key wants to wait. The exception is sent
+//! again for as long as the call goes on, since code may catch it. It arrives between two instructions of Python: a
+//! call that waits in C, as `time.sleep` does, hears it afterwards.
 //!
 //! Cost: a set of numbers behind a lock, twice a call, where a call takes a microsecond.
 
@@ -66,7 +67,8 @@ impl Calls {
     fn interrupt(&self, py: Python) {
         let exception = PyKeyboardInterrupt::type_object_raw(py).cast();
         for thread in &self.state().inside {
-            // SAFETY: the interpreter lock is held; of a thread that is not there nothing is done, and the type lives for ever.
+            // SAFETY: the interpreter lock is held; of a thread that is not there nothing is done, and the type lives
+            // for ever.
             unsafe { ffi::PyThreadState_SetAsyncExc(*thread as c_long, exception) };
         }
     }

@@ -53,8 +53,8 @@ type Conversation = (IpAddr, IpAddr, u8, u16, u16);
 
 #[pymethods]
 impl LiveBox {
-    /// `conversations`: how the packets of flows look, with the number of the flow; without it each new conversation takes a
-    /// free flow.
+    /// `conversations`: how the packets of flows look, with the number of the flow; without it each new conversation
+    /// takes a free flow.
     #[new]
     #[pyo3(signature = (scenario, seed, conversations = None))]
     fn new(scenario: &Scenario, seed: u64, conversations: Option<Vec<(Conversation, u32)>>) -> PyResult<LiveBox> {
@@ -109,8 +109,8 @@ impl LiveBox {
         Ok(())
     }
 
-    /// Forward packets between two devices until the end, and say how well. `ask` hears how it goes about twenty times a second,
-    /// and ends the run by answering false; what it raises ends it too.
+    /// Forward packets between two devices until the end, and say how well. `ask` hears how it goes about twenty times
+    /// a second, and ends the run by answering false; what it raises ends it too.
     #[pyo3(signature = (near, far, begin_ns, seconds, watch_s, real_time, ask))]
     #[allow(clippy::too_many_arguments)] // By name, from Python.
     fn run<'py>(
@@ -231,8 +231,9 @@ fn said<'py>(py: Python<'py>, c: &Crossing, q: &Quality) -> PyResult<Bound<'py, 
     Ok(d)
 }
 
-/// The groups of flows of a scenario with the resolved settings of their transport and traffic, for whoever is to do the same
-/// with a kernel: times in seconds, rates in bit/s, sizes as (number, "packets" or "bytes"), nothing where there is no limit.
+/// The groups of flows of a scenario with the resolved settings of their transport and traffic, for whoever is to do
+/// the same with a kernel: times in seconds, rates in bit/s, sizes as (number, "packets" or "bytes"), nothing where
+/// there is no limit.
 #[pyfunction]
 pub fn live_groups<'py>(py: Python<'py>, scenario: &Scenario) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let groups = scenario.loaded.spec.flows.iter();
@@ -377,7 +378,8 @@ pub fn live_replay(scenario: &Scenario, seed: u64, recording: &str, seconds: f64
     Ok(again.to_text())
 }
 
-/// Make a network for this process alone, as root or in a user namespace of its own. Nothing of the machine's is changed.
+/// Make a network for this process alone, as root or in a user namespace of its own. Nothing of the machine's is
+/// changed.
 #[pyfunction]
 pub fn own_network(py: Python, user_namespace: bool) -> PyResult<()> {
     let become_root = || match user_namespace {

@@ -40,9 +40,9 @@ type Arguments = (Vec<Packed>, Vec<(usize, u64)>);
 
 #[pymethods]
 impl Plan {
-    /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs with
-    /// seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of each point;
-    /// `replications` may be a list, one number a point.
+    /// `points` are pairs of labels (a dict of texts) and a scenario. With `seed`, replication r of every point runs
+    /// with seed + r; without it, with the seed of its scenario plus r. A plan of several parts names the part of each
+    /// point; `replications` may be a list, one number a point.
     #[new]
     #[pyo3(signature = (points, replications = None, seed = None, parts = None))]
     fn new(
@@ -179,11 +179,11 @@ impl Plan {
         plan.runs.iter().map(row).collect()
     }
 
-    /// Run what is not stored in `dir` yet. `progress` is called a few times a second with a dict, on the calling thread,
-    /// and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept. `each` is called with the
-    /// position and the tables of each run that is simulated. `replace`: stored runs that are not in the plan give way;
-    /// otherwise they stay beside. `chunks`: the tables stay in chunks, by part. `about` is JSON for the manifest.
-    /// `within`: `dir` is the folder of a shard in that one.
+    /// Run what is not stored in `dir` yet. `progress` is called a few times a second with a dict, on the calling
+    /// thread, and stops the plan by returning False. Ctrl-C stops it too; what is finished is kept. `each` is called
+    /// with the position and the tables of each run that is simulated. `replace`: stored runs that are not in the plan
+    /// give way; otherwise they stay beside. `chunks`: the tables stay in chunks, by part. `about` is JSON for the
+    /// manifest. `within`: `dir` is the folder of a shard in that one.
     #[pyo3(signature = (
         dir = None, jobs = 0, progress = None, queues = None, build = "", *,
         each = None, replace = false, chunks = false, about = None, within = None
@@ -343,7 +343,8 @@ type Labelled = Vec<(String, String)>;
 /// An axis: pairs of labels and the overrides they mean.
 type Pairs = Vec<(Labelled, Vec<String>)>;
 
-/// The combinations of some axes, which are an axis again. `how` is `product` (the last axis fastest) or `zip` (in step).
+/// The combinations of some axes, which are an axis again. `how` is `product` (the last axis fastest) or `zip` (in
+/// step).
 #[pyfunction]
 pub fn combine(how: &str, axes: Vec<Pairs>) -> PyResult<Pairs> {
     let one = |(labels, overrides)| Combination { labels, overrides };

@@ -369,8 +369,9 @@ impl StoredRuns {
     }
 }
 
-/// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each: key,
-/// stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored, in_use_by), and the manifest as JSON, but for its runs.
+/// What a folder of results holds, finished or as a kill left it, without changing it: `status`, `runs` (a dict each:
+/// key, stored, failed, kept, cpu_s, seed, point), `damaged`, `in_use_by`, `shards` (name, planned, stored, in_use_by),
+/// and the manifest as JSON, but for its runs.
 #[pyfunction]
 pub fn status<'py>(py: Python<'py>, dir: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let found = py.detach(|| store::status(&dir));

@@ -10,8 +10,8 @@ use tailback_engine::run::Hooks;
 /// Name, group, the ports with their rates in bit/s, and the committed and the peak rate.
 type Row = (String, String, Vec<(String, u64)>, Option<(f64, f64)>);
 
-/// For each flow its name, its group, the ports that its data passes with their rates, and the rates its source's conditioner
-/// promises: committed and peak, in bit/s; none without a conditioner that has rates.
+/// For each flow its name, its group, the ports that its data passes with their rates, and the rates its source's
+/// conditioner promises: committed and peak, in bit/s; none without a conditioner that has rates.
 #[pyfunction]
 pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     let spec = &scenario.loaded.spec;
@@ -29,8 +29,8 @@ pub fn routes(py: Python, scenario: &Scenario) -> PyResult<Vec<Row>> {
     Ok(rows.collect())
 }
 
-/// The committed and the peak rate of a conditioner, or of the marker in it. One without a peak rate has no yellow; one that
-/// derives it has twice the committed rate.
+/// The committed and the peak rate of a conditioner, or of the marker in it. One without a peak rate has no yellow; one
+/// that derives it has twice the committed rate.
 fn promise(c: &Settings, weight: f64) -> Option<(f64, f64)> {
     let rate = |name: &str| match c.model.param(name).map(|_| c.value(name)) {
         Some(Value::Rate(r)) => Some(r.bits_per_second()),

@@ -60,8 +60,8 @@ pub struct Scenario {
     pub loaded: Arc<Loaded>,
 }
 
-/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: it may name Python classes as
-/// queues, which the caller hands to the run, or does not need.
+/// Read a scenario. `kind` says what `source` is: `path`, `toml` or `json` text. `classes`: it may name Python classes
+/// as queues, which the caller hands to the run, or does not need.
 #[pyfunction]
 #[pyo3(signature = (source, kind, name = "scenario", overrides = vec![], classes = false))]
 pub fn load(

@@ -1,8 +1,8 @@
 //! A table of results: columns with units, readable by numpy without a copy and by polars, pandas and pyarrow through
 //! Arrow's C interface.
 //!
-//! The columns are Arrow arrays from the start; every reader shares their memory. How a table looks (text, HTML) and how
-//! it becomes a data frame is written in Python, in `tailback/tables.py`.
+//! The columns are Arrow arrays from the start; every reader shares their memory. How a table looks (text, HTML) and
+//! how it becomes a data frame is written in Python, in `tailback/tables.py`.
 
 use crate::batch::{from_batch, to_batch};
 use crate::column::{ColumnBuffer, Numbers};

@@ -3,17 +3,19 @@
 //! RED, Blue, PI, PIE, CHOKe and their kin do not schedule; they look at an arriving packet and at what waits, and let
 //! the packet in, mark it, or drop it, perhaps with others that wait already. An [`Admission`] is that decision alone.
 //! Two hosts make disciplines of it: [`Fifo<P, A>`](crate::fifo::Fifo) puts it over one first-in-first-out queue, and
-//! [`Admitted<P, A, D>`](crate::admitted::Admitted) in front of any discipline that shows its packets through [`QueueView`] (DRR, fair queueing,
-//! or another `Fifo`, which is how a pre-filter stands before RED).
+//! [`Admitted<P, A, D>`](crate::admitted::Admitted) in front of any discipline that shows its packets through
+//! [`QueueView`] (DRR, fair queueing, or another `Fifo`, which is how a pre-filter stands before RED).
 //!
 //! Who does what, so that no packet is lost or told of twice:
 //!
 //! * The admission only decides. It marks the arriving packet itself (`&mut P`, see
 //!   [`signal`]), and asks for the eviction of waiting packets through [`Waiting::evict`].
-//! * The host drops: first the evicted packets ([`Place::Queued`](crate::report::Place::Queued)), in the order asked, then the arriving one
-//!   ([`Place::Arriving`](crate::report::Place::Arriving)). It enforces the buffer as well, so that an admission cannot overfill it by mistake.
-//! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or dropped
-//!   by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not told.
+//! * The host drops: first the evicted packets ([`Place::Queued`](crate::report::Place::Queued)), in the order asked,
+//!   then the arriving one ([`Place::Arriving`](crate::report::Place::Arriving)). It enforces the buffer as well, so
+//!   that an admission cannot overfill it by mistake.
+//! * For every packet that was let in, the host calls [`Admission::left`] once and says how: served, evicted, or
+//!   dropped by the queue behind. What the admission itself drops in [`Admission::take`] it knows already and is not
+//!   told.
 //!
 //! Cost beyond the algorithm: a virtual call for each question to the queue; no allocation without evictions.
 

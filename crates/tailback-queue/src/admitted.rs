@@ -8,9 +8,9 @@ use tailback_base::{Packet, ProbeDef, Request, Size, Stream, Time};
 
 /// An admission in front of any discipline that shows its packets.
 ///
-/// Its probes are those of the discipline behind, then the admission's. Drops of the discipline behind are reported when
-/// its call has ended, since the admission hears of them first. What leaves is the business of the discipline behind:
-/// [`Admission::take`] acts over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
+/// Its probes are those of the discipline behind, then the admission's. Drops of the discipline behind are reported
+/// when its call has ended, since the admission hears of them first. What leaves is the business of the discipline
+/// behind: [`Admission::take`] acts over a [`Fifo`](crate::fifo::Fifo) or on a queue of a port.
 pub struct Admitted<P, A, D> {
     pub admission: A,
     pub queue: D,

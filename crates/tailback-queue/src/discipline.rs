@@ -27,9 +27,9 @@ pub enum Service<P> {
 pub trait QueueDiscipline<P: Packet> {
     /// Take a packet that arrives. It is stored, dropped, or stored at another's expense.
     fn enqueue(&mut self, p: P, line: &Line, out: &mut dyn Out<P>);
-    /// The driver knows that a flow whose packets look like this one may send through here from now on: at its start, or
-    /// when its keys have changed. Routers are not told such things; this is for what a discipline is given beforehand and
-    /// for measures, and no packet depends on its being called.
+    /// The driver knows that a flow whose packets look like this one may send through here from now on: at its start,
+    /// or when its keys have changed. Routers are not told such things; this is for what a discipline is given
+    /// beforehand and for measures, and no packet depends on its being called.
     fn flow_joined(&mut self, _p: &P, _now: Time) {}
     /// The flow announced with this look sends no more.
     fn flow_left(&mut self, _p: &P, _now: Time) {}

@@ -14,9 +14,9 @@
 //! | [`feedback`] | queues that tell senders more than a loss does |
 //! | [`pieces`] | what a port of several queues is made of: classifiers, schedulers, drop policies |
 //!
-//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`]. If
-//! it only decides about packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The tests in
-//! `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
+//! To add a discipline: write one file with its `MODEL`, its type and its `entry`, and give it a row in [`registry`].
+//! If it only decides about packets, write an [`Admission`]: it then stands over a FIFO or before a scheduler. The
+//! tests in `tests/` find the new row by themselves; [`testing`] has a packet and a bench for your own.
 
 pub mod admission;
 pub mod admitted;

@@ -1,9 +1,9 @@
 //! Whether queues mark: one rule for every discipline.
 //!
-//! A router that marks (RFC 3168) tells senders of congestion without a loss; one that does not, drops. Two disciplines are
-//! compared fairly only where both do the same. So a scenario says once whether its network marks, and every discipline
-//! that can mark follows it: those with the parameter `ecn` unless it is given, and with it `ce_threshold`. Where a
-//! discipline is built outside a scenario it marks only if its own `ecn` says so.
+//! A router that marks (RFC 3168) tells senders of congestion without a loss; one that does not, drops. Two disciplines
+//! are compared fairly only where both do the same. So a scenario says once whether its network marks, and every
+//! discipline that can mark follows it: those with the parameter `ecn` unless it is given, and with it `ce_threshold`.
+//! Where a discipline is built outside a scenario it marks only if its own `ecn` says so.
 //!
 //! A discipline whose signal is the mark cannot follow a network that does not mark; [`signals_by_marks`] finds it.
 

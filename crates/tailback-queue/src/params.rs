@@ -29,7 +29,8 @@ pub const FLOW_KEY: Key<KeyField> = Key::new(
     "flow_key",
     Kind::Choice(&["tuple", "pair", "source", "destination", "label"]),
     "tuple",
-    "What counts as one flow: the five-tuple, a pair of hosts, a source host, a destination host, or the destination label.",
+    "What counts as one flow: the five-tuple, a pair of hosts, a source host, a destination host, or the destination \
+     label.",
     "the five-tuple in most papers",
 );
 

@@ -28,8 +28,8 @@ use tailback_base::model::{Alias, Catalogue, Family, Raw, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Model, Packet, Settings, Size, Stream};
 
-/// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else: in a
-/// generic function they would be compiled anew in every crate and every test that calls it.
+/// A packet that the disciplines hold. The two lists are compiled for it where this is implemented, and nowhere else:
+/// in a generic function they would be compiled anew in every crate and every test that calls it.
 pub trait Queued: Packet + Sized + 'static {
     /// [`groups_for`] this packet; never inlined.
     fn groups() -> &'static [Group<Self>];

@@ -1,5 +1,5 @@
-//! A row of a list of parts: what is declared, and how it is built. For AQMs, schedulers and drop policies; the row of a whole
-//! discipline is an [`Entry`](crate::entry::Entry).
+//! A row of a list of parts: what is declared, and how it is built. For AQMs, schedulers and drop policies; the row of
+//! a whole discipline is an [`Entry`](crate::entry::Entry).
 
 use crate::admission::Admission;
 use crate::build_context::BuildContext;

@@ -1,9 +1,9 @@
 //! A queue and its line: the law of service, once for every driver.
 //!
-//! A line sends one packet at a time. The discipline is asked for the next whenever the line falls free, after an arrival
-//! on a free line, and when an instant has come for which it had said "wait"; its timer runs at the instant it named. The
-//! simulator, Python, the tests and a live gateway all drive a [`Server`], so that a discipline meets the same law
-//! everywhere.
+//! A line sends one packet at a time. The discipline is asked for the next whenever the line falls free, after an
+//! arrival on a free line, and when an instant has come for which it had said "wait"; its timer runs at the instant it
+//! named. The simulator, Python, the tests and a live gateway all drive a [`Server`], so that a discipline meets the
+//! same law everywhere.
 //!
 //! ```text
 //! arrive        a packet comes
@@ -15,8 +15,8 @@
 //! packets arrive at it. A driver with an event list of its own may ask for the two instants apart
 //! ([`Server::service_at`], [`Server::timer_at`]) and call [`Server::serve`] and [`Server::run_timer`].
 //!
-//! State: when the line falls free and what is on it; when the discipline is asked next; when its timer is due. A packet
-//! costs a division when its size differs from the one before it, and the calls of the discipline.
+//! State: when the line falls free and what is on it; when the discipline is asked next; when its timer is due. A
+//! packet costs a division when its size differs from the one before it, and the calls of the discipline.
 
 use crate::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
@@ -113,7 +113,8 @@ impl Stuck {
         match self {
             Stuck::WaitsForNow => (
                 "waits for an instant that has come already",
-                "answer dequeue with a packet, with Wait(t) for a t after line.now, or with nothing if nothing is stored",
+                "answer dequeue with a packet, with Wait(t) for a t after line.now, or with nothing if nothing is \
+                 stored",
             ),
             Stuck::TimerAgain => (
                 "wants its timer at one instant for ever",

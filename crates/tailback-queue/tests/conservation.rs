@@ -1,14 +1,15 @@
 //! The properties every discipline owes its driver, for every model in the registry under random input.
 //!
-//! A model is found by its declaration and its parameters are drawn by their kinds, the models that stand in it too (`aqm`,
-//! `before`, `scheduler`, `policy`), so a discipline or a piece added later is covered without a word here. The input is any interleaving of arrivals, dequeues and time, with timers run when
-//! they fall due. Checked after every call:
+//! A model is found by its declaration and its parameters are drawn by their kinds, the models that stand in it too
+//! (`aqm`, `before`, `scheduler`, `policy`), so a discipline or a piece added later is covered without a word here. The
+//! input is any interleaving of arrivals, dequeues and time, with timers run when they fall due. Checked after every
+//! call:
 //!
 //! * each packet leaves exactly once, and as itself; only CE (if it was marked) and the stamp may differ;
 //! * arrivals = departures + drops + backlog, in packets and in bytes;
 //! * a mark is a mark: on a capable packet, which is CE then and until it leaves; without a mark ECN stays as it was;
-//! * packets of one flow leave in the order they came, unless a parameter is given that says otherwise (flow: same scheduling class, and the same side of the
-//!   low-latency divide of ECN, which DualPI2 may serve apart);
+//! * packets of one flow leave in the order they came, unless a parameter is given that says otherwise (flow: same
+//!   scheduling class, and the same side of the low-latency divide of ECN, which DualPI2 may serve apart);
 //! * the backlog never exceeds the buffer; places of drops tell the truth;
 //! * `Wait(t)` only with packets waiting and t in the future, `Empty` only without; timers move on;
 //! * the same seed and the same calls give the same behaviour.
@@ -130,8 +131,8 @@ fn build(settings: &Settings, seed: u64) -> Option<Queue> {
     }
 }
 
-/// Settings with some parameters drawn. One that `build` refuses in this company waits for others that make it welcome, as
-/// a mapper does for its number of queues; if none come it is left at its default.
+/// Settings with some parameters drawn. One that `build` refuses in this company waits for others that make it welcome,
+/// as a mapper does for its number of queues; if none come it is left at its default.
 fn settings(model: &'static Model, seed: u64) -> Settings {
     let mut s = Stream::new(seed, model.name);
     let mut settings = Settings::defaults(model);
@@ -170,8 +171,8 @@ fn settings(model: &'static Model, seed: u64) -> Settings {
     settings
 }
 
-/// A model that may stand in a discipline, or up to three of them, with some of its parameters drawn. What it takes over
-/// from the discipline it has no say in.
+/// A model that may stand in a discipline, or up to three of them, with some of its parameters drawn. What it takes
+/// over from the discipline it has no say in.
 fn nested(kind: &Kind, s: &mut Stream) -> Value {
     let Kind::Model(family) = kind else {
         let Kind::List(one) = kind else {
@@ -389,7 +390,8 @@ impl Books {
             } => {
                 let id = self.next;
                 self.next += 1;
-                // A flow stays in its class; only the drop precedence of assured forwarding varies from packet to packet.
+                // A flow stays in its class; only the drop precedence of assured forwarding varies from packet to
+                // packet.
                 let dscp = match flow {
                     0..=2 => ((flow as u8 + 1) << 3) | [2, 4, 6][usize::from(colour) % 3],
                     3 => 8,  // CS1

@@ -1,5 +1,5 @@
-//! Fair queueing against an exact reference: rational arithmetic without limit, a search over all waiting packets, and the
-//! fluid server's own account.
+//! Fair queueing against an exact reference: rational arithmetic without limit, a search over all waiting packets, and
+//! the fluid server's own account.
 //!
 //! The reference keeps all tags as whole numbers over one common denominator, which it multiplies by the weight served
 //! whenever a division would not come out even. Time is divided into phases, each from an idle line to the next.

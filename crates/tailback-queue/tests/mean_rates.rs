@@ -1,5 +1,6 @@
-//! The mean rate of everything that lets packets go by tokens or by a clock, at packets from 40 to 65,535 bytes and buckets from
-//! 1 kB up: it is the rate, within 1 % over 100 packets, and what left is never more than the bucket, the rate and one packet.
+//! The mean rate of everything that lets packets go by tokens or by a clock, at packets from 40 to 65,535 bytes and
+//! buckets from 1 kB up: it is the rate, within 1 % over 100 packets, and what left is never more than the bucket, the
+//! rate and one packet.
 
 use tailback_base::{BitRate, Duration, Settings, Stream, Time};
 use tailback_queue::testing::{Log, TestPacket};
@@ -119,7 +120,8 @@ fn packets_of_all_sizes_together_leave_at_the_rate() {
     }
 }
 
-/// 64 kb/s, a bucket of 10 kB, packets of 65,535 bytes: the bucket is full again after 1.25 s, but the debt takes 8.19 s a packet.
+/// 64 kb/s, a bucket of 10 kB, packets of 65,535 bytes: the bucket is full again after 1.25 s, but the debt takes 8.19
+/// s a packet.
 #[test]
 fn a_packet_larger_than_the_bucket_does_not_go_at_the_price_of_the_bucket() {
     let d = Drawn {

@@ -182,7 +182,8 @@ fn shares_follow_the_weights_and_do_not_drift() {
     }
 }
 
-/// Only ratios of weights count; with small ones the clocks of tags come so far in one busy period that they are set back.
+/// Only ratios of weights count; with small ones the clocks of tags come so far in one busy period that they are set
+/// back.
 #[test]
 fn the_unit_of_weights_does_not_matter() {
     let mut stream = Stream::new(4, "sizes");
@@ -320,8 +321,8 @@ fn wf2q_plus_is_the_fluid_server_while_everybody_is_backlogged() {
     }
 }
 
-/// WF2Q+ as its authors write it, in whole nanoseconds of the line's work, searching all flows: the identities in the order
-/// of service. Weights and sizes are such that every tag is whole.
+/// WF2Q+ as its authors write it, in whole nanoseconds of the line's work, searching all flows: the identities in the
+/// order of service. Weights and sizes are such that every tag is whole.
 fn wf2q_plus_by_the_book(arrivals: &[(u64, TestPacket)], weights: &[i64]) -> Vec<u64> {
     let total: i64 = weights.iter().sum();
     let work = |p: &TestPacket| 80 * i64::from(p.bytes);
@@ -402,8 +403,8 @@ fn wf2q_plus_serves_as_its_authors_write_it() {
     }
 }
 
-/// Whatever the others do, a packet is sent at the latest when a line of its flow's share alone would have sent it, plus the
-/// time of a largest packet.
+/// Whatever the others do, a packet is sent at the latest when a line of its flow's share alone would have sent it,
+/// plus the time of a largest packet.
 #[test]
 fn the_worst_case_fair_keep_the_promise_of_the_share() {
     let total: f64 = WEIGHTS.iter().sum();
@@ -503,8 +504,8 @@ fn policies_and_schedulers_go_together() {
     }
 }
 
-/// What is dropped was never served: a flow that sends three times its share, whose packets are dropped for others, still gets
-/// its share, from the front of its queue or from the end.
+/// What is dropped was never served: a flow that sends three times its share, whose packets are dropped for others,
+/// still gets its share, from the front of its queue or from the end.
 #[test]
 fn a_flow_that_loses_packets_keeps_its_share() {
     for model in schedulers() {

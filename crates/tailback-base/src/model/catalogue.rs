@@ -13,7 +13,8 @@ pub struct Family {
     pub title: &'static str,
     /// In the order the reference shows them.
     pub models: Vec<&'static Model>,
-    /// Where the family is long: titles, each for so many models from where the last ended. What is added later has none.
+    /// Where the family is long: titles, each for so many models from where the last ended. What is added later has
+    /// none.
     pub groups: Vec<(&'static str, usize)>,
     /// What other programs call its models. A name may stand for several.
     pub aliases: Vec<(Alias, &'static Model)>,

@@ -1,7 +1,7 @@
 //! Keys: a parameter with the type of its value.
 //!
-//! A model's parameter is declared once, as a [`Key`]. Code reads its value by that key, so that a name is written once, and what
-//! is read as another type than it is declared with does not compile.
+//! A model's parameter is declared once, as a [`Key`]. Code reads its value by that key, so that a name is written
+//! once, and what is read as another type than it is declared with does not compile.
 //!
 //! ```
 //! use tailback_base::model::{Key, Model, Settings};
@@ -42,8 +42,8 @@ use crate::time::Duration;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A parameter whose value is a `T`: `bool`, `u64`, `f64`, [`Duration`], [`BitRate`], [`Size`], [`Level`], `String`, a [`Choice`], an
-/// `Option` of one of them where the default is `none`, or a `Vec` where the parameter is a list.
+/// A parameter whose value is a `T`: `bool`, `u64`, `f64`, [`Duration`], [`BitRate`], [`Size`], [`Level`], `String`, a
+/// [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec` where the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
     pub param: Param,

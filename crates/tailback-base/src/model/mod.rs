@@ -50,7 +50,8 @@ pub struct Model {
 pub struct Param {
     pub name: &'static str,
     pub kind: Kind,
-    /// The default as a user would write it; empty when the user must give a value; `none` when absence means something.
+    /// The default as a user would write it; empty when the user must give a value; `none` when absence means
+    /// something.
     pub default: &'static str,
     /// One sentence: what it does.
     pub doc: &'static str,

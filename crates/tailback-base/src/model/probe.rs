@@ -13,7 +13,8 @@
 
 use super::ProbeDef;
 
-/// What can be read of a `Q`: its declaration, and how. The number is an index, where there is one for each queue, colour or flow.
+/// What can be read of a `Q`: its declaration, and how. The number is an index, where there is one for each queue,
+/// colour or flow.
 pub struct Probe<Q: ?Sized> {
     def: ProbeDef,
     read: fn(&Q, u32) -> f64,

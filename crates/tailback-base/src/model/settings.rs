@@ -235,8 +235,9 @@ impl Settings {
         self.values[i].as_ref().filter(|v| **v != Value::None)
     }
 
-    /// The number that a parameter stands for, whatever its kind: a count, a real number, packets or bytes of a size, seconds,
-    /// bit/s; of a list their mean. None where there is no such parameter, no value, or nothing that is a number.
+    /// The number that a parameter stands for, whatever its kind: a count, a real number, packets or bytes of a size,
+    /// seconds, bit/s; of a list their mean. None where there is no such parameter, no value, or nothing that is a
+    /// number.
     pub fn number(&self, name: &str) -> Option<f64> {
         self.find(name)?.number()
     }

@@ -1,7 +1,7 @@
 //! A flow's source without a network: what it writes, and when. For whoever is to write the same to a real connection.
 //!
-//! It is the object that a simulation drives, with the same random stream, so that the same scenario and seed write the same
-//! at the same instants. That goes for sources that hear nothing from their connections.
+//! It is the object that a simulation drives, with the same random stream, so that the same scenario and seed write the
+//! same at the same instants. That goes for sources that hear nothing from their connections.
 //!
 //! State: the source; when it wants to be called; what it has written and nobody has taken.
 
@@ -181,7 +181,8 @@ mod tests {
             (r#"{ kind = "cbr", rate = ["1Mbps", "3Mbps"], jitter = 0.3 }"#, ""),
         ] {
             let text = format!(
-                "duration = \"2s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\nqueue = \"droptail\"\n\
+                "duration = \"2s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Gbps\"\ndelay = \"1ms\"\nqueue = \
+                 \"droptail\"\n\
                  [flows.x]\nfrom = \"a\"\nto = \"b\"\ncount = 2\ntransport = \"udp\"\npacket_size = \"500B\"\n\
                  traffic = {traffic}\n{more}\n"
             );

@@ -1,7 +1,8 @@
 //! From a [`Network`] to a simulator: ports, conditioners, flows, applications, in this order.
 //!
 //! Everything gets its number by name: ports and flows are numbered in the natural order of their names ("s2" before
-//! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that draws.
+//! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that
+//! draws.
 
 use super::names::{PortName, PortNames, natural};
 use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
@@ -362,8 +363,8 @@ impl Built {
         self.tick(Tick::Warmup, at);
     }
 
-    /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with the
-    /// run, so that what is sent at the very first instant belongs to it.
+    /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with
+    /// the run, so that what is sent at the very first instant belongs to it.
     pub fn intervals(&mut self, period: Duration, first: Time, ports: &[u32]) {
         self.sim.interval_ports = ports.to_vec();
         if self.sim.intervals.is_empty() {

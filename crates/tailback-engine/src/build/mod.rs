@@ -85,7 +85,8 @@ pub fn prepare(spec: &Spec, seed: u64, hooks: &Hooks) -> Result<Prepared, Refusa
     Ok(Prepared { built, reported, from })
 }
 
-/// The names of the edges at which flows enter and leave, in natural order: an edge's number among aggregates is its place.
+/// The names of the edges at which flows enter and leave, in natural order: an edge's number among aggregates is its
+/// place.
 fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
     let mut names: Vec<&str> = spec
         .flows

@@ -1,8 +1,8 @@
 //! What links and their ports are called, without a string for each of a million private links.
 //!
-//! The private links of a group have the beginning of their names in common, their stem, and differ by a number: "flows.bulk.",
-//! 17, ".access". A link with a name of its own is a stem alone. The port of the reverse direction has ".reverse" after
-//! the name of its link. Names are put together when they are asked for.
+//! The private links of a group have the beginning of their names in common, their stem, and differ by a number:
+//! "flows.bulk.", 17, ".access". A link with a name of its own is a stem alone. The port of the reverse direction has
+//! ".reverse" after the name of its link. Names are put together when they are asked for.
 //!
 //! State: the stems, and a few bytes a port.
 
@@ -107,7 +107,8 @@ impl fmt::Display for Written<'_> {
     }
 }
 
-/// The names of the ports of a network: `bottleneck`, `bottleneck.reverse`. They are in natural order, each is there once.
+/// The names of the ports of a network: `bottleneck`, `bottleneck.reverse`. They are in natural order, each is there
+/// once.
 #[derive(Clone, Debug, Default)]
 pub struct PortNames {
     pub(super) stems: Vec<String>,

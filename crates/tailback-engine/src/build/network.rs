@@ -188,8 +188,8 @@ impl Network {
         }
     }
 
-    /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node of
-    /// this name if a link has one.
+    /// The host of one flow, which nobody else looks for: its name is not kept, since there may be a million. The node
+    /// of this name if a link has one.
     pub(super) fn host(&mut self, stem: &Stem, number: u32, end: &str) -> NodeId {
         if stem.is_known
             && let Some(n) = self.node_by_name.get(&format!("{}{number}{end}", stem.text))

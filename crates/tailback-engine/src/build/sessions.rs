@@ -81,8 +81,8 @@ pub(super) fn add(net: &mut Network, s: &SessionSpec, around: &Around) -> Result
     Ok(())
 }
 
-/// Sources and destinations of all connections of a client. Data come from a server; requests go over the same connections
-/// if those are two-way, and else over their own.
+/// Sources and destinations of all connections of a client. Data come from a server; requests go over the same
+/// connections if those are two-way, and else over their own.
 fn pairs(client: NodeId, server: NodeId, page_servers: &[NodeId], two_way: bool) -> Vec<[NodeId; 2]> {
     let servers = [server].into_iter().chain(page_servers.iter().copied());
     let data = servers.clone().map(|s| [s, client]);

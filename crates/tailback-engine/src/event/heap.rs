@@ -69,7 +69,8 @@ impl Heap {
             .min_by_key(|(_, k)| *k)
     }
 
-    /// Fill the hole at the root with an event that follows soon, as the next packet of a wire does: down until it fits.
+    /// Fill the hole at the root with an event that follows soon, as the next packet of a wire does: down until it
+    /// fits.
     fn settle(&mut self, key: Key) {
         let heap = &mut self.heap[..];
         let mut i = 0;

@@ -1,15 +1,15 @@
 //! The event list: a timing wheel for what comes soon, over a heap for what comes later.
 //!
-//! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake) has
-//! at most one live event here, so the list is as long as the network is large, not as the traffic. Events are ordered
-//! by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the same instant.
+//! Every entity of a run (a link's wire, its service, a timer of a discipline or an endpoint, an application's wake)
+//! has at most one live event here, so the list is as long as the network is large, not as the traffic. Events are
+//! ordered by (time, kind, age, entity), never by insertion; kinds put departures before arrivals at the same instant.
 //!
 //! Why age: of packets that arrive at one instant the younger comes first, and only then the name decides. Senders that
-//! are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are the rule, not the
-//! exception, and a full drop-tail buffer has one place to give away. Broken by name, they hand it to the same flows again
-//! and again: the reference case (100 flows, 500 Mb/s) then shows a standard deviation over flows of 1.3 Mb/s where the
-//! public simulator has 0.5. There the event scheduled first wins, which is the packet that went straight through its
-//! access link and not the one that queued there behind another of its own flow: the younger one.
+//! are clocked by ACKs send equal packets on the grid of the bottleneck's departures, so such ties are the rule, not
+//! the exception, and a full drop-tail buffer has one place to give away. Broken by name, they hand it to the same
+//! flows again and again: the reference case (100 flows, 500 Mb/s) then shows a standard deviation over flows of 1.3
+//! Mb/s where the public simulator has 0.5. There the event scheduled first wins, which is the packet that went
+//! straight through its access link and not the one that queued there behind another of its own flow: the younger one.
 //!
 //! Heads of wires are due within microseconds to a few milliseconds and are nearly all of the traffic; they go into the
 //! wheel: slots of equal width, each a sorted list that usually holds one event, found by a tree of bitmaps. Timers and
@@ -207,8 +207,8 @@ impl EventList {
         self.push_key(Key::new(t, EventKind::Delivery, age, port));
     }
 
-    /// What rarely happens (a review, an event beyond the wheel, a new node, a slot that is taken) ends in calls of its own,
-    /// so that the rest needs few registers.
+    /// What rarely happens (a review, an event beyond the wheel, a new node, a slot that is taken) ends in calls of its
+    /// own, so that the rest needs few registers.
     #[inline]
     fn push_key(&mut self, key: Key) {
         self.pushes += 1;
@@ -363,8 +363,8 @@ impl EventList {
         Some(key.event())
     }
 
-    /// Show each scout what has come into its view since it was asked last: the first events of the slots ahead. Changes
-    /// nothing; what is pushed later in front of a scout it does not see.
+    /// Show each scout what has come into its view since it was asked last: the first events of the slots ahead.
+    /// Changes nothing; what is pushed later in front of a scout it does not see.
     #[inline]
     pub fn scout(&mut self, mut seen: impl FnMut(usize, EventKind, u32)) {
         let here = self.now >> self.width;

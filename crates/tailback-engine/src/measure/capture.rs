@@ -1,12 +1,13 @@
 //! A capture's tap: what passes each port, as it happens.
 //!
-//! The driver tells a [`Tap`] of every packet that arrives at a port's queue, is marked or dropped there, leaves it for the
-//! line, or reaches the far end of that. A tap says of each port how much it looks at ([`Looks`]). A run without a tap pays
-//! nothing: the bits that say whether a port has one are tested together with those for its conditioner and impairments.
+//! The driver tells a [`Tap`] of every packet that arrives at a port's queue, is marked or dropped there, leaves it for
+//! the line, or reaches the far end of that. A tap says of each port how much it looks at ([`Looks`]). A run without a
+//! tap pays nothing: the bits that say whether a port has one are tested together with those for its conditioner and
+//! impairments.
 //!
-//! A port of which the queue alone is looked at may run ahead (`sim/ahead.rs`): what happens there is then shown before its
-//! time. Of one port everything comes in the order of time all the same; who looks at several puts them in order himself,
-//! and [`Sight::reached`] says what can still come.
+//! A port of which the queue alone is looked at may run ahead (`sim/ahead.rs`): what happens there is then shown before
+//! its time. Of one port everything comes in the order of time all the same; who looks at several puts them in order
+//! himself, and [`Sight::reached`] says what can still come.
 
 use crate::packet::{Extras, PacketId, WirePacket};
 use tailback_base::{DropReason, Dscp, MarkReason, Place, Time};
@@ -82,8 +83,8 @@ pub trait Tap {
 pub struct Names {
     /// By the number of the port: `bottleneck`, `bottleneck.reverse`, `flows.bulk.0.access`.
     pub ports: Vec<String>,
-    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application opens while
-    /// the run goes on have numbers behind these, and no name.
+    /// By [`FlowId`](tailback_base::FlowId), as in the table of flows: `bulk.0`. Connections that an application opens
+    /// while the run goes on have numbers behind these, and no name.
     pub flows: Vec<String>,
 }
 

@@ -10,8 +10,9 @@
 //! * `without_first`: all but the first delivery, so that a flow of even gaps approaches its rate from below;
 //! * `sliding`: R is taken over the last so many seconds (over what there is so far, in the beginning).
 //!
-//! R falls as 1/t between deliveries and jumps up at each, so the instants at which it leaves and enters the band follow
-//! from the deliveries alone: two comparisons a delivery, nothing is stored but what lies within the sliding window.
+//! R falls as 1/t between deliveries and jumps up at each, so the instants at which it leaves and enters the band
+//! follow from the deliveries alone: two comparisons a delivery, nothing is stored but what lies within the sliding
+//! window.
 //!
 //! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
 //! next is due a gap later.
@@ -24,7 +25,10 @@ pub static MODEL: Model = Model {
     name: "settling",
     family: "meter",
     title: "Convergence time",
-    summary: "How long it takes in each interval until the rate of delivery stays within a band around a reserved rate: three columns of the table of intervals, where all deliveries since the clock started count, all but the first, or those of a sliding window. An interval that ends outside the band counts with its whole length.",
+    summary: "How long it takes in each interval until the rate of delivery stays within a band around a reserved \
+              rate: three columns of the table of intervals, where all deliveries since the clock started count, all \
+              but the first, or those of a sliding window. An interval that ends outside the band counts with its \
+              whole length.",
     source: "Kantawala and Turner 2005, chapter 7",
     params: &[
         Param::new(
@@ -60,7 +64,8 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding window.
+/// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding
+/// window.
 pub type ConvergenceTimes = [f64; 3];
 
 /// Nothing was measured.
@@ -245,8 +250,8 @@ mod tests {
         let times = || (0..1000).map(|i| 7_000 + i * GAP);
         let got = run(&mut meter(false, true, 20), times(), 7_000 + 999 * GAP);
         assert_eq!(got, [0.0, 9.0, 0.0]);
-        // Above, too: just after the k-th of all, at k - 1 gaps, R is k/(k-1); it falls into the band at k/1.1 gaps, and
-        // is above it again after the next packet while (k+1)/1.1 > k.
+        // Above, too: just after the k-th of all, at k - 1 gaps, R is k/(k-1); it falls into the band at k/1.1 gaps,
+        // and is above it again after the next packet while (k+1)/1.1 > k.
         let got = run(&mut meter(true, true, 20), times(), 7_000 + 999 * GAP);
         assert!((got[0] - 10.0 / 1.1).abs() < 1e-5, "{got:?}");
     }

@@ -1,7 +1,8 @@
-//! How video frames fare: how long they take until they are whole, which fail, and for how long the picture stands still.
+//! How video frames fare: how long they take until they are whole, which fail, and for how long the picture stands
+//! still.
 //!
-//! A frame fails if it is not whole by its deadline: a packet was lost, or late. Frames are judged in their order, each at
-//! its deadline; a run of failed ones is a freeze.
+//! A frame fails if it is not whole by its deadline: a packet was lost, or late. Frames are judged in their order, each
+//! at its deadline; a run of failed ones is a freeze.
 
 use super::histogram::Histogram;
 use tailback_base::{Duration, Time};

@@ -1,9 +1,9 @@
 //! How datagrams fare for somebody who listens to them: what is lost, in which runs, what comes too late, and how much
 //! delays vary.
 //!
-//! Jitter is that of RFC 3550 section 6.4.1: J grows by a sixteenth of the difference between |d(i) - d(i-1)| and itself, in
-//! the order of arrival, from 0. Losses are counted by sequence number, and what is under way at the end is not lost. A copy
-//! that arrives after the first is counted as such and nowhere else.
+//! Jitter is that of RFC 3550 section 6.4.1: J grows by a sixteenth of the difference between |d(i) - d(i-1)| and
+//! itself, in the order of arrival, from 0. Losses are counted by sequence number, and what is under way at the end is
+//! not lost. A copy that arrives after the first is counted as such and nowhere else.
 //!
 //! State: two bits a datagram, and a few numbers. Two bits at 50 packets a second are 45 kB an hour.
 

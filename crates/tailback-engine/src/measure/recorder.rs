@@ -1,7 +1,8 @@
 //! Recording: time series of probes, and the log of drops and marks.
 //!
 //! Nothing here is touched in a run that records nothing. A series is sampled at a step, or takes a point whenever the
-//! value differs from the last one after an event that may have changed it; several changes inside one event show as one.
+//! value differs from the last one after an event that may have changed it; several changes inside one event show as
+//! one.
 
 use crate::traffic::application::Side;
 use tailback_base::Time;
@@ -53,8 +54,8 @@ pub enum Source {
     Outside,
 }
 
-/// So many values of a sample are always written; beyond them those that are not 0, so that what a million queues may hold does
-/// not count, but what they do.
+/// So many values of a sample are always written; beyond them those that are not 0, so that what a million queues may
+/// hold does not count, but what they do.
 pub const ALWAYS: u32 = 4096;
 
 /// Whether a value at an index has a row of its own.
@@ -147,8 +148,8 @@ impl Series {
         }
     }
 
-    /// The same at one of several indices. What was found first is written with the first change: until then a discipline may
-    /// still begin to tell changes itself.
+    /// The same at one of several indices. What was found first is written with the first change: until then a
+    /// discipline may still begin to tell changes itself.
     pub fn change_at(&mut self, now: Time, index: u32, value: f64) {
         let Some(seen) = self.seen.get_mut(index as usize) else {
             match self.times.is_empty() {

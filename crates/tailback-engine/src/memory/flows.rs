@@ -59,8 +59,8 @@ fn ends_bytes(transport: &Settings) -> f64 {
     ends + CONTROL + 4.0 * BLOCK + records
 }
 
-/// Whether a sender keeps a record of each segment: where losses are judged by time, or may be undone, or its control wants
-/// rates.
+/// Whether a sender keeps a record of each segment: where losses are judged by time, or may be undone, or its control
+/// wants rates.
 pub fn keeps_records(transport: &Settings) -> bool {
     let says = |name: &str, word: &str| matches!(transport.find(name), Some(Value::Text(t)) if t == word);
     let by_time = says("loss", "rack") || transport.number("frto").unwrap_or(0.0) > 0.0;

@@ -1,5 +1,5 @@
-//! The lines of a scenario and what goes over them: which way each group takes, how many packets are under way at one time, and
-//! how many pass each port in the whole run.
+//! The lines of a scenario and what goes over them: which way each group takes, how many packets are under way at one
+//! time, and how many pass each port in the whole run.
 //!
 //! A sender's window grows by what is acknowledged, so what is outstanding is at most what it began with and what the
 //! slowest line has carried since. Where losses or marks hold windows down it is also at most twice what that line,
@@ -258,7 +258,8 @@ impl Use {
     }
 }
 
-/// What a line, its buffer and the delays of these connections hold, packets; infinite where nothing holds windows down.
+/// What a line, its buffer and the delays of these connections hold, packets; infinite where nothing holds windows
+/// down.
 fn held(line: &Line, members: &[(usize, &Use)], private: f64, library: &Library) -> f64 {
     let packet = members.iter().map(|m| m.1.brings.packet).fold(f64::INFINITY, f64::min);
     let round_trip = members.iter().map(|m| m.1.round_trip).fold(0.0, f64::max);

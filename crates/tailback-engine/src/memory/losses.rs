@@ -1,8 +1,8 @@
 //! How many packets are lost or marked at most: the rows of the log of drops.
 //!
 //! What TCP loses in the long run follows from its window w in packets: 1.5 / w² for Reno (Mathis et al. 1997, "The
-//! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that come back sooner, 2 / w marks for
-//! those that answer each mark. Datagrams lose what the line does not carry.
+//! macroscopic behavior of the TCP congestion avoidance algorithm"), more for controls that come back sooner, 2 / w
+//! marks for those that answer each mark. Datagrams lose what the line does not carry.
 
 use super::lines::{Line, Lines, Use, buffer};
 use crate::spec::{Impairment, Spec};

@@ -1,9 +1,10 @@
 //! What a run takes of the memory at most, by arithmetic from its scenario, without building it.
 //!
-//! A bound is a list of parts, each with the key of the scenario that causes it. What grows while a run goes on is bounded by
-//! what the lines carry in its time: a packet that waits, a row of a table and an open connection all need packets that
-//! passed a line. Sizes are those of the structs that are stored; what the allocator adds, and what is only measured,
-//! are the constants at the top of each file. `benches/memory_bound.py` holds bounds beside the peaks of runs.
+//! A bound is a list of parts, each with the key of the scenario that causes it. What grows while a run goes on is
+//! bounded by what the lines carry in its time: a packet that waits, a row of a table and an open connection all need
+//! packets that passed a line. Sizes are those of the structs that are stored; what the allocator adds, and what is
+//! only measured, are the constants at the top of each file. `benches/memory_bound.py` holds bounds beside the peaks of
+//! runs.
 //!
 //! `traffic` says what sources and sessions bring, `lines` which way it goes and how much of it; `packets`, `flows`,
 //! `queues`, `records` say what is stored of it.

@@ -45,8 +45,8 @@ pub fn add(parts: &mut Parts, spec: &Spec, lines: &Lines) {
     }
 }
 
-/// What is kept of a packet that is outstanding, beside the queue and wire of declared links: its place on a private link,
-/// the record of its sender, the options of its acknowledgement.
+/// What is kept of a packet that is outstanding, beside the queue and wire of declared links: its place on a private
+/// link, the record of its sender, the options of its acknowledgement.
 fn remembered(transport: &Settings, connection: bool) -> f64 {
     if !connection {
         return 0.0;

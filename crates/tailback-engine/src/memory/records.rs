@@ -14,7 +14,8 @@ const POINT: f64 = (size_of::<Time>() + size_of::<u32>() + size_of::<f64>()) as 
 const GROWS: f64 = 2.0;
 /// Changes of a quantity with each packet that arrives or leaves.
 const CHANGES: f64 = 2.0;
-/// Probes that change less often than packets come, with changes for each packet: states of a rule that crosses thresholds.
+/// Probes that change less often than packets come, with changes for each packet: states of a rule that crosses
+/// thresholds.
 const SELDOM: &[(&[&str], f64)] = &[
     (&["dynamic", "static", "effective", "source"], 0.05),
     (&["victim", "closed", "closed_queues"], 0.1),

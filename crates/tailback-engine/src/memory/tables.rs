@@ -1,5 +1,5 @@
-//! What the rows of a table take: twice while the tables of a plan are put together from those of its runs, with the columns
-//! that distinguish runs in front.
+//! What the rows of a table take: twice while the tables of a plan are put together from those of its runs, with the
+//! columns that distinguish runs in front.
 
 use crate::plan::tables::declared;
 use crate::results::table::Data;

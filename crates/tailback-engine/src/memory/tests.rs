@@ -16,7 +16,8 @@ fn bytes(parts: &[Part], key: &str) -> u64 {
 /// A line of 10 Mb/s and 100 packets for one minute, and what else a scenario says.
 fn on_a_line(queue: &str, more: &str) -> String {
     format!(
-        "duration = \"60s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = {queue}\n\
+        "duration = \"60s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"5ms\"\nqueue = \
+         {queue}\n\
          reverse_queue = {{ kind = \"droptail\", buffer = \"unlimited\" }}\n{more}"
     )
 }
@@ -150,7 +151,8 @@ fn a_million_queues_are_as_many_rows_as_hold_something() {
 #[test]
 fn datagrams_wait_beside_windows_and_a_fixed_window_is_open_from_the_start() {
     let unlimited = "{ kind = \"wf2q-plus\", buffer = \"unlimited\" }";
-    // 235 sources send a packet for each of their short times on, 7,100 a second in all; one flow in twelve has a window.
+    // 235 sources send a packet for each of their short times on, 7,100 a second in all; one flow in twelve has a
+    // window.
     let calls = "[flows.f]\ncount = 20\n[flows.g]\ncount = 235\npacket_size = \"231B\"\n\
                  traffic = { kind = \"on-off\", rate = \"585bps\", mean_on = \"9ms\", mean_off = \"24ms\" }\n";
     let waiting = bytes(&parts(&on_a_line(unlimited, calls)), "link.line.queue");

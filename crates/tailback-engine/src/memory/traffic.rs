@@ -29,8 +29,8 @@ pub struct Brings {
     pub cap: f64,
     /// Packets that one flow sends before it hears anything.
     pub first: f64,
-    /// Packets that one flow sends again although it hears nothing: at each timeout, and whole windows where nothing holds it
-    /// back.
+    /// Packets that one flow sends again although it hears nothing: at each timeout, and whole windows where nothing
+    /// holds it back.
     pub again: f64,
     /// What it writes is cut into portions with a row of their own: how many in the whole run.
     pub portions: f64,

@@ -1,8 +1,8 @@
 //! Running a plan on all cores.
 //!
 //! Workers take runs in plan order from a shared counter; the calling thread collects what they finish, hands it to
-//! whoever keeps it, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a row, not an
-//! end.
+//! whoever keeps it, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a
+//! row, not an end.
 
 use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
 use crate::plan::tables::RunTables;

@@ -1,7 +1,7 @@
 //! One process at a time writes into a folder of results.
 //!
-//! The operating system holds the lock and lets go of it when the process ends, however it ends; the file only tells who
-//! it is. A lock has a name, so that shards of one plan can each have their own.
+//! The operating system holds the lock and lets go of it when the process ends, however it ends; the file only tells
+//! who it is. A lock has a name, so that shards of one plan can each have their own.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};

@@ -1,8 +1,8 @@
 //! Plans: an expanded, ordered list of runs, executed on all cores, stored, and resumable.
 //!
 //! Replications, `reproduce` and sweeps are all plans. A plan is points (a scenario and what distinguishes it) times
-//! replications (seeds). The same seeds serve every point, so that comparisons are paired. Each run has a key, a hash of
-//! scenario, seed, version and source; a run whose key is already stored is not run again.
+//! replications (seeds). The same seeds serve every point, so that comparisons are paired. Each run has a key, a hash
+//! of scenario, seed, version and source; a run whose key is already stored is not run again.
 //!
 //! Results come in plan order, whatever the number of threads.
 
@@ -143,8 +143,8 @@ impl Plan {
     }
 }
 
-/// The fingerprint of the source this program is made of, which is part of every key; the same in whatever folder and on
-/// whatever machine it was built.
+/// The fingerprint of the source this program is made of, which is part of every key; the same in whatever folder and
+/// on whatever machine it was built.
 pub fn source() -> &'static str {
     env!("TAILBACK_SOURCE")
 }

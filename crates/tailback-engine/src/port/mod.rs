@@ -5,8 +5,8 @@
 //! discipline, asked for a packet each time the line falls free.
 //!
 //! State: the line falls free at `free_at`; the wire holds packets with their time of arrival at the far end, ns.
-//! Counters run from `since`; what reaches past an instant (a transmission in progress, a departure already computed) is
-//! taken off when the counters are read, so that means are exact for any interval.
+//! Counters run from `since`; what reaches past an instant (a transmission in progress, a departure already computed)
+//! is taken off when the counters are read, so that means are exact for any interval.
 //!
 //! Cost: fused, one event a packet-hop; explicit, two.
 

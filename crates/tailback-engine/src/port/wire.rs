@@ -1,8 +1,9 @@
 //! What is on its way to the far end of a link, in order of arrival, in as few bytes as it needs.
 //!
-//! Where packets are handed on ahead of time, a whole round trip of a flow lies on one wire, its own: equal packets that
-//! differ in number and age alone. Such a packet takes one slot of 16 bytes; what is the same stands once, in the wire.
-//! Any other takes two slots, and three if it is older than four seconds or keeps the time at which it entered a queue.
+//! Where packets are handed on ahead of time, a whole round trip of a flow lies on one wire, its own: equal packets
+//! that differ in number and age alone. Such a packet takes one slot of 16 bytes; what is the same stands once, in the
+//! wire. Any other takes two slots, and three if it is older than four seconds or keeps the time at which it entered a
+//! queue.
 //!
 //! | slot | first word | second word |
 //! |---|---|---|
@@ -10,8 +11,8 @@
 //! | 2 | age (32), hop (8), header (8), TOS (8), tag (8) | flow (32), extra (32) |
 //! | 3 | time of entry (48), zeros, tag (8) | age beyond 32 bits |
 //!
-//! State: the slots, and what the last packet that came and the last one that left had in common with their neighbours. Times in
-//! ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 bytes each way, or of 32.
+//! State: the slots, and what the last packet that came and the last one that left had in common with their neighbours.
+//! Times in ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 bytes each way, or of 32.
 
 use crate::packet::{NO_EXTRA, WirePacket};
 use crate::port::prefetch::prefetch;

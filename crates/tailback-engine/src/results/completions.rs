@@ -1,8 +1,8 @@
 //! The table `completions`: completion times of transfers and of pages, one row a group and class of sizes.
 //!
-//! Quantiles are taken over what was completed, exactly: between two of the sorted times they are interpolated (type 7 of
-//! Hyndman and Fan 1996, as in most software). What was not completed is counted beside them: quantiles of a run that ends
-//! early say little about the long ones.
+//! Quantiles are taken over what was completed, exactly: between two of the sorted times they are interpolated (type 7
+//! of Hyndman and Fan 1996, as in most software). What was not completed is counted beside them: quantiles of a run
+//! that ends early say little about the long ones.
 
 use super::column::{Column, table};
 use super::summary::ratio;

@@ -1,5 +1,5 @@
-//! A text in the footer of a Parquet file, with a checksum over all that stands behind the rows: such a file says itself
-//! what it is, and whether that is still what was written.
+//! A text in the footer of a Parquet file, with a checksum over all that stands behind the rows: such a file says
+//! itself what it is, and whether that is still what was written.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

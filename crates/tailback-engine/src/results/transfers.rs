@@ -1,8 +1,8 @@
 //! The table `transfers`: one row a transfer that a session, or a flow with `traffic = "transfer"`, asked for
 //! in the measured time.
 //!
-//! A transfer that was asked for during the warm-up has no row, even if it ended later. One that is still under way when
-//! the run ends has a row without `done_s`.
+//! A transfer that was asked for during the warm-up has no row, even if it ended later. One that is still under way
+//! when the run ends has a row without `done_s`.
 
 use super::column::{Column, table};
 use super::summary::ratio;
@@ -63,7 +63,8 @@ static COLUMNS: &[Column<TransferLine>] = &[
     Column::real(
         "least_s",
         "s",
-        "what it would take on an empty path and without windows: a round trip for each connection opened for it, and for \
+        "what it would take on an empty path and without windows: a round trip for each connection opened for it, and \
+         for \
          its request and its data the delay and the time on the slowest line",
         |r| r.transfer.least.seconds(),
     ),

@@ -285,7 +285,8 @@ pub fn markdown(m: &Model) -> String {
 /// The whole reference in Markdown.
 pub fn reference() -> String {
     let mut out = String::from(
-        "# Reference of the scenario\n\nMade by `tailback describe --markdown` from the declarations in the code. Do not edit.\n",
+        "# Reference of the scenario\n\nMade by `tailback describe --markdown` from the declarations in the code. Do \
+         not edit.\n",
     );
     for family in catalogue().families() {
         let _ = write!(out, "\n## {}\n", family.title);

@@ -329,7 +329,8 @@ mod tests {
         let s = show("one\n\tä = \"wörd\" # x\n", 10, 17);
         assert_eq!(
             s,
-            "error: it is wrong\n  --> f.toml:2:6, a.b\n   |\n 2 |  ä = \"wörd\" # x\n   |      ^^^^^^\n   = help: right it"
+            "error: it is wrong\n  --> f.toml:2:6, a.b\n   |\n 2 |  ä = \"wörd\" # x\n   |      ^^^^^^\n   = help: \
+             right it"
         );
     }
 

@@ -1,9 +1,9 @@
 //! `--set path=value`: change a scenario before it is checked.
 //!
 //! The path is that of messages: `link.bottleneck.queue.buffer`. A value is TOML where it is TOML (`5`, `true`,
-//! `["1s", "2s"]`, `{ kind = "red" }`), otherwise a text, so that no shell quoting is needed: `rate=5Mbps`. Keys that are
-//! missing are made; a name such as `queue = "red"` becomes a table when something is set in it. New links, flows or
-//! recordings are not made key by key, because then a mistyped name would pass for a new one.
+//! `["1s", "2s"]`, `{ kind = "red" }`), otherwise a text, so that no shell quoting is needed: `rate=5Mbps`. Keys that
+//! are missing are made; a name such as `queue = "red"` becomes a table when something is set in it. New links, flows
+//! or recordings are not made key by key, because then a mistyped name would pass for a new one.
 //!
 //! What an argument has set is checked like everything else, and a message about it names the argument.
 

@@ -56,7 +56,8 @@ pub fn schema() -> Value {
     top
 }
 
-/// A table of sessions: what all have, beside the parameters of the kinds. Which belong to which kind is left to the reader.
+/// A table of sessions: what all have, beside the parameters of the kinds. Which belong to which kind is left to the
+/// reader.
 fn sessions() -> Value {
     let mut schema = table(&tables::SESSIONS);
     schema["required"] = json!(["kind"]);
@@ -212,8 +213,9 @@ fn of_kind(kind: &Kind) -> Value {
     }
 }
 
-/// A name or a table of one of the family's models. Tables are told apart by `kind`, which the discriminator (of OpenAPI,
-/// and of validators that took it over) says: a mistake in one is then not reported as a mistake in every other.
+/// A name or a table of one of the family's models. Tables are told apart by `kind`, which the discriminator (of
+/// OpenAPI, and of validators that took it over) says: a mistake in one is then not reported as a mistake in every
+/// other.
 fn choice(family: &str) -> Value {
     let all = catalogue().family(family);
     let bare: Vec<&str> = all

@@ -299,7 +299,13 @@ fn a_thousand_million_flows() {
     let p = broken("count = 4", "count = 1_000_000_000");
     check(&p, 9, "flows.web.count", "1000000000", "at most 2000000 flows");
     assert!(p.problem.contains("GB of memory"));
-    let e = error(&format!("{GOOD}[flows.more]\ncount = 1_999_999\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"1kbps\" }}\n").replace("every = \"100ms\"", "every = \"10s\""));
+    let e = error(
+        &format!(
+            "{GOOD}[flows.more]\ncount = 1_999_999\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", \
+                            rate = \"1kbps\" }}\n"
+        )
+        .replace("every = \"100ms\"", "every = \"10s\""),
+    );
     check(e.first(), 20, "flows.more.count", "2000003", "all groups together");
 }
 
@@ -430,7 +436,8 @@ fn messages_as_they_appear() {
 
     let e = error(&GOOD.replace("kind = \"droptail\", buffer", "kind = \"droptail\", bufer"));
     let shown = e.to_string();
-    let want = "error: the queue \"droptail\" has no key \"bufer\"\n  --> lab.toml:7:30, link.bottleneck.queue.bufer\n   |\n \
+    let want = "error: the queue \"droptail\" has no key \"bufer\"\n  --> lab.toml:7:30, \
+                link.bottleneck.queue.bufer\n   |\n \
         7 | queue = { kind = \"droptail\", bufer = \"100 packets\" }\n   |                              ^^^^^\n   \
         = help: did you mean \"buffer\"? known here: ";
     assert!(shown.starts_with(want), "{shown}");
@@ -453,7 +460,10 @@ fn the_thousandth_problem_hides_nothing() {
     for i in 0..1500 {
         text.push_str(&format!("odd{i} = 1\n"));
     }
-    text.push_str("duration = \"1s\"\n[link.a]\n[link.b]\nfrom = \"x\"\n[flows.a]\nstart = { kind = \"uniform\" }\nsizes = \"bimodal\"\n");
+    text.push_str(
+        "duration = \"1s\"\n[link.a]\n[link.b]\nfrom = \"x\"\n[flows.a]\nstart = { kind = \"uniform\" \
+                   }\nsizes = \"bimodal\"\n",
+    );
     let e = error(&text);
     assert!(e.more > 1490, "{}", e.more);
 }
@@ -518,7 +528,8 @@ fn sources_that_cannot_be() {
     let e = with("traffic = { kind = \"bursts\", size = \"9 packets\", mean_think = \"1s\" }\ntransport = \"tfrc\"");
     check(e.first(), 21, "flows.t.transport", "tfrc", "tcp");
     let e = error(&format!(
-        "{GOOD}[sessions.s]\nkind = \"requests\"\nresponse = {{ kind = \"exponential\", mean = \"15kB\" }}\ntransport = \"tfrc\"\n"
+        "{GOOD}[sessions.s]\nkind = \"requests\"\nresponse = {{ kind = \"exponential\", mean = \"15kB\" }}\ntransport \
+         = \"tfrc\"\n"
     ));
     check(e.first(), 22, "sessions.s.transport", "tfrc", "tcp");
 }

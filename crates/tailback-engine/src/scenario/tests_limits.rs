@@ -10,7 +10,8 @@ fn load(text: &str) -> Loaded {
 fn a_buffer_that_cannot_do_its_work_is_a_warning_with_its_line() {
     let warnings = |queue: &str, flows: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n\
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"1Mbps\"\ndelay = \"0s\"\nqueue = {{ \
+             {queue} }}\n\
              [flows.f]\n{flows}"
         );
         load(&text).warnings
@@ -41,7 +42,8 @@ fn a_buffer_that_cannot_do_its_work_is_a_warning_with_its_line() {
 fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
     let warnings = |queue: &str, flows: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n\
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"100Mbps\"\ndelay = \"0s\"\nqueue = {{ \
+             {queue} }}\n\
              {flows}"
         );
         load(&text).warnings
@@ -87,7 +89,9 @@ fn a_limit_that_cannot_be_reached_is_one_warning_with_its_line() {
         "[flows.f]\ncount = 4\ntcp = { rwnd = \"4 packets\" }\n",
         // Others on the way bound nothing.
         "[flows.f]\ntcp = { rwnd = \"4 packets\" }\n[flows.g]\ntraffic = { kind = \"cbr\", rate = \"1Mbps\" }\n",
-        "[flows.f]\ntcp = { rwnd = \"4 packets\" }\n[sessions.s]\nkind = \"requests\"\nresponse = { kind = \"pareto\", mean = \"15kB\", shape = 1.3, max = \"1MB\" }\nthink = { kind = \"exponential\", mean = \"2s\" }\n",
+        "[flows.f]\ntcp = { rwnd = \"4 packets\" }\n[sessions.s]\nkind = \"requests\"\nresponse = { kind = \
+         \"pareto\", mean = \"15kB\", shape = 1.3, max = \"1MB\" }\nthink = { kind = \"exponential\", mean = \"2s\" \
+         }\n",
     ] {
         assert!(
             warnings(red, enough).is_empty(),

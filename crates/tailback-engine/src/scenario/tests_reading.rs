@@ -196,7 +196,8 @@ fn the_rich_one() {
 fn a_profile_of_the_scenario_is_laid_under_the_flow() {
     let text = format!(
         "{GOOD}[flows.plain]\n[flows.long]\ntransport = \"tcp\"\ntcp = {{ profile = \"mine\", payload = \"700B\" }}\n\
-         [profile.mine]\nprofile = \"base\"\nmin_rto = \"300ms\"\n[profile.base]\nprofile = \"ns2\"\npayload = \"900B\"\nmin_rto = \"400ms\"\nvariant = \"tahoe\"\n"
+         [profile.mine]\nprofile = \"base\"\nmin_rto = \"300ms\"\n[profile.base]\nprofile = \"ns2\"\npayload = \
+         \"900B\"\nmin_rto = \"400ms\"\nvariant = \"tahoe\"\n"
     );
     let s = load(&text).spec;
     assert_eq!(
@@ -310,11 +311,13 @@ fn a_path_is_the_one_the_engine_takes() {
     let text = |rtt: &str| {
         let link = |name: &str, from: &str, to: &str, delay: &str| {
             format!(
-                "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1Mbps\"\ndelay = \"{delay}\"\nreverse_delay = \"10ms\"\nqueue = \"droptail\"\n"
+                "[link.{name}]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"1Mbps\"\ndelay = \
+                 \"{delay}\"\nreverse_delay = \"10ms\"\nqueue = \"droptail\"\n"
             )
         };
         let flows = format!(
-            "[flows.f]\nfrom = \"a\"\nto = \"d\"\nrtt = \"{rtt}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", rate = \"1kbps\" }}\n"
+            "[flows.f]\nfrom = \"a\"\nto = \"d\"\nrtt = \"{rtt}\"\ntransport = \"udp\"\ntraffic = {{ kind = \"cbr\", \
+             rate = \"1kbps\" }}\n"
         );
         "duration = \"1s\"\n".to_string()
             + &link("a1", "a", "b", "5ms")
@@ -344,7 +347,8 @@ fn what_looks_like_a_mistake_is_a_warning() {
 fn a_source_without_its_signal_is_a_warning() {
     let warnings = |source: &str, queue: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ kind = \"{queue}\", \
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ \
+             kind = \"{queue}\", \
              buffer = \"10 packets\" }}\n[flows.f]\n{source} = {{}}"
         );
         load(&text).warnings
@@ -375,7 +379,8 @@ fn a_source_without_its_signal_is_a_warning() {
 fn flows_that_fair_queueing_takes_for_one_are_a_warning() {
     let warnings = |flows: &str, queue: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ {queue} }}\n\
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = {{ \
+             {queue} }}\n\
              [flows.f]\n{flows}"
         );
         load(&text).warnings
@@ -410,7 +415,8 @@ fn a_start_that_may_be_drawn_after_the_stop_is_a_warning() {
 fn a_setpoint_above_the_window_is_a_warning() {
     let warnings = |values: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = \"fq\"\n[flows.f]\n\
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\nqueue = \
+             \"fq\"\n[flows.f]\n\
              packet-pair = {{ {values} }}"
         );
         load(&text).warnings
@@ -427,7 +433,8 @@ fn a_setpoint_above_the_window_is_a_warning() {
 fn a_rule_without_a_limit_to_act_on_is_a_warning() {
     let warnings = |ports: &str, more: &str| {
         let text = format!(
-            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \"0s\"\n{ports}\n[flows.f]\n\
+            "duration = \"1s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"80kbps\"\ndelay = \
+             \"0s\"\n{ports}\n[flows.f]\n\
              [flows.g]\n{more}"
         );
         load(&text).warnings

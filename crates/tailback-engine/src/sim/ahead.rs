@@ -1,36 +1,39 @@
 //! Running ahead: a packet is handed on when it is known when it will arrive, not when that time has come.
 //!
-//! A line knows a packet's arrival at its far end as soon as its transmission has been decided. If nothing else can happen
-//! until then to what takes the packet, that may be called at once, as of the arrival: no event, no place on the wire, and
-//! the packet is still in the processor's registers. The rule:
+//! A line knows a packet's arrival at its far end as soon as its transmission has been decided. If nothing else can
+//! happen until then to what takes the packet, that may be called at once, as of the arrival: no event, no place on the
+//! wire, and the packet is still in the processor's registers. The rule:
 //!
-//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing but a tap stands before its queue, and
-//!    everything that enters it comes from one port, or from destinations behind one port.
-//! 2. An end may be called ahead if its answers enter such a port, or a port that it alone uses, and if its application hears
-//!    nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this end and of
-//!    those that share the port of its answers, run first: as of their times, in their order.
-//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees, what a tap
-//!    sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it sees of several
-//!    ([`crate::measure::capture`]).
-//! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the end of
-//!    the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing runs ahead.
-//! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next turn.
-//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and what they
-//!    enter first has several feeders. Between which nodes they open them has to be known; else nothing runs ahead. Where such
-//!    a connection is over, its number is given out again with its last packet: a port on its way that may lose packets takes
-//!    none ahead.
-//! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they enter
-//!    there has several feeders. One that sends any has to say so.
+//! 1. A port may take a packet ahead if it is arithmetic ([`Queue::Fused`]), nothing but a tap stands before its queue,
+//!    and everything that enters it comes from one port, or from destinations behind one port.
+//! 2. An end may be called ahead if its answers enter such a port, or a port that it alone uses, and if its application
+//!    hears nothing of it and leaves it alone until then (a destination: always). Timers that are due before, of this
+//!    end and of those that share the port of its answers, run first: as of their times, in their order.
+//! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees,
+//!    what a tap sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it
+//!    sees of several ([`crate::measure::capture`]).
+//! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the
+//!    end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
+//!    runs ahead.
+//! 5. The first port of a source never hands on ahead. There each round ends, and the list of events gets its next
+//!    turn.
+//! 6. Ends that applications open while the run goes on may do anything at any time: they are called by events, and
+//!    what they enter first has several feeders. Between which nodes they open them has to be known; else nothing runs
+//!    ahead. Where such a connection is over, its number is given out again with its last packet: a port on its way
+//!    that may lose packets takes none ahead.
+//! 7. A discipline that sends requests to sources sends them into the way back, at the near end of its port: what they
+//!    enter there has several feeders. One that sends any has to say so.
 //!
-//! So every queue that several ports share meets its packets in the order of events, and every other object its calls in the
-//! order of time: no result can tell whether a run ran ahead.
+//! So every queue that several ports share meets its packets in the order of events, and every other object its calls
+//! in the order of time: no result can tell whether a run ran ahead.
 //!
-//! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the bottleneck, where
-//! there were four, and a packet is stored once a round trip; that is a quarter to a third of the time.
+//! What would be lost without: in a dumbbell of plain TCP one event a data packet is left, its arrival at the
+//! bottleneck, where there were four, and a packet is stored once a round trip; that is a quarter to a third of the
+//! time.
 //!
-//! State: two flags a port (does it hand on ahead, does it take), three a flow (by end; is its destination one of those that
-//! are called in the order of time), the horizon, and the armed timers of
-//! destinations that share the port of their answers, by the port in front of them.
+//! State: two flags a port (does it hand on ahead, does it take), three a flow (by end; is its destination one of those
+//! that are called in the order of time), the horizon, and the armed timers of destinations that share the port of
+//! their answers, by the port in front of them.
 
 use super::{Sim, Tick};
 use crate::event::EventKind;
@@ -50,7 +53,8 @@ const LONG_RUN: usize = 256;
 /// What a run knows of running ahead.
 #[derive(Default)]
 pub(crate) struct Ahead {
-    /// Whether the network has been looked at; it is when the first event runs, since until then things are added to it.
+    /// Whether the network has been looked at; it is when the first event runs, since until then things are added to
+    /// it.
     known: bool,
     /// Nothing may run ahead and no segment is predicted, whatever the network: for tests that compare.
     pub never: bool,
@@ -58,7 +62,8 @@ pub(crate) struct Ahead {
     horizon: Time,
     /// When the ticks that look at everything are due, by number; never for others.
     pub ticks: Vec<Time>,
-    /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of the event.
+    /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
+    /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
 }
 
@@ -308,8 +313,8 @@ impl Sim {
         !matches!(&self.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
-    /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen before, and
-    /// from there on when the time has come.
+    /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen
+    /// before, and from there on when the time has come.
     #[inline]
     pub(super) fn depart(&mut self, mut port: u32, mut p: WirePacket, mut arrives: Time) {
         loop {
@@ -464,8 +469,8 @@ impl Sim {
         }
     }
 
-    /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this, timers
-    /// behind a port that seldom hands on would be kept for the rest of the run.
+    /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this,
+    /// timers behind a port that seldom hands on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {
         if self.flows[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));

@@ -144,7 +144,8 @@ impl Sim {
         }
     }
 
-    /// The same as [`Sim::pump`] after a segment that was predicted: send what is in the outbox from here on, and arm the timer.
+    /// The same as [`Sim::pump`] after a segment that was predicted: send what is in the outbox from here on, and arm
+    /// the timer.
     #[inline]
     fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) {
         let now = self.now;

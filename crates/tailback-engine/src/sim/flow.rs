@@ -26,7 +26,8 @@ pub enum Carrier {
         ecn: Ecn,
         next_seq: u64,
     },
-    /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in here.
+    /// No ends of its own: an application that opens connections while the run goes on, whose counters are folded in
+    /// here.
     Member(Box<Closed>),
     /// Ends outside the simulator: packets come by [`Sim::inject`](super::Sim::inject), and leave to whoever drives it.
     Injected(Box<Injected>),
@@ -73,7 +74,8 @@ pub struct Flow {
     pub free_until: Time,
     /// Whether its source and its destination may be called ahead of time (see `sim/ahead.rs`).
     pub runs_ahead: [bool; 2],
-    /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among theirs.
+    /// Its destination shares the port of its answers with some that run ahead: its timers keep their place among
+    /// theirs.
     pub in_order: bool,
     /// A conditioner follows the state of one of its senders.
     pub followed: bool,

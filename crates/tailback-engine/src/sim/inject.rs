@@ -1,9 +1,10 @@
 //! Packets from outside: a gateway gives the simulator what real senders have sent, and forwards what comes out.
 //!
-//! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network as any other, and its packets meet
-//! the same conditioners, impairments, queues and lines. Whoever drives the simulator hands a packet in at the instant at
-//! which it came ([`Sim::inject`]), lets time go on ([`Sim::run_until`]), and takes what has arrived ([`Sim::take_emitted`]).
-//! A packet's bytes stay outside; its instant of birth, which no two injected packets share, tells which it was.
+//! A flow whose ends are outside ([`Carrier::Injected`]) has a way through the network as any other, and its packets
+//! meet the same conditioners, impairments, queues and lines. Whoever drives the simulator hands a packet in at the
+//! instant at which it came ([`Sim::inject`]), lets time go on ([`Sim::run_until`]), and takes what has arrived
+//! ([`Sim::take_emitted`]). A packet's bytes stay outside; its instant of birth, which no two injected packets share,
+//! tells which it was.
 //!
 //! State: the packets that have arrived and have not been taken.
 
@@ -21,8 +22,8 @@ impl Sim {
         self.events.next_time()
     }
 
-    /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event inside
-    /// the network a packet that it lets go can come out at the earliest.
+    /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event
+    /// inside the network a packet that it lets go can come out at the earliest.
     pub fn last_ports(&self) -> (Vec<u32>, Duration) {
         let last = |r: &Route| self.routes[usize::from(r.len) + r.start as usize - 1];
         let ways = self.ways.iter().flatten().filter(|r| r.len > 0);

@@ -7,8 +7,8 @@ use tailback_base::{Dscp, Ecn, FlowId, Time};
 use tailback_transport::tcp::reassembly::Reassembly;
 use tailback_transport::{Flags, Segment, SenderReport};
 
-/// What the ends of an injected flow have sent and received, as their packets show it; source first. What packets do not
-/// show (round-trip times, timeouts) whoever drives the simulator adds.
+/// What the ends of an injected flow have sent and received, as their packets show it; source first. What packets do
+/// not show (round-trip times, timeouts) whoever drives the simulator adds.
 #[derive(Clone, Debug, Default)]
 pub struct Injected {
     pub senders: [SenderReport; 2],
@@ -16,9 +16,10 @@ pub struct Injected {
     repairs: [Repair; 2],
 }
 
-/// How far one end is with repairing losses (RFC 6582 section 3.2, RFC 6675 section 5): a recovery begins with the first
-/// segment that is sent again after a duplicate acknowledgement, and ends when all is acknowledged that had been sent until
-/// then. What is sent again without a duplicate was called for by a timer, for which kernels have counts of their own.
+/// How far one end is with repairing losses (RFC 6582 section 3.2, RFC 6675 section 5): a recovery begins with the
+/// first segment that is sent again after a duplicate acknowledgement, and ends when all is acknowledged that had been
+/// sent until then. What is sent again without a duplicate was called for by a timer, for which kernels have counts of
+/// their own.
 #[derive(Clone, Copy, Debug, Default)]
 struct Repair {
     /// One past the last byte sent.

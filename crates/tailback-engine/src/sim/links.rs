@@ -379,7 +379,8 @@ impl Sim {
     pub(super) fn deliver(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let hands_ahead = p.hands_ahead;
-        // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits behind it.
+        // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits
+        // behind it.
         let head = if hands_ahead { p.wire.front() } else { p.wire.pop() };
         let Some(f) = head else { return };
         let mut packet = f.packet;

@@ -72,7 +72,8 @@ impl Sim {
         sum
     }
 
-    /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new ones.
+    /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new
+    /// ones.
     pub fn flow_slots(&self) -> usize {
         self.flows.len() - self.declared()
     }

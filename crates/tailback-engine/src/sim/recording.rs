@@ -9,8 +9,8 @@ use tailback_base::work::{counted, counted_as};
 use tailback_base::{Dscp, Time};
 use tailback_queue::ProbeId;
 
-/// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows as
-/// a scenario may.
+/// The most values that a sample of an indexed probe has: more queues than any discipline may have, and as many flows
+/// as a scenario may.
 const MOST_INDICES: u32 = 1 << 22;
 
 impl Sim {

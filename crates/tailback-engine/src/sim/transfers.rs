@@ -1,8 +1,9 @@
 //! Transfers: what applications asked for, when it came, when its sender knew, and what it would take on an empty path.
 //!
-//! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its connection's
-//! stream is remembered until that is acknowledged, so that a delayed ACK for one transfer is not taken for one of the
-//! next. What is remembered follows the transfers that are under way, what is counted the transfers that were asked for.
+//! An application says which bytes it writes for which transfer ([`Net::send`]). The end of a transfer in its
+//! connection's stream is remembered until that is acknowledged, so that a delayed ACK for one transfer is not taken
+//! for one of the next. What is remembered follows the transfers that are under way, what is counted the transfers that
+//! were asked for.
 //!
 //! [`Net::send`]: crate::traffic::application::Net::send
 
@@ -95,8 +96,8 @@ impl Sim {
         self.pump(flow, side);
     }
 
-    /// How long these bytes take from one side to the other if nothing else is on the way and no window holds them back: a
-    /// round trip if the connection is not open yet, the delay, and the time on the slowest line.
+    /// How long these bytes take from one side to the other if nothing else is on the way and no window holds them
+    /// back: a round trip if the connection is not open yet, the delay, and the time on the slowest line.
     fn least(&self, flow: FlowId, side: Side, bytes: u64) -> Duration {
         let ways = self.ways[flow.0 as usize];
         let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {

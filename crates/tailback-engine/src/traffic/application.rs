@@ -114,11 +114,11 @@ pub trait Net {
     fn rng(&mut self) -> &mut Stream;
     /// The flow the scenario made for this application, if any.
     fn own_flow(&self) -> Option<FlowId>;
-    /// Open a connection between two nodes; this application hears of both its ends. Ids are reused once a connection is
-    /// closed and none of its packets is in flight.
+    /// Open a connection between two nodes; this application hears of both its ends. Ids are reused once a connection
+    /// is closed and none of its packets is in flight.
     fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
-    /// The same over a two-way transport, opened by the application at `to`, as a client opens a connection to the server
-    /// whose data it wants: when the destination's side is first written to.
+    /// The same over a two-way transport, opened by the application at `to`, as a client opens a connection to the
+    /// server whose data it wants: when the destination's side is first written to.
     fn open_from_destination(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId;
     fn write(&mut self, flow: FlowId, side: Side, n: Amount);
     /// This application closes this side of a two-way connection itself. Without this call a side closes when the other
@@ -132,13 +132,13 @@ pub trait Net {
     fn abort(&mut self, flow: FlowId, side: Side);
     /// A transfer is asked for now: it gets a row in the table of transfers.
     fn ask(&mut self, bytes: u64) -> TransferId;
-    /// Write for a transfer: the time of the acknowledgement of its data is noted, and `least` grows by what these bytes
-    /// take on an empty path.
+    /// Write for a transfer: the time of the acknowledgement of its data is noted, and `least` grows by what these
+    /// bytes take on an empty path.
     fn send(&mut self, transfer: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part);
     /// So many bytes of a transfer have arrived. Answers the transfer when that ends it.
     fn arrived(&mut self, transfer: TransferId, bytes: u64) -> Option<Transfer>;
-    /// A page of so many objects with so much payload is asked for now: it gets a row in the table of pages. The transfers
-    /// of its objects have theirs as well.
+    /// A page of so many objects with so much payload is asked for now: it gets a row in the table of pages. The
+    /// transfers of its objects have theirs as well.
     fn begin_page(&mut self, objects: u64, bytes: u64) -> PageId;
     /// All of a page has been delivered.
     fn end_page(&mut self, page: PageId);
@@ -173,8 +173,8 @@ pub trait Application {
         false
     }
 
-    /// It never calls the destination of its own flow: that acts on what comes to it and on its timers alone, and a run may go
-    /// ahead there.
+    /// It never calls the destination of its own flow: that acts on what comes to it and on its timers alone, and a run
+    /// may go ahead there.
     fn keeps_to_source(&self) -> bool {
         false
     }

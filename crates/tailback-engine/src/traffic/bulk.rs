@@ -16,7 +16,8 @@ pub static MODEL: Model = Model {
         "back",
         TIME,
         "none",
-        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; without it, \
+        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; \
+         without it, \
          it has none.",
         "",
     )],

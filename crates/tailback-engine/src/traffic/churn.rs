@@ -15,7 +15,8 @@ pub static MODEL: Model = Model {
     family: "traffic",
     title: "Poisson arrivals with changing addresses",
     summary: "Packets with independent exponential gaps, to an address of the flow's own: a random label, which queues \
-              that hash the label take for the destination. With `mean_hold` the address is drawn again and again, so that \
+              that hash the label take for the destination. With `mean_hold` the address is drawn again and again, so \
+              that \
               one flow ends and another begins.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 5",
     params: &[

@@ -62,7 +62,8 @@ pub struct Facts {
 pub enum Output {
     /// Bytes, for a transport that decides when to send them and how to cut them: it needs a connection.
     Stream,
-    /// Packets at a rate of its own (parameter `rate`, usually), with sizes of their own: datagrams, or writes to a connection.
+    /// Packets at a rate of its own (parameter `rate`, usually), with sizes of their own: datagrams, or writes to a
+    /// connection.
     Packets,
     /// Packets whose sizes are its own too, and which only datagrams carry. Their delays are held against a deadline.
     Datagrams,

@@ -1,8 +1,8 @@
-//! Laws that sizes of transfers and lengths of pauses are drawn from: the models of the families `transfer-size` (bytes)
-//! and `pause` (time), and a row for each.
+//! Laws that sizes of transfers and lengths of pauses are drawn from: the models of the families `transfer-size`
+//! (bytes) and `pause` (time), and a row for each.
 //!
-//! A law has a mean and, where its form is not fixed by that, a shape. Sizes are counted in bytes, pauses in nanoseconds;
-//! results are rounded to whole ones.
+//! A law has a mean and, where its form is not fixed by that, a shape. Sizes are counted in bytes, pauses in
+//! nanoseconds; results are rounded to whole ones.
 
 use super::conflict::Conflict;
 use crate::kinds::{PROBABILITY, SOME_TIME};

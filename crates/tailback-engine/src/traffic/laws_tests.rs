@@ -95,8 +95,8 @@ fn laws_that_cannot_be_drawn_from_are_refused() {
     }
 }
 
-/// In steps of 1 kB: how many are of one step, and of at most ten, by the distribution (1 + x/scale)^-shape; and the mean, where
-/// the tail is light enough for one.
+/// In steps of 1 kB: how many are of one step, and of at most ten, by the distribution (1 + x/scale)^-shape; and the
+/// mean, where the tail is light enough for one.
 #[test]
 fn a_lomax_law_counts_whole_steps() {
     let given = [("mean", "12kB"), ("shape", "1.2"), ("step", "1kB")];

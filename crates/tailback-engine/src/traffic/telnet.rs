@@ -1,8 +1,9 @@
-//! Telnet: people who type. A packet leaves each time, whatever the network does with those before; the gaps are measured ones.
+//! Telnet: people who type. A packet leaves each time, whatever the network does with those before; the gaps are
+//! measured ones.
 //!
-//! The gaps are those of originators in tcplib: half of them are below 0.24 s, one in a hundred above 20 s. They are drawn by
-//! inversion of 26 quantiles, linear in the gap up to the median, linear in its logarithm above it; their mean is
-//! 1.12 s, that of the measured table itself 1.09 s. `gaps = "exponential"` has independent gaps of 1 s instead.
+//! The gaps are those of originators in tcplib: half of them are below 0.24 s, one in a hundred above 20 s. They are
+//! drawn by inversion of 26 quantiles, linear in the gap up to the median, linear in its logarithm above it; their mean
+//! is 1.12 s, that of the measured table itself 1.09 s. `gaps = "exponential"` has independent gaps of 1 s instead.
 //!
 //! From: Danzig and Jamin, "tcplib: A library of TCP internetwork traffic characteristics", USC-CS-SYS-91-01, 1991.
 //!
@@ -32,7 +33,8 @@ pub static MODEL: Model = Model {
             "transfers",
             Kind::Bool,
             "false",
-            "Over a connection each write has a row in the table of transfers: when it was written, and when it was delivered.",
+            "Over a connection each write has a row in the table of transfers: when it was written, and when it was \
+             delivered.",
             "",
         ),
     ],

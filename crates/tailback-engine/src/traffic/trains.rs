@@ -1,7 +1,8 @@
 //! Packet trains: trains arrive as a Poisson process, the packets of one at the same instant.
 //!
-//! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The number of
-//! packets in a train is geometric, so that any packet is followed by another of its train with the same chance.
+//! Traffic of local networks comes in trains rather than packet by packet: a block of a file, a frame of video. The
+//! number of packets in a train is geometric, so that any packet is followed by another of its train with the same
+//! chance.
 //!
 //! From: Jain and Routhier, "Packet trains: measurements and a new model for computer network traffic", 1986, with
 //! no gap between the cars; queueing theory calls them arrivals in batches.

@@ -2,8 +2,9 @@
 //!
 //! The defaults are G.711 (ITU-T): 160 B of samples every 20 ms behind headers of RTP, UDP and IP, 80 kbit/s. With
 //! `speech = "on-off"` talk and silence have exponential lengths, by default with the means of ITU-T P.59 (1.004 and
-//! 1.587 s). A talker keeps one clock: after a silence the packets go on at the talker's own instants, so that the phase of
-//! a call against other calls does not change. The phase is drawn uniformly once. A call in both directions is two flows.
+//! 1.587 s). A talker keeps one clock: after a silence the packets go on at the talker's own instants, so that the
+//! phase of a call against other calls does not change. The phase is drawn uniformly once. A call in both directions is
+//! two flows.
 //!
 //! State: the talker's clock, and the end of the talk that goes on. Phase, talk and silence are drawn from streams of
 //! their own.

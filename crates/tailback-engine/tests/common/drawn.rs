@@ -1,4 +1,5 @@
-//! Networks that are drawn: links with queues, impairments and conditioners, flows of all transports, sessions, recordings.
+//! Networks that are drawn: links with queues, impairments and conditioners, flows of all transports, sessions,
+//! recordings.
 
 use std::fmt::Write;
 use tailback_base::Stream;
@@ -66,9 +67,11 @@ const CONDITIONERS: [&str; 6] = [
 const SESSIONS: [&str; 5] = [
     "kind = \"requests\"\nresponse = { kind = \"pareto\", mean = \"15kB\", shape = 1.3, max = \"1MB\" }\n\
      think = { kind = \"exponential\", mean = \"100ms\" }",
-    "kind = \"requests\"\nresponse = { kind = \"exponential\", mean = \"30kB\" }\nserver_time = { kind = \"exponential\", mean = \"20ms\" }\n\
+    "kind = \"requests\"\nresponse = { kind = \"exponential\", mean = \"30kB\" }\nserver_time = { kind = \
+     \"exponential\", mean = \"20ms\" }\n\
      think = { kind = \"exponential\", mean = \"50ms\" }\nrequests = 4",
-    "kind = \"web\"\nparse = { kind = \"exponential\", mean = \"20ms\" }\nthink = { kind = \"exponential\", mean = \"100ms\" }",
+    "kind = \"web\"\nparse = { kind = \"exponential\", mean = \"20ms\" }\nthink = { kind = \"exponential\", mean = \
+     \"100ms\" }",
     "kind = \"web\"\nparallel = 4\npages = 3\nthink = { kind = \"exponential\", mean = \"50ms\" }",
     "kind = \"web\"\npreset = \"ns2-small\"\nthink = { kind = \"exponential\", mean = \"100ms\" }",
 ];

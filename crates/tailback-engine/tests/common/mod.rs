@@ -1,4 +1,5 @@
-//! What the end-to-end tests share: short names for quantities, small applications, and the check that no link loses a packet.
+//! What the end-to-end tests share: short names for quantities, small applications, and the check that no link loses a
+//! packet.
 #![allow(dead_code)]
 
 use std::cell::RefCell;

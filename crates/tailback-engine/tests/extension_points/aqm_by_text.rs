@@ -1,7 +1,7 @@
 //! An AQM on each queue behind a scheduler, and one before another, named in a scenario.
 //!
-//! Shows: the parameter `aqm` of every discipline of several queues; the parameter `before` of every discipline; an AQM of
-//! a user's own, with parameters and a probe, that a [`Library`] is given.
+//! Shows: the parameter `aqm` of every discipline of several queues; the parameter `before` of every discipline; an AQM
+//! of a user's own, with parameters and a probe, that a [`Library`] is given.
 
 use crate::common::*;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef};
@@ -22,7 +22,8 @@ fn scenario(queue: &str) -> String {
         )
     };
     format!(
-        "duration = \"5s\"\n[link.ab]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\nqueue = {queue}\n{}{}{}",
+        "duration = \"5s\"\n[link.ab]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\nqueue = \
+         {queue}\n{}{}{}",
         flow("greedy", "10Mbps"),
         flow("calm", "1Mbps"),
         flow("other", "1Mbps")

@@ -1,8 +1,8 @@
 //! A transport that carries data in both directions of one connection, with ACKs on the data, and is closed from both
 //! ends.
 //!
-//! Shows: one type of endpoint for both ends; `Segment::window`; a connection that is forgotten when both ends are done,
-//! not when the first of them is.
+//! Shows: one type of endpoint for both ends; `Segment::window`; a connection that is forgotten when both ends are
+//! done, not when the first of them is.
 
 use crate::common::*;
 use tailback_base::{BitRate, Ecn, FlowId, Size, Time};
@@ -10,8 +10,8 @@ use tailback_engine::build::network::{Built, Network, Transport};
 use tailback_engine::traffic::application::{AppInput, Application, Ends, Net, NodeId, Side, TransportId};
 use tailback_transport::{Amount, AppEvent, AppEvents, Endpoint, Flags, Segment, Transmit};
 
-/// Sends what its peer's window allows, acknowledges with the next segment, goes back to the first byte not acknowledged
-/// after 300 ms.
+/// Sends what its peer's window allows, acknowledges with the next segment, goes back to the first byte not
+/// acknowledged after 300 ms.
 #[derive(Default)]
 struct TwoWay {
     /// First byte not acknowledged, next to send, end of what was written (the FIN is the byte behind it).

@@ -153,7 +153,8 @@ fn a_controller_is_named_with_its_parameter_and_probe() {
 fn a_router_s_request_reaches_it() {
     let o = lab("10Mbps", "congestion = \"steady\"", true);
     let (asked, window) = (last(&o, "asked"), last(&o, "cwnd"));
-    // The pipe holds 34 segments and ten wait: growth of one and cuts of a thirtieth keep it there, and nothing is lost.
+    // The pipe holds 34 segments and ten wait: growth of one and cuts of a thirtieth keep it there, and nothing is
+    // lost.
     assert!(
         asked > 100.0 && (35.0..60.0).contains(&window),
         "{asked} requests, window {window}"

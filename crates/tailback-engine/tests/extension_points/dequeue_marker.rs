@@ -59,7 +59,8 @@ impl<P: Packet> QueueDiscipline<P> for Sojourn<P> {
     }
 }
 
-/// 1000 B at 1 Mb/s take 8 ms. Ten that come at once wait 0, 8, 16 ... 32 ms, and those left then wait longer than 36 ms.
+/// 1000 B at 1 Mb/s take 8 ms. Ten that come at once wait 0, 8, 16 ... 32 ms, and those left then wait longer than 36
+/// ms.
 #[test]
 fn it_marks_and_drops_what_the_clock_says() {
     let mut net = Network::new(1);

@@ -41,8 +41,8 @@ impl QueueDiscipline<SimPacket> for Slotted {
     }
 }
 
-/// Holds packets until none has come for `quiet`, then lets all go; gives up what is older than `patience`. The timer is
-/// put off by every arrival.
+/// Holds packets until none has come for `quiet`, then lets all go; gives up what is older than `patience`. The timer
+/// is put off by every arrival.
 struct Coalesce {
     waiting: VecDeque<SimPacket>,
     quiet: Duration,
@@ -82,7 +82,8 @@ impl QueueDiscipline<SimPacket> for Coalesce {
     }
 }
 
-/// Times at which datagrams of 1000 B, sent at these milliseconds over 1 Mb/s and 5 ms, arrive. Checks that no packet is lost.
+/// Times at which datagrams of 1000 B, sent at these milliseconds over 1 Mb/s and 5 ms, arrive. Checks that no packet
+/// is lost.
 fn through(queue: impl QueueDiscipline<SimPacket> + 'static, sends: &[u64]) -> (Vec<Time>, u64) {
     let mut net = Network::new(1);
     let (a, b) = (net.node("a"), net.node("b"));

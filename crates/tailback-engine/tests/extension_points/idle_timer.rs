@@ -1,4 +1,5 @@
-//! A discipline that acts by the clock alone: its timer runs from the start of the run, on a link that no packet crosses.
+//! A discipline that acts by the clock alone: its timer runs from the start of the run, on a link that no packet
+//! crosses.
 //!
 //! Shows: `next_timer` and `on_timer` of a queue before the first packet, for controllers such as PI and PIE, which
 //! measure an idle line as well.

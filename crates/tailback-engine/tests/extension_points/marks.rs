@@ -1,8 +1,8 @@
 //! A controller that wants to know of every ACK whether what it acknowledges was marked.
 //!
-//! Shows: `CongestionControl::echo`, which the receiver follows; `AckEvent::ecn_echo` with the bytes it is about. By RFC 3168
-//! a receiver repeats the echo until the sender answers; a controller that estimates the share of marks needs each mark
-//! once (RFC 8257).
+//! Shows: `CongestionControl::echo`, which the receiver follows; `AckEvent::ecn_echo` with the bytes it is about. By
+//! RFC 3168 a receiver repeats the echo until the sender answers; a controller that estimates the share of marks needs
+//! each mark once (RFC 8257).
 
 use crate::common::*;
 use tailback_base::{Model, ProbeDef};
@@ -71,7 +71,8 @@ fn the_share_of_marks_is_exact() {
     for delayed in [1, 2, 3] {
         let text = format!(
             "duration = \"10s\"\n[link.l]\nfrom = \"a\"\nto = \"b\"\nrate = \"10Mbps\"\ndelay = \"20ms\"\n\
-             queue = {{ kind = \"droptail\", buffer = \"100 packets\" }}\nimpair = [{{ kind = \"every-nth\", n = 10, action = \"mark\" }}]\n\
+             queue = {{ kind = \"droptail\", buffer = \"100 packets\" }}\nimpair = [{{ kind = \"every-nth\", n = 10, \
+             action = \"mark\" }}]\n\
              [flows.f]\nfrom = \"a\"\nto = \"b\"\ntraffic = \"bulk\"\n\
              tcp = {{ congestion = \"counting\", delayed_ack = {delayed} }}\n\
              [record.r]\nflows = \"f\"\nprobes = [\"marked\"]\nevery = \"1s\"\n"

@@ -131,7 +131,8 @@ fn scenario(queue: &str) -> String {
     );
     for (i, name) in ["first", "second", "third"].iter().enumerate() {
         text += &format!(
-            "[flows.{name}]\nfrom = \"a\"\nto = \"b\"\nstart = \"{i}0ms\"\ntransport = \"udp\"\npacket_size = \"1000B\"\n\
+            "[flows.{name}]\nfrom = \"a\"\nto = \"b\"\nstart = \"{i}0ms\"\ntransport = \"udp\"\npacket_size = \
+             \"1000B\"\n\
              traffic = {{ kind = \"poisson\", rate = \"4Mbps\" }}\n"
         );
     }
@@ -173,7 +174,8 @@ fn a_drop_policy_of_one_s_own_stands_above_any_scheduler() {
     for scheduler in ["wdrr", "scfq", "wf2q-plus", "wf2q"] {
         for pays in 0..3 {
             let queue = format!(
-                "{{ kind = \"{scheduler}\", buffer = \"60 packets\", policy = {{ kind = \"scapegoat\", queue = {pays} }} }}\n\
+                "{{ kind = \"{scheduler}\", buffer = \"60 packets\", policy = {{ kind = \"scapegoat\", queue = {pays} \
+                 }} }}\n\
                  [record.ab]\nlink = \"ab\"\nprobes = [\"paid\", \"evicted_bytes\"]\nevery = \"1s\""
             );
             let o = result(&queue);

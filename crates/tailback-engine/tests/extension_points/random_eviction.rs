@@ -1,5 +1,5 @@
-//! An admission in front of a scheduler of several queues: when the buffer is full it draws one of all stored packets and
-//! evicts it, whichever queue it waits in.
+//! An admission in front of a scheduler of several queues: when the buffer is full it draws one of all stored packets
+//! and evicts it, whichever queue it waits in.
 //!
 //! Shows: `Admission`, `Waiting::draw` and `evict`, and `Admitted` over the port of DRR; a user's own random stream.
 

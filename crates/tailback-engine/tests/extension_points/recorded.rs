@@ -1,5 +1,5 @@
-//! A discipline outside the simulator: arrivals recorded at a port in a run are offered to a [`Server`] again, and every
-//! packet begins its transmission at the same instant.
+//! A discipline outside the simulator: arrivals recorded at a port in a run are offered to a [`Server`] again, and
+//! every packet begins its transmission at the same instant.
 //!
 //! Shows: `Server` as the whole law of service, for a driver that has packets and instants and nothing else.
 

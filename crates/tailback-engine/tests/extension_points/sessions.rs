@@ -1,8 +1,8 @@
 //! A kind of session of a user's own, used through a scenario: downloads one after another, of which the last is given
 //! up. And the shipped kind `requests` with 10^5 short connections.
 //!
-//! Shows: a `Model` with parameters; `Entry` of a session, added to a copy of the library; `Net::open`, `ask`, `arrived`,
-//! `abort` and `finished`.
+//! Shows: a `Model` with parameters; `Entry` of a session, added to a copy of the library; `Net::open`, `ask`,
+//! `arrived`, `abort` and `finished`.
 
 use crate::common::*;
 use tailback_base::{FlowId, Kind, Model, Param};
@@ -101,7 +101,8 @@ fn a_kind_of_a_users_own_is_named_in_a_scenario() {
     let mut library = Library::standard().clone();
     library.add_session(&ENTRY);
     let text = format!(
-        "duration = \"100s\"\nend = \"sessions\"\n{LINE}[sessions.x]\nkind = \"impatient\"\nclients = 2\nfiles = 4\nsize = \"500kB\"\n"
+        "duration = \"100s\"\nend = \"sessions\"\n{LINE}[sessions.x]\nkind = \"impatient\"\nclients = 2\nfiles = \
+         4\nsize = \"500kB\"\n"
     );
     let loaded = load_text_with(&library, &text, "test.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
     let o = run(&loaded.spec, 1, &Hooks::default()).unwrap_or_else(|e| panic!("{e}"));
@@ -120,7 +121,8 @@ fn a_kind_of_a_users_own_is_named_in_a_scenario() {
 #[test]
 fn a_hundred_thousand_short_connections() {
     let text = format!(
-        "duration = \"1000s\"\nend = \"sessions\"\n{LINE}[sessions.x]\nkind = \"requests\"\nclients = 50\nrequests = 1000\n\
+        "duration = \"1000s\"\nend = \"sessions\"\n{LINE}[sessions.x]\nkind = \"requests\"\nclients = 50\nrequests = \
+         1000\n\
          connection = \"new\"\nresponse = {{ kind = \"exponential\", mean = \"2kB\" }}\ntcp = {{ delayed_ack = 1 }}\n"
     );
     let o = run_text(&text);

@@ -1,12 +1,13 @@
 //! AAQM: RED whose marks grow with the congestion, before a stage that tokens pay for.
 //!
 //! RED waits for the average to cross a threshold and then acts at one pace. AAQM acts earlier, on two courses. On the
-//! input side, between a pre-congestion threshold and the upper one, it asks a source to slow down, and again each time the
-//! average has grown by another step. On the output side a token bucket lets packets go on that RED would have lost: while
-//! tokens last, packets move ahead into a second stage, so that the managed buffer overflows later, and a packet that RED has
-//! picked but cannot mark is let in after all. Measure: the filtered backlog of the first buffer, the backlog itself, the
-//! tokens. Function: RED's ramp, the levels of requests. Action: a mark (early or request), a request to the source, a
-//! drop of what can be neither marked nor paid for (early), a drop above the upper threshold (forced).
+//! input side, between a pre-congestion threshold and the upper one, it asks a source to slow down, and again each time
+//! the average has grown by another step. On the output side a token bucket lets packets go on that RED would have
+//! lost: while tokens last, packets move ahead into a second stage, so that the managed buffer overflows later, and a
+//! packet that RED has picked but cannot mark is let in after all. Measure: the filtered backlog of the first buffer,
+//! the backlog itself, the tokens. Function: RED's ramp, the levels of requests. Action: a mark (early or request), a
+//! request to the source, a drop of what can be neither marked nor paid for (early), a drop above the upper threshold
+//! (forced).
 //!
 //! ```text
 //! arrivals -> [ IN: managed, `buffer` ] -> tokens -> [ OUT: at most `ahead_buffer` packets ] -> line
@@ -18,15 +19,15 @@
 //!
 //! The line serves OUT, then IN: it is never idle while a packet waits, and the order is first in, first out.
 //!
-//! From: W. Jiang, "An adaptive active queue management algorithm in Internet", UQAM and UQAC 2006. The thesis gives the
-//! elements and their settings, not every rule; docs/decisions/aaqm.md has the readings, why one was chosen, and the
-//! parameter of each other one.
+//! From: W. Jiang, "An adaptive active queue management algorithm in Internet", UQAM and UQAC 2006. The thesis gives
+//! the elements and their settings, not every rule; docs/decisions/aaqm.md has the readings, why one was chosen, and
+//! the parameter of each other one.
 //!
 //! State: RED's average and count; a [`Bucket`]; the highest level asked for; both queues.
 //!
-//! Departures: tokens of 64 kb/s that every packet of a line of 1.5 Mb/s must pay would stop the line, so sending at the
-//! pace of the line is free and tokens pay for what goes beyond (`token_use = "shape"` and `charge_line` are the other
-//! readings). Packets that leave around the line (`overdrive`) are not there: no line does that.
+//! Departures: tokens of 64 kb/s that every packet of a line of 1.5 Mb/s must pay would stop the line, so sending at
+//! the pace of the line is free and tokens pay for what goes beyond (`token_use = "shape"` and `charge_line` are the
+//! other readings). Packets that leave around the line (`overdrive`) are not there: no line does that.
 //!
 //! Cost of a packet: RED's, a few integer operations for the tokens, and a move for one that goes ahead.
 

@@ -1,8 +1,8 @@
 //! Adaptive RED: move the strength of the signal until the average stays in the middle of the thresholds.
 //!
-//! RED's average drifts with the load: where it comes to rest depends on how strong a signal the flows need. Adaptive RED
-//! keeps RED as it is and steers `max_probability`, slowly: up by a step while the average is above a band in the middle,
-//! down by a factor while it is below. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
+//! RED's average drifts with the load: where it comes to rest depends on how strong a signal the flows need. Adaptive
+//! RED keeps RED as it is and steers `max_probability`, slowly: up by a step while the average is above a band in the
+//! middle, down by a factor while it is below. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
 //!
 //! ```text
 //! D = max_threshold - min_threshold
@@ -15,8 +15,8 @@
 //!
 //! State: RED's; `max_probability`; the end of the period, or with `clock` = arrival the time of the last change.
 //!
-//! Departures. The published form can leave the range by one step; ours is cut to it. ns-2 has no timer: it moves at the
-//! first arrival later than a period after the last change (`clock` = arrival).
+//! Departures. The published form can leave the range by one step; ours is cut to it. ns-2 has no timer: it moves at
+//! the first arrival later than a period after the last change (`clock` = arrival).
 //!
 //! Cost of a packet: RED's. Cost of a period: a few comparisons.
 
@@ -95,8 +95,10 @@ pub static MODEL: Model = Model {
     name: "ared",
     family: "queue",
     title: "Adaptive RED",
-    summary: "RED that holds its average in the middle of the thresholds under any load. Measure: the filtered backlog. \
-              Function: RED's ramp, with max_probability raised by steps while the average is high and lowered by a factor \
+    summary: "RED that holds its average in the middle of the thresholds under any load. Measure: the filtered \
+              backlog. \
+              Function: RED's ramp, with max_probability raised by steps while the average is high and lowered by a \
+              factor \
               while it is low. Action: as RED.",
     source: "Floyd, Gummadi, Shenker 2001; ns-2 red adaptive_",
     params: &[

@@ -32,8 +32,8 @@ pub struct Average {
 pub enum IdleEnds {
     /// The first arrival, stored or not (RED).
     AtArrival,
-    /// The first packet that is stored ([`Average::stored`]): an arrival that is refused lets the average decay up to its
-    /// instant, and the line stays idle (REDn).
+    /// The first packet that is stored ([`Average::stored`]): an arrival that is refused lets the average decay up to
+    /// its instant, and the line stays idle (REDn).
     WhenStored,
     /// The same, but a refused arrival leaves the beginning where it was, so that the next one counts that time again
     /// (ns-2's diffserv module).
@@ -126,7 +126,8 @@ pub fn weight_for_rate(rate: f64, mean_packet: u64) -> f64 {
 }
 
 /// The weight that gives the filter a time constant of ten round trips: `1 - exp(-1/(10 R ptc))`, where a round trip is
-/// taken to be three times a packet's way over this link, `R = max(0.1 s, 3 (delay + 1/ptc))` (ns-2's automatic setting).
+/// taken to be three times a packet's way over this link, `R = max(0.1 s, 3 (delay + 1/ptc))` (ns-2's automatic
+/// setting).
 pub fn weight_for_round_trip(rate: BitRate, delay: Duration, mean_packet: u64) -> f64 {
     let packets_per_second = rate.bits_per_second() / (8.0 * mean_packet.max(1) as f64);
     let round_trip = (3.0 * (delay.seconds() + 1.0 / packets_per_second)).max(0.1);

@@ -1,9 +1,9 @@
 //! AVQ, the adaptive virtual queue: signal what a slightly slower line would lose.
 //!
-//! A virtual line takes a copy of what the real one takes, with the same buffer and a capacity that adapts: it shrinks when
-//! more than `utilisation` of the real line arrives, and grows when less does. A packet that overflows the virtual buffer is
-//! signalled. So the input settles at that share of the line, and the real queue stays short, without a queue length to aim
-//! at. Measure: the virtual backlog. Function: over or not. Action: a drop (early), or with `ecn` a mark.
+//! A virtual line takes a copy of what the real one takes, with the same buffer and a capacity that adapts: it shrinks
+//! when more than `utilisation` of the real line arrives, and grows when less does. A packet that overflows the virtual
+//! buffer is signalled. So the input settles at that share of the line, and the real queue stays short, without a queue
+//! length to aim at. Measure: the virtual backlog. Function: over or not. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! arrival of b at now:    vq = max(0, vq - c (now - last));  last = now
@@ -11,17 +11,18 @@
 //!                         c = clamp(c + alpha (utilisation C (now - last_c) - b), 0, C);  last_c = now
 //! ```
 //!
-//! From: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue management",
-//! SIGCOMM 2001 (the token-bucket form of section 2); 2004 in IEEE/ACM Transactions on Networking 12 (2). The start at 0.8 of
-//! the line is that of the public ns-2 class, and so is what a drop leaves alone.
+//! From: Kunniyur and Srikant, "Analysis and design of an adaptive virtual queue (AVQ) algorithm for active queue
+//! management", SIGCOMM 2001 (the token-bucket form of section 2); 2004 in IEEE/ACM Transactions on Networking 12 (2).
+//! The start at 0.8 of the line is that of the public ns-2 class, and so is what a drop leaves alone.
 //!
-//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last moved. A dropped packet moves
-//! neither the capacity nor its clock: utilisation is the share of what is accepted. A marked packet is accepted, but not added
-//! to the virtual queue.
+//! State: the virtual backlog, bytes; the virtual capacity, as a share of the line; when each last moved. A dropped
+//! packet moves neither the capacity nor its clock: utilisation is the share of what is accepted. A marked packet is
+//! accepted, but not added to the virtual queue.
 //!
-//! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is asked. The virtual queue counts
-//! bytes also where the buffer counts packets, each of `mean_packet`: a mean that is off then changes the length of the
-//! virtual buffer, and not what the virtual line carries. Where packets have the mean size both are the same.
+//! Departures: an arrival that does not fit the real buffer is dropped before the virtual queue is asked. The virtual
+//! queue counts bytes also where the buffer counts packets, each of `mean_packet`: a mean that is off then changes the
+//! length of the virtual buffer, and not what the virtual line carries. Where packets have the mean size both are the
+//! same.
 //!
 //! Cost of a packet: a few multiplications; nothing is drawn, and there is no timer.
 
@@ -105,8 +106,10 @@ pub static MODEL: Model = Model {
     name: "avq",
     family: "queue",
     title: "Adaptive virtual queue",
-    summary: "Signals what a slower, virtual line with the same buffer would lose, and adapts that line until a share of \
-              the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: drop \
+    summary: "Signals what a slower, virtual line with the same buffer would lose, and adapts that line until a share \
+              of \
+              the real one is used. Measure: the virtual backlog. Function: over the virtual buffer or not. Action: \
+              drop \
               (early), or with ecn mark capable packets.",
     source: "Kunniyur and Srikant, SIGCOMM 2001",
     params: &[
@@ -260,7 +263,8 @@ mod tests {
         }
     }
 
-    /// A mark is accepted traffic that does not enter the virtual queue; a drop leaves the capacity and its clock alone.
+    /// A mark is accepted traffic that does not enter the virtual queue; a drop leaves the capacity and its clock
+    /// alone.
     #[test]
     fn a_mark_adapts_the_capacity_and_a_drop_does_not() {
         let settings = [("buffer", "2 packets"), ("mean_packet", "1000B"), ("ecn", "true")];
@@ -286,8 +290,8 @@ mod tests {
         ));
     }
 
-    /// Input at exactly the aimed share of the line leaves the capacity where it is; more lowers it, less raises it, up to
-    /// the line's own and not below zero.
+    /// Input at exactly the aimed share of the line leaves the capacity where it is; more lowers it, less raises it, up
+    /// to the line's own and not below zero.
     #[test]
     fn the_capacity_moves_against_the_difference_to_the_aimed_share() {
         for (every, moves) in [(10_000, 0.0), (9_000, -1.0), (11_000, 1.0)] {

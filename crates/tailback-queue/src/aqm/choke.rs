@@ -1,9 +1,9 @@
 //! CHOKe: a packet is compared with one that waits, and if both are of one flow, both go.
 //!
 //! Who holds much of the buffer is met often, and who sends much asks often: a flow that does not respond drops its own
-//! packets, without any state for flows. Below RED's lower threshold nothing is compared; above it, what is not met goes
-//! through RED. Measure: the filtered backlog. Function: a draw and a comparison, then RED's ramp. Action: a match drops both
-//! packets (match), whatever ECN says; the rest is RED's: drop (early, forced), or with `ecn` a mark.
+//! packets, without any state for flows. Below RED's lower threshold nothing is compared; above it, what is not met
+//! goes through RED. Measure: the filtered backlog. Function: a draw and a comparison, then RED's ramp. Action: a match
+//! drops both packets (match), whatever ECN says; the rest is RED's: drop (early, forced), or with `ecn` a mark.
 //!
 //! ```text
 //! arrival:   average <= min_threshold: let in
@@ -11,17 +11,18 @@
 //!            RED
 //! ```
 //!
-//! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth allocation",
-//! INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The comparison comes first also
-//! where RED would drop the packet in any case, as in the paper and in Linux: it removes the twin as well.
+//! From: Pan, Prabhakar, Psounis, "CHOKe: a stateless active queue management scheme for approximating fair bandwidth
+//! allocation", INFOCOM 2000: the draw, several draws, draws by region, the front and the back of the queue. The
+//! comparison comes first also where RED would drop the packet in any case, as in the paper and in Linux: it removes
+//! the twin as well.
 //!
 //! State: RED's average and count. A match is not a signal of RED: its count goes on.
 //!
-//! Departures: packets of several draws are drawn one after the other from what is left, so that none is drawn twice once it
-//! has matched; those that did not match may be. The comparison comes before the test whether the packet fits.
+//! Departures: packets of several draws are drawn one after the other from what is left, so that none is drawn twice
+//! once it has matched; those that did not match may be. The comparison comes before the test whether the packet fits.
 //!
-//! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the backlog
-//! of a FIFO for each match. The first or the last of several queues costs a look at each of them.
+//! Cost of a packet: above the threshold a draw and a look at a packet for each of `draws`, and moving up to half the
+//! backlog of a FIFO for each match. The first or the last of several queues costs a look at each of them.
 
 use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::average::Average;
@@ -88,7 +89,8 @@ const REGIONS: Key<Option<u64>> = Key::new(
     "regions",
     Kind::Count { min: 1, max: 1000 },
     "none",
-    "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number of its \
+    "Draw by the average instead: with the thresholds so many regions apart, twice as many packets as the number of \
+     its \
              region.",
     "Pan et al. 2000, section 4 (k)",
 );

@@ -1,11 +1,11 @@
 //! COBALT: CoDel for flows that listen and BLUE beside it for those that do not.
 //!
-//! CoDel's rate of drops grows slowly, so that a flow that ignores them keeps its queue full, and it forgets what it has
-//! learned as soon as the delay is good once. COBALT lets the count of CoDel fall step by step, one a control step, instead
-//! of forgetting it; and where the buffer overflows nevertheless it learns, as BLUE does, a probability with which packets
-//! are dropped, capable or not, until the queue runs empty. Measure: the sojourn time at dequeue, overflows, emptiness.
-//! Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with `ecn` a mark; BLUE drops
-//! (overload); a full buffer drops the arriving packet (overflow).
+//! CoDel's rate of drops grows slowly, so that a flow that ignores them keeps its queue full, and it forgets what it
+//! has learned as soon as the delay is good once. COBALT lets the count of CoDel fall step by step, one a control step,
+//! instead of forgetting it; and where the buffer overflows nevertheless it learns, as BLUE does, a probability with
+//! which packets are dropped, capable or not, until the queue runs empty. Measure: the sojourn time at dequeue,
+//! overflows, emptiness. Function: CoDel's control law, and BLUE's probability. Action: a drop (sojourn), or with `ecn`
+//! a mark; BLUE drops (overload); a full buffer drops the arriving packet (overflow).
 //!
 //! ```text
 //! dequeue:  above the threshold: dropping, the first action an interval later; count at least 1
@@ -16,14 +16,15 @@
 //! ```
 //!
 //! The threshold is `target`, but at least the time of four packets of `mtu` on the line: on a slow line a packet waits
-//! for the one in service without standing in any queue. With `blue_threshold` a sojourn beyond it raises the probability
-//! as well.
+//! for the one in service without standing in any queue. With `blue_threshold` a sojourn beyond it raises the
+//! probability as well.
 //!
-//! From: J. Palmei et al., "Design and evaluation of COBALT queue discipline", LANMAN 2019; T. Høiland-Jørgensen, D. Täht,
-//! J. Morton, "Piece of CAKE", LANMAN 2018. The threshold in packets is that of Linux cake, `blue_threshold` that of ns-3.
+//! From: J. Palmei et al., "Design and evaluation of COBALT queue discipline", LANMAN 2019; T. Høiland-Jørgensen, D.
+//! Täht, J. Morton, "Piece of CAKE", LANMAN 2018. The threshold in packets is that of Linux cake, `blue_threshold` that
+//! of ns-3.
 //!
-//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. It outlives idle times, but
-//! the count falls on.
+//! State: `count`; `drop_next`, when the next step is due; `dropping`; BLUE's [`Probability`]. It outlives idle times,
+//! but the count falls on.
 //!
 //! Cost of a packet: a stamp at enqueue, a few comparisons at dequeue; a draw where BLUE has learned something.
 

@@ -6,7 +6,8 @@
 //! until the sojourn time falls below the target. Measure: the sojourn time at dequeue. Function: this control law.
 //! Action: a drop (sojourn), or with `ecn` a mark, one a control step; a full buffer drops the arriving packet.
 //!
-//! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section 5.2.7.
+//! From: Nichols and Jacobson 2012; RFC 8289, the pseudo-code of section 5; `ce_threshold` after RFC 8290 section
+//! 5.2.7.
 //!
 //! State: `first_above`, when the delay will have been above target for an interval; `dropping`; `drop_next`, the time
 //! of the next action; `count`, actions in this dropping state; `last_count`, the count with which it was entered.

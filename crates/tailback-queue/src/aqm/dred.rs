@@ -1,9 +1,9 @@
 //! Dynamic RED: a controller holds the backlog at a target, whatever the number of flows.
 //!
-//! A ramp needs a longer queue for a stronger signal. DRED adds up the filtered error between backlog and target instead:
-//! the probability moves until the backlog is at the target. Below a cut-off nothing is signalled, so that the line does
-//! not fall idle while the probability, learnt in a busier time, comes down. Measure: the sampled backlog. Function: an
-//! integral controller. Action: a drop (early), or with `ecn` a mark.
+//! A ramp needs a longer queue for a stronger signal. DRED adds up the filtered error between backlog and target
+//! instead: the probability moves until the backlog is at the target. Below a cut-off nothing is signalled, so that the
+//! line does not fall idle while the probability, learnt in a busier time, comes down. Measure: the sampled backlog.
+//! Function: an integral controller. Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! every interval:  e = q - target;  filtered += filter * (e - filtered)
@@ -11,10 +11,11 @@
 //! an arrival that finds q >= cutoff is signalled with probability pd
 //! ```
 //!
-//! From: Aweya, Ouellette, Montuno, "A control theoretic approach to active queue management", Computer Networks 36 (2001).
+//! From: Aweya, Ouellette, Montuno, "A control theoretic approach to active queue management", Computer Networks 36
+//! (2001).
 //!
-//! State: the filtered error, in the unit of the buffer; `pd`; the next sample. The first comes one interval after the start,
-//! and they go on while the line is idle.
+//! State: the filtered error, in the unit of the buffer; `pd`; the next sample. The first comes one interval after the
+//! start, and they go on while the line is idle.
 //!
 //! Departures. The overflow test comes first: a packet that does not fit draws nothing.
 //!
@@ -99,8 +100,10 @@ pub static MODEL: Model = Model {
     name: "dred",
     family: "queue",
     title: "Dynamic RED",
-    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability that moves \
-              with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the cut-off.",
+    summary: "Holds the backlog at a target under any load. Measure: the sampled backlog. Function: a probability \
+              that moves \
+              with the filtered error. Action: drop (early), or with ecn mark capable packets; nothing below the \
+              cut-off.",
     source: SOURCE,
     params: &[
         BUFFER.param,

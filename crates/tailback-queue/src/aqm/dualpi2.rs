@@ -1,12 +1,12 @@
 //! DualPI2: a queue of low latency beside a classic one, coupled so that their flows get equal rates.
 //!
-//! A scalable sender answers a mark so gently that a queue can be kept below a millisecond; a classic one needs a queue of
-//! several. In one queue the second spoils the delay of the first. Here they have a queue each: L for ECT(1) and CE, the
-//! classic one for all else. L goes first. So that it does not starve the other, the classic queue's controller also signals
-//! to L, k times as strongly: the rate of a classic flow falls with the root of its probability, that of a scalable one with
-//! the probability itself, so with p' squared on one side and k p' on the other both get the same. Measure: the delay of the heads.
-//! Function: PI on the larger. Action: classic packets are dropped or marked (early), L's are marked (coupled, or step by
-//! the shallow ramp); under overload both drop (overload).
+//! A scalable sender answers a mark so gently that a queue can be kept below a millisecond; a classic one needs a queue
+//! of several. In one queue the second spoils the delay of the first. Here they have a queue each: L for ECT(1) and CE,
+//! the classic one for all else. L goes first. So that it does not starve the other, the classic queue's controller
+//! also signals to L, k times as strongly: the rate of a classic flow falls with the root of its probability, that of a
+//! scalable one with the probability itself, so with p' squared on one side and k p' on the other both get the same.
+//! Measure: the delay of the heads. Function: PI on the larger. Action: classic packets are dropped or marked (early),
+//! L's are marked (coupled, or step by the shallow ramp); under overload both drop (overload).
 //!
 //! ```text
 //! every update_interval:  d = the longer wait of both heads;  p' += alpha * (d - target) + beta * (d - d before)
@@ -17,12 +17,12 @@
 //!
 //! From: RFC 9332, sections 2.4 and 4.1 and appendix A (DualPI2). Gains by default are those of Linux dualpi2.
 //!
-//! State: two queues; `base`, p'; `delay_before`, seconds; a sum for each use of a probability, from which signals are taken evenly;
-//! `balance`, bytes by which L is ahead of its share.
+//! State: two queues; `base`, p'; `delay_before`, seconds; a sum for each use of a probability, from which signals are
+//! taken evenly; `balance`, bytes by which L is ahead of its share.
 //!
-//! Choices. Time-shifted service is by waiting times of the heads. A packet is signalled when it leaves, with what it has waited
-//! itself. Signals are spaced evenly by default, so nothing is drawn. Updates stand on a grid from time zero and are left out
-//! while they would change nothing (nothing waits and p' is 0).
+//! Choices. Time-shifted service is by waiting times of the heads. A packet is signalled when it leaves, with what it
+//! has waited itself. Signals are spaced evenly by default, so nothing is drawn. Updates stand on a grid from time zero
+//! and are left out while they would change nothing (nothing waits and p' is 0).
 //!
 //! Cost of a packet: a few additions and comparisons.
 

@@ -1,8 +1,8 @@
 //! Feng's self-configuring RED: change the strength of the signal when the average leaves the thresholds.
 //!
-//! The first rule that adapted RED to its load. An average below `min_threshold` says that too much was signalled, one above
-//! `max_threshold` that too little was: `max_probability` is divided, or multiplied, once when the average goes there.
-//! Between the thresholds it stays. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
+//! The first rule that adapted RED to its load. An average below `min_threshold` says that too much was signalled, one
+//! above `max_threshold` that too little was: `max_probability` is divided, or multiplied, once when the average goes
+//! there. Between the thresholds it stays. Measure: RED's average. Function: RED's ramp, steered. Action: RED's.
 //!
 //! From: Feng, Kandlur, Saha, Shin, "A self-configuring RED gateway", INFOCOM 1999, section III.
 //!
@@ -48,8 +48,10 @@ pub static MODEL: Model = Model {
     name: "feng-red",
     family: "queue",
     title: "Self-configuring RED",
-    summary: "RED whose signal is made weaker when its average falls below min_threshold and stronger when it rises above \
-              max_threshold, once each time. Measure: the filtered backlog. Function: RED's ramp, steered. Action: as RED.",
+    summary: "RED whose signal is made weaker when its average falls below min_threshold and stronger when it rises \
+              above \
+              max_threshold, once each time. Measure: the filtered backlog. Function: RED's ramp, steered. Action: as \
+              RED.",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 1999; ns-2 red feng_adaptive_",
     params: &[
         BUFFER.param,

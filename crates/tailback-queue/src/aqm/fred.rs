@@ -1,11 +1,11 @@
 //! Flow RED: a small account for every flow that has packets in the queue.
 //!
-//! RED signals all flows with the same probability, so that one that does not answer keeps what it takes, and a flow with one
-//! packet in the queue may lose it. FRED counts what each active flow has in the queue. Few packets pass untouched; more than
-//! the fair share may be signalled; more than a cap is dropped, and a flow that tried twice (two strikes) is held to
-//! the fair share until it has left the queue. Measure: the filtered backlog, and the backlog of each flow. Function: RED's
-//! ramp above the fair share, caps. Action: a drop (early, forced, or percap), or with `ecn` a mark in place of the
-//! random drop.
+//! RED signals all flows with the same probability, so that one that does not answer keeps what it takes, and a flow
+//! with one packet in the queue may lose it. FRED counts what each active flow has in the queue. Few packets pass
+//! untouched; more than the fair share may be signalled; more than a cap is dropped, and a flow that tried twice (two
+//! strikes) is held to the fair share until it has left the queue. Measure: the filtered backlog, and the backlog of
+//! each flow. Function: RED's ramp above the fair share, caps. Action: a drop (early, forced, or percap), or with `ecn`
+//! a mark in place of the random drop.
 //!
 //! ```text
 //! fair = max(1, average / active flows)
@@ -17,14 +17,16 @@
 //!
 //! From: Lin and Morris, "Dynamics of random early detection", SIGCOMM 1997, section 5 and its appendix.
 //!
-//! State: the average; for each flow in the queue what it holds and its strikes, forgotten when its last packet leaves; the
-//! count since the last signal. The average takes a sample when a packet is stored and when one leaves, none when one is
-//! dropped.
+//! State: the average; for each flow in the queue what it holds and its strikes, forgotten when its last packet leaves;
+//! the count since the last signal. The average takes a sample when a packet is stored and when one leaves, none when
+//! one is dropped.
 //!
-//! Departures. On a buffer in bytes a flow's account is in bytes, and a packet counts `mean_packet`. Evicted packets (by
-//! another, where this stands before a discipline) leave the account as served ones do, but the average takes no sample.
+//! Departures. On a buffer in bytes a flow's account is in bytes, and a packet counts `mean_packet`. Evicted packets
+//! (by another, where this stands before a discipline) leave the account as served ones do, but the average takes no
+//! sample.
 //!
-//! Cost of a packet: a lookup when it comes and one when it leaves, a filter step each; memory for the flows in the queue.
+//! Cost of a packet: a lookup when it comes and one when it leaves, a filter step each; memory for the flows in the
+//! queue.
 
 use crate::admission::{Admission, Congestion, Decision, Waiting};
 use crate::aqm::average::Average;
@@ -81,7 +83,8 @@ const MANY_FLOWS: Key<bool> = Key::new(
     "many_flows",
     Kind::Bool,
     "false",
-    "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has room for.",
+    "Let each flow have two packets while the average is above max_threshold, for more flows than the buffer has room \
+     for.",
     "Lin and Morris 1997 section 7",
 );
 
@@ -101,8 +104,10 @@ pub static MODEL: Model = Model {
     name: "fred",
     family: "queue",
     title: "Flow RED",
-    summary: "RED with an account for every flow in the queue: few packets of a flow are safe, many are not. Measure: the \
-              filtered backlog, and each flow's own. Function: RED's ramp above the fair share, caps, strikes. Action: drop \
+    summary: "RED with an account for every flow in the queue: few packets of a flow are safe, many are not. Measure: \
+              the \
+              filtered backlog, and each flow's own. Function: RED's ramp above the fair share, caps, strikes. \
+              Action: drop \
               (early, percap, forced), or with ecn mark in place of an early drop.",
     source: SOURCE,
     params: &[

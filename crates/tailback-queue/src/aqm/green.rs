@@ -1,27 +1,27 @@
 //! GREEN of Wydrowski and Zukerman: hold the input at a share of the line, a step at a time.
 //!
-//! It looks at no queue. The rate of the arrivals is estimated at each of them; every `period` the probability goes up by
-//! `step` when the estimate is at or above `target` of the line, and down by it otherwise. So the input hovers around the
-//! target, and the queue tends to be empty. The price is a steady stream of signals, and a slow response: from 0 to 1 takes
-//! 1 / step periods. Measure: the arrival rate. Function: these steps. Action: a drop (early), or with `ecn` a mark.
-//! The other algorithm of this name is [`green_tcp`](crate::aqm::green_tcp).
+//! It looks at no queue. The rate of the arrivals is estimated at each of them; every `period` the probability goes up
+//! by `step` when the estimate is at or above `target` of the line, and down by it otherwise. So the input hovers
+//! around the target, and the queue tends to be empty. The price is a steady stream of signals, and a slow response:
+//! from 0 to 1 takes 1 / step periods. Measure: the arrival rate. Function: these steps. Action: a drop (early), or
+//! with `ecn` a mark. The other algorithm of this name is [`green_tcp`](crate::aqm::green_tcp).
 //!
 //! ```text
 //! arrival, d after the one before:   x = (1 - exp(-d / filter)) * 8 size / d + exp(-d / filter) * x
 //! every period:                      P = clamp(P + (x >= target C ? step : -step), 0, 1)
 //! ```
 //!
-//! From: Wydrowski and Zukerman, "GREEN: an active queue management algorithm for a self managed Internet", ICC 2002: the law
-//! and the target. The step, the period and the filter's time are ours; the estimator is that of Stoica, Shenker and Zhang
-//! (core-stateless fair queueing, SIGCOMM 1998, section 4).
+//! From: Wydrowski and Zukerman, "GREEN: an active queue management algorithm for a self managed Internet", ICC 2002:
+//! the law and the target. The step, the period and the filter's time are ours; the estimator is that of Stoica,
+//! Shenker and Zhang (core-stateless fair queueing, SIGCOMM 1998, section 4).
 //!
-//! State: x, bit/s; the last instant at which packets came, and their bytes that are not in x yet; P; how many periods there
-//! were. Packets of one instant count as one. While nothing arrives x decays when the period looks at it (so between two
-//! arrivals it looks low, on the average by half a gap over `filter`). Every arrival is
-//! input, stored or not. Periods go on while the line is idle, the first ends one period after the start.
+//! State: x, bit/s; the last instant at which packets came, and their bytes that are not in x yet; P; how many periods
+//! there were. Packets of one instant count as one. While nothing arrives x decays when the period looks at it (so
+//! between two arrivals it looks low, on the average by half a gap over `filter`). Every arrival is input, stored or
+//! not. Periods go on while the line is idle, the first ends one period after the start.
 //!
-//! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100 times a
-//! second.
+//! Cost of a packet: an exponential, and one draw while P is between 0 and 1. Cost of a period: an exponential, 100
+//! times a second.
 
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
@@ -90,8 +90,10 @@ pub static MODEL: Model = Model {
     name: "green",
     family: "queue",
     title: "GREEN (rate controller)",
-    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability that goes \
-              up by a step in each period with more than that, and down with less. Action: drop (early), or with ecn mark \
+    summary: "Holds the input at a share of the line. Measure: the filtered arrival rate. Function: a probability \
+              that goes \
+              up by a step in each period with more than that, and down with less. Action: drop (early), or with ecn \
+              mark \
               capable packets.",
     source: "Wydrowski and Zukerman, ICC 2002",
     params: &[

@@ -1,23 +1,25 @@
 //! GREEN of Feng, Kapadia and Thulasidasan: signal each flow as often as the TCP equation says its fair share needs.
 //!
-//! A TCP with segments of `mss` and round trip R that sees a signal with probability p sends at about MSS c / (R sqrt(p)).
-//! Solved for p with the share C / n of the line, this is the probability to give each of n flows, whatever its round trip:
-//! flows with long ones are signalled less, which evens out what RED and drop-tail leave uneven. It needs what no router
-//! measures, the round trip of each flow: here a table. Measure: the number of flows. Function: the equation. Action: a drop
-//! (early), or with `ecn` a mark. The other algorithm of this name is `green` ([`green`](crate::aqm::green)).
+//! A TCP with segments of `mss` and round trip R that sees a signal with probability p sends at about MSS c / (R
+//! sqrt(p)). Solved for p with the share C / n of the line, this is the probability to give each of n flows, whatever
+//! its round trip: flows with long ones are signalled less, which evens out what RED and drop-tail leave uneven. It
+//! needs what no router measures, the round trip of each flow: here a table. Measure: the number of flows. Function:
+//! the equation. Action: a drop (early), or with `ecn` a mark. The other algorithm of this name is `green`
+//! ([`green`](crate::aqm::green)).
 //!
 //! ```text
 //! p_i = min(1, (n MSS constant / (C R_i))^2)
 //! ```
 //!
-//! From: Feng, Kapadia, Thulasidasan, "GREEN: proactive queue management over a best-effort network", GLOBECOM 2002; the equation
-//! is that of Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997.
+//! From: Feng, Kapadia, Thulasidasan, "GREEN: proactive queue management over a best-effort network", GLOBECOM 2002;
+//! the equation is that of Mathis, Semke, Mahdavi, Ott, "The macroscopic behavior of the TCP congestion avoidance
+//! algorithm", 1997.
 //!
-//! State: for each flow seen its number, in the order in which they first came, by which it takes its round trip from the
-//! list; when it was last seen; n is given, or the flows seen within `window`.
+//! State: for each flow seen its number, in the order in which they first came, by which it takes its round trip from
+//! the list; when it was last seen; n is given, or the flows seen within `window`.
 //!
-//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that say theirs);
-//! flows are counted exactly, where the paper suggests a bit for each hash of a flow.
+//! Departures: the paper leaves open where round trips come from (it names estimates by address, and senders that say
+//! theirs); flows are counted exactly, where the paper suggests a bit for each hash of a flow.
 //!
 //! Cost of a packet: one draw while its probability is below 1, and O(log n) to count flows.
 
@@ -96,8 +98,10 @@ pub static MODEL: Model = Model {
     name: "green-tcp",
     family: "queue",
     title: "GREEN (by the TCP equation)",
-    summary: "Signals each flow with the probability at which a TCP of its round trip sends its fair share. Measure: the \
-              number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or with ecn \
+    summary: "Signals each flow with the probability at which a TCP of its round trip sends its fair share. Measure: \
+              the \
+              number of flows. Function: the TCP equation, with a table of round trips. Action: drop (early), or with \
+              ecn \
               mark capable packets.",
     source: "Feng, Kapadia, Thulasidasan, GLOBECOM 2002",
     params: &[

@@ -1,9 +1,9 @@
 //! Multi-level RED: three drop precedences in one queue, as routers offer them for assured forwarding.
 //!
-//! A class of assured forwarding has one queue, so that nothing is reordered, and three precedences (green, yellow, red; RFC 2597
-//! section 4): when it fills, red goes first. Each precedence has a ramp of its own. What they differ in is the average
-//! that a precedence goes by (`accounting`). Measure: a filtered backlog for each precedence, or one for all. Function: a
-//! ramp for each. Action: RED's.
+//! A class of assured forwarding has one queue, so that nothing is reordered, and three precedences (green, yellow,
+//! red; RFC 2597 section 4): when it fills, red goes first. Each precedence has a ramp of its own. What they differ in
+//! is the average that a precedence goes by (`accounting`). Measure: a filtered backlog for each precedence, or one for
+//! all. Function: a ramp for each. Action: RED's.
 //!
 //! ```text
 //! rio-c       the packets of this precedence and of the better ones (RIO, coupled)
@@ -12,16 +12,17 @@
 //! tail-drop   no average: refused when min_threshold of its own precedence wait
 //! ```
 //!
-//! From: Clark and Fang 1998 section IV for two coupled precedences; ns-2's diffserv module (P. Pieda, J. Ethridge, M. Baines, F.
-//! Shallwani, "A network simulator differentiated services implementation", Nortel Networks 2000) for three and for the other modes;
-//! thresholds of Habib, Fahmy, Bhargava, CSD TR 00-015, Purdue 2000.
+//! From: Clark and Fang 1998 section IV for two coupled precedences; ns-2's diffserv module (P. Pieda, J. Ethridge, M.
+//! Baines, F. Shallwani, "A network simulator differentiated services implementation", Nortel Networks 2000) for three
+//! and for the other modes; thresholds of Habib, Fahmy, Bhargava, CSD TR 00-015, Purdue 2000.
 //!
-//! State: what waits of each precedence; one or three averages with their idle times ([`Populations`]); a count since the last
-//! signal for each precedence.
+//! State: what waits of each precedence; one or three averages with their idle times ([`Populations`]); a count since
+//! the last signal for each precedence.
 //!
-//! Departures from ns-2: signals are spread by the packets accepted since the last (gaps of 1 to 1/pb), and one is due at the latest when
-//! that count reaches 1/pb; ns-2 has no such guard, and signals nothing more where the probability has grown past it. Idle
-//! time moves on with a refused arrival, and a shared average is idle when nothing waits; `ns2_idle` has both as there.
+//! Departures from ns-2: signals are spread by the packets accepted since the last (gaps of 1 to 1/pb), and one is due
+//! at the latest when that count reaches 1/pb; ns-2 has no such guard, and signals nothing more where the probability
+//! has grown past it. Idle time moves on with a refused arrival, and a shared average is idle when nothing waits;
+//! `ns2_idle` has both as there.
 //!
 //! Cost of a packet: RED's, and with `rio-c` a filter step for each average beyond the first.
 
@@ -50,7 +51,8 @@ const HABIB: &str = "Habib, Fahmy, Bhargava 2000";
 const ACCOUNTING: Key<Measure> = Key::choice(
     "accounting",
     "rio-c",
-    "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets that wait \
+    "The packets a precedence goes by: its own and the better ones; its own; all; or no average, its own packets that \
+     wait \
              against min_threshold.",
     "ns-2 setMREDMode",
 );
@@ -83,7 +85,8 @@ const NS2_IDLE: Key<bool> = Key::new(
     "ns2_idle",
     Kind::Bool,
     "false",
-    "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment none of the \
+    "Count idle time as ns-2 does: the same time again with every refused arrival, and with wred from the moment none \
+     of the \
              departing colour waits.",
     "ns-2 diffserv",
 );
@@ -96,8 +99,10 @@ pub static MODEL: Model = Model {
     name: "mred",
     family: "queue",
     title: "Multi-level RED",
-    summary: "RED with three drop precedences in one queue, as for assured forwarding: RIO-C, RIO-D, WRED or drop-tail. \
-              Measure: the filtered backlog of each precedence with the better ones, of each by itself, or of all. Function: a \
+    summary: "RED with three drop precedences in one queue, as for assured forwarding: RIO-C, RIO-D, WRED or \
+              drop-tail. \
+              Measure: the filtered backlog of each precedence with the better ones, of each by itself, or of all. \
+              Function: a \
               ramp for each precedence. Action: drop (early, above max_threshold forced), or with ecn mark.",
     source: "Clark and Fang 1998; Pieda, Ethridge, Baines, Shallwani 2000 (ns-2 diffserv); RFC 2597",
     params: &[

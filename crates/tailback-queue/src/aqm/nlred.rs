@@ -1,11 +1,12 @@
 //! Nonlinear RED: gentle where the load is light, firm where it is heavy.
 //!
-//! RED's line signals as soon as the average passes `min_threshold`, although a queue that is a little longer does no harm, and
-//! grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square,
-//! `1.5 max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The factor makes the area
-//! below the curve that of RED's line; the two meet at x = 2/3. Measure, action and all else: RED's.
+//! RED's line signals as soon as the average passes `min_threshold`, although a queue that is a little longer does no
+//! harm, and grows no faster near `max_threshold`. Nonlinear RED lets the probability grow with the square, `1.5
+//! max_probability x^2` with `x = (average - min_threshold) / (max_threshold - min_threshold)`. The factor makes the
+//! area below the curve that of RED's line; the two meet at x = 2/3. Measure, action and all else: RED's.
 //!
-//! From: Zhou, Yeung, Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50 (2006).
+//! From: Zhou, Yeung, Li, "Nonlinear RED: a simple yet efficient active queue management scheme", Computer Networks 50
+//! (2006).
 //!
 //! State: RED's.
 //!
@@ -36,7 +37,8 @@ const MAX_PROBABILITY: Key<f64> = Key::new(
         max: 2.0 / 3.0,
     },
     "0.02",
-    "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would have there.",
+    "Two thirds of the signal probability as the average reaches max_threshold; what a line of the same area would \
+     have there.",
     "ns-3 LInterm 50",
 );
 
@@ -44,7 +46,8 @@ pub static MODEL: Model = Model {
     name: "nlred",
     family: "queue",
     title: "Nonlinear RED",
-    summary: "RED with a probability that grows with the square of the average's way between the thresholds. Measure: the \
+    summary: "RED with a probability that grows with the square of the average's way between the thresholds. Measure: \
+              the \
               filtered backlog. Function: 1.5 max_probability x^2. Action: as RED.",
     source: "Zhou, Yeung, Li 2006",
     params: &[

@@ -1,26 +1,26 @@
 //! PI: a proportional-integral controller holds the queue at a reference.
 //!
-//! Under RED the queue that persists depends on the load, because the signal grows with the backlog alone. PI adds up the
-//! error: the probability moves as long as the queue is not at `reference`, so that under any load it settles there.
-//! Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or with `ecn` a
-//! mark.
+//! Under RED the queue that persists depends on the load, because the signal grows with the backlog alone. PI adds up
+//! the error: the probability moves as long as the queue is not at `reference`, so that under any load it settles
+//! there. Measure: the backlog, sampled. Function: `p += a * error - b * error before`. Action: a drop (early), or with
+//! `ecn` a mark.
 //!
 //! ```text
 //! every 1 / frequency:  p = clamp(p + a * (q - reference) - b * (q before - reference), 0, 1)
 //! an arriving packet is signalled with probability p, with `bytes` p * size / mean_packet
 //! ```
 //!
-//! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows", INFOCOM
-//! 2001: the law, its discrete form and the published constants. `design_flows` and
-//! `design_rtt` derive `a` and `b` by the rule given there: the controller's zero lies on the pole of the window, 2 N / (R^2 C),
-//! where the loop gain is one; trapezoidal sampling.
+//! From: Hollot, Misra, Towsley, Gong, "On designing improved controllers for AQM routers supporting TCP flows",
+//! INFOCOM 2001: the law, its discrete form and the published constants. `design_flows` and `design_rtt` derive `a` and
+//! `b` by the rule given there: the controller's zero lies on the pole of the window, 2 N / (R^2 C), where the loop
+//! gain is one; trapezoidal sampling.
 //!
 //! State: `p`, 0 to 1; the backlog at the last sample, packets; how many samples there were, so that the n-th comes at
-//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle. Samples from before
-//! it was made, as for a queue that is first used in the middle of a run, are not made up for.
+//! n / frequency without drift. The first comes one period after the start, and they go on while the line is idle.
+//! Samples from before it was made, as for a queue that is first used in the middle of a run, are not made up for.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. A buffer in bytes counts
-//! `mean_packet` as a packet.
+//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. A buffer in bytes
+//! counts `mean_packet` as a packet.
 //!
 //! Cost of a packet: one draw while p is between 0 and 1. Cost of a sample: a few multiplications, 170 times a second.
 
@@ -124,7 +124,8 @@ pub static MODEL: Model = Model {
     name: "pi",
     family: "queue",
     title: "Proportional-integral controller",
-    summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability that \
+    summary: "Holds the queue at a reference under any load. Measure: the sampled backlog. Function: a probability \
+              that \
               moves while the queue is not at the reference. Action: drop (early), or with ecn mark capable packets.",
     source: "Hollot, Misra, Towsley, Gong, INFOCOM 2001",
     params: &[

@@ -1,10 +1,10 @@
 //! PIE: a proportional-integral controller of the delay, enhanced for lines of any rate.
 //!
-//! PI holds a backlog, and its gains fit one line. PIE holds the delay: what a packet waits is the backlog over the rate, so
-//! one set of gains serves all rates. While the probability is small the gains are scaled down with it, which keeps the
-//! loop as stable for few flows as for many; a burst after a quiet time passes untouched. Measure: the delay. Function:
-//! `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action: a drop (early), or with `ecn` a mark
-//! while p is at most `mark_cap`.
+//! PI holds a backlog, and its gains fit one line. PIE holds the delay: what a packet waits is the backlog over the
+//! rate, so one set of gains serves all rates. While the probability is small the gains are scaled down with it, which
+//! keeps the loop as stable for few flows as for many; a burst after a quiet time passes untouched. Measure: the delay.
+//! Function: `p += alpha * (delay - reference) + beta * (delay - delay before)`, scaled. Action: a drop (early), or
+//! with `ecn` a mark while p is at most `mark_cap`.
 //!
 //! ```text
 //! every update_interval:
@@ -17,11 +17,12 @@
 //!
 //! From: Pan et al., HPSR 2013; RFC 8033, sections 4 and 5 and appendix A.
 //!
-//! State: `p`; `delay_before`, that of the last update; `burst`, what is left of the allowance, in whole nanoseconds, since in
-//! floating point ten updates of 15 ms leave a rest of 150 ms; `credit`, the sum of p since the last signal.
+//! State: `p`; `delay_before`, that of the last update; `burst`, what is left of the allowance, in whole nanoseconds,
+//! since in floating point ten updates of 15 ms leave a rest of 150 ms; `credit`, the sum of p since the last signal.
 //!
 //! The delay is what the last packet to leave had waited, 0 when it left the queue empty (RFC 8033 section 4.3); or the
-//! backlog over the measured departure rate (section 5.2), with a weight of 1/2 for the newest measurement as ns-3 has it.
+//! backlog over the measured departure rate (section 5.2), with a weight of 1/2 for the newest measurement as ns-3 has
+//! it.
 //!
 //! Departures: updates stand on a grid of `update_interval` from time zero, and are left out while they would change
 //! nothing (nothing waits, p is 0 and the allowance is whole).
@@ -182,8 +183,10 @@ pub static MODEL: Model = Model {
     name: "pie",
     family: "queue",
     title: "PIE (proportional-integral controller enhanced)",
-    summary: "Holds the delay at a reference on lines of any rate. Measure: the delay. Function: a probability that moves \
-              while the delay is not at the reference. Action: drop (early), or with ecn mark capable packets while the \
+    summary: "Holds the delay at a reference on lines of any rate. Measure: the delay. Function: a probability that \
+              moves \
+              while the delay is not at the reference. Action: drop (early), or with ecn mark capable packets while \
+              the \
               probability is small.",
     source: "Pan et al., HPSR 2013; RFC 8033",
     params: pie_params![

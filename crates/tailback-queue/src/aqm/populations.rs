@@ -4,12 +4,13 @@
 //! sooner than it: green by itself, green and yellow, all; so red suffers from everything and green from green alone.
 //! With its own length each colour is a queue apart. With a shared average there is one population for all.
 //!
-//! From: Clark and Fang 1998, section IV (two precedences, coupled: RIO); ns-2's diffserv module for three (RIO-C coupled, RIO-D
-//! own, WRED shared). Only the averages whose population has the arriving colour move.
+//! From: Clark and Fang 1998, section IV (two precedences, coupled: RIO); ns-2's diffserv module for three (RIO-C
+//! coupled, RIO-D own, WRED shared). Only the averages whose population has the arriving colour move.
 //!
-//! State for each population: packets and bytes that wait, the average and since when none waits. The idle time begins at the
-//! start of the transmission that empties the population, and at the start of the run; it ends with a packet that is stored
-//! ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] has the idle time of ns-2's module, for comparisons with it.
+//! State for each population: packets and bytes that wait, the average and since when none waits. The idle time begins
+//! at the start of the transmission that empties the population, and at the start of the run; it ends with a packet
+//! that is stored ([`IdleEnds::WhenStored`]). [`Populations::as_ns2`] has the idle time of ns-2's module, for
+//! comparisons with it.
 //!
 //! Cost of a packet: a filter step for each average that moves, up to three.
 

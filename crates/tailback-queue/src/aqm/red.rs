@@ -56,7 +56,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "jiang-2006",
-        doc: "the thesis on AAQM: 5 and 15 packets, the paper's spacing, not gentle, no cap on marks below max_threshold",
+        doc: "the thesis on AAQM: 5 and 15 packets, the paper's spacing, not gentle, no cap on marks below \
+              max_threshold",
         values: &[
             ("min_threshold", "5 packets"),
             ("max_threshold", "15 packets"),
@@ -69,7 +70,8 @@ const PROFILES: &[Profile] = &[
     },
     Profile {
         name: "ns2-2006",
-        doc: "ns-2 from 10/2004 on: byte mode, gentle, wait, its guards, thresholds for 5 ms, weight for ten round trips",
+        doc: "ns-2 from 10/2004 on: byte mode, gentle, wait, its guards, thresholds for 5 ms, weight for ten round \
+              trips",
         values: &[
             ("delay_target", "5ms"),
             ("weight_rule", "round-trip"),

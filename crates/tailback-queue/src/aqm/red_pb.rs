@@ -1,20 +1,21 @@
 //! RED with a penalty box: flows that are too fast for a TCP get a queue of their own, and little of the line.
 //!
-//! A flow that does not answer takes what the others give up. Its share of RED's drops tells its rate. When that is more than a
-//! TCP could have at this loss rate, and far more than an even share, the flow goes into the box: a short queue with a
-//! small part of the line. A boxed flow that loses more and sends no less is unresponsive, and stays. Measure: RED's average; the drop
-//! history. Function: the tests in [`judge`]. Action: RED's; in the box a drop (penalty).
+//! A flow that does not answer takes what the others give up. Its share of RED's drops tells its rate. When that is
+//! more than a TCP could have at this loss rate, and far more than an even share, the flow goes into the box: a short
+//! queue with a small part of the line. A boxed flow that loses more and sends no less is unresponsive, and stays.
+//! Measure: RED's average; the drop history. Function: the tests in [`judge`]. Action: RED's; in the box a drop
+//! (penalty).
 //!
-//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4), 1999, section
-//! III for the tests (TCP-friendly, disproportionate, unresponsive). What becomes of such flows is left open there; the box is
-//! our choice, see `docs/decisions/penalty-box.md`.
+//! From: Floyd and Fall, "Promoting the use of end-to-end congestion control in the Internet", IEEE/ACM ToN 7(4), 1999,
+//! section III for the tests (TCP-friendly, disproportionate, unresponsive). What becomes of such flows is left open
+//! there; the box is our choice, see `docs/decisions/penalty-box.md`.
 //!
-//! State: RED's queue and the box; for each of the last `history` epochs what arrived at RED and the drops of each flow; the
-//! boxed flows; the tokens of the box.
+//! State: RED's queue and the box; for each of the last `history` epochs what arrived at RED and the drops of each
+//! flow; the boxed flows; the tokens of the box.
 //!
 //! Departures. A mark of RED's counts in the history as a drop does. A flow that is boxed while packets of it wait with
-//! RED is served from the box only when these have left, and a flow that is let go takes its packets along to RED's queue, so that
-//! none is reordered. The box counts in the buffer.
+//! RED is served from the box only when these have left, and a flow that is let go takes its packets along to RED's
+//! queue, so that none is reordered. The box counts in the buffer.
 //!
 //! Cost of a packet: RED's, and a lookup among the boxed flows. Cost of an epoch: the flows with drops in the history.
 
@@ -96,8 +97,10 @@ pub static MODEL: Model = Model {
     name: "red-pb",
     family: "queue",
     title: "RED with a penalty box",
-    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: RED's average and \
-              drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) in the box, else as RED.",
+    summary: "Puts flows that are too fast for a TCP into a queue of their own with little of the line. Measure: \
+              RED's average and \
+              drop history. Function: tests of the rate that a flow's drops tell. Action: drop (penalty) in the box, \
+              else as RED.",
     source: "Floyd and Fall 1999",
     params: &[
         BUFFER.param,

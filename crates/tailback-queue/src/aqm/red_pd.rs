@@ -1,23 +1,23 @@
 //! RED with preferential dropping: flows that lose often are the fast ones, and are held back before RED sees them.
 //!
-//! RED signals flows in proportion to what they send, so its own drops tell who sends much, without a table of all flows.
-//! RED-PD keeps the drops of the last few moments. A flow that is in most of them takes more than a TCP with a given round trip
-//! would at this loss rate; it is monitored, and its packets are dropped with a probability of its own before they reach
-//! RED. Measure: RED's average, and the drop history. Function: a drop probability for each monitored flow, then RED's.
-//! Action: a drop (penalty), then RED's.
+//! RED signals flows in proportion to what they send, so its own drops tell who sends much, without a table of all
+//! flows. RED-PD keeps the drops of the last few moments. A flow that is in most of them takes more than a TCP with a
+//! given round trip would at this loss rate; it is monitored, and its packets are dropped with a probability of its own
+//! before they reach RED. Measure: RED's average, and the drop history. Function: a drop probability for each monitored
+//! flow, then RED's. Action: a drop (penalty), then RED's.
 //!
-//! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4; its ns-2
-//! scripts for what the paper leaves open. The history and the rules are in [`monitor`].
+//! From: Mahajan and Floyd, "Controlling high-bandwidth flows at the congested router", ACIRI 2001, sections 3 and 4;
+//! its ns-2 scripts for what the paper leaves open. The history and the rules are in [`monitor`].
 //!
 //! State: RED's; the [`Monitor`].
 //!
-//! Departures. A mark of RED's counts in the history as a drop does, or ECN would blind it. Drop probabilities that are halved
-//! fall by at most `largest_step` (ns-2 has thresholds of its own for that). With `profile` = ns2-2006 the drops of a monitored
-//! flow are spread as RED's are without wait, which nearly doubles them, and flows that do not respond are held back even when the
-//! queue is short, as ns-2 does.
+//! Departures. A mark of RED's counts in the history as a drop does, or ECN would blind it. Drop probabilities that are
+//! halved fall by at most `largest_step` (ns-2 has thresholds of its own for that). With `profile` = ns2-2006 the drops
+//! of a monitored flow are spread as RED's are without wait, which nearly doubles them, and flows that do not respond
+//! are held back even when the queue is short, as ns-2 does.
 //!
-//! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a list:
-//! the flows in the lists.
+//! Cost of a packet: RED's, and a lookup among the monitored flows; a drop is entered in O(log n). Cost of the end of a
+//! list: the flows in the lists.
 
 pub mod monitor;
 
@@ -135,7 +135,8 @@ tailback_base::choice! {
 const SAMPLES: Key<Samples> = Key::choice(
     "samples",
     "changes",
-    "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a flow              that does not respond is one until it is let go; or every so many lists, each time anew.",
+    "Between which lists a monitored flow is compared with itself: those at whose end it was held back more, and a \
+     flow that does not respond is one until it is let go; or every so many lists, each time anew.",
     "ns-2 red-pd (changes)",
 );
 
@@ -150,7 +151,8 @@ tailback_base::choice! {
 const DROPS_OF: Key<DropsOf> = Key::choice(
     "drops_of",
     "history",
-    "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that ends,              beside those that are held back more.",
+    "Which drops make a flow's part: those in all lists, beside all flows in most of them; or those in the list that \
+     ends, beside those that are held back more.",
     "ns-2 red-pd (history)",
 );
 
@@ -182,8 +184,10 @@ pub static MODEL: Model = Model {
     name: "red-pd",
     family: "queue",
     title: "RED with preferential dropping",
-    summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop history. \
-              Function: a drop probability for each flow that is in most of the last lists of drops, then RED's ramp. Action: \
+    summary: "Holds back the flows that lose most often before RED sees them. Measure: RED's average and its drop \
+              history. \
+              Function: a drop probability for each flow that is in most of the last lists of drops, then RED's ramp. \
+              Action: \
               drop (penalty), then as RED.",
     source: "Mahajan and Floyd 2001; ns-2 red-pd",
     params: &[

@@ -1,11 +1,11 @@
 //! REDn: three coupled REDs over one first-in-first-out queue, and maximum probabilities that adapt.
 //!
-//! A conditioner colours the packets of a sender green, yellow or red by what it was promised; the gateway drops or marks red
-//! before yellow before green. Each colour has a RED of its own that goes by the average of all packets of its colour and of the
-//! better ones, so that with equal thresholds red has the highest average and the highest probability. Measure: three coupled
-//! averages. Function: RED's ramp with a gentle second phase, and a maximum probability that stands (`redn`), is
-//! self-configuring (`self_redn`), or also knows a middle threshold (`adaptive_redn`). Action: a drop, or with `ecn` a mark
-//! below the upper threshold.
+//! A conditioner colours the packets of a sender green, yellow or red by what it was promised; the gateway drops or
+//! marks red before yellow before green. Each colour has a RED of its own that goes by the average of all packets of
+//! its colour and of the better ones, so that with equal thresholds red has the highest average and the highest
+//! probability. Measure: three coupled averages. Function: RED's ramp with a gentle second phase, and a maximum
+//! probability that stands (`redn`), is self-configuring (`self_redn`), or also knows a middle threshold
+//! (`adaptive_redn`). Action: a drop, or with `ecn` a mark below the upper threshold.
 //!
 //! ```text
 //! arrival of colour c:  for each colour k from c on: average[k] of all packets of the colours 0 to k, then move its probability
@@ -13,17 +13,18 @@
 //!                       RED with average[c]
 //! ```
 //!
-//! From: Liu, "An adaptive token bucket traffic conditioner and an adaptive multi-colour RED gateway", M.A.Sc. thesis, University of
-//! British Columbia, 2001; Feng, Kandlur, Saha, Shin 1999 for the self-configuring rule.
+//! From: Liu, "An adaptive token bucket traffic conditioner and an adaptive multi-colour RED gateway", M.A.Sc. thesis,
+//! University of British Columbia, 2001; Feng, Kandlur, Saha, Shin 1999 for the self-configuring rule.
 //!
-//! State: for each colour what waits of it and of its population; an average with its idle time; RED's count; the dynamic and the
-//! static probability and which of them acts ([`steering`]).
+//! State: for each colour what waits of it and of its population; an average with its idle time; RED's count; the
+//! dynamic and the static probability and which of them acts ([`steering`]).
 //!
-//! Departures and choices. Where the source leaves it open: the averages that move are those whose population has the arriving
-//! colour (`moves`); either of the average and the backlog below its threshold stops signals, in both phases; for a colour without middle
-//! threshold the static probability never acts; a stale crossing of the middle threshold is cleared below the lower one. Given no
-//! thresholds, they follow the line by the source's guidelines (section 3.3). `stepped_red` is a coarse relative that the source names:
-//! three equal regions that end at 1/4, 1/2 and 1 of max_probability, our values.
+//! Departures and choices. Where the source leaves it open: the averages that move are those whose population has the
+//! arriving colour (`moves`); either of the average and the backlog below its threshold stops signals, in both phases;
+//! for a colour without middle threshold the static probability never acts; a stale crossing of the middle threshold is
+//! cleared below the lower one. Given no thresholds, they follow the line by the source's guidelines (section 3.3).
+//! `stepped_red` is a coarse relative that the source names: three equal regions that end at 1/4, 1/2 and 1 of
+//! max_probability, our values.
 //!
 //! Cost of a packet: RED's, and a filter step for each average beyond the first.
 
@@ -50,8 +51,10 @@ pub static MODEL: Model = Model {
     name: "redn",
     family: "queue",
     title: "Three coupled REDs",
-    summary: "RED for packets of three colours in one queue. Measure: for each colour the filtered backlog of its packets and of the \
-              better colours. Function: RED's ramp, with a maximum probability for each colour that stands or adapts. Action: drop \
+    summary: "RED for packets of three colours in one queue. Measure: for each colour the filtered backlog of its \
+              packets and of the \
+              better colours. Function: RED's ramp, with a maximum probability for each colour that stands or adapts. \
+              Action: drop \
               (early, above twice max_threshold forced), or with ecn mark below max_threshold.",
     source: "Liu 2001; Feng, Kandlur, Saha, Shin 1999 (self_redn)",
     params: params::PARAMS,

@@ -1,11 +1,11 @@
 //! REM, random exponential marking: a price for the line, told to the senders as a probability.
 //!
-//! Congestion is measured in two parts: how far the input is from what the line carries, and how far the backlog is from a
-//! target. Their weighted sum moves a price until both are zero, so that under any number of flows the line is full and the
-//! backlog is at its target. The probability is exponential in the price, so that over several queues the probabilities
-//! combine to that of the sum of their prices, and a sender can tell the price of its path from the share of marks.
-//! Measure: the backlog and the input, each `period`. Function: the price and its exponential. Action: with `ecn` a mark
-//! when the packet leaves, which spares what is not capable; without, a drop at arrival (early).
+//! Congestion is measured in two parts: how far the input is from what the line carries, and how far the backlog is
+//! from a target. Their weighted sum moves a price until both are zero, so that under any number of flows the line is
+//! full and the backlog is at its target. The probability is exponential in the price, so that over several queues the
+//! probabilities combine to that of the sum of their prices, and a sender can tell the price of its path from the share
+//! of marks. Measure: the backlog and the input, each `period`. Function: the price and its exponential. Action: with
+//! `ecn` a mark when the packet leaves, which spares what is not capable; without, a drop at arrival (early).
 //!
 //! ```text
 //! every period:   x += input_weight * (arrivals - x)
@@ -13,19 +13,20 @@
 //! probability     1 - phi^-price
 //! ```
 //!
-//! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low, "Optimization
-//! flow control II: implementation", 2000. Defaults and the place of the mark are those of the public ns-2 class.
+//! From: Athuraliya, Low, Li, Yin, "REM: active queue management", IEEE Network 15 (3), 2001; Athuraliya and Low,
+//! "Optimization flow control II: implementation", 2000. Defaults and the place of the mark are those of the public
+//! ns-2 class.
 //!
-//! State: the price, packets; the filtered input, packets of `mean_packet` a period; bytes that arrived since the last update; how
-//! many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every arrival is input, stored or not. Updates
-//! go on while the line is idle, the first after one period.
+//! State: the price, packets; the filtered input, packets of `mean_packet` a period; bytes that arrived since the last
+//! update; how many updates there were. A buffer in bytes counts `mean_packet` as a packet. Every arrival is input,
+//! stored or not. Updates go on while the line is idle, the first after one period.
 //!
-//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. Input is bytes over `mean_packet`
-//! whatever the buffer counts: counted as packets, as ns-2 does, a mean that is off by a half would leave the line half empty
-//! or never signal. Where packets have the mean size both are the same.
+//! Departures: an arrival that does not fit is dropped before the random test and draws nothing. Input is bytes over
+//! `mean_packet` whatever the buffer counts: counted as packets, as ns-2 does, a mean that is off by a half would leave
+//! the line half empty or never signal. Where packets have the mean size both are the same.
 //!
-//! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power, 500
-//! times a second.
+//! Cost of a packet: an addition, and one draw while the probability is between 0 and 1. Cost of an update: one power,
+//! 500 times a second.
 
 use crate::admission::{Admission, Decision, Waiting, early};
 use crate::build_context::BuildContext;
@@ -116,8 +117,10 @@ pub static MODEL: Model = Model {
     name: "rem",
     family: "queue",
     title: "REM (random exponential marking)",
-    summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: backlog \
-              and input. Function: a probability exponential in the price. Action: with ecn mark capable packets as they \
+    summary: "Moves a price until the input is what the line carries and the backlog is at a reference. Measure: \
+              backlog \
+              and input. Function: a probability exponential in the price. Action: with ecn mark capable packets as \
+              they \
               leave and spare the others; without, drop at arrival (early).",
     source: "Athuraliya, Low, Li, Yin 2001",
     params: &[

@@ -1,22 +1,23 @@
 //! RIO: RED with In and Out. What is beyond its profile is signalled first.
 //!
 //! At the edge a marker says which packets are within what their sender has agreed on (in) and which are not (out). RIO
-//! gives both the same queue, so that none is reordered, but two REDs: packets that are in go by the average of the packets in
-//! alone, packets that are out by the average of all. When the queue grows because of what is out, only that is
-//! signalled; only when what is in fills the queue by itself does it suffer. Measure: both averages. Function: a ramp for each.
-//! Action: RED's.
+//! gives both the same queue, so that none is reordered, but two REDs: packets that are in go by the average of the
+//! packets in alone, packets that are out by the average of all. When the queue grows because of what is out, only that
+//! is signalled; only when what is in fills the queue by itself does it suffer. Measure: both averages. Function: a
+//! ramp for each. Action: RED's.
 //!
-//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section IV;
-//! ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as the
-//! `token-bucket` conditioner marks them; all others are out.
+//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", IEEE/ACM ToN 6(4), 1998, section
+//! IV; ns-2's `red-rio` for constants. In are the packets of low drop precedence (AF11, AF21, AF31, AF41; RFC 2597), as
+//! the `token-bucket` conditioner marks them; all others are out.
 //!
 //! State: the average of packets in, updated when one arrives; the average of all, updated at every arrival; how many
-//! packets in wait; a count since the last signal for each kind. A filter knows of its own idle time: that of packets in
-//! begins when the last of them leaves, though others may wait.
+//! packets in wait; a count since the last signal for each kind. A filter knows of its own idle time: that of packets
+//! in begins when the last of them leaves, though others may wait.
 //!
-//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does: both move when a packet in arrives, and only
-//! then, so that the average of all is what packets in find; and there is one idle time, that of the whole queue, which a packet
-//! out ends without any effect. Where little is in profile the average of all then stays below the queue's.
+//! Departures: none known. With `update = "in"` it keeps its averages as ns-2 does: both move when a packet in arrives,
+//! and only then, so that the average of all is what packets in find; and there is one idle time, that of the whole
+//! queue, which a packet out ends without any effect. Where little is in profile the average of all then stays below
+//! the queue's.
 //!
 //! Cost of a packet: RED's, and a second filter step for packets in.
 
@@ -159,7 +160,8 @@ pub static MODEL: Model = Model {
     name: "rio",
     family: "queue",
     title: "RED with In and Out",
-    summary: "Signals packets beyond their profile first. Measure: the filtered backlog of packets in profile, and of all. \
+    summary: "Signals packets beyond their profile first. Measure: the filtered backlog of packets in profile, and of \
+              all. \
               Function: a ramp for packets in by the first, a ramp for packets out by the second. Action: as RED.",
     source: "Clark and Fang 1998; ns-2 red-rio",
     params: &[
@@ -437,8 +439,9 @@ mod tests {
         assert!((b.probe("average_in", 0) - expected).abs() < 1e-12);
     }
 
-    /// ns-2.35 with the same weight: 22.4682 when the queue had drained at 1.27 s, and after a packet in at 2.1 s 2.8045; with a
-    /// packet out at 2.0 s in between 17.6312, which are 11 packet times since it had gone, and the arrival's own.
+    /// ns-2.35 with the same weight: 22.4682 when the queue had drained at 1.27 s, and after a packet in at 2.1 s
+    /// 2.8045; with a packet out at 2.0 s in between 17.6312, which are 11 packet times since it had gone, and the
+    /// arrival's own.
     #[test]
     fn with_ns2s_rule_packets_out_move_no_average_and_end_idle_time() {
         let with = [

@@ -1,11 +1,12 @@
 //! SFB, stochastic fair Blue: Blue for each bin of a Bloom filter, so that only who deserves it is limited.
 //!
-//! Every flow is hashed into one bin on each of several levels. A bin has a length and a probability of its own, which rises
-//! when a packet finds the bin at its target and falls when one finds it empty. A flow is as guilty as its least guilty bin:
-//! one that does not respond drives all of its bins to certainty, and a flow that shares some of them, but not all, keeps the
-//! probability of a bin of its own. A flow whose bins are all certain is let in at the penalty rate alone. No state is kept
-//! of flows. Measure: the backlog of the bins. Function: the least of Blue's probabilities. Action: a drop (early), or with
-//! `ecn` a mark; above one half drops mix in; drops for the bin's cap (percap) and for the penalty (penalty).
+//! Every flow is hashed into one bin on each of several levels. A bin has a length and a probability of its own, which
+//! rises when a packet finds the bin at its target and falls when one finds it empty. A flow is as guilty as its least
+//! guilty bin: one that does not respond drives all of its bins to certainty, and a flow that shares some of them, but
+//! not all, keeps the probability of a bin of its own. A flow whose bins are all certain is let in at the penalty rate
+//! alone. No state is kept of flows. Measure: the backlog of the bins. Function: the least of Blue's probabilities.
+//! Action: a drop (early), or with `ecn` a mark; above one half drops mix in; drops for the bin's cap (percap) and for
+//! the penalty (penalty).
 //!
 //! ```text
 //! arrival   on each level: bin empty: probability -= down;  bin at its target: probability += up
@@ -13,22 +14,23 @@
 //!           else u drawn: u < p: drop if u < 2 (p - 1/2), else mark;  let in: length += 1 in each bin
 //! ```
 //!
-//! From: Feng, Kandlur, Saha, Shin, "Stochastic fair Blue: a queue management algorithm for enforcing fairness", INFOCOM 2001.
-//! Levels, bins, steps at each packet, the penalty bucket and drops above one half are those of the public implementation in
-//! Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks above one half.
+//! From: Feng, Kandlur, Saha, Shin, "Stochastic fair Blue: a queue management algorithm for enforcing fairness",
+//! INFOCOM 2001. Levels, bins, steps at each packet, the penalty bucket and drops above one half are those of the
+//! public implementation in Linux; the profile `paper` has its levels and bins, Blue's steps and freeze time, and marks
+//! above one half.
 //!
-//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every `rehash`, and for
-//! `warmup` before that a second set of bins is made ready: it counts the packets of all, and learns from flows that the
-//! present one finds unresponsive, so that they are not free again with each change.
+//! A flow that shares all its bins with an unresponsive one is punished with it. So the hash is changed every `rehash`,
+//! and for `warmup` before that a second set of bins is made ready: it counts the packets of all, and learns from flows
+//! that the present one finds unresponsive, so that they are not free again with each change.
 //!
-//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt a set;
-//! the penalty bucket. A packet is counted in the sets that were there before it came, which its stamp tells.
+//! State: for each bin its packets and [`Probability`], 80 bytes; the same again while the next set warms up; a salt a
+//! set; the penalty bucket. A packet is counted in the sets that were there before it came, which its stamp tells.
 //!
-//! Departure: the next set counts the packets of all flows, not only of those it learns from, so that its lengths are right
-//! from the change on.
+//! Departure: the next set counts the packets of all flows, not only of those it learns from, so that its lengths are
+//! right from the change on.
 //!
-//! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while its
-//! probability is between 0 and 1.
+//! Cost of a packet: a hash and a step on each level when it comes, a hash on each when it leaves, and one draw while
+//! its probability is between 0 and 1.
 
 use crate::admission::{Admission, Decision, Waiting};
 use crate::aqm::blue::Probability;
@@ -215,7 +217,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Stochastic fair Blue",
     summary: "Blue for each bin of a Bloom filter. Measure: the backlog of a flow's bins. Function: the least of their \
-              probabilities. Action: drop (early), or with ecn mark; flows that do not respond are let in at the penalty \
+              probabilities. Action: drop (early), or with ecn mark; flows that do not respond are let in at the \
+              penalty \
               rate (penalty), and none fills its bins beyond a cap (percap).",
     source: "Feng, Kandlur, Saha, Shin, INFOCOM 2001; Linux sfb",
     params: &[

@@ -1,10 +1,10 @@
 //! Stabilised RED: estimate the number of flows from chance meetings, and signal as many flows need.
 //!
-//! How strong a signal has to be to hold the queue depends on how many flows share it. SRED counts them without knowing any:
-//! it keeps a list of recently seen packets ("zombies") and compares each arrival with one drawn from it. A hit is as
-//! likely as two packets are of one flow, so that the filtered frequency of hits P is the sum of the squared shares, and 1/P
-//! the number of flows when they are equal. Measure: the backlog, in three steps, and P. Function: below. Action: a drop
-//! (early), or with `ecn` a mark.
+//! How strong a signal has to be to hold the queue depends on how many flows share it. SRED counts them without knowing
+//! any: it keeps a list of recently seen packets ("zombies") and compares each arrival with one drawn from it. A hit is
+//! as likely as two packets are of one flow, so that the filtered frequency of hits P is the sum of the squared shares,
+//! and 1/P the number of flows when they are equal. Measure: the backlog, in three steps, and P. Function: below.
+//! Action: a drop (early), or with `ecn` a mark.
 //!
 //! ```text
 //! list not full:  add (flow, no hits);  hit = 0
@@ -22,9 +22,9 @@
 //!
 //! State: the list; of the detector, a count for each flow; P, at first 1/256; with `use_average` an average as RED's.
 //!
-//! Departures. The paper stores a time with each zombie, which neither form uses. P begins at 1/256, so that an empty list
-//! does not weaken the signal. The list is brought up to date even when the packet is dropped. `use_average` takes RED's
-//! average in place of the backlog.
+//! Departures. The paper stores a time with each zombie, which neither form uses. P begins at 1/256, so that an empty
+//! list does not weaken the signal. The list is brought up to date even when the packet is dropped. `use_average` takes
+//! RED's average in place of the backlog.
 //!
 //! Cost of a packet: a draw from the list, one for the overwriting, one for the signal; O(1).
 
@@ -55,7 +55,8 @@ tailback_base::choice! {
 const FORM: Key<Form> = Key::choice(
     "form",
     "full",
-    "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits by flow, \
+    "simple signals all flows alike; full signals a flow that was hit more; detector signals nobody and counts hits \
+     by flow, \
              which needs no buffer.",
     "Ott, Lakshman, Wong 1999 sections III and IV (the list)",
 );
@@ -126,8 +127,10 @@ pub static MODEL: Model = Model {
     name: "sred",
     family: "queue",
     title: "Stabilised RED",
-    summary: "Signals by the length of the queue and by how many flows there seem to be. Measure: the backlog in three steps, \
-              and how often an arrival meets its own flow in a list of earlier ones. Function: the product. Action: drop \
+    summary: "Signals by the length of the queue and by how many flows there seem to be. Measure: the backlog in \
+              three steps, \
+              and how often an arrival meets its own flow in a list of earlier ones. Function: the product. Action: \
+              drop \
               (early), or with ecn mark capable packets.",
     source: SOURCE,
     params: &[
@@ -337,7 +340,8 @@ mod tests {
         Bench::new(Fifo::from_settings(&s, sred))
     }
 
-    /// One flow of half the arrivals and fifty of a hundredth: 0.25 / (0.25 + 50 / 10^4) of the hits are the heavy one's.
+    /// One flow of half the arrivals and fifty of a hundredth: 0.25 / (0.25 + 50 / 10^4) of the hits are the heavy
+    /// one's.
     #[test]
     fn as_a_detector_it_counts_hits_by_the_square_of_the_share() {
         let (mut b, mut pick) = (

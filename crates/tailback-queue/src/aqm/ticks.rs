@@ -1,7 +1,7 @@
 //! A period: when it next ends.
 //!
-//! State: the next end, a multiple of the period from the start of the run, so that there is no drift. An AQM may be made
-//! in the middle of a run, when its queue is first used; the ends before that are not made up for.
+//! State: the next end, a multiple of the period from the start of the run, so that there is no drift. An AQM may be
+//! made in the middle of a run, when its queue is first used; the ends before that are not made up for.
 
 use tailback_base::{Duration, Time};
 

@@ -1,18 +1,18 @@
 //! Weighted RED: one average for all, and a ramp for each class.
 //!
-//! A router that knows classes, by the old precedence bits or by the drop precedence of assured forwarding, signals the lower
-//! ones from a shorter queue on. All classes go by one average of the whole queue, which is what distinguishes it from RIO: a class
-//! suffers from the traffic of every other, and only the height of its ramp protects it. Measure: the filtered backlog.
-//! Function: a ramp a class. Action: RED's.
+//! A router that knows classes, by the old precedence bits or by the drop precedence of assured forwarding, signals the
+//! lower ones from a shorter queue on. All classes go by one average of the whole queue, which is what distinguishes it
+//! from RIO: a class suffers from the traffic of every other, and only the height of its ramp protects it. Measure: the
+//! filtered backlog. Function: a ramp a class. Action: RED's.
 //!
-//! From: Cisco's documentation of Weighted Random Early Detection (the default thresholds, probability and weight); RFC 2597
-//! section 6 for drop precedences.
+//! From: Cisco's documentation of Weighted Random Early Detection (the default thresholds, probability and weight); RFC
+//! 2597 section 6 for drop precedences.
 //!
 //! State: one average; for each class a count since its last signal.
 //!
-//! Departures. Without `min_threshold` class i of eight begins at max_threshold (9 + i) / 18, rounded down to whole packets,
-//! and drop precedence 3, 2, 1 at 0.6, 0.7, 0.8 of it, which are the documented defaults. A packet without a class belongs
-//! to the lowest one. Reserved flows have no class of their own.
+//! Departures. Without `min_threshold` class i of eight begins at max_threshold (9 + i) / 18, rounded down to whole
+//! packets, and drop precedence 3, 2, 1 at 0.6, 0.7, 0.8 of it, which are the documented defaults. A packet without a
+//! class belongs to the lowest one. Reserved flows have no class of their own.
 //!
 //! Cost of a packet: RED's.
 
@@ -90,7 +90,8 @@ pub static MODEL: Model = Model {
     name: "wred",
     family: "queue",
     title: "Weighted RED",
-    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all. Function: the ramp of the \
+    summary: "RED with a ramp for each class of packets. Measure: one filtered backlog for all. Function: the ramp of \
+              the \
               packet's class. Action: as RED.",
     source: "Cisco, WRED documentation; RFC 2597",
     params: &[

@@ -21,7 +21,8 @@ pub static MODEL: Model = Model {
     title: "Discard state deficit round robin",
     summary: "Deficit round robin that closes long queues until they are empty. Measure: the queue's length, the free \
               space, how many queues are closed. Function: a threshold of alpha times the free space, and a limit on \
-              closed queues that follows the overflows. Action: what arrives at a closed queue, or closes it, is dropped \
+              closed queues that follows the overflows. Action: what arrives at a closed queue, or closes it, is \
+              dropped \
               on arrival (refused), what does not fit as well (overflow); nothing stored is ever dropped, and it never \
               marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6",

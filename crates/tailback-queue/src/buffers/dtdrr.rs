@@ -17,9 +17,12 @@ pub static MODEL: Model = Model {
     name: "dtdrr",
     family: "queue",
     title: "Dynamic threshold deficit round robin",
-    summary: "Deficit round robin that refuses at the door of long queues. Measure: the queue's length and the free space. \
-              Function: a threshold of alpha times the free space. Action: a packet whose queue has reached the threshold \
-              is dropped on arrival (refused), one that does not fit as well (overflow); nothing stored is ever dropped, \
+    summary: "Deficit round robin that refuses at the door of long queues. Measure: the queue's length and the free \
+              space. \
+              Function: a threshold of alpha times the free space. Action: a packet whose queue has reached the \
+              threshold \
+              is dropped on arrival (refused), one that does not fit as well (overflow); nothing stored is ever \
+              dropped, \
               and it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 6; Choudhury and Hahne, 1998",
     params: port_params![ALPHA.param,

@@ -1,4 +1,5 @@
-//! Deficit round robin with other answers to the question who loses when the shared buffer is full. One file a discipline.
+//! Deficit round robin with other answers to the question who loses when the shared buffer is full. One file a
+//! discipline.
 
 pub mod dsdrr;
 pub mod dtdrr;

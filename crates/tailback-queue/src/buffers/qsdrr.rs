@@ -1,4 +1,5 @@
-//! Queue-state deficit round robin: deficit round robin whose overflow victim stays the victim until it is the shortest.
+//! Queue-state deficit round robin: deficit round robin whose overflow victim stays the victim until it is the
+//! shortest.
 //!
 //! The policy is in [`drop::sticky`](crate::pieces::drop::sticky).
 
@@ -18,8 +19,10 @@ pub static MODEL: Model = Model {
     name: "qsdrr",
     family: "queue",
     title: "Queue-state deficit round robin",
-    summary: "Deficit round robin whose overflow victim is sticky. Measure: each queue's length. Function: the victim is \
-              the longest queue when it is chosen, and stays until it is strictly the shortest. Action: when the buffer \
+    summary: "Deficit round robin whose overflow victim is sticky. Measure: each queue's length. Function: the victim \
+              is \
+              the longest queue when it is chosen, and stays until it is strictly the shortest. Action: when the \
+              buffer \
               is full, the victim's front packet is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
     params: port_params![QUANTUM.param; TIE.param, COUNT_NEWCOMER.param],

@@ -20,7 +20,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Throughput deficit round robin",
     summary: "Deficit round robin that drops from the fastest. Measure: each queue's service rate, an average that \
-              outlives the queue. Function: the highest among the non-empty queues. Action: when the buffer is full, the \
+              outlives the queue. Function: the highest among the non-empty queues. Action: when the buffer is full, \
+              the \
               front packet of that queue is dropped (overflow); it never marks.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 3",
     params: port_params![ESTIMATOR.param,

@@ -1,9 +1,10 @@
 //! CAKE: everything a home gateway needs at its slow link, in one discipline.
 //!
-//! A shaper that keeps the queue here and not in the modem; three classes (or four, or one), so that calls go before uploads and backups after
-//! them, each within a share of the rate; in each class a queue for each flow, fair between hosts as well as between flows;
-//! and on each queue a COBALT. Measure: the sojourn time in a flow's own queue. Function: COBALT's. Action: a mark of capable
-//! packets, a drop of others (sojourn), BLUE's drops and drops of the longest queue when memory is short (overload).
+//! A shaper that keeps the queue here and not in the modem; three classes (or four, or one), so that calls go before
+//! uploads and backups after them, each within a share of the rate; in each class a queue for each flow, fair between
+//! hosts as well as between flows; and on each queue a COBALT. Measure: the sojourn time in a flow's own queue.
+//! Function: COBALT's. Action: a mark of capable packets, a drop of others (sojourn), BLUE's drops and drops of the
+//! longest queue when memory is short (overload).
 //!
 //! ```text
 //! enqueue:  class by DiffServ code point; queue by hash in sets; over memory: the head of the longest queue is dropped
@@ -16,15 +17,16 @@
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE: a comprehensive queue management solution for home
 //! gateways", LANMAN 2018; defaults of Linux cake.
 //!
-//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock; what finds the longest
-//! queue while memory is short.
+//! State: the store of all queues; of each class its clock, lists and hosts (`tin`); the shaper's clock; what finds the
+//! longest queue while memory is short.
 //!
-//! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass it
-//! through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, the
-//! schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments, automatic rates.
+//! Departures: hosts are told apart exactly, not by a hash. A queue found empty decays at once, where DRR++ would pass
+//! it through the old list first. Unshaped it knows no rate, so `target` is as given. Not there: the ACK filter, the
+//! schemes of eight classes (their shares are in no document), NAT lookup, washing, splitting of large segments,
+//! automatic rates.
 //!
-//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a packet,
-//! which are taken at once.
+//! Cost of a packet: O(`ways`); while memory is short O(log queues) more. A host with n bulk flows has n turns for a
+//! packet, which are taken at once.
 
 mod hosts;
 mod length;

@@ -1,20 +1,23 @@
-//! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by weight.
+//! The port of a DiffServ router: expedited forwarding first, four classes of assured forwarding and best effort by
+//! weight.
 //!
-//! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that it cannot
-//! starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by weighted deficit round robin.
-//! Each class has a queue and a buffer of its own; on each queue of assured forwarding an AQM that knows drop precedences
-//! ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function and action are those of the AQM; EF and
-//! best effort drop what does not fit (overflow), and EF what is beyond its rate (profile).
+//! Packets are told apart by their code point. EF (46) goes before all others and is policed where it enters, so that
+//! it cannot starve them: what is beyond `ef_rate` is dropped. AF1 to AF4 and best effort share what is left by
+//! weighted deficit round robin. Each class has a queue and a buffer of its own; on each queue of assured forwarding an
+//! AQM that knows drop precedences ([`mred`](crate::aqm::mred) unless told otherwise) decides. Measure, function and
+//! action are those of the AQM; EF and best effort drop what does not fit (overflow), and EF what is beyond its rate
+//! (profile).
 //!
-//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others but the packet on the
-//! line); RFC 2597 section 2 (AF: four classes forwarded apart, each with its buffer); RFC 4594 for EF above a rate
-//! scheduler.
+//! From: RFC 2474 and 2475 (code points, policing at the entry); RFC 3246 (EF: a rate, and no wait for others but the
+//! packet on the line); RFC 2597 section 2 (AF: four classes forwarded apart, each with its buffer); RFC 4594 for EF
+//! above a rate scheduler.
 //!
 //! State: six queues; a token bucket; for each of five classes its credit in bytes, and whose turn it is.
 //!
-//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so that nobody has to know the size of
-//! a packet that an AQM may still drop: shares are those of the weights, and a turn overshoots by less than a packet. A class
-//! that falls silent loses its credit, and also its debt. Without `ef_rate` EF has a tenth of the line.
+//! Departures and choices. A class may send while its credit is above zero and pays afterwards, so that nobody has to
+//! know the size of a packet that an AQM may still drop: shares are those of the weights, and a turn overshoots by less
+//! than a packet. A class that falls silent loses its credit, and also its debt. Without `ef_rate` EF has a tenth of
+//! the line.
 //!
 //! Cost of a packet: O(1), and what its AQM costs.
 
@@ -88,8 +91,10 @@ pub static MODEL: Model = Model {
     name: "diffserv",
     family: "queue",
     title: "The port of a DiffServ router",
-    summary: "Expedited forwarding first, within its rate; then four classes of assured forwarding and best effort by weight, each \
-              with a queue and a buffer of its own. Measure and function: those of the AQM on each class of assured forwarding. Action: \
+    summary: "Expedited forwarding first, within its rate; then four classes of assured forwarding and best effort by \
+              weight, each \
+              with a queue and a buffer of its own. Measure and function: those of the AQM on each class of assured \
+              forwarding. Action: \
               drop (overflow, profile), and what the AQM does.",
     source: "RFC 2597 section 2; RFC 3246; Shreedhar and Varghese 1995",
     params: &[

@@ -20,7 +20,8 @@ pub static MODEL: Model = Model {
     name: "drr",
     family: "queue",
     title: "Deficit round robin with longest-queue drop",
-    summary: "A queue for each flow, or for several, that share one buffer and take turns on the line, a quantum of bytes \
+    summary: "A queue for each flow, or for several, that share one buffer and take turns on the line, a quantum of \
+              bytes \
               a turn. Measure: each queue's length. Function: the longest. Action: when the buffer is full, the front \
               packet of the longest queue is dropped (overflow); it never marks.",
     source: "Shreedhar and Varghese 1995; McKenney 1990; Kantawala and Turner, WUCSE-2005-11, chapter 3",

@@ -54,7 +54,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Fair queueing",
     summary: "Packets leave in the order in which bit-by-bit round robin between conversations would finish them. \
-              Measure: each conversation's backlog. Function: who holds most. Action: when the buffer is full, the packet \
+              Measure: each conversation's backlog. Function: who holds most. Action: when the buffer is full, the \
+              packet \
               of that conversation that came last is dropped (overflow); it never marks.",
     source: "Demers, Keshav and Shenker, SIGCOMM 1989; Keshav, thesis 1991, chapter 6",
     params: &[

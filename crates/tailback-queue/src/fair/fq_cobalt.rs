@@ -1,8 +1,8 @@
 //! FQ-COBALT: FQ-CoDel with a COBALT on each queue, against flows that do not listen.
 //!
-//! As [`fq_codel`](crate::fair::fq_codel), with [`cobalt`](crate::aqm::cobalt): no rule about the last packets of a queue, the
-//! delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above `blue_threshold` teaches BLUE. What
-//! a full buffer sheds touches no COBALT.
+//! As [`fq_codel`](crate::fair::fq_codel), with [`cobalt`](crate::aqm::cobalt): no rule about the last packets of a
+//! queue, the delay counts from `target` on whatever the line's rate (`mtu = "0B"`), and a sojourn above
+//! `blue_threshold` teaches BLUE. What a full buffer sheds touches no COBALT.
 //!
 //! From: Palmei et al., LANMAN 2019 (ns-3's FqCobalt), with the queues of RFC 8290.
 //!
@@ -45,9 +45,11 @@ pub static MODEL: Model = Model {
     name: "fq-cobalt",
     family: "queue",
     title: "FQ-COBALT",
-    summary: "Flows hashed to queues that take turns, those that have just woken first, with a COBALT on each. Measure: the \
+    summary: "Flows hashed to queues that take turns, those that have just woken first, with a COBALT on each. \
+              Measure: the \
               sojourn time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: mark \
-              capable packets, drop others (sojourn); BLUE drops any, and a full buffer a batch of the fattest queue (overload).",
+              capable packets, drop others (sojourn); BLUE drops any, and a full buffer a batch of the fattest queue \
+              (overload).",
     source: "Palmei et al., LANMAN 2019; RFC 8290",
     params: &[
         FLOW_BUFFER.param,

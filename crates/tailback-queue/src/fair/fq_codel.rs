@@ -1,10 +1,10 @@
 //! FQ-CoDel: each flow its own queue, new flows first, and a CoDel on each queue.
 //!
-//! Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus)) serves
-//! queues that have just woken before those that stand, so that a flow that sends little waits for nobody; CoDel
+//! Flows are hashed to `queues` queues. The scheduler ([`drr_plus_plus`](crate::pieces::schedule::drr_plus_plus))
+//! serves queues that have just woken before those that stand, so that a flow that sends little waits for nobody; CoDel
 //! ([`crate::aqm::codel`]) keeps each queue short; when the whole buffer is full, the fattest queue loses a batch
-//! ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function: CoDel's control law.
-//! Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue (overload).
+//! ([`batch`](crate::pieces::drop::batch)). Measure: the sojourn time in a flow's own queue. Function: CoDel's control
+//! law. Action: a mark of capable packets, a drop of others (sojourn); drops of the fattest queue (overload).
 //!
 //! From: RFC 8290. It is a [`port`](crate::fair::port) of these pieces; a test holds it equal to the same pieces named.
 //!
@@ -30,8 +30,10 @@ pub static MODEL: Model = Model {
     name: "fq-codel",
     family: "queue",
     title: "FQ-CoDel",
-    summary: "Flows hashed to queues that take turns, those that have just woken first, with a CoDel on each. Measure: the \
-              sojourn time in a flow's own queue. Function: CoDel's control law. Action: mark capable packets, drop others \
+    summary: "Flows hashed to queues that take turns, those that have just woken first, with a CoDel on each. \
+              Measure: the \
+              sojourn time in a flow's own queue. Function: CoDel's control law. Action: mark capable packets, drop \
+              others \
               (sojourn); a full buffer drops a batch of the fattest queue (overload).",
     source: "RFC 8290",
     params: &[

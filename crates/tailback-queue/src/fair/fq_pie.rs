@@ -1,12 +1,13 @@
 //! FQ-PIE: FQ-CoDel with a PIE on each queue.
 //!
-//! As [`fq_codel`](crate::fair::fq_codel), with [`pie`](crate::aqm::pie) on each queue: an arriving packet is marked or dropped
-//! with the probability of its own queue, instead of one at the head.
+//! As [`fq_codel`](crate::fair::fq_codel), with [`pie`](crate::aqm::pie) on each queue: an arriving packet is marked or
+//! dropped with the probability of its own queue, instead of one at the head.
 //!
-//! From: RFC 8290 for the queues, RFC 8033 for PIE; G. Ramakrishnan, M. Bhasi, V. Saicharan, L. Monis, S. Patil, M. Tahiliani,
-//! "FQ-PIE queue discipline in the Linux kernel", LCN 2019.
+//! From: RFC 8290 for the queues, RFC 8033 for PIE; G. Ramakrishnan, M. Bhasi, V. Saicharan, L. Monis, S. Patil, M.
+//! Tahiliani, "FQ-PIE queue discipline in the Linux kernel", LCN 2019.
 //!
-//! Departures: the hash is ours. A full buffer sheds a batch of the fattest queue, as ns-3 does; Linux drops the arrival.
+//! Departures: the hash is ours. A full buffer sheds a batch of the fattest queue, as ns-3 does; Linux drops the
+//! arrival.
 
 use crate::aqm::pie::{Config, PROBES, Pie, pie_params};
 use crate::build_context::BuildContext;
@@ -27,8 +28,10 @@ pub static MODEL: Model = Model {
     name: "fq-pie",
     family: "queue",
     title: "FQ-PIE",
-    summary: "Flows hashed to queues that take turns, those that have just woken first, with a PIE on each. Measure: the \
-              delay in a flow's own queue. Function: a probability that moves while that is not at the reference. Action: \
+    summary: "Flows hashed to queues that take turns, those that have just woken first, with a PIE on each. Measure: \
+              the \
+              delay in a flow's own queue. Function: a probability that moves while that is not at the reference. \
+              Action: \
               drop (early), or with ecn mark; a full buffer drops a batch of the fattest queue (overload).",
     source: "Ramakrishnan et al., LCN 2019; RFC 8290; RFC 8033",
     params: pie_params![

@@ -18,7 +18,8 @@ pub static MODEL: Model = Model {
     name: "fqbit",
     family: "queue",
     title: "Fair queueing with the congestion bit",
-    summary: "Fair queueing that also marks. Measure: packets of the arriving conversation at the port, with the one on \
+    summary: "Fair queueing that also marks. Measure: packets of the arriving conversation at the port, with the one \
+              on \
               the line. Function: more than theta of its equal part of the buffer. Action: an arriving data packet is \
               marked if it is ECN-capable; when the buffer is full, drops as fq.",
     source: "Keshav, thesis 1991, chapter 6",

@@ -1,7 +1,7 @@
 //! A port put together by name: any mapper, scheduler, drop policy and AQM.
 //!
-//! The disciplines of several queues are ports with one piece or two of their own name. This one has none: everything is said.
-//! `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
+//! The disciplines of several queues are ports with one piece or two of their own name. This one has none: everything
+//! is said. `fq-codel` is the port of hashed queues, `drr-plus-plus`, `batch-drop` and `codel`.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -16,7 +16,8 @@ pub static MODEL: Model = Model {
     name: "port",
     family: "queue",
     title: "A port of pieces by name",
-    summary: "Several queues that share one buffer, with the mapper, scheduler, drop policy and AQM that are named. Measure, \
+    summary: "Several queues that share one buffer, with the mapper, scheduler, drop policy and AQM that are named. \
+              Measure, \
               function and action are those of the pieces.",
     source: "tailback",
     params: port_params![POLICY; COUNT_NEWCOMER.param],

@@ -17,8 +17,10 @@ pub static MODEL: Model = Model {
     name: "scfq",
     family: "queue",
     title: "Self-clocked fair queueing",
-    summary: "A queue for each flow, served by finish tags that grow with bytes over weight; the clock is the tag of the \
-              packet in service. Measure: each queue's length. Function and action when the buffer is full: those of the \
+    summary: "A queue for each flow, served by finish tags that grow with bytes over weight; the clock is the tag of \
+              the \
+              packet in service. Measure: each queue's length. Function and action when the buffer is full: those of \
+              the \
               policy; it never marks.",
     source: "Golestani, INFOCOM 1994; Kantawala and Turner, WUCSE-2005-11, chapter 7",
     params: &[BUFFER.param, POLICY, AQM, BEFORE],

@@ -1,9 +1,10 @@
 //! Stochastic fairness queueing: flows are hashed into a fixed number of buckets, which take turns, a packet a turn.
 //!
-//! The cheap form of fair queueing: no state for flows, at the price of those that meet in a bucket. The scheduler is in
-//! [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in [`classify::buckets`](crate::pieces::classify::buckets),
-//! the rules for a buffer that runs short in [`drop::fair_share`](crate::pieces::drop::fair_share) and
-//! [`drop::most_held`](crate::pieces::drop::most_held). A turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
+//! The cheap form of fair queueing: no state for flows, at the price of those that meet in a bucket. The scheduler is
+//! in [`schedule::round_robin`](crate::pieces::schedule::round_robin), the hash in
+//! [`classify::buckets`](crate::pieces::classify::buckets), the rules for a buffer that runs short in
+//! [`drop::fair_share`](crate::pieces::drop::fair_share) and [`drop::most_held`](crate::pieces::drop::most_held). A
+//! turn is a packet: packets of 1500 B and 100 B share bytes 15 to 1.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -80,8 +81,10 @@ pub static MODEL: Model = Model {
     name: "sfq",
     family: "queue",
     title: "Stochastic fairness queueing",
-    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. Function: its \
-              share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last packet of \
+    summary: "Flows are hashed into buckets that take turns, a packet a turn. Measure: each bucket's length. \
+              Function: its \
+              share of what is left, or the longest. Action: drop what arrives (percap, overflow), or the last packet \
+              of \
               the longest bucket (overflow); it never marks.",
     source: "McKenney, INFOCOM 1990; ns-2 SFQ",
     params: &[
@@ -180,7 +183,8 @@ mod tests {
         Bench::new(try_build(with).unwrap_or_else(|e| panic!("{e}")))
     }
 
-    /// Sixteen flows in as many buckets by ns-2's hash: their hosts have the same number n, and 2n - 1 for sums below 16.
+    /// Sixteen flows in as many buckets by ns-2's hash: their hosts have the same number n, and 2n - 1 for sums below
+    /// 16.
     #[test]
     fn buckets_take_turns_and_have_their_shares() {
         let mut b = bench(&[("hash", "ns2"), ("buckets", "8")]);

@@ -1,8 +1,9 @@
 //! Smoothed round robin: a queue a flow, visits by weight, and a limit for each queue.
 //!
 //! The scheduler is in [`schedule::srr`](crate::pieces::schedule::srr), the limit in
-//! [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has a queue of its own, where that has sixteen
-//! and a map (`port` has these pieces with any mapper); and the buffer that all share has a limit too.
+//! [`drop::queue_limit`](crate::pieces::drop::queue_limit). Departure from ns-2: each flow has a queue of its own,
+//! where that has sixteen and a map (`port` has these pieces with any mapper); and the buffer that all share has a
+//! limit too.
 
 use crate::build_context::BuildContext;
 use crate::discipline::QueueDiscipline;
@@ -21,7 +22,8 @@ pub static MODEL: Model = Model {
     name: "srr",
     family: "queue",
     title: "Smoothed round robin",
-    summary: "A queue for each flow; visits by the integer parts of their weights, spread over the round. Measure: each \
+    summary: "A queue for each flow; visits by the integer parts of their weights, spread over the round. Measure: \
+              each \
               queue's length. Function: its limit. Action: drop what arrives at a full queue (percap) or a full buffer \
               (overflow); it never marks.",
     source: "Guo, SIGCOMM 2001; ns-2 SRR",

@@ -17,7 +17,8 @@ pub static MODEL: Model = Model {
     name: "wdrr",
     family: "queue",
     title: "Weighted deficit round robin",
-    summary: "A queue for each flow; the queues take turns on the line, with a quantum in proportion to the flow's weight. \
+    summary: "A queue for each flow; the queues take turns on the line, with a quantum in proportion to the flow's \
+              weight. \
               Measure: each queue's length. Function and action when the buffer is full: those of the policy; it never \
               marks.",
     source: "Shreedhar and Varghese 1995; Kantawala and Turner, WUCSE-2005-11, chapter 7",

@@ -17,8 +17,10 @@ pub static MODEL: Model = Model {
     name: "wf2q",
     family: "queue",
     title: "Worst-case fair weighted fair queueing, exact",
-    summary: "A queue for each flow; of the packets a fluid server would have begun to serve the one goes first that it \
-              would finish first. Measure: each queue's length. Function and action when the buffer is full: those of the \
+    summary: "A queue for each flow; of the packets a fluid server would have begun to serve the one goes first that \
+              it \
+              would finish first. Measure: each queue's length. Function and action when the buffer is full: those of \
+              the \
               policy; it never marks.",
     source: "Bennett and Zhang, INFOCOM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",
     params: &[BUFFER.param, POLICY, AQM, BEFORE],

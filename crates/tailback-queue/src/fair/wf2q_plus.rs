@@ -17,7 +17,8 @@ pub static MODEL: Model = Model {
     name: "wf2q-plus",
     family: "queue",
     title: "Worst-case fair weighted fair queueing, WF2Q+",
-    summary: "A queue for each flow; of the packets that are due the one goes first that would be done first, by weights. \
+    summary: "A queue for each flow; of the packets that are due the one goes first that would be done first, by \
+              weights. \
               Measure: each queue's length. Function and action when the buffer is full: those of the policy; it never \
               marks.",
     source: "Bennett and Zhang, SIGCOMM 1996; Kantawala and Turner, WUCSE-2005-11, chapter 7",

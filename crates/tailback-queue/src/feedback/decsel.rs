@@ -1,11 +1,11 @@
 //! The selective DECbit switch: first come, first served, with a congestion bit for those who ask for more than their
 //! fair share.
 //!
-//! The switch is congested when more than one packet stood at it on the average, the one on the line included; an average
-//! of one is the point where the line is just kept busy. The average is taken over the regeneration cycle before this one
-//! (a busy period and the idle time after it) and this one so far, so that it forgets, but not in the middle of a burst.
-//! When it is congested, only conversations whose demand exceeds the max-min fair share of the line get the bit; when it is
-//! badly congested (panic), everybody does.
+//! The switch is congested when more than one packet stood at it on the average, the one on the line included; an
+//! average of one is the point where the line is just kept busy. The average is taken over the regeneration cycle
+//! before this one (a busy period and the idle time after it) and this one so far, so that it forgets, but not in the
+//! middle of a burst. When it is congested, only conversations whose demand exceeds the max-min fair share of the line
+//! get the bit; when it is badly congested (panic), everybody does.
 //!
 //! ```text
 //! average = (area of the cycle before + area of this) / (their lengths)         packets
@@ -15,19 +15,19 @@
 //! ```
 //!
 //! A conversation's demand exceeds the max-min share if and only if serving everybody up to that demand would take more
-//! than there is: sum over j of min(demand j, demand) > capacity. Demands are counts over one common time, so the sum up to
-//! count k is the number of conversations with at least 1, at least 2, .. at least k packets, added up; a Fenwick tree over
-//! k gives it in O(log k), and nobody's share need be worked out. Conversations are counted again when a cycle begins,
-//! which costs O(1) for each packet of the cycle that ends.
+//! than there is: sum over j of min(demand j, demand) > capacity. Demands are counts over one common time, so the sum
+//! up to count k is the number of conversations with at least 1, at least 2, .. at least k packets, added up; a Fenwick
+//! tree over k gives it in O(log k), and nobody's share need be worked out. Conversations are counted again when a
+//! cycle begins, which costs O(1) for each packet of the cycle that ends.
 //!
 //! State: of both cycles the length, the integral of the queue length over time and the packets of each conversation. A
 //! packet costs O(log of the largest count).
 //!
-//! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC TR-510
-//! (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources
-//! give names more than details; what is chosen here: packets refused by a full buffer are not counted as demand; ACKs
-//! count, but are not marked; the panic threshold (2 packets) is a parameter, since no source states it. A cycle
-//! that is older than `max_cycle` at an arrival ends there.
+//! Source: K. Ramakrishnan and R. Jain, "A binary feedback scheme for congestion avoidance", ACM TOCS 1990, and DEC
+//! TR-510 (selective feedback); S. Keshav's Berkeley thesis, 1991, chapter 6. The sources give names more than details;
+//! what is chosen here: packets refused by a full buffer are not counted as demand; ACKs count, but are not marked; the
+//! panic threshold (2 packets) is a parameter, since no source states it. A cycle that is older than `max_cycle` at an
+//! arrival ends there.
 
 use crate::admission::{Admission, Decision, Exit, Waiting};
 use crate::build_context::BuildContext;
@@ -97,7 +97,8 @@ pub static MODEL: Model = Model {
     family: "queue",
     title: "Selective DECbit",
     summary: "A FIFO that marks those who ask for more than their share. Measure: the queue length, averaged over the \
-              last busy period and idle time and the present one, and each conversation's packets in that time. Function: \
+              last busy period and idle time and the present one, and each conversation's packets in that time. \
+              Function: \
               congested or not, and the max-min fair share. Action: an arriving data packet is marked if it is \
               ECN-capable; a packet that does not fit is dropped (overflow).",
     source: "Ramakrishnan and Jain 1990; DEC TR-510; Keshav, thesis 1991, chapter 6",
@@ -258,7 +259,8 @@ fn from_settings(s: &Settings) -> Result<DecBit, Refusal> {
     if s.get(&PANIC) && panic < threshold {
         return Err(Refusal::new(
             format!(
-                "panic_threshold ({panic}) is below threshold ({threshold}): everybody would be marked before anybody is chosen"
+                "panic_threshold ({panic}) is below threshold ({threshold}): everybody would be marked before anybody \
+                 is chosen"
             ),
             "raise panic_threshold, lower threshold, or give panic = false",
         ));

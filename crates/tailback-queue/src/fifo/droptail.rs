@@ -2,8 +2,8 @@
 //!
 //! The queue of folklore and of RFC 2309; packets leave in the order they came. It measures the backlog, and its only
 //! action is the refusal of the arriving packet. It keeps the queue full under greedy TCP, refuses bursts in a row (so
-//! that flows lose together and synchronise), and leaves a late flow outside (lock-out); every other discipline is judged
-//! against it. In bytes a small packet may fit after a large one was refused.
+//! that flows lose together and synchronise), and leaves a late flow outside (lock-out); every other discipline is
+//! judged against it. In bytes a small packet may fit after a large one was refused.
 //!
 //! State: the packets. The simulator replaces plain `droptail` by arithmetic and does not come here at all (the fact
 //! `fused` of its entry).

@@ -1,9 +1,9 @@
 //! A first-in-first-out queue under an admission.
 //!
-//! [`Fifo<P, A>`] is the [`Ring`] under an [`Admission`]: with [`DropTail`](super::droptail::DropTail) it is `droptail`,
-//! with [`Red`](crate::aqm::red::Red) it is `red`. The packet on the wire is not part of the buffer, because a router
-//! (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service` chooses the other
-//! convention.
+//! [`Fifo<P, A>`] is the [`Ring`] under an [`Admission`]: with [`DropTail`](super::droptail::DropTail) it is
+//! `droptail`, with [`Red`](crate::aqm::red::Red) it is `red`. The packet on the wire is not part of the buffer,
+//! because a router (and ns-2) hands a packet's memory to the line when its transmission begins; `count_in_service`
+//! chooses the other convention.
 
 use crate::admission::{Admission, Decision, Waiting};
 use crate::discipline::{Backlog, DropReason, Line, Out, Place, ProbeId, QueueDiscipline, Service};

@@ -2,16 +2,16 @@
 //!
 //! A port with 10,000 queues and a shared buffer of 1,000 packets must not pay for 10,000 rings. So the packets live in
 //! one vector of slots, a queue is three numbers (first slot, last slot, length), and the links between packets are
-//! indices of 32 bits inside the slots. Slots never move while they are full: whoever keeps a value beside a packet (the
-//! tag of a scheduler) indexes its own vector by slot and pays only when it is used.
+//! indices of 32 bits inside the slots. Slots never move while they are full: whoever keeps a value beside a packet
+//! (the tag of a scheduler) indexes its own vector by slot and pays only when it is used.
 //!
 //! Links go both ways, because a packet may leave from the middle: an admission in front of the port (CHOKe) draws a
 //! random packet and may drop it. For the draw the arena keeps a dense list of the full slots, from the first draw on;
 //! a port nobody draws from pays nothing for it.
 //!
-//! State: slots (packet, two links, the queue it is in), free slots as a list through the same links. Memory: the packet
-//! plus 12 bytes a slot for the most packets ever stored since the arena was last empty; when it falls empty a large arena
-//! is given back. A packet costs O(1) to store, take and draw; growing is amortised.
+//! State: slots (packet, two links, the queue it is in), free slots as a list through the same links. Memory: the
+//! packet plus 12 bytes a slot for the most packets ever stored since the arena was last empty; when it falls empty a
+//! large arena is given back. A packet costs O(1) to store, take and draw; growing is amortised.
 //!
 //! The layout is ours; routers keep packet memory in linked lists of cells alike.
 

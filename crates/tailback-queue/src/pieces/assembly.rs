@@ -102,8 +102,8 @@ pub fn of_pieces<P: Packet + 'static>(
     Ok(port(settings, classifier, scheduler, policy))
 }
 
-/// Hashed queues with an AQM on each, new queues first, and batches shed from the fattest: the discipline of RFC 8290 with
-/// the AQM that `make` makes. Its probes are declared last.
+/// Hashed queues with an AQM on each, new queues first, and batches shed from the fattest: the discipline of RFC 8290
+/// with the AQM that `make` makes. Its probes are declared last.
 ///
 /// # Errors
 /// Queues that do not make whole sets.

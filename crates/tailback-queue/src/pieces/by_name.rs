@@ -168,8 +168,8 @@ impl<P: Packet + 'static> Pieces<P> {
     }
 }
 
-/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is that of its scheduler, said in
-/// short; a scheduler without one has no use for it.
+/// The settings of the scheduler that a discipline names. The discipline's own `quantum` is that of its scheduler, said
+/// in short; a scheduler without one has no use for it.
 ///
 /// # Errors
 /// A quantum that is given to both.
@@ -251,7 +251,8 @@ pub const MAPPER: Key<String> = Key::new(
     "mapper",
     Kind::Choice(MAPPER_NAMES),
     "per_flow",
-    "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in turn to `queues` queues; those whose key has the same hash; those \
+    "Which flows share a queue: none; those of one weight, as classes below strict priority; flows dealt out in turn \
+     to `queues` queues; those whose key has the same hash; those \
      whose key is in a group of the same queue.",
     "thesis chapter 5",
 );

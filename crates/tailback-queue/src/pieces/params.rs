@@ -83,7 +83,8 @@ pub const HASH_KEY: Key<KeyField> = Key::new(
     "hash_key",
     Kind::Choice(&["destination", "source", "pair", "tuple", "label"]),
     "destination",
-    "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or the destination label.",
+    "What mappers \"hash\", \"hash_sets\" and \"bloom\" hash: destination host, source host, both, the five-tuple, or \
+     the destination label.",
     "thesis chapter 5: the destination alone",
 );
 

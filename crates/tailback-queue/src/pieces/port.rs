@@ -1,7 +1,7 @@
 //! The port: several queues behind one line and in one buffer, served by a scheduler.
 //!
-//! One queue treats everybody alike: an aggressive flow fills it, and a drop hits whoever comes. With several queues the
-//! scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that deserves
+//! One queue treats everybody alike: an aggressive flow fills it, and a drop hits whoever comes. With several queues
+//! the scheduler shares the line, and the buffer, still shared by all, can take its losses from the queue that deserves
 //! them. This file is the frame common to all such disciplines; what differs is in three pieces ([`Classifier`],
 //! [`Scheduler`], [`DropPolicy`]) that it calls at fixed points:
 //!
@@ -14,17 +14,19 @@
 //! ```
 //!
 //! A victim queue loses the packet at its front ([`Place::Queued`], overflow): the source learns of it earlier than it
-//! would at the tail. (A policy may say that it takes the last one instead, as fair queueing does.) In a buffer of bytes several may go for one newcomer, and the policy is asked for each. The victim
-//! is chosen before the newcomer is stored; with `count_newcomer` it is stored first and judged with the others, and may
-//! be the one that goes (then it was dropped on arrival).
+//! would at the tail. (A policy may say that it takes the last one instead, as fair queueing does.) In a buffer of
+//! bytes several may go for one newcomer, and the policy is asked for each. The victim is chosen before the newcomer is
+//! stored; with `count_newcomer` it is stored first and judged with the others, and may be the one that goes (then it
+//! was dropped on arrival).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11. Departures: evicting the last
 //! packet of the queue that has the turn moves the turn on and clears what it was given, where ns-2 leaves its "credit
-//! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the victim
-//! is reported as dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and then discarded.
+//! already given" flag set, so that the queue misses one quantum when it comes back; a newcomer that is itself the
+//! victim is reported as dropped on arrival, so that drops of stored packets are exactly the bytes that were stored and
+//! then discarded.
 //!
-//! Each queue may have an AQM of its own ([`QueueAqms`]): it admits packets to its queue, and decides what is sent of it
-//! when its turn has come.
+//! Each queue may have an AQM of its own ([`QueueAqms`]): it admits packets to its queue, and decides what is sent of
+//! it when its turn has come.
 //!
 //! State: the [`Store`]; `accepted` and `evicted`, bytes written to memory and bytes of those dropped again. A packet
 //! costs O(1) here; what the pieces cost, they say.

@@ -20,8 +20,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tailback_base::Duration;
 
-/// Pieces that write down what the frame calls: a classifier by flow, a scheduler that serves the lowest queue, a policy
-/// that refuses flow 9, has queue 0 as its victim as long as there is one, and notes on each timer.
+/// Pieces that write down what the frame calls: a classifier by flow, a scheduler that serves the lowest queue, a
+/// policy that refuses flow 9, has queue 0 as its victim as long as there is one, and notes on each timer.
 #[derive(Clone, Default)]
 struct Told(Rc<RefCell<Vec<String>>>);
 
@@ -399,8 +399,8 @@ fn a_refused_arrival_leaves_an_empty_queue_idle() {
     );
 }
 
-/// CHOKe's `draw = "front"` and `"back"` before several queues compare with the first and the last packet of all, not with
-/// those of some queue.
+/// CHOKe's `draw = "front"` and `"back"` before several queues compare with the first and the last packet of all, not
+/// with those of some queue.
 #[test]
 fn the_view_names_the_first_and_the_last_of_all_queues() {
     let longest = Longest::new(Unit::Packets, Tie::Fifo, Stream::new(1, ""));

@@ -1,7 +1,7 @@
 //! An AQM for each queue of a port, made when the queue is first used.
 //!
-//! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when its
-//! timer has changed.
+//! State: the AQMs; of those that have a timer, when each is due. A call costs what the AQM costs, and O(log n) when
+//! its timer has changed.
 
 use crate::admission::Admission;
 use crate::line::Line;
@@ -54,8 +54,8 @@ impl<P: Packet> QueueAqms<P> {
         self.unused.probes()
     }
 
-    /// Of a queue that has not been used, the value an AQM begins with: queues are used in any order, and a sample of all
-    /// ends at the first that has none.
+    /// Of a queue that has not been used, the value an AQM begins with: queues are used in any order, and a sample of
+    /// all ends at the first that has none.
     pub fn read(&self, q: QueueId, probe: ProbeId) -> f64 {
         let aqm = self.queues.get(q as usize).and_then(|m| m.aqm.as_ref());
         aqm.unwrap_or(&self.unused).read(probe, 0)

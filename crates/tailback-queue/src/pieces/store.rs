@@ -1,10 +1,10 @@
 //! What a port holds: its queues, their packets, and how much of the buffer they take.
 //!
 //! The [`Store`] is the part of a port that classifier, scheduler and drop policy may all look at, and none of them may
-//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what a packet
-//! costs, a queue's length, what is used and the limit are [`Store::cost`], [`Store::length`], [`Store::used`] and
-//! [`Store::limit`], always in that unit (`docs/decisions/shared-buffer.md`: the longest queue is the longest in packets in a buffer of packets, and in
-//! bytes in a buffer of bytes).
+//! change; the frame (`port.rs`) alone appends and removes. It counts in the unit of the buffer, packets or bytes: what
+//! a packet costs, a queue's length, what is used and the limit are [`Store::cost`], [`Store::length`], [`Store::used`]
+//! and [`Store::limit`], always in that unit (`docs/decisions/shared-buffer.md`: the longest queue is the longest in
+//! packets in a buffer of packets, and in bytes in a buffer of bytes).
 //!
 //! State: the arena; for each queue a list (12 bytes) and its bytes (8 bytes), so 24 bytes a queue; the totals. Queues
 //! come into being when the classifier first names them. Everything is O(1).
@@ -207,15 +207,15 @@ impl<P: Packet> Store<P> {
         self.arena.nth(k)
     }
 
-    /// The slot of the packet that came first of all; of several at one instant the one in the lowest queue. Looks at the
-    /// head of every queue.
+    /// The slot of the packet that came first of all; of several at one instant the one in the lowest queue. Looks at
+    /// the head of every queue.
     pub(crate) fn oldest(&self) -> Option<u32> {
         let heads = (0..self.queues()).filter_map(|q| self.head(q));
         heads.min_by_key(|slot| self.packet(*slot).map(P::stamp))
     }
 
-    /// The slot of the packet that came last of all; of several at one instant the one in the highest queue. Looks at the
-    /// tail of every queue.
+    /// The slot of the packet that came last of all; of several at one instant the one in the highest queue. Looks at
+    /// the tail of every queue.
     pub(crate) fn newest(&self) -> Option<u32> {
         let tails = (0..self.queues()).filter_map(|q| self.tail(q));
         tails.max_by_key(|slot| self.packet(*slot).map(P::stamp))

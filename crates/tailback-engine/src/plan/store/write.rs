@@ -171,7 +171,8 @@ impl Store {
         }
     }
 
-    /// Write one table after the other: what Parquet knows of each chunk's columns stays in memory until a file is complete.
+    /// Write one table after the other: what Parquet knows of each chunk's columns stays in memory until a file is
+    /// complete.
     fn stage(&mut self, plan: &Plan, fresh: &HashMap<Key, RunTables>, paths: &[PathBuf]) -> io::Result<Contents> {
         let labels = plan.label_names();
         let cut = chunks::chunks(plan, &|_| true);

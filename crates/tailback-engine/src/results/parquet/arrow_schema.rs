@@ -1,9 +1,10 @@
-//! The schema of Arrow in the footer of a file of Parquet: in it travel the units and meanings of the columns, for which
-//! Parquet has no place.
+//! The schema of Arrow in the footer of a file of Parquet: in it travel the units and meanings of the columns, for
+//! which Parquet has no place.
 //!
-//! Under the key `ARROW:schema` stands, in base64, a message of Arrow's streams: a mark, its length, and a flatbuffer that
-//! is a `Message` (`Message.fbs` of Apache Arrow's `format`) with a `Schema` (`Schema.fbs`) in it. Tables of a flatbuffer
-//! have numbered slots; those that are used here have names below. What is read is held against its bytes at every step.
+//! Under the key `ARROW:schema` stands, in base64, a message of Arrow's streams: a mark, its length, and a flatbuffer
+//! that is a `Message` (`Message.fbs` of Apache Arrow's `format`) with a `Schema` (`Schema.fbs`) in it. Tables of a
+//! flatbuffer have numbered slots; those that are used here have names below. What is read is held against its bytes at
+//! every step.
 
 use crate::results::table::{Column, Data};
 use base64::Engine;

@@ -1,7 +1,7 @@
 //! A table out of a file of Parquet, column after column.
 //!
-//! Files of others are read as far as their columns are of the kinds that are written here; a column of another kind has
-//! no values.
+//! Files of others are read as far as their columns are of the kinds that are written here; a column of another kind
+//! has no values.
 
 use super::{Condition, Layout, arrow_schema, fail};
 use crate::results::footer::{self, Said};
@@ -32,7 +32,8 @@ pub fn read(path: &Path) -> io::Result<Table> {
         Said::Nothing => None,
         Said::Damaged => {
             return Err(io::Error::other(format!(
-                "{} is damaged, or not a file of Parquet: it does not end as one; run again what made it, or copy it anew",
+                "{} is damaged, or not a file of Parquet: it does not end as one; run again what made it, or copy it \
+                 anew",
                 path.display()
             )));
         }
@@ -93,8 +94,8 @@ pub fn read_columns(
     })
 }
 
-/// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say so:
-/// that is damage as well.
+/// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say
+/// so: that is damage as well.
 fn decoded<T>(path: &Path, read: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     match quietly(read) {
         Ok(done) => done,

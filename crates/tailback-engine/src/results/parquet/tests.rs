@@ -55,15 +55,15 @@ fn a_flipped_bit_costs_one_chunk_and_a_cut_the_file() {
         assert_eq!(read_chunk(&path, "flows", &layout, g).unwrap(), table(n));
     }
     let good = std::fs::read(&path).unwrap();
-    for at in 0..good.len() {
-        put(&path, at, good[at] ^ 4);
+    for (at, byte) in good.iter().copied().enumerate() {
+        put(&path, at, byte ^ 4);
         let expected = match at as u64 {
             x if x < layout.ends[0] => Condition::Damaged(vec![0]),
             x if x < layout.ends[2] => Condition::Damaged(vec![2]),
             _ => Condition::Lost,
         };
         assert_eq!(layout.check(&path), expected, "byte {at}");
-        put(&path, at, good[at]);
+        put(&path, at, byte);
     }
     std::fs::write(&path, &good[..good.len() - 1]).unwrap();
     assert_eq!(layout.check(&path), Condition::Lost);

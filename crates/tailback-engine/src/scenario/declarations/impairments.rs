@@ -99,7 +99,8 @@ static ROWS: [Row; 7] = [
             name: "gilbert",
             family: "impairment",
             title: "Gilbert-Elliott loss",
-            summary: "A good and a bad state, each with its own probability of loss; the state may change with each packet.",
+            summary: "A good and a bad state, each with its own probability of loss; the state may change with each \
+                      packet.",
             source: "E. N. Gilbert 1960; E. O. Elliott 1963",
             params: &[
                 Param::new(

@@ -1,5 +1,5 @@
-//! What the engine declares itself: the tables of a scenario, impairments, instants. The queue, transport and conditioner
-//! crates declare their own models, traffic sources stand in [`crate::traffic`].
+//! What the engine declares itself: the tables of a scenario, impairments, instants. The queue, transport and
+//! conditioner crates declare their own models, traffic sources stand in [`crate::traffic`].
 
 pub mod impairments;
 pub mod instants;

@@ -33,7 +33,8 @@ pub static SCENARIO: Model = Model {
         Param::new("interval", SOME_TIME, "none",
             "Report each flow by intervals of this length, beside the totals.", ""),
         Param::new("marking", Kind::Bool, "none",
-            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session has \
+            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session \
+             has \
              ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168"),
         Param::new("log_drops", Kind::Bool, "false", "Keep one row for each dropped or marked packet.", ""),
         Param::new("topology", Kind::Model("topology"), "none",
@@ -194,16 +195,19 @@ pub static FLOWS: Model = Model {
             "Each flow has its own destination host behind a link of this rate.", ""),
         Param::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
         Param::new("send_delay", TIME, "none",
-            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for none.", ""),
+            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for \
+             none.", ""),
         Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to data on the access link.", ""),
         Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
             "What happens to data on the exit link.", ""),
         Param::new("conditioner", Kind::Model("conditioner"), "none",
-            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no time, \
+            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no \
+             time, \
              if no other is asked for).", ""),
         Param::new("source_edge", Kind::Text, "none",
-            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, `from`.", ""),
+            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, \
+             `from`.", ""),
         Param::new("destination_edge", Kind::Text, "none",
             "The edge at which they leave; without it, `to`.", ""),
         Param::new("transport", Kind::Model("transport"), "none",
@@ -216,7 +220,8 @@ pub static FLOWS: Model = Model {
         Param::new("meter", Kind::Model("meter"), "none",
             "What else the table of intervals says about each flow.", ""),
         Param::new("deadline", SOME_TIME, "none",
-            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than this. \
+            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer \
+             than this. \
              Voice and video have it without being asked, with 150ms.", ""),
         Param::new("start", Kind::Model("instants"), "0s",
             "When the flows start: an instant, a list taken in turn, or a table with kind.", ""),
@@ -232,9 +237,12 @@ pub static SESSIONS: Model = Model {
     family: "table",
     title: "Sessions",
     summary: "Clients that talk to servers over connections opened while the run goes on. `kind` says how; the \
-              parameters of the kind stand in the same table. Data go from the servers at `from` to the clients at `to`. \
-              Each client has one row in the results, whatever number of connections it opens, and each transfer has one \
-              in the table of transfers. A table named after a transport, such as `tcp = { variant = \"reno\" }`, chooses \
+              parameters of the kind stand in the same table. Data go from the servers at `from` to the clients at \
+              `to`. \
+              Each client has one row in the results, whatever number of connections it opens, and each transfer has \
+              one \
+              in the table of transfers. A table named after a transport, such as `tcp = { variant = \"reno\" }`, \
+              chooses \
               that transport.",
     source: "",
     params: &[
@@ -248,7 +256,8 @@ pub static SESSIONS: Model = Model {
         Param::new("weight", Kind::Each(Per::Flow, &WEIGHT), "1",
             "The client's share where a queue shares the line by weight. Other queues do not look at it.", ""),
         Param::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
-            "The round trip with empty queues and without transmission times; sets the delay of the clients' links.", ""),
+            "The round trip with empty queues and without transmission times; sets the delay of the clients' \
+             links.", ""),
         Param::new("access_rate", Kind::Each(Per::Flow, &RATE), "none",
             "Each server has its own host behind a link of this rate.", ""),
         Param::new("access_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
@@ -279,7 +288,8 @@ pub static RECORD: Model = Model {
         Param::new("edge", Kind::Text, "none",
             "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", ""),
         Param::new("probes", Kind::List(&Kind::Text), "",
-            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a million queues, \
+            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a \
+             million queues, \
              a sample has those beyond only where they are not 0.", ""),
         Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),
         Param::new("on_change", Kind::Bool, "false", "A row whenever the value changes.", ""),

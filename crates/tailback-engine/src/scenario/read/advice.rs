@@ -27,7 +27,8 @@ pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_mar
             let one = facts(slowest.queue.model.name).is_some_and(|f| f.queues == Queues::One);
             one.then(|| {
                 format!(
-                    "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it will \
+                    "packet-pair reads its share from the gaps a fair queue makes, and the slowest line has {}: it \
+                     will \
                      take the rate of the line for its own; use fq",
                     slowest.queue.model.name
                 )
@@ -45,7 +46,8 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
     let (setpoint, wmax) = (transport.real("setpoint"), transport.count("wmax"));
     (setpoint > wmax as f64).then(|| {
         format!(
-            "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may have \
+            "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may \
+             have \
              outstanding: the window decides, not the rate; lower setpoint or raise wmax"
         )
     })
@@ -67,7 +69,8 @@ pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -
         };
         (!apart).then(|| {
             format!(
-                "link {} has {}, which shares between conversations ({conversation}), and to it these flows are one, for \
+                "link {} has {}, which shares between conversations ({conversation}), and to it these flows are one, \
+                 for \
                  they have the same hosts; give them hosts of their own (access_rate), or the queue conversation = \
                  \"tuple\"",
                 l.name, queue.model.name

@@ -60,7 +60,8 @@ pub fn read(document: &Document, library: &Library) -> Result<(Spec, Vec<String>
 
 const EXAMPLE: &str = "a scenario needs at least duration, a link and flows, for example:\n\
     \x20     duration = \"100s\"\n\
-    \x20     topology = { kind = \"dumbbell\", rate = \"10Mbps\", delay = \"20ms\", queue = { kind = \"droptail\", buffer = \"100 packets\" } }\n\
+    \x20     topology = { kind = \"dumbbell\", rate = \"10Mbps\", delay = \"20ms\", queue = { kind = \"droptail\", \
+    buffer = \"100 packets\" } }\n\
     \x20     flows.bulk = { count = 10, rtt = \"100ms\" }";
 
 fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {

@@ -1,6 +1,6 @@
-//! What the queues on the way of data cannot do: a rule without a limit to act on, a buffer that holds no packet, a threshold
-//! or a target that is never reached. Each is a warning with its line and not an error, since studies switch a rule off
-//! in this way.
+//! What the queues on the way of data cannot do: a rule without a limit to act on, a buffer that holds no packet, a
+//! threshold or a target that is never reached. Each is a warning with its line and not an error, since studies switch
+//! a rule off in this way.
 
 use super::flows::Around;
 use super::names::place;
@@ -201,8 +201,8 @@ impl Most {
         })
     }
 
-    /// The lowest threshold, if all that are given lie above what the flows' windows let wait. What lies above the buffer
-    /// is said for each by itself.
+    /// The lowest threshold, if all that are given lie above what the flows' windows let wait. What lies above the
+    /// buffer is said for each by itself.
     fn thresholds(&self, queue: &Settings) -> Option<(&'static str, String)> {
         if self.by_buffer {
             return None;
@@ -241,7 +241,8 @@ impl Most {
         let drained = Duration((self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64 * 1000);
         (drained < target).then(|| {
             let text = format!(
-                "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it were \
+                "{name} = \"{target}\" is never reached, for {} leave{} the line of {} in {drained}: {} acts as if it \
+                 were \
                  not there; lower it, or {}",
                 self.because,
                 if self.by_buffer { "s" } else { "" },
@@ -255,8 +256,8 @@ impl Most {
     }
 }
 
-/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Ports that
-/// only ACKs cross are built so on purpose.
+/// A warning about the queue of a port that data cross: an unlimited buffer leaves its discipline nothing to do. Ports
+/// that only ACKs cross are built so on purpose.
 fn endless(queue: &Settings) -> Option<String> {
     let name = queue.model.name;
     let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
@@ -301,7 +302,8 @@ fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
         .map(|name| {
             let level = queue.level(name);
             let text = format!(
-                "{name} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger buffer"
+                "{name} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger \
+                 buffer"
             );
             (name, text)
         })
@@ -316,7 +318,8 @@ fn too_small(queue: &Settings, flows: &Crossing) -> Option<String> {
     let (packet, _) = flows.packets?;
     (packet > buffer).then(|| {
         format!(
-            "buffer = \"{buffer}B\" holds no packet of {}, which have {packet}B: all that must wait are dropped; give at \
+            "buffer = \"{buffer}B\" holds no packet of {}, which have {packet}B: all that must wait are dropped; give \
+             at \
              least one packet, such as buffer = \"{}B\"",
             flows.name,
             20 * packet

@@ -1,7 +1,7 @@
 //! The `[sessions.NAME]` tables: who talks to whom, over what, and the kind of session with its own parameters.
 //!
-//! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with one
-//! difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
+//! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with
+//! one difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
 
 use super::flows::{Around, ends, private_link, route};
 use super::instants::{in_order, instants};

@@ -204,7 +204,8 @@ mod tests {
     fn one_value_of_a_helper_s_queue_can_be_changed() {
         for queue in ["\"drr\"", "{ kind = \"drr\", quantum = \"500B\" }"] {
             let text = format!(
-                "duration = \"1s\"\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"1ms\", queue = {queue} }}\n[flows.a]\n"
+                "duration = \"1s\"\ntopology = {{ kind = \"dumbbell\", rate = \"1Mbps\", delay = \"1ms\", queue = \
+                 {queue} }}\n[flows.a]\n"
             );
             let set = ["link.bottleneck.queue.buffer=200 packets".to_string()];
             let spec = load_text(&text, "test", &set).unwrap().spec;

@@ -1,10 +1,10 @@
 //! Exchanges of a client with its server: a request, a time the server needs, and a response; and the connections they
 //! go over.
 //!
-//! What the kinds of sessions that ask and wait have in common. Over a two-way transport the client opens one connection
-//! and the response comes back on it. Kept connections are opened at the first request and serve one exchange after
-//! another; otherwise each exchange has its own, which the server closes behind the response. Over a one-way transport an
-//! exchange needs two connections, one for the request and one for the response.
+//! What the kinds of sessions that ask and wait have in common. Over a two-way transport the client opens one
+//! connection and the response comes back on it. Kept connections are opened at the first request and serve one
+//! exchange after another; otherwise each exchange has its own, which the server closes behind the response. Over a
+//! one-way transport an exchange needs two connections, one for the request and one for the response.
 //!
 //! Exchanges that go on at one time have connections of their own: the first that is free is taken, and a new one is
 //! opened when none is. A connection that gives up (its SYN was lost too often) ends the exchange it served.

@@ -31,7 +31,8 @@ pub struct Entry {
 /// What one client of a session asks for, by its parameters alone.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Asks {
-    /// Mean time from one request (of a page, where there are pages) to the next, seconds, not counting what the network takes.
+    /// Mean time from one request (of a page, where there are pages) to the next, seconds, not counting what the
+    /// network takes.
     pub gap: f64,
     /// Requests come at their own times, whatever became of those before.
     pub open: bool,

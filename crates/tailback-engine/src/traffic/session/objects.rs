@@ -63,7 +63,8 @@ pub static PARETO: Model = Model {
             "counts",
             Kind::Choice(&["embedded", "all"]),
             "embedded",
-            "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one included.",
+            "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \
+             included.",
             "",
         ),
     ],

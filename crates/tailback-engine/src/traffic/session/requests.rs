@@ -1,9 +1,10 @@
 //! Requests and responses: a client asks for something, waits for all of it, thinks, and asks again.
 //!
-//! Closed, as of people with a browser or of programs that call each other: the next request waits for the response before
-//! it, so that a slow network is asked less often. Open, as of a crowd too large to notice its own waits: requests are a
-//! Poisson process, and one that finds all connections taken opens another. The time of a transfer runs from the request
-//! to the last byte of the response, on one clock; the opening of connections counts where there is one.
+//! Closed, as of people with a browser or of programs that call each other: the next request waits for the response
+//! before it, so that a slow network is asked less often. Open, as of a crowd too large to notice its own waits:
+//! requests are a Poisson process, and one that finds all connections taken opens another. The time of a transfer runs
+//! from the request to the last byte of the response, on one clock; the opening of connections counts where there is
+//! one.
 //!
 //! What goes over which connection is in [`super::exchange`]. Sizes, pauses, the server's times and the times between
 //! requests are drawn from streams of their own.
@@ -21,7 +22,8 @@ pub static MODEL: Model = Model {
     name: "requests",
     family: "session",
     title: "Requests and responses",
-    summary: "Each client sends a request, waits for the whole response, pauses, and does so again; or its requests come \
+    summary: "Each client sends a request, waits for the whole response, pauses, and does so again; or its requests \
+              come \
               at random times and wait for nothing. A transfer is a response; its time begins with the request.",
     source: "",
     params: &[
@@ -57,7 +59,8 @@ pub static MODEL: Model = Model {
             "mode",
             Kind::Choice(&["closed", "open"]),
             "closed",
-            "Whether the next request waits for the response before it, or comes at its time whatever became of those before.",
+            "Whether the next request waits for the response before it, or comes at its time whatever became of those \
+             before.",
             "",
         ),
         Param::new(

@@ -1,8 +1,8 @@
 //! Transfers at given instants: each opens a connection, sends its bytes from the server to the client, and closes.
 //!
-//! With `at` nothing waits for anything: a transfer begins at its instant whether those before it have ended or not. With
-//! `after` each waits for the one before it and a pause, as a source does that is on and off. It is the way to replay a
-//! recorded list of transfers.
+//! With `at` nothing waits for anything: a transfer begins at its instant whether those before it have ended or not.
+//! With `after` each waits for the one before it and a pause, as a source does that is on and off. It is the way to
+//! replay a recorded list of transfers.
 
 use super::{Asks, Context, Entry};
 use crate::kinds::TIME;
@@ -15,7 +15,8 @@ pub static MODEL: Model = Model {
     name: "schedule",
     family: "session",
     title: "Transfers at given instants",
-    summary: "Each member sends transfers of the listed sizes at the listed instants, or one after another with the listed \
+    summary: "Each member sends transfers of the listed sizes at the listed instants, or one after another with the \
+              listed \
               pauses, each over a connection of its own.",
     source: "",
     params: &[
@@ -30,7 +31,8 @@ pub static MODEL: Model = Model {
             "after",
             Kind::List(&TIME),
             "none",
-            "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the first after \
+            "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the \
+             first after \
              the member's start.",
             "",
         ),

@@ -1,17 +1,18 @@
-//! People who read pages: a main object, a pause in which it is parsed, the objects embedded in it, and a pause in which it
-//! is read.
+//! People who read pages: a main object, a pause in which it is parsed, the objects embedded in it, and a pause in
+//! which it is read.
 //!
 //! Published mixes are there as presets. `3gpp` is the browsing model of 3GPP2 C.R1002-0 and 3GPP TR 25.892, which
-//! simulators share: sizes drawn again outside their bounds, and a number of objects that is clipped at its largest, which
-//! alone gives the mean of 5.64 that its source states. `surge` is Barford and Crovella, "Generating
-//! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with a
-//! Pareto tail, a number of objects that counts the main one, and heavy-tailed pauses.
+//! simulators share: sizes drawn again outside their bounds, and a number of objects that is clipped at its largest,
+//! which alone gives the mean of 5.64 that its source states. `surge` is Barford and Crovella, "Generating
+//! Representative Web Workloads for Network and Server Performance Evaluation", SIGMETRICS 1998: log-normal sizes with
+//! a Pareto tail, a number of objects that counts the main one, and heavy-tailed pauses.
 //!
 //! A client fetches one object after the other over one kept connection, as HTTP/1.1 does without pipelining, or up to
-//! `parallel` at once over so many connections, as browsers do; or asks for each object a `gap` after the one before, over a
-//! connection of its own, as HTTP/1.0 did and ns-2's web traffic does (presets `ns2-large`, `ns2-small`). A page is complete when its last object is delivered; its
-//! time begins with the request for the main one. All sizes, numbers and pauses of a client come from streams of their own,
-//! and the sizes of a page are drawn when it begins, so that another transport meets the same pages.
+//! `parallel` at once over so many connections, as browsers do; or asks for each object a `gap` after the one before,
+//! over a connection of its own, as HTTP/1.0 did and ns-2's web traffic does (presets `ns2-large`, `ns2-small`). A page
+//! is complete when its last object is delivered; its time begins with the request for the main one. All sizes, numbers
+//! and pauses of a client come from streams of their own, and the sizes of a page are drawn when it begins, so that
+//! another transport meets the same pages.
 
 use super::exchange::{Answer, Exchanges, Step};
 use super::objects::{self, Objects};
@@ -102,7 +103,8 @@ pub static MODEL: Model = Model {
     name: "web",
     family: "session",
     title: "Web pages",
-    summary: "Each client fetches a page, its main object and then what is embedded in it, reads, and fetches the next. A \
+    summary: "Each client fetches a page, its main object and then what is embedded in it, reads, and fetches the \
+              next. A \
               transfer is an object; pages have a table of their own.",
     source: "3GPP2 C.R1002-0; Barford and Crovella 1998",
     params: &[
@@ -145,7 +147,8 @@ pub static MODEL: Model = Model {
             "parse",
             Kind::Model("pause"),
             "none",
-            "How long a client needs from the main object to the request for the first embedded one; without it, as the \
+            "How long a client needs from the main object to the request for the first embedded one; without it, as \
+             the \
              preset says.",
             "",
         ),
@@ -182,7 +185,8 @@ pub static MODEL: Model = Model {
             "connection",
             Kind::Choice(&["keep", "new"]),
             "keep",
-            "Whether connections are kept from one object to the next and from page to page, or opened anew for each object.",
+            "Whether connections are kept from one object to the next and from page to page, or opened anew for each \
+             object.",
             "",
         ),
         Param::new(

@@ -42,8 +42,8 @@ fn cut_pareto(a: f64, k: f64, b: f64) -> f64 {
     (k * a - libm::pow(a, k) * libm::pow(b, 1.0 - k)) / (k - 1.0)
 }
 
-/// 3GPP2 states mean and standard deviation before the bounds (10710 and 25032 B, 7758 and 126168 B), which are these mu
-/// and sigma; after drawing again the means are 10734 and 8212 B, and a sixth of the small objects is drawn again.
+/// 3GPP2 states mean and standard deviation before the bounds (10710 and 25032 B, 7758 and 126168 B), which are these
+/// mu and sigma; after drawing again the means are 10734 and 8212 B, and a sixth of the small objects is drawn again.
 #[test]
 fn sizes_of_3gpp_have_the_means_of_their_closed_forms() {
     let of = |mean: f64, sd: f64| {
@@ -113,8 +113,8 @@ fn a_client_of_3gpp_offers_fifteen_kilobits_a_second() {
     }
 }
 
-/// 93 % log-normal with mu 9.357 and sigma 1.318; 7 % Pareto from 133 kB with shape 1.1, cut at 100 MB. The number counts
-/// the main object: P(N > n) = (1 + n)^-2.43.
+/// 93 % log-normal with mu 9.357 and sigma 1.318; 7 % Pareto from 133 kB with shape 1.1, cut at 100 MB. The number
+/// counts the main object: P(N > n) = (1 + n)^-2.43.
 #[test]
 fn surge_has_a_body_and_a_tail() {
     let s = preset("surge");
@@ -138,7 +138,8 @@ fn surge_has_a_body_and_a_tail() {
     assert!(s.is_none("parse"));
 }
 
-/// A Pareto number of objects that counts the main one, rounded up: the share of pages with one object is that of draws up to 1.
+/// A Pareto number of objects that counts the main one, rounded up: the share of pages with one object is that of draws
+/// up to 1.
 #[test]
 fn a_number_of_all_objects_counts_the_main_one() {
     let s = preset("habib-2000");

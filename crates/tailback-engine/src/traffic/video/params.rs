@@ -42,7 +42,8 @@ pub static MODEL: Model = Model {
     name: "video",
     family: "traffic",
     title: "Video",
-    summary: "A frame at even intervals, over datagrams or written to a connection. The table of frames says how long they \
+    summary: "A frame at even intervals, over datagrams or written to a connection. The table of frames says how long \
+              they \
               take and which fail.",
     source: "IEEE 802.11-14/0571r12; 3GPP TR 38.838",
     params: &[
@@ -123,7 +124,8 @@ pub static MODEL: Model = Model {
             "spread",
             Kind::Real { min: 0.0, max: 1.0 },
             "0",
-            "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at once.",
+            "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them \
+             at once.",
             "",
         ),
         Param::new(
@@ -182,7 +184,8 @@ fn check(s: &Settings) -> Result<(), Conflict> {
     let interval = 1.0 / s.real("fps");
     if s.time("jitter").0 > 0 && 2.0 * s.time("jitter_max").seconds() >= interval {
         let problem = format!(
-            "frames that are made up to {} before or after their places, which are {:.3} ms apart, can change their order",
+            "frames that are made up to {} before or after their places, which are {:.3} ms apart, can change their \
+             order",
             s.time("jitter_max"),
             1e3 * interval
         );

@@ -60,8 +60,8 @@ fn a_frame_is_whole_with_its_last_packet() {
     assert!(f.judge(true).is_none());
 }
 
-/// A frame that is judged before its last packet comes has failed, and P frames with it if they are chained; its delay is
-/// known all the same.
+/// A frame that is judged before its last packet comes has failed, and P frames with it if they are chained; its delay
+/// is known all the same.
 #[test]
 fn what_builds_on_a_failed_frame_fails_until_the_next_that_does_not() {
     for (chain, second) in [(true, Fate::Chained), (false, Fate::Shown)] {

@@ -1,8 +1,8 @@
 //! The levels of requests between the pre-congestion threshold and the upper one.
 //!
-//! Level 0 is asked for as the average crosses the threshold, the next each time it has grown by another step beyond the
-//! highest so far. A request waits until a packet can carry it, and is forgotten when the average falls below the threshold.
-//! The highest level is forgotten then, too; or it follows the average down, a step behind it (`rearm`).
+//! Level 0 is asked for as the average crosses the threshold, the next each time it has grown by another step beyond
+//! the highest so far. A request waits until a packet can carry it, and is forgotten when the average falls below the
+//! threshold. The highest level is forgotten then, too; or it follows the average down, a step behind it (`rearm`).
 
 use super::settings::{Config, Rearm};
 

@@ -37,7 +37,8 @@ static PROFILES: &[Profile] = &[
     },
     Profile {
         name: "literal",
-        doc: "The output side word for word: every departure is charged, so that tokens matter at the start and after idle \
+        doc: "The output side word for word: every departure is charged, so that tokens matter at the start and after \
+              idle \
               time only.",
         values: &[("charge_line", "true"), ("short", "keep"), ("ahead_on", "any")],
     },
@@ -104,7 +105,8 @@ const REQUEST: Key<Request> = Key::choice(
 const REARM: Key<Rearm> = Key::choice(
     "rearm",
     "leave",
-    "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once it has \
+    "When a level may be asked for again: after the average has fallen below the pre-congestion threshold, or once it \
+     has \
          fallen by more than a step.",
     READING,
 );
@@ -193,7 +195,8 @@ const TOKEN_USE: Key<Tokens> = Key::choice(
 const SHORT: Key<Short> = Key::choice(
     "short",
     "fluid",
-    "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which takes them \
+    "With fewer tokens than a picked packet has bytes: it is let in with the probability tokens / size, which takes \
+     them \
          all; or it is lost and they are kept.",
     READING,
 );
@@ -232,8 +235,10 @@ pub static MODEL: Model = Model {
     name: "aaqm",
     family: "queue",
     title: "AAQM (adaptive active queue management)",
-    summary: "RED with requests that grow with the congestion, before a stage that a token bucket pays for. Measure: the \
-              filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average above \
+    summary: "RED with requests that grow with the congestion, before a stage that a token bucket pays for. Measure: \
+              the \
+              filtered backlog, the backlog, the tokens. Function: RED's ramp; a request for each step of the average \
+              above \
               a pre-congestion threshold. Action: marks (early, request) of capable packets; others are let in while \
               tokens pay for them, else dropped (early); above the ramp a drop (forced).",
     source: "Jiang 2006",

@@ -104,8 +104,8 @@ fn the_comparison_comes_first() {
     }
 }
 
-/// With m draws at least one of two flows' packets matches with 1 - (1 - f)^m, nearly: drawn packets that do not match may be
-/// drawn again, and all that match go.
+/// With m draws at least one of two flows' packets matches with 1 - (1 - f)^m, nearly: drawn packets that do not match
+/// may be drawn again, and all that match go.
 #[test]
 fn several_draws_may_match_several() {
     let mut b = bench(&[("max_probability", "0"), ("draws", "3")]);

@@ -165,9 +165,12 @@ pub static MODEL: Model = Model {
     name: "dualpi2",
     family: "queue",
     title: "DualPI2 (dual-queue coupled AQM)",
-    summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of both heads. \
-              Function: PI; the classic queue signals with the square of its probability, the other with k times it or by a \
-              shallow ramp. Action: classic mark or drop (early), the other mark (coupled, step); drops under overload.",
+    summary: "A queue of low latency for scalable senders (ECT(1)), coupled to a classic one. Measure: the delay of \
+              both heads. \
+              Function: PI; the classic queue signals with the square of its probability, the other with k times it \
+              or by a \
+              shallow ramp. Action: classic mark or drop (early), the other mark (coupled, step); drops under \
+              overload.",
     source: "RFC 9332",
     params: &[
         Param::new(

@@ -41,7 +41,8 @@ fn a_flow_of_few_packets_loses_nothing_below_the_upper_threshold() {
     set_average(&mut b, 19.9);
     let mut lost = 0;
     for id in 0..10_000 {
-        // The modest flow has at most one packet in the queue when its next arrives; the first of the two others has most.
+        // The modest flow has at most one packet in the queue when its next arrives; the first of the two others has
+        // most.
         if id % 20 == 0 {
             assert!(arrive(&mut b, id, 0), "packet {id}");
         } else {

@@ -146,8 +146,8 @@ fn a_quiet_time_restores_the_allowance() {
     assert_eq!(next, Some((b.now.0 / 15_000_000 + 1) * 15_000_000), "on the same grid");
 }
 
-/// Section 5.4: at least ceil(0.85 / p) arrivals from one signal to the next, at most ceil(8.5 / p), or one more where the
-/// sum of so many p is rounded down.
+/// Section 5.4: at least ceil(0.85 / p) arrivals from one signal to the next, at most ceil(8.5 / p), or one more where
+/// the sum of so many p is rounded down.
 #[test]
 fn derandomised_signals_keep_their_distance() {
     for p in [0.013, 0.05, 0.3, 0.9] {

@@ -70,8 +70,8 @@ impl Config {
     }
 }
 
-/// The weight that is given, or that `weight_rule` derives. A rule that a profile brings gives way to a weight that the user
-/// gives.
+/// The weight that is given, or that `weight_rule` derives. A rule that a profile brings gives way to a weight that the
+/// user gives.
 ///
 /// # Errors
 /// Both are given.
@@ -98,10 +98,10 @@ pub fn weight(s: &Settings, context: &BuildContext) -> Result<f64, Refusal> {
 
 /// Both thresholds, in the unit of the buffer.
 ///
-/// What is not given follows the rate: min_th is half the packets that the line sends in a target delay, at least five, and
-/// max_th three times min_th (ns-2's automatic setting, of Floyd, Gummadi and Shenker, "Adaptive RED", 2001). The ramp
-/// must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the gentle
-/// part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
+/// What is not given follows the rate: min_th is half the packets that the line sends in a target delay, at least five,
+/// and max_th three times min_th (ns-2's automatic setting, of Floyd, Gummadi and Shenker, "Adaptive RED", 2001). The
+/// ramp must fit in the buffer, or the buffer overflows before RED has said anything: unless a delay is asked for, the
+/// gentle part of the ramp ends with the buffer, and where five packets are too many for that, the first part does.
 fn thresholds(s: &Settings, buffer: Size, mean_packet: u64, rate: BitRate) -> Result<(f64, f64), Refusal> {
     let set = |key| capacity::threshold_if_given(s, key, buffer, mean_packet);
     let (min, max) = (set(&MIN_THRESHOLD)?, set(&MAX_THRESHOLD)?);

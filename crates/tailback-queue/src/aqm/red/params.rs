@@ -1,7 +1,7 @@
 //! What can be said of RED, and of all that is made of it.
 //!
-//! A model that shares RED's decision lists these in its declaration, with a default of its own where its authors chose one
-//! ([`Key::with_default`]).
+//! A model that shares RED's decision lists these in its declaration, with a default of its own where its authors chose
+//! one ([`Key::with_default`]).
 
 use crate::aqm::average::IdleEnds;
 use crate::aqm::red::config::IdleStarts;
@@ -58,7 +58,8 @@ tailback_base::choice! {
 pub const WEIGHT_RULE: Key<WeightRule> = Key::choice(
     "weight_rule",
     "given",
-    "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the filter forgets in \
+    "Where the weight comes from: weight; the line's rate, 1 - exp(-1/c) of c mean packets a second, so that the \
+     filter forgets in \
      a second; or ten round trips, 1 - exp(-1/(10 R c)) with R = max(0.1 s, 3 (link delay + 1/c)).",
     "Floyd, Gummadi, Shenker 2001 (rate); ns-2 automatic setting (round-trip)",
 );
@@ -130,7 +131,8 @@ pub const NS2_GUARDS: Key<bool> = Key::new(
     "ns2_guards",
     Kind::Bool,
     "false",
-    "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the arrival that \
+    "Do nothing while fewer than two packets wait (red on a buffer in bytes: while none does), and spare the arrival \
+     that \
      crosses min_threshold.",
     "ns-2 red",
 );

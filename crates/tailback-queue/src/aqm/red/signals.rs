@@ -1,7 +1,7 @@
 //! RED's decision about one packet, apart from how its average came about.
 //!
-//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`Rules`] are what all
-//! classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
+//! A class of packets has a [`Ramp`], from average to probability, and a count since its last signal; [`Rules`] are
+//! what all classes of a queue have in common. RED has one class; RIO has two and WRED many over one queue.
 
 use crate::admission::Decision;
 use crate::aqm::red::params::{BYTES, FIRST_COUNT, MARK_ABOVE_MAX, MARK_CAP, MEAN_PACKET, NS2_GUARDS, SPREAD, WAIT};
@@ -127,7 +127,8 @@ impl Rules {
 pub struct Found {
     /// The average its class goes by.
     pub average: f64,
-    /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is bytes.
+    /// Packets that wait; for RED whatever its buffer counts, since ns-2's guard is one below two bytes where that is
+    /// bytes.
     pub waiting: u64,
     pub fits: bool,
 }

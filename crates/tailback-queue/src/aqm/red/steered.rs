@@ -1,7 +1,7 @@
 //! RED whose `max_probability` moves with the average: one signal strength does not suit every load.
 //!
-//! [`Steered`] is RED's decision, and a [`Steering`] that is shown every average before the decision is taken and may move
-//! the ramp.
+//! [`Steered`] is RED's decision, and a [`Steering`] that is shown every average before the decision is taken and may
+//! move the ramp.
 
 use super::signals::Ramp;
 use super::{AVERAGE, BASE, Red, SINCE};

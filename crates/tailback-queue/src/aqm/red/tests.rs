@@ -262,8 +262,8 @@ fn the_guards_spare_a_short_queue_and_the_crossing() {
         "two packets wait from the third arrival on"
     );
 
-    // ns-2 with its queue in bytes, bursts of 1000 B and thresholds of 500 B: the fourth packet of a burst is the first that
-    // is dropped; with thresholds of one packet it is the fifth. The one before crosses.
+    // ns-2 with its queue in bytes, bursts of 1000 B and thresholds of 500 B: the fourth packet of a burst is the first
+    // that is dropped; with thresholds of one packet it is the fifth. The one before crosses.
     assert_eq!(
         guarded(&[
             ("ns2_guards", "true"),

@@ -237,7 +237,8 @@ mod tests {
 
     #[test]
     fn both_tests_must_hold() {
-        // 25 of 2500 lost: a TCP of 40 ms gets 1.5 sqrt(2/3) 4000 / (0.04 * 0.1) = 1.22 Mb/s. Of ten flows ln(30)/10 = 34 %.
+        // 25 of 2500 lost: a TCP of 40 ms gets 1.5 sqrt(2/3) 4000 / (0.04 * 0.1) = 1.22 Mb/s. Of ten flows ln(30)/10 =
+        // 34 %.
         let mut even: Vec<(u64, u64)> = (1..10).map(|f| (f, 2)).collect();
         even.push((0, 7)); // 28 %, 2.8 Mb/s
         assert!(epoch(&mut judge(), &even).entered.is_empty(), "fast, but in proportion");

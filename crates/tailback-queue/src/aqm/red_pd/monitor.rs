@@ -13,19 +13,19 @@
 //!     g at most 0.005: let go     else g /= 2           (0.0025 and 1.5 if they do not respond)
 //! ```
 //!
-//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, to RED or to the
-//! filter. It is asked when it is to be held back more: of two lists at whose end that was done, with loss rates p1 < p2 < 10 p1,
-//! its rate should have fallen by sqrt(p1/p2) or more. Pairs that show that are good, others bad; it does not respond when at
-//! least three are bad, and four times as many as good. That holds until it is let go.
+//! Drops and loss rates are in bytes, those of RED alone. A flow responds if it sends less when it loses more, to RED
+//! or to the filter. It is asked when it is to be held back more: of two lists at whose end that was done, with loss
+//! rates p1 < p2 < 10 p1, its rate should have fallen by sqrt(p1/p2) or more. Pairs that show that are good, others
+//! bad; it does not respond when at least three are bad, and four times as many as good. That holds until it is let go.
 //!
-//! A sample is taken only when g changes, so that two samples differ by something that was done to the flow. Samples at fixed
-//! times compare moments between which nothing happened: the rate of a TCP then moves by its own sawtooth, and pairs are good
-//! or bad by chance. They are the other reading (`samples = "lists"`), as is to count the drops of the present list alone, with
-//! the mean of those to whom something is done (`drops_of = "list"`).
+//! A sample is taken only when g changes, so that two samples differ by something that was done to the flow. Samples at
+//! fixed times compare moments between which nothing happened: the rate of a TCP then moves by its own sawtooth, and
+//! pairs are good or bad by chance. They are the other reading (`samples = "lists"`), as is to count the drops of the
+//! present list alone, with the mean of those to whom something is done (`drops_of = "list"`).
 //!
-//! State: M lists of flows and their bytes dropped; for each monitored flow its g and the last [`SAMPLES`] samples. Everything
-//! is kept in order of the flows' keys, so that runs repeat. Nothing is counted of flows that are not monitored, so the list at
-//! whose end a flow begins to be is no sample, as it is in ns-2.
+//! State: M lists of flows and their bytes dropped; for each monitored flow its g and the last [`SAMPLES`] samples.
+//! Everything is kept in order of the flows' keys, so that runs repeat. Nothing is counted of flows that are not
+//! monitored, so the list at whose end a flow begins to be is no sample, as it is in ns-2.
 
 use crate::aqm::red::spread;
 use std::collections::{BTreeMap, VecDeque};

@@ -57,7 +57,8 @@ impl Spacing {
 pub const SPACING: Key<Spacing> = Key::choice(
     "spacing",
     "uniform",
-    "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform from 1/p to 2/p.",
+    "Gaps between signals at base probability p: uniform from 1 to 1/p packets, geometric of mean 1/p, or uniform \
+     from 1/p to 2/p.",
     "Floyd and Jacobson 1993 section 7 (uniform, geometric); ns-2 wait_",
 );
 
@@ -74,7 +75,8 @@ const INITIAL_AVERAGES: Key<Vec<Level>> = INITIAL_AVERAGE.of_kind(Kind::Each(Per
 const MODE: Key<Mode> = Key::choice(
     "mode",
     "redn",
-    "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the middle one; or \
+    "What moves the maximum probabilities: nothing; crossings of the outer thresholds; those and crossings of the \
+     middle one; or \
          nothing, on a ramp of three regions.",
     "Liu 2001 sections 3.1, 3.2 (adaptive)",
 );
@@ -100,7 +102,8 @@ const MAX_THRESHOLD: Key<Vec<Level>> = Key::new(
     "max_threshold",
     Kind::Each(Per::Colour, &Kind::Level),
     "none",
-    "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at twice \
+    "Average backlog at which the probability reaches max_probability (H). Without it as many packets as signals at \
+     twice \
          max_probability take away in longest_rtt, at least 20, and at most half the buffer.",
     LIU,
 );
@@ -109,7 +112,8 @@ const QUEUE_THRESHOLD: Key<Vec<Level>> = Key::new(
     "queue_threshold",
     Kind::Each(Per::Colour, &Kind::Level),
     "none",
-    "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it min_threshold.",
+    "Backlog of the colour's population below which nothing is signalled (K); for adaptive_redn. Without it \
+     min_threshold.",
     LIU,
 );
 
@@ -133,7 +137,8 @@ const MAX_PROBABILITY: Key<Vec<f64>> = Key::new(
     "max_probability",
     Kind::Each(Per::Colour, A_PROBABILITY),
     "none",
-    "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without it 0.1, and \
+    "Signal probability as the average reaches max_threshold (Ps); in the modes that adapt, the static one. Without \
+     it 0.1, and \
          0.2 for stepped_red.",
     LIU,
 );
@@ -174,14 +179,16 @@ const ADAPT_STATIC: Key<bool> = Key::new(
     "adapt_static",
     Kind::Bool,
     "false",
-    "Move the static probability each second, from max_probability to twice that, above the dynamic one; for adaptive_redn.",
+    "Move the static probability each second, from max_probability to twice that, above the dynamic one; for \
+     adaptive_redn.",
     "Liu 2001 chapter 5 names it; the rule is tailback's",
 );
 
 const MOVES: Key<Moves> = Key::choice(
     "moves",
     "population",
-    "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that of green faster.",
+    "Which averages an arrival moves: those of the populations that have its colour, or all three, which makes that \
+     of green faster.",
     "Clark and Fang 1998 (population); Liu 2001 leaves it open",
 );
 
@@ -399,7 +406,8 @@ impl Thresholds {
     }
 }
 
-/// What a line sends of mean packets, counted in integers, so that the thresholds are those of the guidelines to the packet.
+/// What a line sends of mean packets, counted in integers, so that the thresholds are those of the guidelines to the
+/// packet.
 struct Line {
     /// bit/s.
     rate: u128,

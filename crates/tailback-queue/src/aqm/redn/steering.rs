@@ -1,19 +1,20 @@
 //! What moves REDn's maximum probabilities: the state of one colour.
 //!
 //! Self-configuring (Feng, Kandlur, Saha, Shin 1999, "A self-configuring RED gateway"): an average that falls below the
-//! lower threshold says that signals are too many, and the probability is divided by `decrease`; one that rises to the upper
-//! threshold says they are too few, and it is multiplied by `increase`. Once for each crossing, however long the average stays.
+//! lower threshold says that signals are too many, and the probability is divided by `decrease`; one that rises to the
+//! upper threshold says they are too few, and it is multiplied by `increase`. Once for each crossing, however long the
+//! average stays.
 //!
-//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was cut too
-//! far, or that there are more flows. The second is assumed, and the static probability acts at once; if it was the first, the
-//! queue drains below the middle again and the dynamic probability, a little higher, takes over.
+//! With a middle threshold (Liu 2001, section 3.2): an average that rises through it means that the probability was cut
+//! too far, or that there are more flows. The second is assumed, and the static probability acts at once; if it was the
+//! first, the queue drains below the middle again and the dynamic probability, a little higher, takes over.
 
 /// Bounds of the probabilities, for arithmetic alone: the source has none.
 const LEAST: f64 = 1e-30;
 const MOST: f64 = 1.0;
 
-/// How far the static probability may grow when it is adapted, in its first value; a step; how far it stays above the dynamic
-/// one.
+/// How far the static probability may grow when it is adapted, in its first value; a step; how far it stays above the
+/// dynamic one.
 const STATIC_RANGE: f64 = 2.0;
 const STATIC_STEP: f64 = 1.1;
 const STATIC_LEAD: f64 = 1.01;
@@ -199,8 +200,9 @@ impl Steering {
         self.dynamic = to.clamp(LEAST, MOST);
     }
 
-    /// What holds at all times: one of the two probabilities acts; the dynamic one is its start times powers of `increase` and
-    /// `decrease`; and while the upper threshold has not been reached, it is below `increase` times the static one.
+    /// What holds at all times: one of the two probabilities acts; the dynamic one is its start times powers of
+    /// `increase` and `decrease`; and while the upper threshold has not been reached, it is below `increase` times the
+    /// static one.
     pub fn check(&self) {
         let l = &self.limits;
         let acts = self.effective();

@@ -52,8 +52,8 @@ const P1: &[(&str, &str)] = &[
     ("max_threshold", "2520 packets"),
 ];
 
-/// Offer these packets and let the queue run empty now and then, as drawn; what was dropped and marked, and the bits of the
-/// average after each arrival.
+/// Offer these packets and let the queue run empty now and then, as drawn; what was dropped and marked, and the bits of
+/// the average after each arrival.
 fn history<A: Admission<TestPacket>>(b: &mut Bench<Fifo<TestPacket, A>>, dscp: u8, index: u32) -> Vec<u64> {
     let mut script = Stream::new(5, "script");
     let mut averages = vec![];

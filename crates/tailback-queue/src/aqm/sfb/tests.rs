@@ -59,8 +59,8 @@ fn flow_that_differs(b: &mut Sfbs, other: u32, levels: usize) -> u32 {
     (other + 1..1_000_000).find(|f| differs(b, *f) == levels).unwrap()
 }
 
-/// A flow that keeps its bins at the target becomes certain after 1/up of its arrivals: 1000, and 993 with the steps of 66 in
-/// 65535 of an implementation in whole numbers.
+/// A flow that keeps its bins at the target becomes certain after 1/up of its arrivals: 1000, and 993 with the steps of
+/// 66 in 65535 of an implementation in whole numbers.
 #[test]
 fn an_unresponsive_flow_becomes_certain_after_a_thousand_arrivals() {
     for (profile, expected) in [("default", 1000), ("linux", 993)] {
@@ -177,8 +177,8 @@ fn misclassified_flows_are_as_many_as_the_bloom_filter_says() {
     }
 }
 
-/// A flow that shares all its bins with an unresponsive one is punished with it, until the hash changes; the unresponsive one
-/// was learnt before the change and stays certain, 50 of its packets after it.
+/// A flow that shares all its bins with an unresponsive one is punished with it, until the hash changes; the
+/// unresponsive one was learnt before the change and stays certain, 50 of its packets after it.
 #[test]
 fn a_change_of_the_hash_frees_the_innocent_and_not_the_guilty() {
     let mut b = bench(&[

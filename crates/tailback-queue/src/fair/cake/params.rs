@@ -90,8 +90,10 @@ pub static MODEL: Model = Model {
     name: "cake",
     family: "queue",
     title: "CAKE",
-    summary: "A shaper, three classes, a queue a flow, fair between hosts too, and a COBALT on each queue. Measure: the sojourn \
-              time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: mark capable packets, \
+    summary: "A shaper, three classes, a queue a flow, fair between hosts too, and a COBALT on each queue. Measure: \
+              the sojourn \
+              time in a flow's own queue. Function: CoDel's control law, and BLUE's probability. Action: mark capable \
+              packets, \
               drop others (sojourn); BLUE drops any, and full memory the head of the longest queue (overload).",
     source: "Høiland-Jørgensen, Täht, Morton, LANMAN 2018; Linux cake",
     params: &[

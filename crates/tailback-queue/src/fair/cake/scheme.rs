@@ -1,7 +1,7 @@
 //! Which classes CAKE has, and which code points go to each: data, a row a scheme.
 //!
-//! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for shares
-//! and code points. Without a shaper the weights are in proportion to the shares.
+//! From: Høiland-Jørgensen, Täht and Morton 2018, section III.D; the manual of the Linux discipline, tc-cake(8), for
+//! shares and code points. Without a shaper the weights are in proportion to the shares.
 
 /// What distinguishes a class.
 #[derive(Clone, Copy, Debug)]

@@ -146,8 +146,8 @@ fn unshaped_classes_take_turns_by_weight() {
     );
 }
 
-/// One source with one flow and one with nine. Between hosts on both sides: even, if every flow has a destination of its
-/// own; by flows, if all go to one, where the destination has ten. By source hosts: even in both cases.
+/// One source with one flow and one with nine. Between hosts on both sides: even, if every flow has a destination of
+/// its own; by flows, if all go to one, where the destination has ten. By source hosts: even in both cases.
 #[test]
 fn hosts_share_before_flows() {
     for (isolation, one_destination, expected) in [

@@ -1,8 +1,8 @@
 //! A class of CAKE: its queues in three lists, their COBALTs, and its clock.
 //!
-//! A queue that wakes is *sparse* and stands in the new list. With its first quantum used up it is *bulk*, stands in the old
-//! list, and counts for its hosts. A queue found empty leaves; while its COBALT remembers something it is *decaying*, and
-//! of these one is looked at with each packet, so that it forgets in time.
+//! A queue that wakes is *sparse* and stands in the new list. With its first quantum used up it is *bulk*, stands in
+//! the old list, and counts for its hosts. A queue found empty leaves; while its COBALT remembers something it is
+//! *decaying*, and of these one is looked at with each packet, so that it forgets in time.
 
 use super::hosts::{HostId, Hosts};
 use super::params::{Config, Isolation};
@@ -216,13 +216,14 @@ impl Tin {
 
     /// The first queue of the old list that may send; those before it get the credit of a turn and go to its end.
     ///
-    /// A round in which every queue was given credit and none had enough will be followed by others like it: a host with a
-    /// thousand flows needs hundreds of them for a packet. They are taken at once, all but the last.
+    /// A round in which every queue was given credit and none had enough will be followed by others like it: a host
+    /// with a thousand flows needs hundreds of them for a packet. They are taken at once, all but the last.
     fn first_with_credit(&mut self) -> Option<u32> {
         // Only the first entry can be of a queue that has moved on.
         self.old.first(&self.flows)?;
         loop {
-            // How many rounds more none of those visited will have enough; and what a turn gives between the last hosts.
+            // How many rounds more none of those visited will have enough; and what a turn gives between the last
+            // hosts.
             let (mut visits, mut rounds, mut hosts, mut credit) = (0, i64::MAX, None, 0);
             for (q, _) in &self.old.0 {
                 let flow = &mut self.flows[*q as usize];

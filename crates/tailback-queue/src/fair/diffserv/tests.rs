@@ -31,7 +31,8 @@ fn packet(id: u64, class: usize) -> TestPacket {
     }
 }
 
-/// All classes backlogged, EF at 1 Mb/s: the rest is shared 4 : 3 : 2 : 1 : 1, and EF waits for the packet on the line at most.
+/// All classes backlogged, EF at 1 Mb/s: the rest is shared 4 : 3 : 2 : 1 : 1, and EF waits for the packet on the line
+/// at most.
 #[test]
 fn shares_of_a_full_line() {
     let mut b = bench(&[("ef_rate", "1.1Mbps"), ("buffer", "20 packets")]);

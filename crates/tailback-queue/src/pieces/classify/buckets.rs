@@ -1,8 +1,9 @@
 //! Buckets: queues by a hash that may change while the port runs, or by that of ns-2.
 //!
-//! A hash of a fixed number of buckets lets some flows meet for good. With a new salt now and then they meet others, and
-//! nobody is unlucky for long. Packets that wait stay where they are, so a flow whose bucket changes may be overtaken by itself.
-//! The other hash adds the numbers of the two hosts: all flows of a pair of hosts share a bucket, and so do pairs of equal sum.
+//! A hash of a fixed number of buckets lets some flows meet for good. With a new salt now and then they meet others,
+//! and nobody is unlucky for long. Packets that wait stay where they are, so a flow whose bucket changes may be
+//! overtaken by itself. The other hash adds the numbers of the two hosts: all flows of a pair of hosts share a bucket,
+//! and so do pairs of equal sum.
 //!
 //! ```text
 //! ns-2:   k = source + destination;   ((k + k / 256 - k / 16 - 1) mod (2^20 - 1)) mod buckets, in whole numbers
@@ -10,7 +11,8 @@
 //!
 //! State: the salt, how often it changed. A packet costs four multiplications, or three divisions.
 //!
-//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash that is perturbed); the public ns-2 class.
+//! Source: P. E. McKenney, "Stochastic fairness queueing", INFOCOM 1990 (the hash that is perturbed); the public ns-2
+//! class.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::Hashed;
@@ -103,7 +105,8 @@ mod tests {
         c.queue_of(&TestPacket::new(0, flow, 500), Time::ZERO)
     }
 
-    /// By hand: 2 + 0 - 0 - 1; 256 + 1 - 16 - 1 = 240; 4096 + 16 - 256 - 1 = 3855; (2^21 + 2^13 - 2^17 - 1) mod (2^20 - 1) = 925696.
+    /// By hand: 2 + 0 - 0 - 1; 256 + 1 - 16 - 1 = 240; 4096 + 16 - 256 - 1 = 3855; (2^21 + 2^13 - 2^17 - 1) mod (2^20 -
+    /// 1) = 925696.
     #[test]
     fn the_bucket_of_a_sum() {
         let sums = [

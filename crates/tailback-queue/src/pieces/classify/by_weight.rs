@@ -1,7 +1,7 @@
 //! A queue for each weight: the flows of one weight are a class.
 //!
-//! Under a scheduler that goes by weight a class is served as one flow of that weight would be; under strict priority the
-//! weight is the class's rank. Queues are numbered in the order in which weights first reach this port.
+//! Under a scheduler that goes by weight a class is served as one flow of that weight would be; under strict priority
+//! the weight is the class's rank. Queues are numbered in the order in which weights first reach this port.
 //!
 //! State: the weights seen. A packet is compared with them, so this is for a handful of classes.
 

@@ -1,14 +1,14 @@
 //! A queue for each conversation: all packets with the same classification key.
 //!
 //! Fair queueing shares a line between conversations, and what a conversation is, is a choice: a pair of hosts (in one
-//! direction), one connection, everything from one source, everything to one destination. Queues are numbered in the order
-//! in which their first packets reach this port.
+//! direction), one connection, everything from one source, everything to one destination. Queues are numbered in the
+//! order in which their first packets reach this port.
 //!
-//! State: a hash table from key to number (our mixing function, so nothing depends on the process) and the first flow of
-//! each conversation. A packet costs one lookup.
+//! State: a hash table from key to number (our mixing function, so nothing depends on the process) and the first flow
+//! of each conversation. A packet costs one lookup.
 //!
-//! Source: S. Keshav, "On the efficient implementation of fair queueing", 1991: a conversation is one (sending host, receiving host) pair, and the ACKs of
-//! a conversation are another.
+//! Source: S. Keshav, "On the efficient implementation of fair queueing", 1991: a conversation is one (sending host,
+//! receiving host) pair, and the ACKs of a conversation are another.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::mix;

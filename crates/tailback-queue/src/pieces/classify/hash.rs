@@ -1,14 +1,15 @@
 //! Queues by hash: no table, at the price of flows that meet.
 //!
-//! A fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). Costs no memory and
-//! finds its queue at once, but with n flows on K queues some queues get several and some none, until n/K is large.
-//! The hash is SplitMix64's finalizer over key and seed, reduced by multiplication, our own so that results never change
-//! with a library; the seed comes from the discipline's random stream, so replications hash differently.
+//! A fixed number of queues, and a flow's queue is a uniform hash of its destination (or another key). Costs no memory
+//! and finds its queue at once, but with n flows on K queues some queues get several and some none, until n/K is large.
+//! The hash is SplitMix64's finalizer over key and seed, reduced by multiplication, our own so that results never
+//! change with a library; the seed comes from the discipline's random stream, so replications hash differently.
 //!
 //! State: the seed, and for the measures the flows of each queue. A packet costs four multiplications.
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (the destination alone there, the 5-tuple for real packets; not
-//! ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5 (the destination alone there, the 5-tuple for real
+//! packets; not ns-2's address arithmetic). Mixing function: Steele, Lea, Flood, "Fast splittable pseudorandom number
+//! generators", 2014.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::occupancy::{FLOW_RATIO, Occupancy, QUEUE_FLOWS};

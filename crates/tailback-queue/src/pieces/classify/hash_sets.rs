@@ -1,15 +1,17 @@
 //! Queues by hash, in sets: a flow that meets another takes the next free queue of its set.
 //!
-//! With n flows on K queues a plain hash lets many share although most queues are free: of 100 flows on 1024 queues 4.7 on the
-//! average. Here the queues stand in sets of `ways`. A flow first looks for a queue of its set that carries its tag; then, from
-//! the hashed one on, for one that is not in use, which takes the tag; only when the whole set is in use by others does it
-//! share the hashed one (a collision). A processor's cache finds its lines in the same way. The price of a collision: who
-//! shared may find a queue of its own while it still has packets in the other, and overtake itself.
+//! With n flows on K queues a plain hash lets many share although most queues are free: of 100 flows on 1024 queues 4.7
+//! on the average. Here the queues stand in sets of `ways`. A flow first looks for a queue of its set that carries its
+//! tag; then, from the hashed one on, for one that is not in use, which takes the tag; only when the whole set is in
+//! use by others does it share the hashed one (a collision). A processor's cache finds its lines in the same way. The
+//! price of a collision: who shared may find a queue of its own while it still has packets in the other, and overtake
+//! itself.
 //!
 //! From: T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", LANMAN 2018, section III-B.
 //!
-//! State: the tag of each queue (8 bytes) and how many packets it holds; counts of how often a packet found its queue at
-//! once, elsewhere in its set, a free one, or one of others. A packet costs a hash, and a look at up to two times `ways` tags.
+//! State: the tag of each queue (8 bytes) and how many packets it holds; counts of how often a packet found its queue
+//! at once, elsewhere in its set, a free one, or one of others. A packet costs a hash, and a look at up to two times
+//! `ways` tags.
 
 use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
@@ -226,8 +228,8 @@ mod tests {
         assert_eq!(h.sets.counts, [1, 0, 1, 0]);
     }
 
-    /// Of n flows that stay, how many share on the average: 4.7 of 100 and 68.7 of 400 by a plain hash on 1024 queues, none
-    /// and 0.85 with 8 ways.
+    /// Of n flows that stay, how many share on the average: 4.7 of 100 and 68.7 of 400 by a plain hash on 1024 queues,
+    /// none and 0.85 with 8 ways.
     #[test]
     fn sets_keep_flows_apart() {
         let runs = 400;

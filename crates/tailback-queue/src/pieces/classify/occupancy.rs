@@ -1,8 +1,9 @@
 //! How many flows each queue really has: what an observer of the whole network knows, and a router does not.
 //!
-//! A driver tells a discipline which flows cross it ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined));
-//! mappers that spread flows over a fixed number of queues count them here, for the measure "fullest over emptiest queue".
-//! No decision uses these numbers, but for the start-up of the Bloom mapper.
+//! A driver tells a discipline which flows cross it
+//! ([`QueueDiscipline::flow_joined`](crate::QueueDiscipline::flow_joined)); mappers that spread flows over a fixed
+//! number of queues count them here, for the measure "fullest over emptiest queue". No decision uses these numbers, but
+//! for the start-up of the Bloom mapper.
 //!
 //! State: a count for each queue. A change costs O(1), the ratio O(K) where it is asked for.
 

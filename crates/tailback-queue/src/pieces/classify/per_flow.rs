@@ -9,8 +9,8 @@
 //! [`Even`] deals the flows out to K queues in turn: flow number i, counted among those that cross this port, goes to
 //! queue i mod K (counted over the whole network, the flows of a multi-hop path would all meet in the same queues).
 //!
-//! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue; 8 bytes a flow seen, 4 KB for each
-//! page touched. A packet costs one lookup in two vectors.
+//! State: the queue of each flow id, in pages of 1024 ids, and the owner of each queue; 8 bytes a flow seen, 4 KB for
+//! each page touched. A packet costs one lookup in two vectors.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; even: flow index mod K, counted at this port.
 

@@ -1,14 +1,16 @@
-//! Batch drop: when too much waits, the queue with most bytes loses packets from its front, up to a whole batch at once.
+//! Batch drop: when too much waits, the queue with most bytes loses packets from its front, up to a whole batch at
+//! once.
 //!
-//! Under an overload that goes on, every arrival finds the buffer full. To look for the fattest queue each time would make an
-//! overloaded router slower still, so it loses half of its bytes at once, or `batch` packets, whichever is less. The
-//! newcomer is stored before the choice is made. `memory` bounds the bytes beside the buffer, which mostly counts packets.
+//! Under an overload that goes on, every arrival finds the buffer full. To look for the fattest queue each time would
+//! make an overloaded router slower still, so it loses half of its bytes at once, or `batch` packets, whichever is
+//! less. The newcomer is stored before the choice is made. `memory` bounds the bytes beside the buffer, which mostly
+//! counts packets.
 //!
 //! From: RFC 8290, section 4.1 (a batch from the queue with the largest byte count).
 //!
-//! State: what finds the fattest queue ([`Fattest`]). A packet costs a count and a shedding a look at every queue, or both
-//! O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which among hashed
-//! queues favours nobody.
+//! State: what finds the fattest queue ([`Fattest`]). A packet costs a count and a shedding a look at every queue, or
+//! both O(log n) while sheddings are frequent and small. Of equal queues the one with the lowest number loses, which
+//! among hashed queues favours nobody.
 
 use crate::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, End, Eviction, Scene};
@@ -43,7 +45,8 @@ pub static MODEL: Model = Model {
     name: "batch-drop",
     family: "policy",
     title: "Batch drop from the fattest queue",
-    summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of packets \
+    summary: "When too much waits, the queue with most bytes loses half of them from its front, at most a batch of \
+              packets \
               (overload).",
     source: "RFC 8290 section 4.1",
     params: &[DROP_BATCH.param, MEMORY.param],

@@ -1,9 +1,9 @@
 //! Discard state (DSDRR): a queue that has reached its dynamic threshold is closed until it has been served empty.
 //!
 //! A threshold alone spreads losses over all long queues, so that all flows slow down together. Closing makes refusal
-//! sticky, as QSDRR makes its victim: one queue after another gives up its arrivals for a while, the others fill the line.
-//! A limit on how many queues are closed at once keeps the line from running dry; it grows by `step` in each period in
-//! which the buffer overflowed, and otherwise comes down to one more than are closed.
+//! sticky, as QSDRR makes its victim: one queue after another gives up its arrivals for a while, the others fill the
+//! line. A limit on how many queues are closed at once keeps the line from running dry; it grows by `step` in each
+//! period in which the buffer overflowed, and otherwise comes down to one more than are closed.
 //!
 //! ```text
 //! closed?                                                    refuse
@@ -16,8 +16,8 @@
 //!
 //! Readings where the thesis is silent: an overflow closes whatever the limit says; an empty queue is never closed,
 //! since nothing would open it; the limit stays when as many are closed as it allows; only lack of space is an
-//! overflow (`docs/decisions/discard-state.md`). K is the number of queues configured, or, with a queue for each flow, of those seen so far; until the
-//! first period ends the limit is the initial share of it.
+//! overflow (`docs/decisions/discard-state.md`). K is the number of queues configured, or, with a queue for each flow,
+//! of those seen so far; until the first period ends the limit is the initial share of it.
 //!
 //! State: a bit for each queue, how many are set, the limit, whether this period has overflowed. A packet costs O(1).
 //! Every closing and opening is told through the probe `closed`, so that each interval can be measured.

@@ -1,7 +1,8 @@
-//! Shares by what is left: a queue may take half of the free space, and when that runs short no more than its part of all.
+//! Shares by what is left: a queue may take half of the free space, and when that runs short no more than its part of
+//! all.
 //!
-//! A lone queue gets a third of the buffer; the more queues wait, the less each. What is free when all have their shares is never
-//! used, which is the price of a rule that needs neither a search nor a state. It counts packets.
+//! A lone queue gets a third of the buffer; the more queues wait, the less each. What is free when all have their
+//! shares is never used, which is the price of a rule that needs neither a search nor a state. It counts packets.
 //!
 //! ```text
 //! left = buffer - stored      left = 0: drop (overflow)
@@ -24,7 +25,8 @@ pub static MODEL: Model = Model {
     name: "fair-share",
     family: "policy",
     title: "Shares by what is left",
-    summary: "A queue that holds half of what is free, or when that runs short more than its part of the buffer, is refused.",
+    summary: "A queue that holds half of what is free, or when that runs short more than its part of the buffer, is \
+              refused.",
     source: "ns-2 SFQ",
     params: &[],
     probes: &[],

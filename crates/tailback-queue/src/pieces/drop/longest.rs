@@ -1,9 +1,9 @@
 //! Longest-queue drop: when the buffer is full, the longest queue gives up its front packet.
 //!
 //! Whoever holds most of the shared buffer pays for it, so a flow that keeps its queue short loses nothing, however
-//! aggressive the others are, and no queue needs a threshold. With [`Drr`](crate::pieces::schedule::drr::Drr) this is plain DRR, the
-//! discipline the other multi-queue policies improve on. Its weakness is synchrony: with equal queues every overflow takes
-//! one packet of each, so all flows halve together.
+//! aggressive the others are, and no queue needs a threshold. With [`Drr`](crate::pieces::schedule::drr::Drr) this is
+//! plain DRR, the discipline the other multi-queue policies improve on. Its weakness is synchrony: with equal queues
+//! every overflow takes one packet of each, so all flows halve together.
 //!
 //! State: the [`LengthIndex`]. A packet costs one change of it, an overflow one question: O(1) in packets, O(log n) in
 //! bytes.

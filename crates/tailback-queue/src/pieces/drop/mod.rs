@@ -22,11 +22,11 @@ pub trait DropPolicy<P: Packet> {
     fn refuse(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<DropReason> {
         None
     }
-    /// The queue that gives up packets for one of queue `newcomer`; `None` refuses the newcomer instead, as does a queue
-    /// that is empty. Asked again until the newcomer fits.
+    /// The queue that gives up packets for one of queue `newcomer`; `None` refuses the newcomer instead, as does a
+    /// queue that is empty. Asked again until the newcomer fits.
     fn evict(&mut self, newcomer: QueueId, scene: &mut Scene<P>) -> Option<Eviction>;
-    /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it is
-    /// ECN-capable.
+    /// The newcomer `p` has found its place at the end of `q`: whether to mark it, and why. The frame marks it, if it
+    /// is ECN-capable.
     fn mark(&mut self, _q: QueueId, _p: &P, _scene: &mut Scene<P>) -> Option<MarkReason> {
         None
     }

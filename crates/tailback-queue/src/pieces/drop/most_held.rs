@@ -2,9 +2,9 @@
 //!
 //! The newcomer is stored first and judged with the others. If its own conversation holds most, alone or tied, it loses
 //! its newest packet, which is the newcomer; of other ties loses who has held so much longest, or with `tie = "lowest"`
-//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does. Taking
-//! the last packet means that the finish tag of the conversation can be put back as if the packet had never come (see
-//! [`fair`](crate::pieces::schedule::fair_queueing)).
+//! the lowest number. The latter is a bias: of six equal greedy sources the first loses twice what the last does.
+//! Taking the last packet means that the finish tag of the conversation can be put back as if the packet had never come
+//! (see [`fair`](crate::pieces::schedule::fair_queueing)).
 //!
 //! State: the [`LengthIndex`]. A packet costs O(log n).
 //!

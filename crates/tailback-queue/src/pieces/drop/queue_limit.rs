@@ -1,12 +1,12 @@
 //! A limit for each queue: none may hold more, however empty the others are.
 //!
-//! The plainest way to divide a buffer: nobody can take another's place, and what nobody uses is lost to all. What arrives at a
-//! full queue is dropped (percap); a full buffer drops what arrives (overflow).
+//! The plainest way to divide a buffer: nobody can take another's place, and what nobody uses is lost to all. What
+//! arrives at a full queue is dropped (percap); a full buffer drops what arrives (overflow).
 //!
 //! State: none. A packet costs one comparison; nothing is ever evicted.
 //!
-//! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer network node
-//! environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
+//! Source: complete partitioning in F. Kamoun and L. Kleinrock, "Analysis of shared finite storage in a computer
+//! network node environment under general traffic conditions", IEEE Transactions on Communications 28 (7), 1980.
 
 use crate::capacity;
 use crate::discipline::DropReason;

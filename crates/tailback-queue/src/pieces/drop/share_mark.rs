@@ -1,7 +1,7 @@
 //! The congestion bit of fair queueing: mark who holds more than a part of an equal share of the buffer.
 //!
-//! Under fair queueing a long queue is its owner's own doing, so the bit can say whose. When a data packet has found its
-//! place:
+//! Under fair queueing a long queue is its owner's own doing, so the bit can say whose. When a data packet has found
+//! its place:
 //!
 //! ```text
 //! n = conversations with a packet at this port, waiting or on the line
@@ -9,8 +9,8 @@
 //! mark if q > theta * buffer / n
 //! ```
 //!
-//! ACKs are never marked: the bit of an ACK belongs to the way there. An unlimited buffer never marks. A mark is not taken
-//! back, and is decided once, on arrival.
+//! ACKs are never marked: the bit of an ACK belongs to the way there. An unlimited buffer never marks. A mark is not
+//! taken back, and is decided once, on arrival.
 //!
 //! [`ShareMark`] stands over any drop policy. State: which queue was served last, whose packet is on the line while the
 //! line is busy. A packet costs O(1).

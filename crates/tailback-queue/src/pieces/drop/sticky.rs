@@ -1,17 +1,18 @@
 //! Queue-state drop (QSDRR): the victim stays the victim until it has become the shortest queue.
 //!
 //! Longest-queue drop makes all flows of equal queues lose at every overflow, so that they halve together and the line
-//! runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps losing until
-//! it is shorter than every other that is not empty; only then is another chosen. With n equal queues and n packets to shed
-//! the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
+//! runs dry. The sticky rule concentrates an overflow on few flows: the longest queue is chosen once and keeps losing
+//! until it is shorter than every other that is not empty; only then is another chosen. With n equal queues and n
+//! packets to shed the k-th victim gives k packets, so about sqrt(2n) flows lose something, instead of n.
 //!
 //! * The question "is it the shortest?" is put when room is needed, before the eviction. A tie with another queue keeps
 //!   the victim (`docs/decisions/shared-buffer.md`): only the strict reading gives the published number of victims.
-//! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is chosen
-//!   again. The victim outlives the times without overflow; there is no timer.
+//! * A victim that has emptied is replaced at the next overflow. One that is the only queue is the shortest, and is
+//!   chosen again. The victim outlives the times without overflow; there is no timer.
 //!
 //! State: the [`LengthIndex`] and `sticky`, a queue or none, at first none. A packet costs one change of the index, an
-//! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe `victim`.
+//! overflow one question: O(1) in packets, O(log n) in bytes. Every change of the victim is told through the probe
+//! `victim`.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (QSDRR).
 

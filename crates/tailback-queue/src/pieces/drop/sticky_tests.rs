@@ -175,7 +175,8 @@ fn the_replay_holds_in_bytes_for_one_large_newcomer() {
     }
 }
 
-/// The reading that was not chosen (`docs/decisions/shared-buffer.md`): a victim that ties for the shortest is replaced.
+/// The reading that was not chosen (`docs/decisions/shared-buffer.md`): a victim that ties for the shortest is
+/// replaced.
 struct Loose(Sticky);
 
 impl DropPolicy<TestPacket> for Loose {

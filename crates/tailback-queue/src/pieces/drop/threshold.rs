@@ -6,12 +6,13 @@
 //! price of the rule; it lets a queue that was idle store something at once.
 //!
 //! A packet is refused when it does not fit (overflow), or when its queue, without it, is at least as long as
-//! alpha * (cap - used) (refused): `>=`, not `>` (`docs/decisions/shared-buffer.md`). Queue, cap and used are in the unit of the buffer.
+//! alpha * (cap - used) (refused): `>=`, not `>` (`docs/decisions/shared-buffer.md`). Queue, cap and used are in the
+//! unit of the buffer.
 //!
 //! State: none. A packet costs one comparison; nothing is ever evicted.
 //!
-//! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches", IEEE/ACM
-//! Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
+//! Source: A. K. Choudhury and E. L. Hahne, "Dynamic queue length thresholds for shared-memory packet switches",
+//! IEEE/ACM Transactions on Networking 6(2), 1998; A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 6 (DTDRR).
 
 use crate::discipline::DropReason;
 use crate::pieces::drop::{DropPolicy, Eviction, Scene};

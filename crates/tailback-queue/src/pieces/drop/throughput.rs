@@ -1,15 +1,16 @@
 //! Throughput drop (TDRR): the queue that has been served fastest gives up its front packet.
 //!
 //! Queue length says who holds the buffer now; TDRR asks who has had more than its share of the line. Each queue has an
-//! estimate of its service rate, kept while the queue is empty: the thesis credits TDRR's results on short bursts to this
-//! memory that outlives a queue. When the buffer is full, the non-empty queue with the highest estimate is the victim.
+//! estimate of its service rate, kept while the queue is empty: the thesis credits TDRR's results on short bursts to
+//! this memory that outlives a queue. When the buffer is full, the non-empty queue with the highest estimate is the
+//! victim.
 //!
-//! The estimate is a piece of its own ([`RateEstimate`]), because the thesis does not say what is averaged: bits over the
-//! gap at each service (the default; `docs/decisions/tdrr-average.md`), at each arrival, or the services of late with
-//! a time constant.
+//! The estimate is a piece of its own ([`RateEstimate`]), because the thesis does not say what is averaged: bits over
+//! the gap at each service (the default; `docs/decisions/tdrr-average.md`), at each arrival, or the services of late
+//! with a time constant.
 //!
-//! State: what the estimate keeps for each queue, and a [`RateHeap`] of the non-empty queues. A packet costs O(log n), an
-//! overflow O(1).
+//! State: what the estimate keeps for each queue, and a [`RateHeap`] of the non-empty queues. A packet costs O(log n),
+//! an overflow O(1).
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 3 (TDRR); w = 1/32 of
 //! the thesis, which found 1e-6 to 0.5 alike.

@@ -202,8 +202,8 @@ proptest! {
         }
     }
 
-    /// The clocked estimate is the sum it stands for, its keys order the queues as the sums do, and neither a late start
-    /// nor a long run ends what a number can hold.
+    /// The clocked estimate is the sum it stands for, its keys order the queues as the sums do, and neither a late
+    /// start nor a long run ends what a number can hold.
     #[test]
     fn the_clocked_estimate_is_its_sum(lives in lives(), theta_ms in 1u64..1000, start_h in 0u64..78) {
         let start = start_h * 3_600_000_000_000;

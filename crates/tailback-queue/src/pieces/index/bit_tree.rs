@@ -1,7 +1,8 @@
 //! A growing set of small numbers that knows its lowest and its highest.
 //!
-//! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three levels
-//! cover 262,144 numbers. Setting, clearing and both extremes scan one word a level. Grows to the largest number set.
+//! Words of 64 bits, and above them words whose bits say which words below are not zero, up to a single word: three
+//! levels cover 262,144 numbers. Setting, clearing and both extremes scan one word a level. Grows to the largest number
+//! set.
 //!
 //! A bitmap with summary words, as schedulers of operating systems have.
 

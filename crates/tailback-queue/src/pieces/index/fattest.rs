@@ -1,9 +1,9 @@
 //! Which queue holds most bytes, for those who ask only when too much waits; of equals, the lowest number.
 //!
-//! Two ways to know: to look at all queues, which costs nothing until it is asked; or to keep them in order, which every
-//! packet pays for. Who drops a whole batch at each question asks rarely and should look; with hundreds of queues of two
-//! packets each a batch is one packet, each arrival asks, and order is cheaper. So both costs are reckoned as questions
-//! come, and the order is kept while the looking would have cost more. The answer is the same.
+//! Two ways to know: to look at all queues, which costs nothing until it is asked; or to keep them in order, which
+//! every packet pays for. Who drops a whole batch at each question asks rarely and should look; with hundreds of queues
+//! of two packets each a batch is one packet, each arrival asks, and order is cheaper. So both costs are reckoned as
+//! questions come, and the order is kept while the looking would have cost more. The answer is the same.
 //!
 //! State: what looking has cost beyond keeping order, lately; the order, while it is kept. A packet costs a count, or
 //! O(log n); a question O(n), or O(1).

@@ -1,15 +1,16 @@
 //! Which queue is the longest, and whether a queue is the shortest, at once.
 //!
 //! Longest-queue drop and the sticky victim ask for the extremes of all queue lengths at each overflow, while every
-//! packet changes one length. In a buffer of packets a length changes by one, so queues of equal length hang together in
-//! a list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur: everything is O(1), three
-//! word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps, since it moves by one; the
-//! minimum does, because when the only queue of length 1 empties the next length may be far away. In a buffer of bytes the
-//! queues are kept in a set ordered by length, O(log n).
+//! packet changes one length. In a buffer of packets a length changes by one, so queues of equal length hang together
+//! in a list, the list heads are indexed by length, and a tree of bitmaps says which lengths occur: everything is O(1),
+//! three word scans for a quarter of a million lengths. The maximum alone would not need the bitmaps, since it moves by
+//! one; the minimum does, because when the only queue of length 1 empties the next length may be far away. In a buffer
+//! of bytes the queues are kept in a set ordered by length, O(log n).
 //!
-//! Ties for the longest ([`Tie`]): `fifo`, the queue that has had this length longest, removes the bias towards low queue
-//! numbers (`docs/decisions/shared-buffer.md`) and is the default; `lowest`, the lowest number (a set in either unit); `ring`, the first in service order
-//! from the current turn (ns-2); `random`. The last two are for comparison: they walk the tied queues or the ring.
+//! Ties for the longest ([`Tie`]): `fifo`, the queue that has had this length longest, removes the bias towards low
+//! queue numbers (`docs/decisions/shared-buffer.md`) and is the default; `lowest`, the lowest number (a set in either
+//! unit); `ring`, the first in service order from the current turn (ns-2); `random`. The last two are for comparison:
+//! they walk the tied queues or the ring.
 //!
 //! State: 12 bytes a queue and 12 a length that has occurred; or a node of the set for each non-empty queue.
 //!

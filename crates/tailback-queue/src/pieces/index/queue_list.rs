@@ -1,4 +1,5 @@
-//! A list of queues in some order, each at most once: to take one out anywhere and to put one before another costs O(1).
+//! A list of queues in some order, each at most once: to take one out anywhere and to put one before another costs
+//! O(1).
 //!
 //! State: two links a queue ever listed, 8 bytes.
 

@@ -6,9 +6,9 @@
 //! | [`PerArrival`] | the same with arrivals | each packet stored | the same |
 //! | [`Clocked`] | 8 bytes | each service | sum of 8 bytes exp(-(t - t_i) / theta) / theta |
 //!
-//! No gap is shorter than the packet's time on the line, so no sample exceeds the line. The first packet of a queue only sets
-//! its clock. The first two keep their value while a queue is idle; the third forgets at the pace of theta, of all queues
-//! alike, so that only the queue just served changes its place in the order.
+//! No gap is shorter than the packet's time on the line, so no sample exceeds the line. The first packet of a queue
+//! only sets its clock. The first two keep their value while a queue is idle; the third forgets at the pace of theta,
+//! of all queues alike, so that only the queue just served changes its place in the order.
 //!
 //! State: for each queue a rate in bit/s and a time; [`Clocked`]: ln(rate) + t / theta, dimensionless. Departure: the
 //! value itself would have to be scaled down in all queues before it exceeds what a number holds;
@@ -35,7 +35,8 @@ tailback_base::choice! {
 pub const ESTIMATOR: Key<Sampled> = Key::choice(
     "estimator",
     "per_service",
-    "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time constant.",
+    "What a queue's rate averages: bits over the gap at each service, or at each arrival, or services with a time \
+     constant.",
     "the thesis does not define the sample",
 );
 

@@ -1,10 +1,10 @@
 //! Which queue has the highest rate: a binary heap of queues that knows where each stands.
 //!
-//! A heap entry changes its key where it is and leaves from the middle, O(log n), without stale entries, because `place`
-//! says where each queue stands. Keys are rates, or anything else that orders as numbers. Ties are decided as in the
-//! [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest (`fifo`), the lowest number, the first in
-//! service order, or drawn. The heap order itself carries the first two; for the others the tied queues, which stand
-//! together at the top, are walked.
+//! A heap entry changes its key where it is and leaves from the middle, O(log n), without stale entries, because
+//! `place` says where each queue stands. Keys are rates, or anything else that orders as numbers. Ties are decided as
+//! in the [`LengthIndex`](crate::pieces::index::length_index): the queue that has had its key longest (`fifo`), the
+//! lowest number, the first in service order, or drawn. The heap order itself carries the first two; for the others the
+//! tied queues, which stand together at the top, are walked.
 //!
 //! State: for each queue in the heap its key, since when it has it, and its place: 28 bytes.
 //!

@@ -1,12 +1,14 @@
 //! Which queue has the smallest tag: a heap of queues that knows where each stands.
 //!
-//! Schedulers by tags (fair queueing, SCFQ, WF2Q) keep the queues by the tag of their first packet. A queue's tag changes
-//! where it is and leaves from the middle, O(log n), without stale entries, because `place` says where each queue stands.
-//! Equal keys are decided by the lower queue number; a scheduler with another rule makes it part of its key.
+//! Schedulers by tags (fair queueing, SCFQ, WF2Q) keep the queues by the tag of their first packet. A queue's tag
+//! changes where it is and leaves from the middle, O(log n), without stale entries, because `place` says where each
+//! queue stands. Equal keys are decided by the lower queue number; a scheduler with another rule makes it part of its
+//! key.
 //!
 //! State: for each queue in the heap its key and number, and 4 bytes for each queue ever seen.
 //!
-//! Four entries below each, which stand side by side in memory: half the levels of a binary heap, and fewer lines of cache.
+//! Four entries below each, which stand side by side in memory: half the levels of a binary heap, and fewer lines of
+//! cache.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::store::{PerQueue, QueueId};

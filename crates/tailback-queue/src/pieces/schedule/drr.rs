@@ -1,27 +1,28 @@
 //! Deficit round robin: the queues take turns, in bytes.
 //!
 //! Non-empty queues stand in a ring. A queue whose turn it is gets a quantum of credit, sends packets while its credit
-//! covers the packet at its front, keeps the rest for its next turn, and the turn moves on. A queue that empties loses its
-//! credit: nobody saves up while away. With a quantum of at least the largest packet each turn sends something, so a packet
-//! costs O(1); a smaller quantum is as fair in the long run and costs the turns in which nothing is sent.
+//! covers the packet at its front, keeps the rest for its next turn, and the turn moves on. A queue that empties loses
+//! its credit: nobody saves up while away. With a quantum of at least the largest packet each turn sends something, so
+//! a packet costs O(1); a smaller quantum is as fair in the long run and costs the turns in which nothing is sent.
 //!
 //! ```text
 //! 0 <= credit < largest packet          after each turn that ends with packets left
 //! |sent_a - sent_b| <= quantum + 2 largest packets   while both stay backlogged, with equal quanta
 //! ```
 //!
-//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue of the least weight seen so far
-//! gets `quantum`, the others as much more as their weights say. It shares the line by weight in the long run, but in large
-//! steps: a queue that has just used its quantum waits for the sum of all others.
+//! Weighted DRR (`wdrr`) gives each queue a quantum in proportion to its weight: the queue of the least weight seen so
+//! far gets `quantum`, the others as much more as their weights say. It shares the line by weight in the long run, but
+//! in large steps: a queue that has just used its quantum waits for the sum of all others.
 //!
-//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it was already
-//! given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so that the
-//! ratios of quanta are those of the weights.
+//! State: for each queue two links of the ring and its credit, 16 bytes; which queue has the turn; whether it was
+//! already given its quantum for this turn. Credit counts bytes, or, with weights, millionths (2^-20) of a byte, so
+//! that the ratios of quanta are those of the weights.
 //!
 //! Source: M. Shreedhar and G. Varghese, "Efficient fair queuing using deficit round-robin", SIGCOMM 1995.
 //! Departure from ns-2: "already given" belongs to the turn, not to the queue, so a
-//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. In weighted DRR
-//! weights come with the packets, so a new least weight makes all other quanta grow from their next turns on.
+//! queue that is emptied by an eviction during its turn cannot come back with a stale flag and miss a quantum. In
+//! weighted DRR weights come with the packets, so a new least weight makes all other quanta grow from their next turns
+//! on.
 
 use crate::pieces::arena::NONE;
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};

@@ -1,10 +1,10 @@
 //! DRR++: deficit round robin that serves queues which have just woken before those that stand.
 //!
-//! Plain DRR lets a queue that wakes wait for the turns of all others, however little it sends. DRR++ keeps two lists: a
-//! queue that wakes enters the end of the new list with a whole quantum, and the new list is served before the old one; a
-//! queue that has used its quantum goes to the end of the old list and shares the line with the others there. So a flow
-//! that sends less than a quantum a round is served almost at once. A new queue that has run empty goes to the end of the
-//! old list before it may leave, else it could come back as new for every packet and starve the others.
+//! Plain DRR lets a queue that wakes wait for the turns of all others, however little it sends. DRR++ keeps two lists:
+//! a queue that wakes enters the end of the new list with a whole quantum, and the new list is served before the old
+//! one; a queue that has used its quantum goes to the end of the old list and shares the line with the others there. So
+//! a flow that sends less than a quantum a round is served almost at once. A new queue that has run empty goes to the
+//! end of the old list before it may leave, else it could come back as new for every packet and starve the others.
 //!
 //! ```text
 //! next:   the first queue of the new list, or of the old one
@@ -13,11 +13,11 @@
 //! a packet that is sent is taken from the deficit, whatever its size
 //! ```
 //!
-//! From: M. MacGregor and W. Shi, "Deficits for bursty latency-critical flows: DRR++", ICON 2000; RFC 8290, sections 4.1 and
-//! 4.2 (the two lists).
+//! From: M. MacGregor and W. Shi, "Deficits for bursty latency-critical flows: DRR++", ICON 2000; RFC 8290, sections
+//! 4.1 and 4.2 (the two lists).
 //!
-//! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1), with a
-//! quantum of at least the largest packet.
+//! State: two lists of queues; of each queue its deficit in bytes and which list it stands in. A packet costs O(1),
+//! with a quantum of at least the largest packet.
 
 use crate::discipline::Line;
 use crate::pieces::schedule::drr::{QUANTUM, quantum};

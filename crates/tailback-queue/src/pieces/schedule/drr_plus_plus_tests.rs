@@ -44,8 +44,8 @@ fn backlogged_queues_share_bytes() {
     }
 }
 
-/// A flow that never has two packets waits for one quantum and one packet of each other at the most: not even that, while
-/// the others stand in the old list.
+/// A flow that never has two packets waits for one quantum and one packet of each other at the most: not even that,
+/// while the others stand in the old list.
 #[test]
 fn a_sparse_flow_waits_for_a_round_at_the_most() {
     let mut b = bench(1514);
@@ -89,7 +89,8 @@ fn new_queues_go_first_and_stand_at_the_end_when_their_quantum_is_used() {
     assert_eq!(order, [2, 2, 0, 1, 2, 2]);
 }
 
-/// RFC 8290 section 4.2: a new queue that is empty goes to the end of the old list, so that it cannot be new again at once.
+/// RFC 8290 section 4.2: a new queue that is empty goes to the end of the old list, so that it cannot be new again at
+/// once.
 #[test]
 fn an_empty_new_queue_cannot_come_back_at_once() {
     let mut b = bench(1000);

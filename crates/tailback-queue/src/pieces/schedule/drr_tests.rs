@@ -161,9 +161,9 @@ fn a_quantum_smaller_than_the_packets_still_serves() {
 }
 
 proptest! {
-    /// Over any interval in which two queues stay backlogged, the bytes sent for them differ by at most a quantum and two
-    /// largest packets; a turn that ends with packets left leaves a credit below the largest packet; an emptied queue has
-    /// none. With overflow and evictions, too.
+    /// Over any interval in which two queues stay backlogged, the bytes sent for them differ by at most a quantum and
+    /// two largest packets; a turn that ends with packets left leaves a credit below the largest packet; an emptied
+    /// queue has none. With overflow and evictions, too.
     #[test]
     fn service_is_fair_and_credit_bounded(
         steps in prop::collection::vec((0u8..5, 0u32..4, 40u32..=1500), 1..500),

@@ -8,18 +8,19 @@
 //! send key    B = p + max(E before, V - delta)       the smallest key goes next, ties by arrival, without pre-emption
 //! ```
 //!
-//! A conversation that sends little finds an empty queue and waits for about one packet of the others, however much they
-//! send; one that sends much only fills its own queue. `delta` lets a conversation that was idle go a little earlier,
-//! without giving it more of the line. With weights, p becomes p / w.
+//! A conversation that sends little finds an empty queue and waits for about one packet of the others, however much
+//! they send; one that sends much only fills its own queue. `delta` lets a conversation that was idle go a little
+//! earlier, without giving it more of the line. With weights, p becomes p / w.
 //!
 //! When the buffer is full the packet that came last of the conversation that holds most is dropped
-//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is put back, as if the packet had never come (Keshav 1991), unless
-//! `charge_dropped` lets dropped packets count (Demers, Keshav and Shenker 1989), which starves a source that keeps sending
-//! into a full buffer.
+//! ([`most_held`](crate::pieces::drop::most_held)). Its finish tag is put back, as if the packet had never come (Keshav
+//! 1991), unless `charge_dropped` lets dropped packets count (Demers, Keshav and Shenker 1989), which starves a source
+//! that keeps sending into a full buffer.
 //!
-//! State: the fluid clock; for each stored packet its key, the E before it and its place in the order of arrival; a heap of
-//! the queues by the key of their first packet. Keys grow along a queue, so its first packet has its smallest. A packet
-//! costs O(log n). The arithmetic, and what it does about ties and drift, is in [`virtual_time`](crate::pieces::schedule::virtual_time).
+//! State: the fluid clock; for each stored packet its key, the E before it and its place in the order of arrival; a
+//! heap of the queues by the key of their first packet. Keys grow along a queue, so its first packet has its smallest.
+//! A packet costs O(log n). The arithmetic, and what it does about ties and drift, is in
+//! [`virtual_time`](crate::pieces::schedule::virtual_time).
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, "Analysis and simulation of a fair queueing algorithm", SIGCOMM 1989;
 //! S. Keshav's Berkeley thesis, 1991, chapter 6. A packet that an admission in front

@@ -63,8 +63,8 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     fn appended(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// `q` holds its first packet.
     fn activate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// Whose turn it is. The frame takes a packet of that queue and calls [`Scheduler::served`]; an AQM may drop others on
-    /// the way, or all of them, and then asks again.
+    /// Whose turn it is. The frame takes a packet of that queue and calls [`Scheduler::served`]; an AQM may drop others
+    /// on the way, or all of them, and then asks again.
     fn next(&mut self, store: &Store<P>, line: &Line) -> Turn;
     /// A packet of `q`, chosen by [`Scheduler::next`], is being sent: what the queue is charged for.
     fn served(&mut self, q: QueueId, _bytes: u32, store: &Store<P>, line: &Line) {
@@ -74,13 +74,13 @@ pub trait Scheduler<P: Packet>: ServiceOrder {
     }
     /// `q` lost its last packet (by eviction, unless [`Scheduler::served`] says so).
     fn deactivate(&mut self, q: QueueId, store: &Store<P>, line: &Line);
-    /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows if
-    /// it is the only one or at the front.
+    /// The packet in this slot of `q`, wherever it stands, is about to be evicted. One of the two calls below follows
+    /// if it is the only one or at the front.
     fn evicting(&mut self, _q: QueueId, _slot: u32, _store: &Store<P>, _line: &Line) {}
     /// The front packet of `q` was evicted, or dropped when it was taken out, and another is now at the front.
     fn head_changed(&mut self, _q: QueueId, _store: &Store<P>, _line: &Line) {}
-    /// Whether it keeps emptied queues until it has visited them once more: it may then name a queue that is empty, and is
-    /// told so with [`Scheduler::found_empty`].
+    /// Whether it keeps emptied queues until it has visited them once more: it may then name a queue that is empty, and
+    /// is told so with [`Scheduler::found_empty`].
     fn revisits(&self) -> bool {
         false
     }

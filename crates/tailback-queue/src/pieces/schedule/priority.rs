@@ -1,13 +1,13 @@
 //! Strict priority: the heaviest queue that has a packet goes first, whatever the others wait.
 //!
-//! The weight of a flow is its priority. Queues of one weight take turns, packet by packet. A class that never falls silent
-//! starves all below it; that is what the discipline says, and why it stands behind an edge that polices.
+//! The weight of a flow is its priority. Queues of one weight take turns, packet by packet. A class that never falls
+//! silent starves all below it; that is what the discipline says, and why it stands behind an edge that polices.
 //!
-//! From: A. Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954; L. Kleinrock, "Queueing systems",
-//! volume 2, 1976, chapter 3 ("head of the line").
+//! From: A. Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954; L. Kleinrock,
+//! "Queueing systems", volume 2, 1976, chapter 3 ("head of the line").
 //!
-//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue is
-//! that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
+//! State: a heap of the queues that hold packets, by weight and then by turn; a counter of turns. The weight of a queue
+//! is that of its first packet, looked at when the queue wakes and after each packet. A packet costs O(log n).
 
 use crate::discipline::Line;
 use crate::pieces::index::tag_heap::TagHeap;

@@ -1,10 +1,10 @@
 //! Round robin: the queues take turns, a packet a turn.
 //!
-//! The oldest way to share a line, and fair where all packets are of one size; where they are not, bytes are shared as the sizes
-//! are. A queue that was empty joins at the end of the round, just before the queue whose turn it is.
+//! The oldest way to share a line, and fair where all packets are of one size; where they are not, bytes are shared as
+//! the sizes are. A queue that was empty joins at the end of the round, just before the queue whose turn it is.
 //!
-//! From: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985; P. E. McKenney, "Stochastic fairness queueing",
-//! INFOCOM 1990, which serves its hashed queues so.
+//! From: J. Nagle, "On packet switches with infinite storage", RFC 970, 1985; P. E. McKenney, "Stochastic fairness
+//! queueing", INFOCOM 1990, which serves its hashed queues so.
 //!
 //! State: a list of the queues that hold packets, the one that has the turn first. A packet costs O(1).
 

@@ -1,29 +1,29 @@
 //! Self-clocked fair queueing (SCFQ): fair queueing that reads its clock off the packet it is sending.
 //!
-//! The fluid server of fair queueing has to be followed from departure to departure. SCFQ needs no such server: its clock
-//! is the finish tag of the packet in service.
+//! The fluid server of fair queueing has to be followed from departure to departure. SCFQ needs no such server: its
+//! clock is the finish tag of the packet in service.
 //!
 //! ```text
 //! a packet of p bytes, weight w, arrives:   S = max(v, F of the flow's packet before)     F = S + p / w
 //! next:                                     the smallest F of all first packets; v = that F
 //! ```
 //!
-//! While a flow has packets waiting, v is below the F of its first, so that the S of each other is the F before it: only the
-//! tags of first packets need be known.
+//! While a flow has packets waiting, v is below the F of its first, so that the S of each other is the F before it:
+//! only the tags of first packets need be known.
 //!
-//! Cheap and fair in the long run, but a flow that was idle starts from the tag in service, not from where the fluid server
-//! is, and may wait for a packet of every other flow. When the line has fallen idle with nothing queued all tags start from
-//! zero again.
+//! Cheap and fair in the long run, but a flow that was idle starts from the tag in service, not from where the fluid
+//! server is, and may wait for a packet of every other flow. When the line has fallen idle with nothing queued all tags
+//! start from zero again.
 //!
-//! State: v; for each flow S and F of its first packet, or of its last when nothing waits, and the busy period they belong to;
-//! a heap of the flows by F. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first
-//! that came to this port first. A packet costs O(log n).
+//! State: v; for each flow S and F of its first packet, or of its last when nothing waits, and the busy period they
+//! belong to; a heap of the flows by F. Tags are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of
+//! equal tags the flow goes first that came to this port first. A packet costs O(log n).
 //!
 //! Source: S. J. Golestani, "A self-clocked fair queueing scheme for broadband applications", INFOCOM 1994.
 //! Tags are in bytes per unit of weight, where the paper has seconds: the order is the
-//! same. The paper loses no packets. Here what is evicted was never served: a new first packet keeps the S of the one before it,
-//! and the F of an emptied queue goes back to its S. If it did not, a flow that sends too much would be charged for what it
-//! loses, and starve.
+//! same. The paper loses no packets. Here what is evicted was never served: a new first packet keeps the S of the one
+//! before it, and the F of an emptied queue goes back to its S. If it did not, a flow that sends too much would be
+//! charged for what it loses, and starve.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 

@@ -1,9 +1,10 @@
 //! SRR, smoothed round robin: turns by integer weights, spread as evenly as a binary code allows, at constant cost.
 //!
-//! Weighted round robin sends the whole share of a queue in one lump. Here the weights are written in binary, and a column holds the
-//! queues whose weight has a one in that place. A fixed sequence says which column is walked next: the highest every second
-//! time, the next every fourth, and so on. So a queue with weight 5 = 101 is visited in the turns of two columns, five times a round
-//! in all, and these lie apart. No clock, no sorting: a packet costs O(1) whatever the number of queues.
+//! Weighted round robin sends the whole share of a queue in one lump. Here the weights are written in binary, and a
+//! column holds the queues whose weight has a one in that place. A fixed sequence says which column is walked next: the
+//! highest every second time, the next every fourth, and so on. So a queue with weight 5 = 101 is visited in the turns
+//! of two columns, five times a round in all, and these lie apart. No clock, no sorting: a packet costs O(1) whatever
+//! the number of queues.
 //!
 //! ```text
 //! WSS(1) = 1          WSS(k) = WSS(k - 1), k, WSS(k - 1)          read in a cycle; the n-th term is 1 + trailing zeros of n
@@ -11,17 +12,18 @@
 //! a visit             deficit += quantum, once; packets while the deficit covers them; then the next queue of the column
 //! ```
 //!
-//! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM 2001: the matrix,
-//! the sequence, the place in it when K changes by d (times 2^d, or divided and rounded up). The first queue of an empty
-//! set is visited at once, and a queue joins the column that is being walked just before the queue whose turn it is, as in
-//! ns-2.
+//! From: C. Guo, "SRR: an O(1) time complexity packet scheduler for flows in multi-service packet networks", SIGCOMM
+//! 2001: the matrix, the sequence, the place in it when K changes by d (times 2^d, or divided and rounded up). The
+//! first queue of an empty set is visited at once, and a queue joins the column that is being walked just before the
+//! queue whose turn it is, as in ns-2.
 //!
-//! State: the columns, 16 lists; for each queue its integer weight and deficit; whose visit it is, in which column; the place in
-//! the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down, 1 to 65535, taken when the queue
-//! wakes.
+//! State: the columns, 16 lists; for each queue its integer weight and deficit; whose visit it is, in which column; the
+//! place in the sequence. The weight of a queue is that of its flow in units of `granularity`, rounded down, 1 to
+//! 65535, taken when the queue wakes.
 //!
 //! Departures: a queue leaves when its last packet does, where ns-2 keeps it to the next visit; a weight below
-//! the unit counts as one unit, one above 65535 units as so many, since weights come with packets and there is nobody to refuse.
+//! the unit counts as one unit, one above 65535 units as so many, since weights come with packets and there is nobody
+//! to refuse.
 //!
 //! Cost of a packet: O(1); a visit that sends nothing, because the packet is larger than the quantum, costs the same.
 

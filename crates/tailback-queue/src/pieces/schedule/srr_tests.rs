@@ -51,7 +51,8 @@ fn the_sequence_is_the_spread_of_weights() {
     }
 }
 
-/// Weights 1, 2 and 5, packets of a quantum: C B C (A and C) C B C in each round of eight, C never more than twice running.
+/// Weights 1, 2 and 5, packets of a quantum: C B C (A and C) C B C in each round of eight, C never more than twice
+/// running.
 #[test]
 fn weights_of_one_two_and_five() {
     let mut b = bench(&[]);
@@ -67,8 +68,9 @@ fn weights_of_one_two_and_five() {
     assert!(rounds.chunk_by(|a, b| a == b).all(|run| run[0] != 5 || run.len() <= 2));
 }
 
-/// One order for all turns where the weight has one place. Where it has several, each walk of a column serves every queue once,
-/// but the columns may have different orders: who wakes joins the one that is being walked before its current queue.
+/// One order for all turns where the weight has one place. Where it has several, each walk of a column serves every
+/// queue once, but the columns may have different orders: who wakes joins the one that is being walked before its
+/// current queue.
 #[test]
 fn equal_weights_are_round_robin() {
     for (weight, one_order) in [(1.0, true), (3.0, false), (8.0, true), (40.0, false)] {
@@ -192,6 +194,7 @@ fn a_walk_goes_on_when_its_queue_leaves() {
     fill(&mut b, 1, 2.0, 1000, 10);
     fill(&mut b, 2, 2.0, 1000, 1);
     fill(&mut b, 3, 1.0, 1000, 10);
-    // The first visit ends the walk; in the next one the second queue stands before the first, and sends its only packet.
+    // The first visit ends the walk; in the next one the second queue stands before the first, and sends its only
+    // packet.
     assert_eq!(order(&mut b, 4), [1, 2, 1, 3]);
 }

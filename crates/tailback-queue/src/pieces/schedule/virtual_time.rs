@@ -12,23 +12,27 @@
 //! next when it is asked, so it needs no events of its own. A packet costs O(log n) on the average, and O(n) when n
 //! conversations leave at once.
 //!
-//! **Exactness.** Equal tags must compare equal, since ties are decided by arrival; and no error may grow with time. Tags
-//! ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than one such unit. So
-//! the computed server is an exact fluid server whose packets are a few units shorter than the real ones and whose line
-//! does a few units less at each step. A fluid server never widens a difference between two sets of backlogs (it is
-//! monotone and conserves work, so the sum of |differences| does not grow): errors add up, they are not amplified, and they
-//! end with the busy period. At equal weights a million packets in one busy period put a tag off by less than 10^-19 byte.
+//! **Exactness.** Equal tags must compare equal, since ties are decided by arrival; and no error may grow with time.
+//! Tags ([`Tag`]) are whole multiples of 2^-88 byte, in 128 bits; every division is rounded down, by less than one such
+//! unit. So the computed server is an exact fluid server whose packets are a few units shorter than the real ones and
+//! whose line does a few units less at each step. A fluid server never widens a difference between two sets of backlogs
+//! (it is monotone and conserves work, so the sum of |differences| does not grow): errors add up, they are not
+//! amplified, and they end with the busy period. At equal weights a million packets in one busy period put a tag off by
+//! less than 10^-19 byte.
 //!
-//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic then
-//! compare equal, unless they happen to lie within that error of the middle between two steps: after a million packets,
-//! one pair in four million. Tags that are less than 2^-44 byte apart are taken for equal; a nanosecond of a line of
-//! 1 kbit/s is two million times that.
+//! Tags are compared after rounding to the nearest 2^-44 byte ([`Tag::grid`]). Tags that are equal in exact arithmetic
+//! then compare equal, unless they happen to lie within that error of the middle between two steps: after a million
+//! packets, one pair in four million. Tags that are less than 2^-44 byte apart are taken for equal; a nanosecond of a
+//! line of 1 kbit/s is two million times that.
 //!
-//! The clock starts again from zero (all tags move by the same whole number of grid steps) when it has passed 2^37 bytes.
+//! The clock starts again from zero (all tags move by the same whole number of grid steps) when it has passed 2^37
+//! bytes.
 //!
-//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate counts from the last advance.
+//! Weights are whole billionths, so decimal weights are exact. A change of the line's rate counts from the last
+//! advance.
 //!
-//! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of those backlogged.
+//! State: V and its instant; for each conversation its last finish tag and weight, 32 bytes; a heap of those
+//! backlogged.
 //!
 //! Source: A. Demers, S. Keshav, S. Shenker, SIGCOMM 1989;
 //! J. C. R. Bennett and H. Zhang, INFOCOM 1996 (WF2Q). The arithmetic is ours.
@@ -91,7 +95,8 @@ impl Tag {
         self.0.saturating_add(1 << (GRID - 1)) >> GRID
     }
 
-    /// What a clock that reads this should be set back by, if it has come so far that it should: whole steps of the grid.
+    /// What a clock that reads this should be set back by, if it has come so far that it should: whole steps of the
+    /// grid.
     pub fn far(self) -> Option<Tag> {
         (self.0 >= LONG).then_some(Tag(self.0 >> GRID << GRID))
     }

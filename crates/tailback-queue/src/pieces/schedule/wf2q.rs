@@ -1,21 +1,22 @@
 //! WF2Q: as WF2Q+, with the exact clock of the fluid server.
 //!
-//! Tags are given to each packet on arrival by the fluid server that WF2Q+ only approximates ([`FluidClock`]): S = max(F of
-//! the flow's packet before, V), F = S + bytes / weight. Of the first packets whose service the fluid server has begun (S at
-//! most V now) the one goes next that it would finish first. It is there to check WF2Q+ with, and to see what the exact
-//! clock costs: when n flows leave the fluid server between two events, the next packet pays O(n).
+//! Tags are given to each packet on arrival by the fluid server that WF2Q+ only approximates ([`FluidClock`]): S =
+//! max(F of the flow's packet before, V), F = S + bytes / weight. Of the first packets whose service the fluid server
+//! has begun (S at most V now) the one goes next that it would finish first. It is there to check WF2Q+ with, and to
+//! see what the exact clock costs: when n flows leave the fluid server between two events, the next packet pays O(n).
 //!
 //! ```text
 //! a packet never starts before the fluid server starts it
 //! and never ends later than the fluid server ends it, plus the time of a largest packet
 //! ```
 //!
-//! State: the fluid clock; S and F of each stored packet; two heaps, of flows that are due by F and of others by S. Of equal
-//! tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
+//! State: the fluid clock; S and F of each stored packet; two heaps, of flows that are due by F and of others by S. Of
+//! equal tags the flow goes first that came to this port first. A packet costs O(log n) on the average.
 //!
 //! Source: J. C. R. Bennett and H. Zhang, "WF2Q: worst-case fair weighted fair queueing", INFOCOM 1996.
-//! The paper loses no packets. Here the fluid server forgets what is evicted, and the packets behind it move up: if it did not, a
-//! flow that sends too much would be charged for what it loses, and starve. An eviction costs the packets behind it.
+//! The paper loses no packets. Here the fluid server forgets what is evicted, and the packets behind it move up: if it
+//! did not, a flow that sends too much would be charged for what it loses, and starve. An eviction costs the packets
+//! behind it.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 

@@ -1,9 +1,9 @@
 //! WF2Q+: of the packets whose service would have begun by now, the one that would be done first.
 //!
-//! Fair queueing by finish tags alone lets a heavy flow run ahead: with weight 10 beside ten flows of weight 1 it sends ten
-//! packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, whose start tag S has been reached
-//! by the clock V; among them the smallest finish tag F goes first. No flow is then more than about a packet ahead of, or
-//! behind, its share.
+//! Fair queueing by finish tags alone lets a heavy flow run ahead: with weight 10 beside ten flows of weight 1 it sends
+//! ten packets in a row and then waits for ten others. WF2Q+ serves only flows that are due, whose start tag S has been
+//! reached by the clock V; among them the smallest finish tag F goes first. No flow is then more than about a packet
+//! ahead of, or behind, its share.
 //!
 //! ```text
 //! tags of a flow's first packet:           F = S + bytes / weight
@@ -12,17 +12,18 @@
 //! another packet comes to the front after a service:   S = F
 //! ```
 //!
-//! V advances with the packet on the line (`clock`), never beyond its end: as fast as if all flows were always backlogged,
-//! where the fluid server speeds up when some are not; the jump to the smallest S makes up for it. When the line has fallen
-//! idle with nothing queued, all tags start from zero again.
+//! V advances with the packet on the line (`clock`), never beyond its end: as fast as if all flows were always
+//! backlogged, where the fluid server speeds up when some are not; the jump to the smallest S makes up for it. When the
+//! line has fallen idle with nothing queued, all tags start from zero again.
 //!
-//! State: V; for each flow S, F, weight and busy period; two heaps, of flows that are due by F and of others by S. Tags are
-//! exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first that came to this port first. A packet
-//! costs O(log n).
+//! State: V; for each flow S, F, weight and busy period; two heaps, of flows that are due by F and of others by S. Tags
+//! are exact ([`virtual_time`](crate::pieces::schedule::virtual_time)); of equal tags the flow goes first that came to
+//! this port first. A packet costs O(log n).
 //!
 //! Source: J. C. R. Bennett and H. Zhang, "Hierarchical packet fair queueing algorithms", SIGCOMM 1996 (WF2Q+).
 //! The paper scales all tags by the sum of weights; unscaled they need no change when
-//! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's F goes back to S, for nothing was sent.
+//! that sum does, which counts the flows seen so far. After an eviction: a new first packet keeps S, an emptied queue's
+//! F goes back to S, for nothing was sent.
 
 use crate::pieces::schedule::{Scheduler, ServiceOrder, Turn};
 

@@ -1,8 +1,8 @@
 //! How evenly flows spread over queues, counted without a packet.
 //!
 //! The same hashes, filters and table as in the mapper, applied to flows with random addresses: how even the static
-//! distribution is, what straight hashing gives, and how the one drifts towards the other while flows come and go and no
-//! group is moved. Each flow is seen once, so that each is counted unless the filter misses it.
+//! distribution is, what straight hashing gives, and how the one drifts towards the other while flows come and go and
+//! no group is moved. Each flow is seen once, so that each is counted unless the filter misses it.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5, table 5.2 and figures 5.4 and 5.6.
 
@@ -104,8 +104,8 @@ pub struct Drift {
     pub min: f64,
 }
 
-/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as distributed at the
-/// start. Times in seconds.
+/// Each flow draws a new address after exponential times of mean `hold`; the queues of groups stay as distributed at
+/// the start. Times in seconds.
 pub fn drift(flows: u32, queues: u32, spread: Spread, hold: f64, length: f64, step: f64, stream: &mut Stream) -> Drift {
     let mut at = addresses(flows, stream);
     let mut ways = Ways::new(spread, queues, &at, stream);

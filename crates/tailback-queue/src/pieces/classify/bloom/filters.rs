@@ -1,12 +1,13 @@
 //! Counting flows without naming them: a small Bloom filter and a counter for each group.
 //!
-//! A flow belongs to the group its key hashes to. Each group has m bits; a flow stands for k of them. A packet that finds
-//! one of its bits unset sets them all, and is taken for a new flow: the group's counter goes up by one (one a packet, not
-//! one a bit, see `docs/decisions/bloom-groups.md`). A flow whose bits others had set already is missed, at a rate of about 0.6185^(m/e) with e flows in the
-//! group and k = (m/e) ln 2. Clearing everything starts the count afresh; nothing is ever taken out.
+//! A flow belongs to the group its key hashes to. Each group has m bits; a flow stands for k of them. A packet that
+//! finds one of its bits unset sets them all, and is taken for a new flow: the group's counter goes up by one (one a
+//! packet, not one a bit, see `docs/decisions/bloom-groups.md`). A flow whose bits others had set already is missed, at
+//! a rate of about 0.6185^(m/e) with e flows in the group and k = (m/e) ln 2. Clearing everything starts the count
+//! afresh; nothing is ever taken out.
 //!
-//! State: for each group ceil(m/64) words and a counter of c bits, saturating. A packet costs one hash for the group and
-//! k/2 for its bits.
+//! State: for each group ceil(m/64) words and a counter of c bits, saturating. A packet costs one hash for the group
+//! and k/2 for its bits.
 //!
 //! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5.
 
@@ -202,8 +203,8 @@ mod tests {
         wrong / tried
     }
 
-    /// Against (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is its limit for large filters; a filter of 50 bits
-    /// is a little worse.
+    /// Against (1 - (1 - 1/m)^(ke))^k. The published 0.6185^10 = 0.8 % is its limit for large filters; a filter of 50
+    /// bits is a little worse.
     #[test]
     fn false_positives_come_at_the_rate_of_the_formula() {
         for (bits, e, hashes) in [(50, 5, 7), (50, 10, 3), (400, 40, 7), (130, 8, 1)] {

@@ -1,8 +1,9 @@
 //! Bloom-filter groups: flows spread over queues almost as evenly as with a table of flows, for a byte or two a flow.
 //!
-//! A flow's key is hashed to one of G groups, and a table gives each group its queue: two levels, so that a whole group can
-//! change its queue. Hashing straight onto K queues leaves some twice as full as others; here the flows of each group are
-//! counted without naming them ([`filters`]), and groups are moved so that the queues come out even ([`table`]).
+//! A flow's key is hashed to one of G groups, and a table gives each group its queue: two levels, so that a whole group
+//! can change its queue. Hashing straight onto K queues leaves some twice as full as others; here the flows of each
+//! group are counted without naming them ([`filters`]), and groups are moved so that the queues come out even
+//! ([`table`]).
 //!
 //! ```text
 //! arrival    group of the key; a flow not seen since the last clearing is counted, while learning; one packet more stored
@@ -11,20 +12,22 @@
 //! settle     flows of the queues = counts of their groups; learning ends; PB may move groups of which nothing is stored
 //! ```
 //!
-//! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet that
-//! arrives counts as stored from the start: otherwise the eviction made for it could free its own group to move while it
-//! goes to the old queue. Counted on arrival, whether it is dropped later or not; a refused packet moves nothing.
+//! A group moves only when none of its packets is stored, so packets of a flow never overtake each other. The packet
+//! that arrives counts as stored from the start: otherwise the eviction made for it could free its own group to move
+//! while it goes to the old queue. Counted on arrival, whether it is dropped later or not; a refused packet moves
+//! nothing.
 //!
-//! At the start the flows that the driver announces are learned without traffic and distributed once; the first clearing
-//! comes one period later. Flows that join later are found by their packets alone.
+//! At the start the flows that the driver announces are learned without traffic and distributed once; the first
+//! clearing comes one period later. Flows that join later are found by their packets alone.
 //!
 //! Departure: groups whose packets are all gone are found by looking at all groups when PB runs, not kept in lists.
 //!
-//! State: filters and counters, the table, the packets stored of each group; and, for the measures, the true flows of each
-//! group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its group moves; every `period`
-//! O(G).
+//! State: filters and counters, the table, the packets stored of each group; and, for the measures, the true flows of
+//! each group. A packet costs the hashes of [`filters`], two look-ups and, with DB, O(log K) if its group moves; every
+//! `period` O(G).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` has what it leaves open.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md` has what it leaves
+//! open.
 
 pub mod counting;
 pub mod filters;

@@ -91,7 +91,8 @@ impl Balance {
 pub const BALANCE: Key<Balance> = Key::choice(
     "balance",
     "db",
-    "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), both.",
+    "When groups move to queues with fewer flows: never, each period (PB), when a group's last packet leaves (DB), \
+     both.",
     "thesis chapter 5",
 );
 

@@ -1,19 +1,20 @@
 //! Which queue each group has, and how groups are moved to even out the flows.
 //!
-//! *Static distribution*: groups in descending order of their flows, each to the queue with fewest. *Periodic balancing*
-//! (PB): queues with more flows than the threshold give groups to the queue with fewest, until either is at the threshold.
-//! *Balancing at dequeue* (DB): the group whose last packet has left a queue above the threshold goes to the queue with
-//! fewest. Only groups without stored packets move; the caller says which those are.
+//! *Static distribution*: groups in descending order of their flows, each to the queue with fewest. *Periodic
+//! balancing* (PB): queues with more flows than the threshold give groups to the queue with fewest, until either is at
+//! the threshold. *Balancing at dequeue* (DB): the group whose last packet has left a queue above the threshold goes to
+//! the queue with fewest. Only groups without stored packets move; the caller says which those are.
 //!
 //! All counts here are what the filters counted, kept between learning phases and changed by moves alone.
 //!
-//! Departure: among queues with equally few flows the one with fewest groups is taken (the thesis does not say), so that
-//! groups in which nothing was counted do not all meet in one queue.
+//! Departure: among queues with equally few flows the one with fewest groups is taken (the thesis does not say), so
+//! that groups in which nothing was counted do not all meet in one queue.
 //!
-//! State: the queue of each group; for each queue its flows and groups, in a heap, fewest first. A move costs O(log K), a
-//! distribution O(G log GK), a PB O(G + K log K).
+//! State: the queue of each group; for each queue its flows and groups, in a heap, fewest first. A move costs O(log K),
+//! a distribution O(G log GK), a PB O(G + K log K).
 //!
-//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and `pb-counts.md`.
+//! Source: A. Kantawala and J. S. Turner, WUCSE-2005-11, chapter 5; `docs/decisions/bloom-groups.md`, `db-guard.md` and
+//! `pb-counts.md`.
 
 use crate::pieces::index::length_index::Tie;
 use crate::pieces::index::rate_heap::RateHeap;

@@ -223,8 +223,8 @@ fn flows_that_leave_and_join_are_the_truth_and_nothing_else() {
     assert_eq!(counted(&b), before);
 }
 
-/// Random traffic over few groups and queues with hectic timers. Checked at every step: all stored packets of a group stand
-/// in the group's queue; packets of a flow leave in order; the bookkeeping ends at zero.
+/// Random traffic over few groups and queues with hectic timers. Checked at every step: all stored packets of a group
+/// stand in the group's queue; packets of a flow leave in order; the bookkeeping ends at zero.
 fn no_overtaking(rules: Rules, live: bool, seed: u64) -> u64 {
     let mut rng = Stream::new(seed, "overtaking");
     let hectic = Config {
