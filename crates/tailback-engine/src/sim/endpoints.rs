@@ -49,20 +49,7 @@ impl Sim {
             Side::Destination
         };
         if p.is_control() {
-            let request = p.request(&self.extras);
-            self.extras.release(&p);
-            match (&mut flow.carrier, request) {
-                (Carrier::Connection(ends), Some(r)) => {
-                    ends[side as usize].on_request(r, now);
-                    self.pump(id, side);
-                }
-                (Carrier::Datagrams { .. }, Some(request)) if flow.app != NO_APP => {
-                    self.news.push((flow.app, AppInput::Request { flow: id, request }));
-                    self.tell();
-                }
-                _ => self.reuse_if_done(id),
-            }
-            return;
+            return self.arrive_control(id, side, p);
         }
         if p.payload() > 0 {
             let s = flow.stats.of(&p);
@@ -141,6 +128,26 @@ impl Sim {
                 self.extras.release(&p);
                 self.reuse_if_done(id);
             }
+        }
+    }
+
+    /// A request of a router is at its destination.
+    #[cold]
+    fn arrive_control(&mut self, id: FlowId, side: Side, p: WirePacket) {
+        let now = self.now;
+        let request = p.request(&self.extras);
+        self.extras.release(&p);
+        let flow = &mut self.flows[id.0 as usize];
+        match (&mut flow.carrier, request) {
+            (Carrier::Connection(ends), Some(r)) => {
+                ends[side as usize].on_request(r, now);
+                self.pump(id, side);
+            }
+            (Carrier::Datagrams { .. }, Some(request)) if flow.app != NO_APP => {
+                self.news.push((flow.app, AppInput::Request { flow: id, request }));
+                self.tell();
+            }
+            _ => self.reuse_if_done(id),
         }
     }
 
