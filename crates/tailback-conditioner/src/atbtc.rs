@@ -29,9 +29,9 @@ mod snoop;
 use crate::conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
 use crate::meter::meters::Scope;
-use crate::meter::params::CLASS;
+use crate::meter::params::{CLASS, PER};
 use client::{Client, Profile};
-use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SRTT_SOURCE};
+use params::{PROBES, REPORT_DELAY, SLOWSTART_POLICE, SRTT_SOURCE, SrttSource};
 use snoop::Snooper;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_base::quantity::Refusal;
@@ -75,7 +75,7 @@ pub struct Atbtc {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
-    let scope = Scope::of(s)?;
+    let scope = s.get(&PER);
     let probes = PROBES.iter().map(|p| ProbeDef {
         per: scope.counts(),
         ..*p
@@ -83,8 +83,8 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
     Ok(Box::new(Atbtc {
         profile: Profile::from_settings(s)?,
         scope,
-        class: s.count(CLASS.name) as u8,
-        report_delay: s.time(REPORT_DELAY.name),
+        class: s.get(&CLASS) as u8,
+        report_delay: s.get(&REPORT_DELAY),
         reports: VecDeque::new(),
         snooped: snoops(s)?.then(BTreeMap::new),
         clients: vec![],
@@ -97,8 +97,8 @@ fn build<P: Packet + 'static>(s: &Settings, _: BuildContext<'_>) -> Result<Box<d
 
 /// Whether the conditioner reads round trips off what passes.
 fn snoops(s: &Settings) -> Result<bool, Refusal> {
-    let snoops = s.text(SRTT_SOURCE.name) == "snoop";
-    if snoops && s.flag(SLOWSTART_POLICE.name) {
+    let snoops = s.get(&SRTT_SOURCE) == SrttSource::Snoop;
+    if snoops && s.get(&SLOWSTART_POLICE) {
         let e = Refusal::new(
             "slowstart_police needs the sender's phase, and time stamps do not show it",
             "leave out one of slowstart_police = true and srtt_source = \"snoop\"",

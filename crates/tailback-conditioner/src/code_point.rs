@@ -11,7 +11,7 @@ use crate::conditioner::{Conditioner, EdgeOut, Header};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
-use tailback_base::{Dscp, Kind, Model, Packet, Param, Settings, Time};
+use tailback_base::{Dscp, Key, Kind, Model, Packet, Settings, Time, params};
 
 /// As RFC 8622 has lower effort, which [`Dscp::name`] shows by its number.
 const LOWER_EFFORT: (&str, u8) = ("LE", 1);
@@ -23,15 +23,17 @@ pub static MODEL: Model = Model {
     title: "Code point marker",
     summary: "Gives every packet one DiffServ code point, such as EF.",
     source: "RFC 2475 section 2.3.3.2",
-    params: &[Param::new(
-        "code",
-        Kind::Text,
-        "",
-        "The code point: EF, AF11 to AF43, CS1 to CS7, LE, BE, or a number from 0 to 63.",
-        "RFC 2474, RFC 2597, RFC 3246, RFC 8622",
-    )],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    CODE: String = Key::new("code", Kind::Text, "",
+        "The code point: EF, AF11 to AF43, CS1 to CS7, LE, BE, or a number from 0 to 63.",
+        "RFC 2474, RFC 2597, RFC 3246, RFC 8622");
+}
 
 /// The row of the list.
 pub const fn entry<P: Packet + 'static>() -> Entry<P> {
@@ -45,9 +47,8 @@ pub const fn entry<P: Packet + 'static>() -> Entry<P> {
 }
 
 fn build<P: Packet + 'static>(s: &Settings, _context: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
-    Ok(Box::new(CodePoint(
-        named(s.text("code")).map_err(|e| e.within("code"))?,
-    )))
+    let code = named(&s.get(&CODE)).map_err(|e| e.within(CODE.name))?;
+    Ok(Box::new(CodePoint(code)))
 }
 
 /// The code point of a name or a number.

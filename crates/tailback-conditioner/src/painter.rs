@@ -8,8 +8,8 @@
 
 use crate::conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use crate::entry::{BuildContext, Entry, Facts, Stands};
-use crate::meter::params::{CLASS, POLICE};
-use crate::meter::token_bucket::EXCESS;
+use crate::meter::params::{CLASS, POLICE, Police};
+use crate::meter::token_bucket::{EXCESS, OutOfProfile};
 use crate::meter::{MeterRow, Meters};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, DropReason, FlowId, Packet, ProbeDef, Settings, Time};
@@ -36,28 +36,15 @@ pub struct Painter {
 fn build<P: Packet + 'static>(s: &Settings, context: BuildContext<'_>) -> Result<Box<dyn Conditioner<P>>, Refusal> {
     Ok(Box::new(Painter {
         meters: context.meters.build(s, context.stream)?,
-        class: s.count(CLASS.name) as u8,
-        dropped: dropped(s)?,
+        class: s.get(&CLASS) as u8,
+        dropped: dropped(s),
     }))
 }
 
-fn dropped(s: &Settings) -> Result<Option<Colour>, Refusal> {
-    let key = if s.model.param(POLICE.name).is_some() {
-        POLICE
-    } else {
-        EXCESS
-    };
-    if s.is_none(key.name) {
-        return Ok(None);
-    }
-    match s.text(key.name) {
-        "mark" => Ok(None),
-        "red" => Ok(Some(Colour::Red)),
-        "yellow" | "drop" => Ok(Some(Colour::Yellow)),
-        other => Err(Refusal::new(
-            format!("{} = \"{other}\" means nothing", key.name),
-            key.kind.allowed(),
-        )),
+fn dropped(s: &Settings) -> Option<Colour> {
+    match s.find_key(&POLICE) {
+        Some(police) => police.map(Police::colour),
+        None => (s.get(&EXCESS) == OutOfProfile::Drop).then_some(Colour::Yellow),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Transmit};
 use crate::entry::{Carries, Entry};
 use crate::segment::{Flags, SackBlocks, Segment};
 use std::collections::VecDeque;
-use tailback_base::{Ecn, Kind, Model, Param, Time};
+use tailback_base::{Ecn, Key, Kind, Model, Time, params};
 
 pub static MODEL: Model = Model {
     name: "udp",
@@ -16,30 +16,23 @@ pub static MODEL: Model = Model {
     title: "Datagrams",
     summary: "One datagram a packet, nothing repeated, nothing acknowledged.",
     source: "RFC 768",
-    params: &[
-        Param::new(
-            "header",
-            Kind::Bytes { min: 0, max: 255 },
-            "0B",
-            "How many bytes of each packet are no payload; packet_size is always the size on the wire.",
-            "",
-        ),
-        Param::new(
-            "ecn",
-            Kind::Bool,
-            "false",
-            "Datagrams are ECN-capable (ECT(0)).",
-            "RFC 3168 section 5",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+        "How many bytes of each packet are no payload; packet_size is always the size on the wire.", "");
+    ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
+}
 
 /// Its row in the list of transports.
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Datagrams,
-    capable: |settings| settings.flag("ecn"),
+    capable: |settings| settings.get(&ECN),
 };
 
 /// The sending end.

@@ -42,8 +42,9 @@ use crate::time::Duration;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-/// A parameter whose value is a `T`: `bool`, `u64`, `f64`, [`Duration`], [`BitRate`], [`Size`], [`Level`], `String`, a
-/// [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec` where the parameter is a list.
+/// A parameter whose value is a `T`: `bool`, `u64`, `u32` where no value exceeds it, `f64`, [`Duration`], [`BitRate`],
+/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec` where
+/// the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
     pub param: Param,
@@ -115,6 +116,8 @@ pub struct Shape {
 enum Of {
     Flag,
     Count,
+    /// A count whose greatest value a `u32` holds.
+    Small,
     Real,
     Time,
     Rate,
@@ -149,17 +152,18 @@ impl Shape {
     }
 
     const fn is_of(self, kind: &Kind) -> bool {
-        matches!(
-            (self.of, kind),
+        match (self.of, kind) {
+            (Of::Small, Kind::Count { max, .. } | Kind::Bytes { max, .. }) => *max <= u32::MAX as u64,
             (Of::Flag, Kind::Bool)
-                | (Of::Count, Kind::Count { .. } | Kind::Bytes { .. })
-                | (Of::Real, Kind::Real { .. })
-                | (Of::Time, Kind::Time { .. })
-                | (Of::Rate, Kind::Rate { .. })
-                | (Of::Size, Kind::Size)
-                | (Of::Level, Kind::Level)
-                | (Of::Text, Kind::Choice(_) | Kind::Text)
-        )
+            | (Of::Count, Kind::Count { .. } | Kind::Bytes { .. })
+            | (Of::Real, Kind::Real { .. })
+            | (Of::Time, Kind::Time { .. })
+            | (Of::Rate, Kind::Rate { .. })
+            | (Of::Size, Kind::Size)
+            | (Of::Level, Kind::Level)
+            | (Of::Text, Kind::Choice(_) | Kind::Text) => true,
+            _ => false,
+        }
     }
 }
 
@@ -197,6 +201,13 @@ typed! {
     Size = Size;
     Level = Level;
     String = Text;
+}
+
+impl Typed for u32 {
+    const SHAPE: Shape = Shape::one(Of::Small);
+    fn of(value: &Value) -> Option<Self> {
+        u64::of(value)?.try_into().ok()
+    }
 }
 
 impl<T: Typed> Typed for Option<T> {
@@ -245,7 +256,53 @@ impl<T: Choice> Typed for T {
     }
 }
 
-/// An enum whose values a scenario writes as words.
+/// The parameters of a model, each once: a [`Key`] with the type of its value, and the list of them all in this order.
+///
+/// A name alone is a key that is declared elsewhere. A parameter without a type, which holds a model or a profile, is a
+/// [`Param`]. Without the first line there is no list.
+///
+/// ```
+/// use tailback_base::{Duration, Key, Kind, Param, params};
+///
+/// const LIMIT: Key<u32> = Key::new("limit", Kind::Count { min: 1, max: 100 }, "10", "How many may wait.", "");
+///
+/// params! {
+///     /// What a scenario may say of it.
+///     pub const PARAMS;
+///     TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms", "The delay to hold.", "RFC 8289");
+///     LIMIT;
+///     pub AQM = Param::new("aqm", Kind::Model("aqm"), "none", "What acts on each queue.", "");
+/// }
+/// assert_eq!(TARGET.default, "5ms");
+/// assert_eq!(PARAMS.iter().map(|p| p.name).collect::<Vec<_>>(), ["target", "limit", "aqm"]);
+/// ```
+#[macro_export]
+macro_rules! params {
+    (@declare [$(#[$about:meta])*] $vis:vis $name:ident) => {};
+    (@declare [$(#[$about:meta])*] $vis:vis $name:ident = $value:expr) => {
+        $(#[$about])* $vis const $name: $crate::Param = $value;
+    };
+    (@declare [$(#[$about:meta])*] $vis:vis $name:ident: $type:ty = $value:expr) => {
+        $(#[$about])* $vis const $name: $crate::Key<$type> = $value;
+    };
+    (@param $name:ident) => { $name.param };
+    (@param $name:ident = $value:expr) => { $name };
+    (@param $name:ident: $type:ty = $value:expr) => { $name.param };
+    (
+        $(#[$meta:meta])* $list_vis:vis const $list:ident;
+        $($(#[$about:meta])* $vis:vis $name:ident $(: $type:ty)? $(= $value:expr)?;)*
+    ) => {
+        $($crate::params!(@declare [$(#[$about])*] $vis $name $(: $type)? $(= $value)?);)*
+        $(#[$meta])* $list_vis const $list: &[$crate::Param] = &[
+            $($crate::params!(@param $name $(: $type)? $(= $value)?)),*
+        ];
+    };
+    ($($(#[$about:meta])* $vis:vis $name:ident $(: $type:ty)? = $value:expr;)*) => {
+        $($crate::params!(@declare [$(#[$about])*] $vis $name $(: $type)? = $value);)*
+    };
+}
+
+/// Enums whose values a scenario writes as words.
 ///
 /// ```
 /// use tailback_base::model::{Choice, Key};
@@ -262,7 +319,7 @@ impl<T: Choice> Typed for T {
 /// ```
 #[macro_export]
 macro_rules! choice {
-    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)? }) => {
+    ($($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $value:ident = $word:literal),+ $(,)? })+) => {$(
         $(#[$meta])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         $vis enum $name {
@@ -273,5 +330,5 @@ macro_rules! choice {
             const WORDS: &'static [&'static str] = &[$($word),+];
             const MEANINGS: &'static [Self] = &[$($name::$value),+];
         }
-    };
+    )+};
 }

@@ -25,11 +25,8 @@ pub(super) struct Profile {
 
 impl Profile {
     pub fn from_settings(s: &Settings) -> Result<Profile, Refusal> {
-        let committed = s.rate(COMMITTED_RATE.name);
-        let peak = match s.is_none(PEAK_RATE.name) {
-            true => BitRate(2 * committed.0),
-            false => s.rate(PEAK_RATE.name),
-        };
+        let committed = s.get(&COMMITTED_RATE);
+        let peak = s.get(&PEAK_RATE).unwrap_or(BitRate(2 * committed.0));
         if peak.0 < committed.0 {
             let e = Refusal::new(
                 format!("peak_rate {peak} is below committed_rate {committed}"),
@@ -40,12 +37,12 @@ impl Profile {
         Ok(Profile {
             committed,
             peak,
-            min_depth: s.count(MIN_DEPTH.name),
-            floor: s.flag(DEPTH_FLOOR.name),
-            yellow: s.count(COLOURS.name) == 3,
-            retransmit_green: s.flag(RETRANSMIT_GREEN.name),
-            police: s.flag(SLOWSTART_POLICE.name),
-            by_weight: s.flag(BY_WEIGHT.name),
+            min_depth: s.get(&MIN_DEPTH),
+            floor: s.get(&DEPTH_FLOOR),
+            yellow: s.get(&COLOURS) == 3,
+            retransmit_green: s.get(&RETRANSMIT_GREEN),
+            police: s.get(&SLOWSTART_POLICE),
+            by_weight: s.get(&BY_WEIGHT),
         })
     }
 }

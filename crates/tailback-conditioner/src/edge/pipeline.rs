@@ -24,24 +24,15 @@ pub enum Marker {
     Excess(Box<Excess>),
 }
 
-/// What is done with pure acknowledgements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Acks {
-    Green,
-    Metered,
-}
+tailback_base::choice! {
+    /// What is done with pure acknowledgements.
+    pub enum Acks { Green = "green", Metered = "metered" }
 
-/// What is done with packets of other classes, and with EF.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Others {
-    Mark,
-    Pass,
-}
+    /// What is done with packets of other classes, and with EF.
+    pub enum Others { Mark = "mark", Pass = "pass" }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Position {
-    AfterMarker,
-    BeforeMarker,
+    /// Where packets wait for the shaper.
+    pub enum Position { AfterMarker = "after_marker", BeforeMarker = "before_marker" }
 }
 
 /// The shapers of all aggregates. Packets wait with what was read in their headers.

@@ -18,12 +18,13 @@ use std::collections::BTreeMap;
 use tailback_base::work::counted_as;
 use tailback_base::{Duration, FlowId, Time};
 
-/// Where round trips come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Source {
-    /// The propagation delays of the paths.
-    Oracle,
-    Measured,
+tailback_base::choice! {
+    /// Where round trips come from.
+    pub enum Source {
+        /// The propagation delays of the paths.
+        Oracle = "oracle",
+        Measured = "measured",
+    }
 }
 
 /// A sample that takes longer is none.

@@ -21,13 +21,14 @@ use super::counts::Remembers;
 use super::flow_table::{FlowTable, Memory};
 use tailback_base::{FlowId, Time};
 
-/// Which distance from the ACK is the window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Estimate {
-    /// This packet's own.
-    Packet,
-    /// The farthest byte's so far.
-    Window,
+tailback_base::choice! {
+    /// Which distance from the ACK is the window.
+    pub enum Estimate {
+        /// This packet's own.
+        Packet = "packet",
+        /// The farthest byte's so far.
+        Window = "window",
+    }
 }
 
 /// What a packet says of its flow's window.

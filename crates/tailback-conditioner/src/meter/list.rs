@@ -1,7 +1,7 @@
 //! The list of meters a scenario can name: a row each.
 
-use super::meters::{Meters, Scope};
-use super::params::{CLASS, POLICE};
+use super::meters::Meters;
+use super::params::{CLASS, PER, POLICE};
 use super::{MeterRow, marking_engine, srtcm, token_bucket, trtcm, tsw2cm, tsw3cm};
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;
@@ -50,7 +50,7 @@ impl MeterList {
             let remedy = format!("give {}", missing.kind.allowed());
             return Err(Refusal::new(format!("{name} needs {}", missing.name), remedy));
         }
-        Meters::new(row, settings.clone(), Scope::of(settings)?, stream)
+        Meters::new(row, settings.clone(), settings.get(&PER), stream)
     }
 
     /// The meters that a conditioner names with one of its keys; what becomes of their colours is the conditioner's.

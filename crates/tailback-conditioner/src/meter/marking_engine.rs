@@ -24,7 +24,7 @@ use super::sliding_window::SlidingWindow;
 use super::tsw2cm::RATE_PROBE;
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Duration, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Colour, Duration, Key, Kind, Model, ProbeDef, Settings, Stream, Time, params};
 
 const SOURCE: &str = "Feng, Kandlur, Saha, Shin 1999 section III";
 
@@ -35,40 +35,7 @@ pub static MODEL: Model = Model {
     summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while it is \
               above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
     source: SOURCE,
-    params: &[
-        Param::new(
-            "committed_rate",
-            RATE,
-            "",
-            "The rate to reach by green packets; headers count.",
-            SOURCE,
-        ),
-        Param::new(
-            "peak_rate",
-            RATE,
-            "",
-            "The rate to reach by yellow ones; at least the committed rate.",
-            "",
-        ),
-        WINDOW,
-        Param::new(
-            "step",
-            Kind::Time { min: 1e-3, max: 1e3 },
-            "100ms",
-            "How often the probabilities change.",
-            SOURCE,
-        ),
-        Param::new(
-            "gain",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.1",
-            "How much they change where nothing comes.",
-            "",
-        ),
-        PER,
-        CLASS,
-        POLICE,
-    ],
+    params: PARAMS,
     probes: &[
         RATE_PROBE,
         ProbeDef {
@@ -85,6 +52,23 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
+        "The rate to reach by green packets; headers count.", SOURCE);
+    PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
+        "The rate to reach by yellow ones; at least the committed rate.", "");
+    WINDOW;
+    STEP: Duration = Key::new("step", Kind::Time { min: 1e-3, max: 1e3 }, "100ms",
+        "How often the probabilities change.", SOURCE);
+    GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0, max: 1.0 }, "0.1",
+        "How much they change where nothing comes.", "");
+    PER;
+    CLASS;
+    POLICE;
+}
 
 pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
@@ -113,18 +97,18 @@ pub struct MarkingEngine {
 }
 
 fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
-    let (committed, peak) = two_rates(s)?;
+    let (committed, peak) = two_rates(s.get(&COMMITTED_RATE), s.get(&PEAK_RATE))?;
     let target = |rate: tailback_base::BitRate| Target {
         rate: rate.bits_per_second(),
         probability: 0.0,
     };
-    let step = s.time("step");
+    let step = s.get(&STEP);
     Ok(Box::new(MarkingEngine {
         targets: [target(committed), target(peak)],
-        rate: SlidingWindow::new(committed, s.time(WINDOW.name)),
+        rate: SlidingWindow::new(committed, s.get(&WINDOW)),
         step,
         next: Time::ZERO + step,
-        gain: s.real("gain"),
+        gain: s.get(&GAIN),
         draws,
     }))
 }

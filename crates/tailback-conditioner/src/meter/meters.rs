@@ -6,9 +6,9 @@
 //!
 //! Cost: a search among the keys a packet, where there is more than one meter.
 
-use super::params::PER;
 use super::{Meter, MeterRow};
 use std::collections::BTreeMap;
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Colour, KeyField, Packet, ProbeDef, Settings, Stream, Time};
 
@@ -19,22 +19,13 @@ pub enum Scope {
     Each(KeyField),
 }
 
-impl Scope {
-    /// That of the parameter `per`.
-    ///
-    /// # Errors
-    /// A word that is not one of its choices.
-    pub fn of(s: &Settings) -> Result<Scope, Refusal> {
-        match s.text(PER.name) {
-            "port" => Ok(Scope::Port),
-            "aggregate" => Ok(Scope::Each(KeyField::Aggregate)),
-            "flow" => Ok(Scope::Each(KeyField::Tuple)),
-            other => Err(Refusal::new(
-                format!("per = \"{other}\" means nothing"),
-                PER.kind.allowed(),
-            )),
-        }
-    }
+impl Choice for Scope {
+    const WORDS: &'static [&'static str] = &["port", "aggregate", "flow"];
+    const MEANINGS: &'static [Scope] = &[
+        Scope::Port,
+        Scope::Each(KeyField::Aggregate),
+        Scope::Each(KeyField::Tuple),
+    ];
 }
 
 impl Scope {

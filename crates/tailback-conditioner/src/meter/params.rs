@@ -1,7 +1,9 @@
 //! Parameters that several meters have, and those that say what becomes of their colours.
 
+use super::meters::Scope;
+use tailback_base::model::Choice;
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Kind, Param, Settings};
+use tailback_base::{BitRate, Colour, Duration, Key, Kind, params};
 
 pub const BURST: Kind = Kind::Bytes {
     min: 40,
@@ -9,63 +11,52 @@ pub const BURST: Kind = Kind::Bytes {
 };
 pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
-/// Of the markers of RFC 2697 and RFC 2698.
-pub const MODE: Param = Param::new(
-    "mode",
-    Kind::Choice(&["blind", AWARE]),
-    "blind",
-    "Whether the colour a packet comes with is looked at; aware never gives a better one.",
-    "RFC 2697 section 3, RFC 2698 section 3",
-);
-const AWARE: &str = "aware";
+tailback_base::choice! {
+    /// Whether the colour a packet comes with is looked at.
+    pub enum Mode { Blind = "blind", Aware = "aware" }
 
-/// Whether these settings ask for the aware mode.
-pub fn is_aware(s: &Settings) -> bool {
-    s.text(MODE.name) == AWARE
+    /// The best colour that is dropped.
+    pub enum Police { Red = "red", Yellow = "yellow" }
 }
 
-/// How long a sliding window remembers.
-pub const WINDOW: Param = Param::new(
-    "window",
-    Kind::Time { min: 1e-3, max: 1e3 },
-    "1s",
-    "How far back the estimate of the rate looks.",
-    "RFC 2859 section 3; 1 s in Clark and Fang 1998 section III",
-);
+impl Police {
+    pub fn colour(self) -> Colour {
+        match self {
+            Police::Red => Colour::Red,
+            Police::Yellow => Colour::Yellow,
+        }
+    }
+}
 
-/// Whose packets one meter counts.
-pub const PER: Param = Param::new(
-    "per",
-    Kind::Choice(&["port", "aggregate", "flow"]),
-    "port",
-    "One meter for all that passes, or one with these values for each aggregate, or for each flow.",
-    "RFC 2475 section 2.3.3",
-);
+params! {
+    /// Of the markers of RFC 2697 and RFC 2698.
+    pub MODE: Mode = Key::choice("mode", "blind",
+        "Whether the colour a packet comes with is looked at; aware never gives a better one.",
+        "RFC 2697 section 3, RFC 2698 section 3");
 
-/// The class whose code points stand for the colours.
-pub const CLASS: Param = Param::new(
-    "class",
-    Kind::Count { min: 1, max: 4 },
-    "1",
-    "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.",
-    "RFC 2597 section 6",
-);
+    /// How long a sliding window remembers.
+    pub WINDOW: Duration = Key::new("window", Kind::Time { min: 1e-3, max: 1e3 }, "1s",
+        "How far back the estimate of the rate looks.", "RFC 2859 section 3; 1 s in Clark and Fang 1998 section III");
 
-/// What is not let through.
-pub const POLICE: Param = Param::new(
-    "police",
-    Kind::Choice(&["red", "yellow"]),
-    "none",
-    "Drop what is red, or yellow and worse, here and at once.",
-    "RFC 2475 section 2.3.3.4",
-);
+    /// Whose packets one meter counts.
+    pub PER: Scope = Key::choice("per", "port",
+        "One meter for all that passes, or one with these values for each aggregate, or for each flow.",
+        "RFC 2475 section 2.3.3");
+
+    /// The class whose code points stand for the colours.
+    pub CLASS: u64 = Key::new("class", Kind::Count { min: 1, max: 4 }, "1",
+        "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.", "RFC 2597 section 6");
+
+    /// What is not let through.
+    pub POLICE: Option<Police> = Key::new("police", Kind::Choice(Police::WORDS), "none",
+        "Drop what is red, or yellow and worse, here and at once.", "RFC 2475 section 2.3.3.4");
+}
 
 /// The two rates of a meter of three colours.
 ///
 /// # Errors
 /// A peak below the committed rate.
-pub fn two_rates(s: &Settings) -> Result<(BitRate, BitRate), Refusal> {
-    let (committed, peak) = (s.rate("committed_rate"), s.rate("peak_rate"));
+pub fn two_rates(committed: BitRate, peak: BitRate) -> Result<(BitRate, BitRate), Refusal> {
     if peak.0 < committed.0 {
         return Err(Refusal::new(
             format!("peak_rate {peak} is below committed_rate {committed}"),

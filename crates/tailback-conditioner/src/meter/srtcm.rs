@@ -15,10 +15,10 @@
 //!
 //! Cost: a few integer operations a packet.
 
-use super::params::{BURST, CLASS, MODE, PER, POLICE, RATE, is_aware};
+use super::params::{BURST, CLASS, MODE, Mode, PER, POLICE, RATE};
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Colour, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Bucket, Colour, Key, Kind, Model, ProbeDef, Settings, Stream, Time, params};
 
 pub static MODEL: Model = Model {
     name: "srtcm",
@@ -26,33 +26,7 @@ pub static MODEL: Model = Model {
     title: "Single rate three colour marker",
     summary: "Packets within a rate and a committed burst are marked AF11, within an excess burst AF12, the others AF13.",
     source: "RFC 2697",
-    params: &[
-        Param::new(
-            "committed_rate",
-            RATE,
-            "",
-            "The rate at which tokens come; headers count.",
-            "RFC 2697 section 2 (CIR)",
-        ),
-        Param::new(
-            "committed_burst",
-            OR_ZERO,
-            "",
-            "How much green may come at once; at least the largest packet, or 0B for no green at all.",
-            "RFC 2697 section 2 (CBS)",
-        ),
-        Param::new(
-            "excess_burst",
-            OR_ZERO,
-            "",
-            "How much yellow may come at once; at least the largest packet, or 0B for no yellow at all.",
-            "RFC 2697 section 2 (EBS)",
-        ),
-        MODE,
-        PER,
-        CLASS,
-        POLICE,
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "committed_tokens",
@@ -68,6 +42,23 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
+        "The rate at which tokens come; headers count.", "RFC 2697 section 2 (CIR)");
+    COMMITTED_BURST: u64 = Key::new("committed_burst", OR_ZERO, "",
+        "How much green may come at once; at least the largest packet, or 0B for no green at all.",
+        "RFC 2697 section 2 (CBS)");
+    EXCESS_BURST: u64 = Key::new("excess_burst", OR_ZERO, "",
+        "How much yellow may come at once; at least the largest packet, or 0B for no yellow at all.",
+        "RFC 2697 section 2 (EBS)");
+    MODE;
+    PER;
+    CLASS;
+    POLICE;
+}
 
 const OR_ZERO: Kind = match BURST {
     Kind::Bytes { max, .. } => Kind::Bytes { min: 0, max },
@@ -86,7 +77,7 @@ pub struct SingleRate {
 }
 
 fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
-    let (committed, excess) = (s.count("committed_burst"), s.count("excess_burst"));
+    let (committed, excess) = (s.get(&COMMITTED_BURST), s.get(&EXCESS_BURST));
     if committed == 0 && excess == 0 {
         return Err(Refusal::new(
             "committed_burst and excess_burst are both 0B, so that every packet is red",
@@ -94,10 +85,10 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
         ));
     }
     Ok(Box::new(SingleRate {
-        rate: s.rate("committed_rate"),
+        rate: s.get(&COMMITTED_RATE),
         committed: Bucket::full(committed),
         excess: Bucket::full(excess),
-        aware: is_aware(s),
+        aware: s.get(&MODE) == Mode::Aware,
     }))
 }
 

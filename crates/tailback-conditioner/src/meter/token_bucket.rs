@@ -16,7 +16,7 @@
 use super::params::{BURST, CLASS, PER, RATE};
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Colour, Kind, Model, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Bucket, Colour, Key, Model, ProbeDef, Settings, Stream, Time, params};
 
 pub static MODEL: Model = Model {
     name: "token-bucket",
@@ -24,25 +24,7 @@ pub static MODEL: Model = Model {
     title: "Token bucket marker",
     summary: "Packets within a rate and a burst are marked AF11, the others AF12, or dropped.",
     source: "RFC 2697 section 3 with an excess burst size of zero; Clark and Fang 1998",
-    params: &[
-        Param::new(
-            "rate",
-            RATE,
-            "",
-            "The rate that is in profile; headers count.",
-            "RFC 2697 section 2 (CIR)",
-        ),
-        Param::new(
-            "depth",
-            BURST,
-            "15000B",
-            "How much may come at once; at least the largest packet, which would never be in profile else.",
-            "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open",
-        ),
-        EXCESS,
-        PER,
-        CLASS,
-    ],
+    params: PARAMS,
     probes: &[ProbeDef {
         name: "tokens",
         unit: "bytes",
@@ -51,14 +33,24 @@ pub static MODEL: Model = Model {
     }],
 };
 
-/// What becomes of what is out of profile.
-pub const EXCESS: Param = Param::new(
-    "excess",
-    Kind::Choice(&["mark", "drop"]),
-    "mark",
-    "What becomes of packets out of profile: AF12, or nothing.",
-    "RFC 2475 section 2.3.3",
-);
+params! {
+    const PARAMS;
+
+    pub TOKEN_RATE: BitRate = Key::new("rate", RATE, "",
+        "The rate that is in profile; headers count.", "RFC 2697 section 2 (CIR)");
+    DEPTH: u64 = Key::new("depth", BURST, "15000B",
+        "How much may come at once; at least the largest packet, which would never be in profile else.",
+        "ten packets of 1500 B, since at one packet roundings decide; RFC 2697 section 2 (CBS) leaves it open");
+    pub EXCESS: OutOfProfile = Key::choice("excess", "mark",
+        "What becomes of packets out of profile: AF12, or nothing.", "RFC 2475 section 2.3.3");
+    PER;
+    CLASS;
+}
+
+tailback_base::choice! {
+    /// What becomes of what is out of profile.
+    pub enum OutOfProfile { Mark = "mark", Drop = "drop" }
+}
 
 pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
@@ -71,8 +63,8 @@ pub struct TokenBucket {
 
 fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
     Ok(Box::new(TokenBucket {
-        rate: s.rate("rate"),
-        bucket: Bucket::full(s.count("depth")),
+        rate: s.get(&TOKEN_RATE),
+        bucket: Bucket::full(s.get(&DEPTH)),
     }))
 }
 

@@ -15,10 +15,10 @@
 //!
 //! Cost: a few integer operations a packet.
 
-use super::params::{BURST, CLASS, MODE, PER, POLICE, RATE, is_aware, two_rates};
+use super::params::{BURST, CLASS, MODE, Mode, PER, POLICE, RATE, two_rates};
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{BitRate, Bucket, Colour, Model, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Bucket, Colour, Key, Model, ProbeDef, Settings, Stream, Time, params};
 
 pub static MODEL: Model = Model {
     name: "trtcm",
@@ -26,40 +26,7 @@ pub static MODEL: Model = Model {
     title: "Two rate three colour marker",
     summary: "Packets within a committed rate are marked AF11, within a peak rate AF12, the others AF13.",
     source: "RFC 2698",
-    params: &[
-        Param::new(
-            "committed_rate",
-            RATE,
-            "",
-            "The rate that is green; headers count.",
-            "RFC 2698 section 2 (CIR)",
-        ),
-        Param::new(
-            "committed_burst",
-            BURST,
-            "",
-            "How much green may come at once; at least the largest packet.",
-            "RFC 2698 section 2 (CBS)",
-        ),
-        Param::new(
-            "peak_rate",
-            RATE,
-            "",
-            "The rate above which packets are red; at least the committed rate.",
-            "RFC 2698 section 2 (PIR)",
-        ),
-        Param::new(
-            "peak_burst",
-            BURST,
-            "",
-            "How much may come at once before packets are red; at least the largest packet.",
-            "RFC 2698 section 2 (PBS)",
-        ),
-        MODE,
-        PER,
-        CLASS,
-        POLICE,
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "committed_tokens",
@@ -75,6 +42,23 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
+        "The rate that is green; headers count.", "RFC 2698 section 2 (CIR)");
+    COMMITTED_BURST: u64 = Key::new("committed_burst", BURST, "",
+        "How much green may come at once; at least the largest packet.", "RFC 2698 section 2 (CBS)");
+    PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
+        "The rate above which packets are red; at least the committed rate.", "RFC 2698 section 2 (PIR)");
+    PEAK_BURST: u64 = Key::new("peak_burst", BURST, "",
+        "How much may come at once before packets are red; at least the largest packet.", "RFC 2698 section 2 (PBS)");
+    MODE;
+    PER;
+    CLASS;
+    POLICE;
+}
 
 pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
@@ -105,11 +89,11 @@ impl TwoRate {
 }
 
 fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
-    let (committed, peak) = two_rates(s)?;
+    let (committed, peak) = two_rates(s.get(&COMMITTED_RATE), s.get(&PEAK_RATE))?;
     Ok(Box::new(TwoRate {
-        committed: (committed, Bucket::full(s.count("committed_burst"))),
-        peak: (peak, Bucket::full(s.count("peak_burst"))),
-        aware: is_aware(s),
+        committed: (committed, Bucket::full(s.get(&COMMITTED_BURST))),
+        peak: (peak, Bucket::full(s.get(&PEAK_BURST))),
+        aware: s.get(&MODE) == Mode::Aware,
     }))
 }
 

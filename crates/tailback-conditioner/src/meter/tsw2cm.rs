@@ -17,7 +17,7 @@ use super::params::{CLASS, PER, POLICE, RATE, WINDOW};
 use super::sliding_window::SlidingWindow;
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Model, Param, ProbeDef, Settings, Stream, Time};
+use tailback_base::{BitRate, Colour, Key, Model, ProbeDef, Settings, Stream, Time, params};
 
 pub static MODEL: Model = Model {
     name: "tsw2cm",
@@ -26,21 +26,20 @@ pub static MODEL: Model = Model {
     summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too many; the \
               others AF11.",
     source: "Clark and Fang 1998, section III",
-    params: &[
-        Param::new(
-            "committed_rate",
-            RATE,
-            "",
-            "The rate that is green; headers count.",
-            "Clark and Fang 1998 section III",
-        ),
-        WINDOW,
-        PER,
-        CLASS,
-        POLICE,
-    ],
+    params: PARAMS,
     probes: &[RATE_PROBE],
 };
+
+params! {
+    const PARAMS;
+
+    COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
+        "The rate that is green; headers count.", "Clark and Fang 1998 section III");
+    WINDOW;
+    PER;
+    CLASS;
+    POLICE;
+}
 
 /// What every meter with a sliding window shows.
 pub(super) const RATE_PROBE: ProbeDef = ProbeDef {
@@ -61,10 +60,10 @@ pub struct TwoColour {
 }
 
 fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
-    let committed = s.rate("committed_rate");
+    let committed = s.get(&COMMITTED_RATE);
     Ok(Box::new(TwoColour {
         committed: committed.bits_per_second(),
-        rate: SlidingWindow::new(committed, s.time(WINDOW.name)),
+        rate: SlidingWindow::new(committed, s.get(&WINDOW)),
         draws,
     }))
 }

@@ -19,7 +19,7 @@ use super::sliding_window::SlidingWindow;
 use super::tsw2cm::RATE_PROBE;
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Colour, Model, Param, Settings, Stream, Time};
+use tailback_base::{BitRate, Colour, Key, Model, Settings, Stream, Time, params};
 
 pub static MODEL: Model = Model {
     name: "tsw3cm",
@@ -28,28 +28,22 @@ pub static MODEL: Model = Model {
     summary: "Of what exceeds a committed rate, averaged over a window, as many packets are marked AF12 by chance as are too \
               many, and AF13 of what exceeds a peak rate; the others AF11.",
     source: "RFC 2859",
-    params: &[
-        Param::new(
-            "committed_rate",
-            RATE,
-            "",
-            "The rate that is green; headers count.",
-            "RFC 2859 section 2 (CTR)",
-        ),
-        Param::new(
-            "peak_rate",
-            RATE,
-            "",
-            "The rate above which packets are red; at least the committed rate.",
-            "RFC 2859 section 2 (PTR)",
-        ),
-        WINDOW,
-        PER,
-        CLASS,
-        POLICE,
-    ],
+    params: PARAMS,
     probes: &[RATE_PROBE],
 };
+
+params! {
+    const PARAMS;
+
+    COMMITTED_RATE: BitRate = Key::new("committed_rate", RATE, "",
+        "The rate that is green; headers count.", "RFC 2859 section 2 (CTR)");
+    PEAK_RATE: BitRate = Key::new("peak_rate", RATE, "",
+        "The rate above which packets are red; at least the committed rate.", "RFC 2859 section 2 (PTR)");
+    WINDOW;
+    PER;
+    CLASS;
+    POLICE;
+}
 
 pub const ROW: MeterRow = MeterRow { model: &MODEL, build };
 
@@ -63,11 +57,11 @@ pub struct ThreeColour {
 }
 
 fn build(s: &Settings, draws: Stream) -> Result<Box<dyn Meter>, Refusal> {
-    let (committed, peak) = two_rates(s)?;
+    let (committed, peak) = two_rates(s.get(&COMMITTED_RATE), s.get(&PEAK_RATE))?;
     Ok(Box::new(ThreeColour {
         committed: committed.bits_per_second(),
         peak: peak.bits_per_second(),
-        rate: SlidingWindow::new(committed, s.time(WINDOW.name)),
+        rate: SlidingWindow::new(committed, s.get(&WINDOW)),
         draws,
     }))
 }

@@ -1,7 +1,8 @@
 //! The parameters of a source, checked and in the units the endpoints use: packets, bytes, seconds.
 
 use super::fuzzy::Rules;
-use tailback_base::model::{Settings, Value};
+use super::params::*;
+use tailback_base::model::{Key, Settings};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Time};
 
@@ -80,23 +81,19 @@ pub struct PacketPairConfig {
     pub filter: Rules,
 }
 
-fn rules(s: &Settings, name: &str) -> Result<Rules, Refusal> {
-    let three = |key: String| -> Result<[f64; 3], Refusal> {
-        let values: Vec<f64> = s
-            .list(&key)
-            .iter()
-            .filter_map(|v| if let Value::Real(x) = v { Some(*x) } else { None })
-            .collect();
-        <[f64; 3]>::try_from(values.as_slice()).map_err(|_| {
-            let problem = format!("{key} has {} values", values.len());
+fn rules(s: &Settings, peaks: &Key<Vec<f64>>, outputs: &Key<Vec<f64>>) -> Result<Rules, Refusal> {
+    let three = |key: &Key<Vec<f64>>| {
+        <[f64; 3]>::try_from(s.get(key)).map_err(|values| {
+            let problem = format!("{} has {} values", key.name, values.len());
             Refusal::new(problem, "give three: for low, middle and high")
         })
     };
-    let (peaks, outputs) = (three(format!("{name}_peaks"))?, three(format!("{name}_outputs"))?);
+    let name = peaks.name;
+    let (peaks, outputs) = (three(peaks)?, three(outputs)?);
     if peaks[0] < peaks[1] && peaks[1] < peaks[2] {
         Ok(Rules { peaks, outputs })
     } else {
-        let problem = format!("{name}_peaks {}, {}, {} do not rise", peaks[0], peaks[1], peaks[2]);
+        let problem = format!("{name} {}, {}, {} do not rise", peaks[0], peaks[1], peaks[2]);
         Err(Refusal::new(
             problem,
             "give three rising numbers, such as [0, 0.3, 0.6]",
@@ -107,11 +104,11 @@ fn rules(s: &Settings, name: &str) -> Result<Rules, Refusal> {
 impl DecBitConfig {
     pub fn read(s: &Settings) -> DecBitConfig {
         DecBitConfig {
-            initial_window: s.real("initial_window"),
-            increase: s.real("increase"),
-            decrease: s.real("decrease"),
-            threshold: s.real("threshold"),
-            timeout_window: s.real("timeout_window"),
+            initial_window: s.get(&INITIAL_WINDOW),
+            increase: s.get(&INCREASE),
+            decrease: s.get(&DECREASE),
+            threshold: s.get(&THRESHOLD),
+            timeout_window: s.get(&TIMEOUT_WINDOW),
         }
     }
 }
@@ -119,17 +116,17 @@ impl DecBitConfig {
 impl JacobsonKarelsConfig {
     pub fn read(s: &Settings) -> JacobsonKarelsConfig {
         JacobsonKarelsConfig {
-            initial_window: s.real("initial_window"),
-            initial_ssthresh: (!s.is_none("initial_ssthresh")).then(|| s.real("initial_ssthresh")),
-            min_ssthresh: s.real("min_ssthresh"),
-            shut_window: s.real("shut_window"),
-            dupthresh: s.count("dupthresh") as u32,
-            go_back: s.flag("go_back"),
-            mean_gain: s.real("mean_gain"),
-            deviation_gain: s.real("deviation_gain"),
-            k: s.real("k"),
-            first_samples: s.count("first_samples") as u32,
-            packet_timer: s.text("timer") == "packet",
+            initial_window: s.get(&INITIAL_WINDOW),
+            initial_ssthresh: s.get(&INITIAL_SSTHRESH),
+            min_ssthresh: s.get(&MIN_SSTHRESH),
+            shut_window: s.get(&SHUT_WINDOW),
+            dupthresh: s.get(&DUPTHRESH),
+            go_back: s.get(&GO_BACK),
+            mean_gain: s.get(&MEAN_GAIN),
+            deviation_gain: s.get(&DEVIATION_GAIN),
+            k: s.get(&K),
+            first_samples: s.get(&FIRST_SAMPLES),
+            packet_timer: s.get(&TIMER) == Timers::Each,
         }
     }
 }
@@ -139,13 +136,16 @@ impl PacketPairConfig {
     /// Rules of the estimator that do not rise.
     pub fn read(s: &Settings) -> Result<PacketPairConfig, Refusal> {
         Ok(PacketPairConfig {
-            setpoint: s.real("setpoint"),
-            whole_pairs: s.text("limit") == "pair",
-            queue_from_rtt: s.text("queue_est") == "rtt",
-            control_round_trips: if s.text("control_every") == "2rtt" { 2.0 } else { 0.0 },
-            silence: s.real("silence"),
-            alpha: rules(s, "alpha")?,
-            filter: rules(s, "filter")?,
+            setpoint: s.get(&SETPOINT),
+            whole_pairs: s.get(&LIMIT) == Limited::Pair,
+            queue_from_rtt: s.get(&QUEUE_EST) == QueueFrom::RoundTrip,
+            control_round_trips: match s.get(&CONTROL_EVERY) {
+                ControlEvery::TwoRoundTrips => 2.0,
+                ControlEvery::Probe => 0.0,
+            },
+            silence: s.get(&SILENCE),
+            alpha: rules(s, &ALPHA_PEAKS, &ALPHA_OUTPUTS)?,
+            filter: rules(s, &FILTER_PEAKS, &FILTER_OUTPUTS)?,
         })
     }
 }
@@ -158,23 +158,24 @@ impl Config {
     pub fn resolve(s: &Settings, kind: Kind) -> Result<Config, Refusal> {
         // Jacobson and Karels' source has one timer, with an estimator of its own.
         let timer_each = !matches!(kind, Kind::JacobsonKarels(_));
-        let (packet, header) = (s.count("packet") as u32, s.count("header") as u32);
+        let (packet, header) = (s.get(&PACKET), s.get(&HEADER));
         if packet + header > 65_535 {
             return Err(Refusal::new(
                 format!("a packet of {packet}B with a header of {header}B is more than 65535B"),
                 "give a smaller packet",
             ));
         }
-        let wmax = s.count("wmax") as u32;
-        for window in ["initial_window", "timeout_window", "shut_window"] {
-            if s.model.param(window).is_some() && s.real(window) > f64::from(wmax) {
+        let wmax = s.get(&WMAX);
+        for key in [INITIAL_WINDOW, TIMEOUT_WINDOW, SHUT_WINDOW] {
+            let name = key.name;
+            if let Some(window) = s.find_key(&key).filter(|w| *w > f64::from(wmax)) {
                 return Err(Refusal::new(
-                    format!("{window} {} exceeds wmax {wmax}", s.real(window)),
-                    format!("lower {window} or raise wmax"),
+                    format!("{name} {window} exceeds wmax {wmax}"),
+                    format!("lower {name} or raise wmax"),
                 ));
             }
         }
-        let (rto_min, rto_max) = (s.time("rto_min"), s.time("rto_max"));
+        let (rto_min, rto_max) = (s.get(&RTO_MIN), s.get(&RTO_MAX));
         if rto_min > rto_max {
             return Err(Refusal::new(
                 format!("rto_min {rto_min} exceeds rto_max {rto_max}"),
@@ -185,18 +186,18 @@ impl Config {
             kind,
             packet,
             header,
-            ack: s.count("ack") as u32,
+            ack: s.get(&ACK),
             wmax,
-            use_echo: s.flag("use_echo"),
-            rtt0: s.time("rtt0").seconds(),
-            rtt0_path: s.real("rtt0_path"),
+            use_echo: s.get(&USE_ECHO),
+            rtt0: s.get(&RTT0).seconds(),
+            rtt0_path: s.get(&RTT0_PATH),
             rto_min: rto_min.seconds(),
             rto_max: rto_max.seconds(),
-            rto_max_factor: s.real("rto_max_factor"),
-            backoff: s.real("backoff"),
-            tick: s.time("tick"),
-            beta: if timer_each { s.real("beta") } else { 1.0 },
-            gain: if timer_each { s.real("gain") } else { 1.0 },
+            rto_max_factor: s.get(&RTO_MAX_FACTOR),
+            backoff: s.get(&BACKOFF),
+            tick: s.get(&TICK),
+            beta: if timer_each { s.get(&BETA) } else { 1.0 },
+            gain: if timer_each { s.get(&GAIN) } else { 1.0 },
         })
     }
 

@@ -3,7 +3,8 @@
 //! "Keshav 1991" is S. Keshav, Congestion Control in Computer Networks, thesis, Berkeley 1991, chapter 6. A parameter
 //! without a source is one the chapter does not state; its default is our choice.
 
-use tailback_base::model::{Kind, Model, Param, ProbeDef};
+use tailback_base::model::{Key, Kind, Model, ProbeDef};
+use tailback_base::{Duration, choice, params};
 
 const KESHAV: &str = "Keshav 1991, chapter 6";
 const TIME: Kind = Kind::Time {
@@ -11,53 +12,57 @@ const TIME: Kind = Kind::Time {
     max: 86_400.0,
 };
 const FACTOR: Kind = Kind::Real { min: 1.0, max: 1e6 };
-const GAIN: Kind = Kind::Real { min: 1e-6, max: 1.0 };
+const WEIGHT: Kind = Kind::Real { min: 1e-6, max: 1.0 };
 const PACKETS: Kind = Kind::Real { min: 1.0, max: 1e6 };
+
+params! {
+    // What all sources have.
+    pub PACKET: u32 = Key::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
+        "Size of a data packet, without header; longer writes are cut into such, a shorter write is a packet of its \
+         own.", KESHAV);
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+        "What a data packet has on the wire beyond that.", "");
+    pub ACK: u32 = Key::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B", "Size of an acknowledgement.", KESHAV);
+    pub WMAX: u32 = Key::new("wmax", Kind::Count { min: 1, max: 1_000_000 }, "5",
+        "The window is never larger than this, packets.", KESHAV);
+    pub USE_ECHO: bool = Key::new("use_echo", Kind::Bool, "true",
+        "The source looks at which packet an acknowledgement answers, and does not send again what has arrived out of \
+         order.", "");
+    pub RTT0: Duration = Key::new("rtt0", TIME, "3s",
+        "First estimate of the round trip, unless the path asks for a larger one.", "");
+    pub RTT0_PATH: f64 = Key::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
+        "The first estimate is at least this many round trips of the empty path.", "");
+    pub RTO_MIN: Duration = Key::new("rto_min", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
+        "A timeout without backoff is at least this.", "");
+    pub RTO_MAX: Duration = Key::new("rto_max", TIME, "64s",
+        "A timeout, backoff included, is at most this, or what rto_max_factor allows if that is more.", "");
+    pub RTO_MAX_FACTOR: f64 = Key::new("rto_max_factor", FACTOR, "8",
+        "A timeout, backoff included, is at most this many times the first one, or rto_max if that is more.", "");
+    pub BACKOFF: f64 = Key::new("backoff", FACTOR, "2",
+        "Factor on the timeout after each expiry.", "that it backs off: Keshav 1991, chapter 6");
+    pub TICK: Duration = Key::new("tick", Kind::Time { min: 0.0, max: 10.0 }, "0s",
+        "Granularity of the clock: samples and timers count whole ticks; 0s is an exact clock.", "BSD: 0.5 s");
+
+    // What those with a timer for each packet have.
+    pub BETA: f64 = Key::new("beta", FACTOR, "2",
+        "A packet's timeout is this many estimates of the round trip.", KESHAV);
+    pub GAIN: f64 = Key::new("gain", WEIGHT, "0.125", "Weight of a new round-trip sample.", KESHAV);
+}
 
 /// What all sources have, then what one has beyond that.
 macro_rules! source_params {
-    (window: $least:literal, $default:literal, $doc:literal; $($own:expr),* $(,)?) => {
+    ($wmax:expr; $($own:expr),* $(,)?) => {
         &[
-            Param::new("packet", Kind::Bytes { min: 1, max: 65_000 }, "1000B",
-                "Size of a data packet, without header; longer writes are cut into such, a shorter write is a packet of its own.", KESHAV),
-            Param::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
-                "What a data packet has on the wire beyond that.", ""),
-            Param::new("ack", Kind::Bytes { min: 1, max: 255 }, "40B",
-                "Size of an acknowledgement.", KESHAV),
-            Param::new("wmax", Kind::Count { min: $least, max: 1_000_000 }, $default, $doc, KESHAV),
-            Param::new("use_echo", Kind::Bool, "true",
-                "The source looks at which packet an acknowledgement answers, and does not send again what has arrived out of order.", ""),
-            Param::new("rtt0", TIME, "3s",
-                "First estimate of the round trip, unless the path asks for a larger one.", ""),
-            Param::new("rtt0_path", Kind::Real { min: 0.0, max: 1e3 }, "2",
-                "The first estimate is at least this many round trips of the empty path.", ""),
-            Param::new("rto_min", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
-                "A timeout without backoff is at least this.", ""),
-            Param::new("rto_max", TIME, "64s",
-                "A timeout, backoff included, is at most this, or what rto_max_factor allows if that is more.", ""),
-            Param::new("rto_max_factor", FACTOR, "8",
-                "A timeout, backoff included, is at most this many times the first one, or rto_max if that is more.", ""),
-            Param::new("backoff", FACTOR, "2",
-                "Factor on the timeout after each expiry.", "that it backs off: Keshav 1991, chapter 6"),
-            Param::new("tick", Kind::Time { min: 0.0, max: 10.0 }, "0s",
-                "Granularity of the clock: samples and timers count whole ticks; 0s is an exact clock.", "BSD: 0.5 s"),
-            $($own),*
+            PACKET.param, HEADER.param, ACK.param, $wmax.param, USE_ECHO.param, RTT0.param, RTT0_PATH.param,
+            RTO_MIN.param, RTO_MAX.param, RTO_MAX_FACTOR.param, BACKOFF.param, TICK.param, $($own.param),*
         ]
     };
 }
 
-macro_rules! packet_timer_params {
-    (window: $least:literal, $default:literal, $doc:literal; $($own:expr),* $(,)?) => {
-        source_params!(window: $least, $default, $doc;
-            Param::new("beta", FACTOR, "2",
-                "A packet's timeout is this many estimates of the round trip.", KESHAV),
-            Param::new("gain", GAIN, "0.125",
-                "Weight of a new round-trip sample.", KESHAV),
-            $($own),*)
-    };
+params! {
+    FIXED_WINDOW: u32 = Key::new("wmax", WMAX.param.kind, "5", "The window, packets.", KESHAV);
 }
 
-#[rustfmt::skip]
 pub static GENERIC: Model = Model {
     name: "generic",
     family: "transport",
@@ -65,11 +70,40 @@ pub static GENERIC: Model = Model {
     summary: "A fixed window, a retransmission timer for each packet, and no reaction to congestion: the flow control \
               that Keshav's REAL simulator calls generic.",
     source: KESHAV,
-    params: packet_timer_params!(window: 1, "5", "The window, packets.";),
+    params: source_params!(FIXED_WINDOW; BETA, GAIN),
     probes: WINDOW_PROBES,
 };
 
-#[rustfmt::skip]
+choice! {
+    /// Which packets have a timer.
+    pub enum Timers { One = "restart", Each = "packet" }
+}
+
+params! {
+    pub INITIAL_WINDOW: f64 = Key::new("initial_window", PACKETS, "1", "The window at the start, packets.", KESHAV);
+    pub INITIAL_SSTHRESH: Option<f64> = Key::new("initial_ssthresh", PACKETS, "none",
+        "Slow-start threshold at the start, packets; without it wmax.", "");
+    pub MIN_SSTHRESH: f64 = Key::new("min_ssthresh", PACKETS, "2",
+        "The threshold is never lower than this, packets.", "Jacobson and Karels 1988");
+    pub SHUT_WINDOW: f64 = Key::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV);
+    pub DUPTHRESH: u32 = Key::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3",
+        "The loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe");
+    pub GO_BACK: bool = Key::new("go_back", Kind::Bool, "false",
+        "After duplicates, as after a timeout, all that is outstanding and not known to have arrived is sent again.",
+        "off: 4.3BSD-Tahoe");
+    pub MEAN_GAIN: f64 = Key::new("mean_gain", WEIGHT, "0.125",
+        "Weight of a new sample in the mean.", "Jacobson and Karels 1988");
+    pub DEVIATION_GAIN: f64 = Key::new("deviation_gain", WEIGHT, "0.25",
+        "Weight of a new error in the deviation.", "Jacobson and Karels 1988");
+    pub K: f64 = Key::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4",
+        "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe");
+    pub TIMER: Timers = Key::choice("timer", "restart",
+        "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
+        "restart: 4.3BSD");
+    pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
+        "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "");
+}
+
 pub static JACOBSON_KARELS: Model = Model {
     name: "jacobson-karels",
     family: "transport",
@@ -77,25 +111,20 @@ pub static JACOBSON_KARELS: Model = Model {
     summary: "Slow start, congestion avoidance and fast retransmit as in 4.3BSD-Tahoe, in packets: the window opens \
               exponentially, then linearly, and drops to one on a loss.",
     source: "Jacobson and Karels 1988; Keshav 1991, chapter 6",
-    params: source_params!(window: 1, "5", "The window is never larger than this, packets.";
-        Param::new("initial_window", PACKETS, "1", "The window at the start, packets.", KESHAV),
-        Param::new("initial_ssthresh", PACKETS, "none", "Slow-start threshold at the start, packets; without it wmax.", ""),
-        Param::new("min_ssthresh", PACKETS, "2", "The threshold is never lower than this, packets.", "Jacobson and Karels 1988"),
-        Param::new("shut_window", PACKETS, "1", "The window after a loss, packets.", KESHAV),
-        Param::new("dupthresh", Kind::Count { min: 1, max: 1000 }, "3", "The loss is taken as certain at this many duplicate acknowledgements in a row.", "4.3BSD-Tahoe"),
-        Param::new("go_back", Kind::Bool, "false",
-            "After duplicates, as after a timeout, all that is outstanding and not known to have arrived is sent again.", "off: 4.3BSD-Tahoe"),
-        Param::new("mean_gain", GAIN, "0.125", "Weight of a new sample in the mean.", "Jacobson and Karels 1988"),
-        Param::new("deviation_gain", GAIN, "0.25", "Weight of a new error in the deviation.", "Jacobson and Karels 1988"),
-        Param::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4", "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe"),
-        Param::new("timer", Kind::Choice(&["restart", "packet"]), "restart",
-            "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.", "restart: 4.3BSD"),
-        Param::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
-            "Until so many samples are in, a timeout is at least the first estimate of the round trip.", "")),
+    params: source_params!(WMAX; INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN, K, TIMER, FIRST_SAMPLES),
     probes: JACOBSON_KARELS_PROBES,
 };
 
-#[rustfmt::skip]
+params! {
+    pub INCREASE: f64 = Key::new("increase", Kind::Real { min: 0.0, max: 1e6 }, "1",
+        "What is added when the bits ask for more, packets.", "Ramakrishnan and Jain 1990");
+    pub DECREASE: f64 = Key::new("decrease", Kind::Real { min: 0.0, max: 1.0 }, "0.875",
+        "Factor when the bits ask for less.", "Ramakrishnan and Jain 1990");
+    pub THRESHOLD: f64 = Key::new("threshold", Kind::Real { min: 0.0, max: 1.0 }, "0.5",
+        "The window shrinks when at least this share of the bits is set.", "Ramakrishnan and Jain 1990");
+    pub TIMEOUT_WINDOW: f64 = Key::new("timeout_window", PACKETS, "1", "The window after a timeout, packets.", "");
+}
+
 pub static DECBIT: Model = Model {
     name: "decbit",
     family: "transport",
@@ -104,19 +133,48 @@ pub static DECBIT: Model = Model {
               the congestion bit. The bit is congestion experienced (CE) on data packets and the ECN echo on \
               acknowledgements; `decsel` and `fqbit` queues set it.",
     source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
-    params: packet_timer_params!(window: 1, "5", "The window is never larger than this, packets.";
-        Param::new("initial_window", PACKETS, "1", "The window at the start, packets.", ""),
-        Param::new("increase", Kind::Real { min: 0.0, max: 1e6 }, "1", "What is added when the bits ask for more, packets.", "Ramakrishnan and Jain 1990"),
-        Param::new("decrease", Kind::Real { min: 0.0, max: 1.0 }, "0.875", "Factor when the bits ask for less.", "Ramakrishnan and Jain 1990"),
-        Param::new("threshold", Kind::Real { min: 0.0, max: 1.0 }, "0.5", "The window shrinks when at least this share of the bits is set.", "Ramakrishnan and Jain 1990"),
-        Param::new("timeout_window", PACKETS, "1", "The window after a timeout, packets.", "")),
+    params: source_params!(WMAX; BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
     probes: WINDOW_PROBES,
 };
 
 const KESHAV_LAW: &str = "Keshav 1991, 1994";
 const THREE: Kind = Kind::List(&Kind::Real { min: 0.0, max: 1.0 });
 
-#[rustfmt::skip]
+choice! {
+    /// What the window holds back.
+    pub enum Limited { Packet = "packet", Pair = "pair" }
+
+    pub enum QueueFrom { Outstanding = "outstanding", RoundTrip = "rtt" }
+
+    pub enum ControlEvery { Probe = "probe", TwoRoundTrips = "2rtt" }
+}
+
+params! {
+    MOST_OUTSTANDING: u32 = Key::new("wmax", Kind::Count { min: 2, max: 1_000_000 }, "60",
+        "No more than this is outstanding, whatever the rate says, packets.", KESHAV);
+    pub SETPOINT: f64 = Key::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5",
+        "Packets the bottleneck is to hold.", KESHAV);
+    pub LIMIT: Limited = Key::choice("limit", "packet",
+        "What the window limit holds back: each packet, so that the second of a pair may have to wait, or a pair that \
+         does not fit whole.",
+        "packet: 2.40 s and 1.00 s in tables 2 and 6 of Keshav 1991 are 4 and 5 packets outstanding");
+    pub QUEUE_EST: QueueFrom = Key::choice("queue_est", "outstanding",
+        "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the \
+         first.", KESHAV_LAW);
+    pub CONTROL_EVERY: ControlEvery = Key::choice("control_every", "probe",
+        "The rate is computed at every gap, or at most once in two round trips.", KESHAV);
+    pub SILENCE: f64 = Key::new("silence", Kind::Real { min: 1.0, max: 1e6 }, "4",
+        "After so many round trips without a gap the rate is one packet a round trip.", "");
+    pub ALPHA_PEAKS: Vec<f64> = Key::new("alpha_peaks", THREE, "[0, 0.3, 0.6]",
+        "Smoothed errors that are fully low, middle and high.", "");
+    pub ALPHA_OUTPUTS: Vec<f64> = Key::new("alpha_outputs", THREE, "[0.9, 0.5, 0.1]",
+        "Weight of the past gaps at these.", "");
+    pub FILTER_PEAKS: Vec<f64> = Key::new("filter_peaks", THREE, "[0, 0.2, 0.4]",
+        "Changes of the error that are fully low, middle and high.", "");
+    pub FILTER_OUTPUTS: Vec<f64> = Key::new("filter_outputs", THREE, "[0.1, 0.5, 0.9]",
+        "Weight of the past errors at these.", "");
+}
+
 pub static PACKET_PAIR: Model = Model {
     name: "packet-pair",
     family: "transport",
@@ -125,21 +183,7 @@ pub static PACKET_PAIR: Model = Model {
               bottleneck gives this conversation; paces the pairs so that the bottleneck holds a few of its packets. \
               Made for `fq` queues: behind a FIFO the gap tells the rate of the line.",
     source: "Keshav 1991, chapter 6; Keshav 1994",
-    params: packet_timer_params!(window: 2, "60", "No more than this is outstanding, whatever the rate says, packets.";
-        Param::new("setpoint", Kind::Real { min: 0.0, max: 1e6 }, "5", "Packets the bottleneck is to hold.", KESHAV),
-        Param::new("limit", Kind::Choice(&["packet", "pair"]), "packet",
-            "What the window limit holds back: each packet, so that the second of a pair may have to wait, or a pair that does not fit whole.",
-            "packet: 2.40 s and 1.00 s in tables 2 and 6 of Keshav 1991 are 4 and 5 packets outstanding"),
-        Param::new("queue_est", Kind::Choice(&["outstanding", "rtt"]), "outstanding",
-            "Where the queue is estimated from: what is outstanding beyond the empty path, or the round trip beyond the first.", KESHAV_LAW),
-        Param::new("control_every", Kind::Choice(&["probe", "2rtt"]), "probe",
-            "The rate is computed at every gap, or at most once in two round trips.", KESHAV),
-        Param::new("silence", Kind::Real { min: 1.0, max: 1e6 }, "4",
-            "After so many round trips without a gap the rate is one packet a round trip.", ""),
-        Param::new("alpha_peaks", THREE, "[0, 0.3, 0.6]", "Smoothed errors that are fully low, middle and high.", ""),
-        Param::new("alpha_outputs", THREE, "[0.9, 0.5, 0.1]", "Weight of the past gaps at these.", ""),
-        Param::new("filter_peaks", THREE, "[0, 0.2, 0.4]", "Changes of the error that are fully low, middle and high.", ""),
-        Param::new("filter_outputs", THREE, "[0.1, 0.5, 0.9]", "Weight of the past errors at these.", "")),
+    params: source_params!(MOST_OUTSTANDING; BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS, FILTER_OUTPUTS),
     probes: PACKET_PAIR_PROBES,
 };
 

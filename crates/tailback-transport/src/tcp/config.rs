@@ -5,67 +5,48 @@
 //! Windows are in bytes as real numbers, infinite when unlimited.
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
+use super::recovery::Algorithm;
 pub use super::recovery::prr::PrrBound;
 use super::recovery::sent::Keep;
 use std::sync::Arc;
 use tailback_base::{Duration, Settings};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RtoForm {
-    Rfc6298,
-    Linux,
-    Ticks,
-}
+tailback_base::choice! {
+    pub enum RtoForm { Rfc6298 = "rfc6298", Linux = "linux", Ticks = "ticks" }
 
-/// What a rest costs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum IdleForgets {
-    Window,
-    All,
-    /// Half the window for each timeout of rest.
-    Halves,
-    /// All but a segment of the window, when the retransmission timer expires, which goes on at rest.
-    Timer,
-}
+    /// What a rest costs.
+    pub enum IdleForgets {
+        Window = "window",
+        All = "all",
+        /// Half the window for each timeout of rest.
+        Halves = "halves",
+        /// All but a segment of the window, when the retransmission timer expires, which goes on at rest.
+        Timer = "timer",
+    }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum OptionBytes {
-    Uncounted,
-    Tcp,
-    Sack8,
-    SackUnpadded,
-}
+    pub enum OptionBytes {
+        Uncounted = "uncounted",
+        Tcp = "tcp",
+        Sack8 = "sack8",
+        SackUnpadded = "sack_unpadded",
+    }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EcnMode {
-    Off,
-    On,
-    /// Sends ECT and echoes, never reduces.
-    Ignore,
-    /// Sends ECT and hides congestion experienced.
-    NoEcho,
-}
+    pub enum EcnMode {
+        Off = "off",
+        On = "on",
+        /// Sends ECT and echoes, never reduces.
+        Ignore = "ignore",
+        /// Sends ECT and hides congestion experienced.
+        NoEcho = "no_echo",
+    }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RackForm {
-    Rfc8985,
-    Linux,
-}
+    pub enum RackForm { Rfc8985 = "rfc8985", Linux = "linux" }
 
-/// What a repair that proves needless gives back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum UndoForm {
-    Off,
-    Full,
-    Rfc4015,
-}
+    /// What a repair that proves needless gives back.
+    pub enum UndoForm { Off = "off", Full = "full", Rfc4015 = "rfc4015" }
 
-/// Which reductions of the window are spread over a round trip.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PrrUse {
-    Off,
-    Losses,
-    LossesAndEchoes,
+    /// Which reductions of the window are spread over a round trip.
+    pub enum PrrUse { Off = "off", Losses = "losses", LossesAndEchoes = "losses_and_echoes" }
 }
 
 /// What tells of losses beside duplicates, and what a repair sends and gives back.
@@ -88,9 +69,7 @@ pub struct RepairRules {
 /// See [`MODEL`](super::MODEL) for what each field means.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// A recovery algorithm by its row in `recovery`.
-    pub variant: String,
-    pub sack_form: String,
+    pub recovery: Algorithm,
     /// The pipe counter of two-way agents.
     pub eager_pipe: bool,
     pub controller: &'static Controller,

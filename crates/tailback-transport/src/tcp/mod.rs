@@ -15,6 +15,7 @@
 //! Not modelled: urgent data, PSH, checksums. One way also: FIN (an application's `close` ends the connection
 //! when all is acknowledged), data from receiver to sender, a receive buffer that fills, Nagle's rule.
 
+pub mod choices;
 pub mod config;
 pub mod congestion;
 pub mod connection;
@@ -52,7 +53,7 @@ pub static ENTRY: Entry = Entry {
         let config = Config::resolve_with(settings, &[], controllers)?;
         Ok(Connection::new(Arc::new(config)))
     }),
-    capable: |settings| settings.text("ecn") != "off",
+    capable: |settings| settings.get(&params::ECN) != config::EcnMode::Off,
 };
 
 impl Ends for Arc<Config> {

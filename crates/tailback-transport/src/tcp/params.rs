@@ -3,8 +3,12 @@
 //! The defaults are those of the profile `rfc`. Schema, `tailback describe tcp`, the reference page and the error
 //! messages are made from this table; [`Config`](super::Config) holds the values in the units the endpoints use.
 
+use super::choices::*;
+use super::config::{EcnMode, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RtoForm, UndoForm};
+use super::congestion::{AfterTimeout, ControlForm, Halve};
 use super::profiles::BUILT_IN;
-use tailback_base::model::{Kind, Model, Param, ProbeDef};
+use tailback_base::model::{Key, Kind, Model, Param, ProbeDef};
+use tailback_base::{Duration, Size, params};
 
 const TIME: Kind = Kind::Time { min: 1e-6, max: 3600.0 };
 const NS2: &str = "ns-2.35";
@@ -29,187 +33,251 @@ pub const MOST_OPTIONS: u32 = 40;
 /// The most segments that may leave at one instant: each costs memory before any of them has gone anywhere.
 pub const MOST_AT_ONCE: f64 = 1e6;
 
-#[rustfmt::skip]
-static PARAMS: &[Param] = &[
-    Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
-        "The named set of values to start from, or a [profile.NAME] of the scenario; values given beside it win.", ""),
-    Param::new("variant", Kind::Choice(&["tahoe", "reno", "newreno", "sack"]), "sack",
-        "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675"),
-    Param::new("congestion", Kind::Model("congestion"), "reno",
-        "How the congestion window grows and shrinks.", "RFC 5681 section 3"),
+params! {
+    const PARAMS;
 
-    Param::new("congestion_form", Kind::Choice(&["standard", "linux", "ns3"]), "standard",
-        "How a congestion control is computed that has a form of its own. linux: reno and cubic in whole segments, cubic with its own watch over slow start, bbr with its allowances for bursts. ns3: reno and cubic count acknowledged segments, and what is counted survives a reduction; cubic has no Reno-friendly region.", "linux: Linux 6; ns3: ns-3.37"),
+    PROFILE = Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
+        "The named set of values to start from, or a [profile.NAME] of the scenario; values given beside it win.", "");
+    pub VARIANT: Variant = Key::choice("variant", "sack",
+        "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675");
+    pub CONGESTION = Param::new("congestion", Kind::Model("congestion"), "reno",
+        "How the congestion window grows and shrinks.", "RFC 5681 section 3");
+    pub CONGESTION_FORM: ControlForm = Key::choice("congestion_form", "standard",
+        "How a congestion control is computed that has a form of its own. linux: reno and cubic in whole segments, \
+         cubic with its own watch over slow start, bbr with its allowances for bursts. ns3: reno and cubic count \
+         acknowledged segments, and what is counted survives a reduction; cubic has no Reno-friendly region.",
+        "linux: Linux 6; ns3: ns-3.37");
 
     // Sizes.
-    Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
-        "Payload of a full segment.", "RFC 9293 section 3.7.1"),
-    Param::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
-        "What a segment has on the wire beside its payload; also the size of a SYN and of a pure acknowledgement.", "RFC 9293 section 3.1, RFC 791"),
-    Param::new("option_bytes", Kind::Choice(&["uncounted", "tcp", "sack8", "sack_unpadded"]), "uncounted",
-        "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, by 8 B per SACK block, or by 2 B and 8 B per block.", "RFC 2018 section 3, RFC 7323 section 3; sack8, sack_unpadded: ns-2.35"),
+    pub PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
+        "Payload of a full segment.", "RFC 9293 section 3.7.1");
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: MOST_HEADER as u64 }, "40B",
+        "What a segment has on the wire beside its payload; also the size of a SYN and of a pure acknowledgement.",
+        "RFC 9293 section 3.1, RFC 791");
+    pub OPTION_BYTES: OptionBytes = Key::choice("option_bytes", "uncounted",
+        "Whether options lengthen a segment on the wire: never, as the RFCs lay them out, by 8 B per SACK block, or by \
+         2 B and 8 B per block.", "RFC 2018 section 3, RFC 7323 section 3; sack8, sack_unpadded: ns-2.35");
 
     // The window.
-    Param::new("initial_window", Kind::Size, "none",
-        "Congestion window at the start; without it min(10 segments, max(2 segments, 14600 B)).", "RFC 6928 section 2"),
-    Param::new("initial_ssthresh", Kind::Size, "unlimited",
-        "Slow-start threshold at the start.", "RFC 5681 section 3.1"),
-    Param::new("start_at_cap", Kind::Bool, "false",
-        "The slow-start threshold starts at the window cap if that is lower.", NS2),
-    Param::new("window_cap", Kind::Size, "unlimited",
-        "No more than this is outstanding, whatever the congestion window says.", NS2),
-    Param::new("rwnd", Kind::Size, "unlimited",
-        "The window the receiver advertises, constant.", "RFC 9293 section 3.8.6"),
-    Param::new("byte_counting", Kind::Count { min: 0, max: 64 }, "1",
-        "Grow by the bytes acknowledged, in slow start at most this many segments an ACK; 0 grows by ACKs.", "1: RFC 5681 section 3.1; 2: RFC 3465 section 2.2"),
-    Param::new("grow_when_unused", Kind::Bool, "false",
-        "Let the window grow on ACKs that arrive while it is not what holds the sender back.", "off: RFC 7661; on: ns-2.35"),
-    Param::new("max_burst", Kind::Count { min: 0, max: 10_000 }, "0",
-        "At most this many segments leave in answer to one ACK; 0 is no limit.", "Fall and Floyd 1996"),
-    Param::new("idle_restart", Kind::Bool, "true",
-        "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.", "RFC 5681 section 4.1"),
-    Param::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
-        "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment"),
-    Param::new("idle_forgets", Kind::Choice(&["window", "all", "halves", "timer"]), "window",
-        "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the connection were new; half the window for each RTO of rest, not below the initial window; or all but one segment of it, when the retransmission timer expires, which goes on after the last acknowledgement.", "window: RFC 5681 section 4.1; halves: RFC 2861; timer: ns-2.35"),
+    pub INITIAL_WINDOW: Option<Size> = Key::new("initial_window", Kind::Size, "none",
+        "Congestion window at the start; without it min(10 segments, max(2 segments, 14600 B)).", "RFC 6928 section 2");
+    pub INITIAL_SSTHRESH: Size = Key::new("initial_ssthresh", Kind::Size, "unlimited",
+        "Slow-start threshold at the start.", "RFC 5681 section 3.1");
+    pub START_AT_CAP: bool = Key::new("start_at_cap", Kind::Bool, "false",
+        "The slow-start threshold starts at the window cap if that is lower.", NS2);
+    pub WINDOW_CAP: Size = Key::new("window_cap", Kind::Size, "unlimited",
+        "No more than this is outstanding, whatever the congestion window says.", NS2);
+    pub RWND: Size = Key::new("rwnd", Kind::Size, "unlimited",
+        "The window the receiver advertises, constant.", "RFC 9293 section 3.8.6");
+    pub BYTE_COUNTING: u32 = Key::new("byte_counting", Kind::Count { min: 0, max: 64 }, "1",
+        "Grow by the bytes acknowledged, in slow start at most this many segments an ACK; 0 grows by ACKs.",
+        "1: RFC 5681 section 3.1; 2: RFC 3465 section 2.2");
+    pub GROW_WHEN_UNUSED: bool = Key::new("grow_when_unused", Kind::Bool, "false",
+        "Let the window grow on ACKs that arrive while it is not what holds the sender back.",
+        "off: RFC 7661; on: ns-2.35");
+    pub MAX_BURST: u32 = Key::new("max_burst", Kind::Count { min: 0, max: 10_000 }, "0",
+        "At most this many segments leave in answer to one ACK; 0 is no limit.", "Fall and Floyd 1996");
+    pub IDLE_RESTART: bool = Key::new("idle_restart", Kind::Bool, "true",
+        "After an idle time longer than the RTO the window falls back to the initial window; the threshold stays.",
+        "RFC 5681 section 4.1");
+    pub IDLE_AFTER: Option<Duration> = Key::new("idle_after", Kind::Time { min: 0.0, max: 3600.0 }, "none",
+        "How long a connection with nothing left to send or acknowledge may rest before that; without it, the RTO \
+         since the last segment.", "0s: each burst of the multi-queue buffer study starts at one segment");
+    pub IDLE_FORGETS: IdleForgets = Key::choice("idle_forgets", "window",
+        "What such a restart gives up: the window; the whole state of congestion control with the threshold, as if the \
+         connection were new; half the window for each RTO of rest, not below the initial window; or all but one \
+         segment of it, when the retransmission timer expires, which goes on after the last acknowledgement.",
+        "window: RFC 5681 section 4.1; halves: RFC 2861; timer: ns-2.35");
 
     // Reductions.
-    Param::new("halve", Kind::Choice(&["flight", "cwnd"]), "flight",
-        "What a loss halves: the bytes outstanding, or the congestion window up to the cap.", "flight: RFC 5681 equation 4; cwnd: ns-2.35"),
-    Param::new("whole_ssthresh", Kind::Bool, "false",
-        "The slow-start threshold is rounded down to whole segments while the window keeps its fraction.", NS2),
-    Param::new("least_window", Kind::Choice(&["segment", "none"]), "segment",
-        "What a reduction leaves at least: one segment, or also less, so that nothing leaves before the timer expires.", "segment: RFC 3168 section 6.1.2; none: ns-2.35"),
-    Param::new("timeout_reaction", Kind::Choice(&["slow-start", "halve"]), "slow-start",
-        "After a timeout: one segment and slow start, or half the window and only the missing segment again.", "RFC 5681 section 3.1; halve: W-DUP of the multi-queue buffer study"),
-    Param::new("timeout_window", Kind::Choice(&["segment", "pipe"]), "segment",
-        "The window after a timeout: one segment, or one more than is in the network then; only RACK knows of any.", "segment: RFC 5681 section 3.1; pipe: Linux"),
-    Param::new("repeated_timeout", Kind::Choice(&["keep", "lower"]), "keep",
-        "What a second timeout of the same segment does to the slow-start threshold: nothing, or it is halved again with the window.", "keep: RFC 5681 section 3.1; lower: ns-2.35"),
-    Param::new("syn_loss_lowers_ssthresh", Kind::Bool, "false",
-        "A lost SYN counts as a loss at a window of one segment.", NS2),
-    Param::new("syn_loss_window", Kind::Choice(&["segment", "segment_after_two", "initial"]), "segment",
-        "The window after a handshake that lost a SYN: one segment, or that only once two were lost, or as ever.", "segment: RFC 5681 section 3.1; segment_after_two: Linux; initial: two-way agents of ns-2.35"),
+    pub HALVE: Halve = Key::choice("halve", "flight",
+        "What a loss halves: the bytes outstanding, or the congestion window up to the cap.",
+        "flight: RFC 5681 equation 4; cwnd: ns-2.35");
+    pub WHOLE_SSTHRESH: bool = Key::new("whole_ssthresh", Kind::Bool, "false",
+        "The slow-start threshold is rounded down to whole segments while the window keeps its fraction.", NS2);
+    pub LEAST_WINDOW: LeastWindow = Key::choice("least_window", "segment",
+        "What a reduction leaves at least: one segment, or also less, so that nothing leaves before the timer expires.",
+        "segment: RFC 3168 section 6.1.2; none: ns-2.35");
+    pub TIMEOUT_REACTION: AfterTimeout = Key::choice("timeout_reaction", "slow-start",
+        "After a timeout: one segment and slow start, or half the window and only the missing segment again.",
+        "RFC 5681 section 3.1; halve: W-DUP of the multi-queue buffer study");
+    pub TIMEOUT_WINDOW: TimeoutWindow = Key::choice("timeout_window", "segment",
+        "The window after a timeout: one segment, or one more than is in the network then; only RACK knows of any.",
+        "segment: RFC 5681 section 3.1; pipe: Linux");
+    pub REPEATED_TIMEOUT: RepeatedTimeout = Key::choice("repeated_timeout", "keep",
+        "What a second timeout of the same segment does to the slow-start threshold: nothing, or it is halved again \
+         with the window.", "keep: RFC 5681 section 3.1; lower: ns-2.35");
+    pub SYN_LOSS_LOWERS_SSTHRESH: bool = Key::new("syn_loss_lowers_ssthresh", Kind::Bool, "false",
+        "A lost SYN counts as a loss at a window of one segment.", NS2);
+    pub SYN_LOSS_WINDOW: SynLossWindow = Key::choice("syn_loss_window", "segment",
+        "The window after a handshake that lost a SYN: one segment, or that only once two were lost, or as ever.",
+        "segment: RFC 5681 section 3.1; segment_after_two: Linux; initial: two-way agents of ns-2.35");
 
     // Recovery.
-    Param::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
-        "Duplicate ACKs that declare a segment lost.", "RFC 5681 section 3.2"),
-    Param::new("limited_transmit", Kind::Bool, "true",
-        "The duplicates before that each release one new segment.", "RFC 3042"),
-    Param::new("limited_transmit_form", Kind::Choice(&["rfc3042", "per_duplicate"]), "rfc3042",
-        "How far limited transmit may exceed the window: by two segments; or by one for each duplicate so far, which then count with nothing outstanding too, so that a window below one segment need not wait for the timer.", "RFC 3042 section 2; per_duplicate: ns-2.35"),
-    Param::new("careful", Kind::Bool, "false",
-        "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35"),
-    Param::new("first_segment_exempt", Kind::Bool, "false",
-        "The first data segment may be retransmitted fast although an earlier episode covers it.", "bugfix_ss_ of ns-2.35"),
-    Param::new("timeout_duplicates", Kind::Choice(&["forget", "keep"]), "forget",
-        "Tahoe: whether a timeout forgets the duplicate ACKs counted so far.", "keep: ns-2.35"),
-    Param::new("partial_ack_excess", Kind::Choice(&["inflation", "window"]), "inflation",
-        "NewReno: where a partial ACK of more than the duplicates before it is taken from: the inflation, which may then be negative until recovery ends, or the congestion window itself.", "inflation: RFC 6582 section 3.2 step 3; window: ns-2.35"),
-    Param::new("inflation", Kind::Choice(&["apart", "window"]), "apart",
-        "Reno and NewReno, since SACK inflates nothing: where duplicates count, apart from the window until recovery ends, or in the window itself: then duplicates beyond the third open it after a timeout too, a timeout halves it with them, a partial ACK leaves the threshold, and nothing but the repair answers the third duplicate.", "apart: RFC 5681 section 3.2, RFC 6582; window: 4.4BSD, two-way agents of ns-2.35"),
-    Param::new("partial_ack_timer", Kind::Choice(&["impatient", "slow_but_steady"]), "impatient",
-        "NewReno: whether only the first or every partial ACK restarts the retransmission timer.", "RFC 6582 section 4"),
-    Param::new("exit_window", Kind::Choice(&["ssthresh", "flight"]), "ssthresh",
-        "NewReno: the window after recovery, ssthresh or min(ssthresh, flight + one segment).", "RFC 6582 section 3.2 step 3"),
-    Param::new("grow_on_exit", Kind::Bool, "false",
-        "The ACK that ends fast recovery of Reno and NewReno also grows the window.", NS2),
-    Param::new("recovery_burst", Kind::Count { min: 0, max: 10_000 }, "0",
-        "NewReno: at most this many segments in answer to one ACK during recovery; 0 is no limit.", "2: ns-2.35"),
-    Param::new("sack_form", Kind::Choice(&["rfc6675", "pipe", "pipe-eager"]), "rfc6675",
-        "How the SACK sender estimates what is in the network: from its scoreboard, or with a counter. With `pipe-eager` more than the first repair may answer the third duplicate, the ACK that ends recovery grows the window, and the next recovery needs an ACK beyond the end of the last.", "RFC 6675; pipe: Fall and Floyd 1996, ns-2.35; pipe-eager: its two-way agents"),
-    Param::new("sack_blocks", Kind::Count { min: 1, max: 4 }, "4",
-        "SACK blocks in an ACK at most; one less with timestamps.", "RFC 2018 section 3"),
-    Param::new("loss", Kind::Choice(&["dupthresh", "rack"]), "dupthresh",
-        "What tells a SACK sender of a loss: reports of enough later segments, or of one that was sent so much later. Variants without SACK count duplicates either way.", "dupthresh: RFC 6675; rack: RFC 8985"),
-    Param::new("rack_form", Kind::Choice(&["rfc8985", "linux"]), "rfc8985",
-        "With rack: as the RFC has it, or as Linux does: its timers wait 2 ms longer, a timeout takes for lost what is as old as a round trip, and a D-SACK widens the reordering window only once reordering was seen.", "RFC 8985 section 6"),
-    Param::new("tlp", Kind::Bool, "true",
-        "With rack: after two round trips of silence the last segment, or a new one, is sent as a probe.", "RFC 8985 section 7"),
-    Param::new("tlp_ack_delay", TIME, "200ms",
-        "With rack: so much longer waits a probe of a single segment, whose ACK may be delayed.", "RFC 8985 section 7.2"),
-    Param::new("prr", Kind::Choice(&["off", "losses", "losses_and_echoes"]), "off",
-        "Proportional rate reduction: what fast recovery sends is spread over the round trip of the reduction; also what an ECN echo leaves. With `halve = \"cwnd\"` it starts from the window, otherwise from what is in the network.", "RFC 9937"),
-    Param::new("prr_bound", Kind::Choice(&["auto", "crb", "ssrb"]), "auto",
-        "How fast that fills the window again where losses left less than the threshold: by what is delivered (crb), by a segment more (ssrb), or by a segment more where no further loss is seen.", "auto: RFC 9937 section 6.2; crb, ssrb: RFC 6937 section 3"),
-    Param::new("dsack", Kind::Bool, "false",
-        "The receiver reports duplicate segments in the first SACK block.", "RFC 2883"),
-
-    Param::new("undo", Kind::Choice(&["off", "full", "rfc4015"]), "off",
-        "What a repair that proves needless gives back: nothing; window and threshold; or the threshold and a window of what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are the proofs.", "RFC 3522, RFC 3708; full: RFC 9438 section 4.9; rfc4015: RFC 4015"),
-    Param::new("frto", Kind::Bool, "false",
-        "A timeout first sends one segment again and two new ones, to see whether it was needless.", "RFC 5682"),
+    pub DUPACK_THRESHOLD: u32 = Key::new("dupack_threshold", Kind::Count { min: 1, max: 1000 }, "3",
+        "Duplicate ACKs that declare a segment lost.", "RFC 5681 section 3.2");
+    pub LIMITED_TRANSMIT: bool = Key::new("limited_transmit", Kind::Bool, "true",
+        "The duplicates before that each release one new segment.", "RFC 3042");
+    pub LIMITED_TRANSMIT_FORM: LimitedTransmitForm = Key::choice("limited_transmit_form", "rfc3042",
+        "How far limited transmit may exceed the window: by two segments; or by one for each duplicate so far, which \
+         then count with nothing outstanding too, so that a window below one segment need not wait for the timer.",
+        "RFC 3042 section 2; per_duplicate: ns-2.35");
+    pub CAREFUL: bool = Key::new("careful", Kind::Bool, "false",
+        "Reno: no second fast retransmit before all that was sent at the first is acknowledged.", "bugFix_ of ns-2.35");
+    pub FIRST_SEGMENT_EXEMPT: bool = Key::new("first_segment_exempt", Kind::Bool, "false",
+        "The first data segment may be retransmitted fast although an earlier episode covers it.",
+        "bugfix_ss_ of ns-2.35");
+    pub TIMEOUT_DUPLICATES: TimeoutDuplicates = Key::choice("timeout_duplicates", "forget",
+        "Tahoe: whether a timeout forgets the duplicate ACKs counted so far.", "keep: ns-2.35");
+    pub PARTIAL_ACK_EXCESS: PartialAckExcess = Key::choice("partial_ack_excess", "inflation",
+        "NewReno: where a partial ACK of more than the duplicates before it is taken from: the inflation, which may \
+         then be negative until recovery ends, or the congestion window itself.",
+        "inflation: RFC 6582 section 3.2 step 3; window: ns-2.35");
+    pub INFLATION: Inflation = Key::choice("inflation", "apart",
+        "Reno and NewReno, since SACK inflates nothing: where duplicates count, apart from the window until recovery \
+         ends, or in the window itself: then duplicates beyond the third open it after a timeout too, a timeout halves \
+         it with them, a partial ACK leaves the threshold, and nothing but the repair answers the third duplicate.",
+        "apart: RFC 5681 section 3.2, RFC 6582; window: 4.4BSD, two-way agents of ns-2.35");
+    pub PARTIAL_ACK_TIMER: PartialAckTimer = Key::choice("partial_ack_timer", "impatient",
+        "NewReno: whether only the first or every partial ACK restarts the retransmission timer.",
+        "RFC 6582 section 4");
+    pub EXIT_WINDOW: ExitWindow = Key::choice("exit_window", "ssthresh",
+        "NewReno: the window after recovery, ssthresh or min(ssthresh, flight + one segment).",
+        "RFC 6582 section 3.2 step 3");
+    pub GROW_ON_EXIT: bool = Key::new("grow_on_exit", Kind::Bool, "false",
+        "The ACK that ends fast recovery of Reno and NewReno also grows the window.", NS2);
+    pub RECOVERY_BURST: u32 = Key::new("recovery_burst", Kind::Count { min: 0, max: 10_000 }, "0",
+        "NewReno: at most this many segments in answer to one ACK during recovery; 0 is no limit.", "2: ns-2.35");
+    pub SACK_FORM: SackForm = Key::choice("sack_form", "rfc6675",
+        "How the SACK sender estimates what is in the network: from its scoreboard, or with a counter. With \
+         `pipe-eager` more than the first repair may answer the third duplicate, the ACK that ends recovery grows the \
+         window, and the next recovery needs an ACK beyond the end of the last.",
+        "RFC 6675; pipe: Fall and Floyd 1996, ns-2.35; pipe-eager: its two-way agents");
+    pub SACK_BLOCKS: u32 = Key::new("sack_blocks", Kind::Count { min: 1, max: 4 }, "4",
+        "SACK blocks in an ACK at most; one less with timestamps.", "RFC 2018 section 3");
+    pub LOSS: LossSign = Key::choice("loss", "dupthresh",
+        "What tells a SACK sender of a loss: reports of enough later segments, or of one that was sent so much later. \
+         Variants without SACK count duplicates either way.", "dupthresh: RFC 6675; rack: RFC 8985");
+    pub RACK_FORM: RackForm = Key::choice("rack_form", "rfc8985",
+        "With rack: as the RFC has it, or as Linux does: its timers wait 2 ms longer, a timeout takes for lost what is \
+         as old as a round trip, and a D-SACK widens the reordering window only once reordering was seen.",
+        "RFC 8985 section 6");
+    pub TLP: bool = Key::new("tlp", Kind::Bool, "true",
+        "With rack: after two round trips of silence the last segment, or a new one, is sent as a probe.",
+        "RFC 8985 section 7");
+    pub TLP_ACK_DELAY: Duration = Key::new("tlp_ack_delay", TIME, "200ms",
+        "With rack: so much longer waits a probe of a single segment, whose ACK may be delayed.",
+        "RFC 8985 section 7.2");
+    pub PRR: PrrUse = Key::choice("prr", "off",
+        "Proportional rate reduction: what fast recovery sends is spread over the round trip of the reduction; also \
+         what an ECN echo leaves. With `halve = \"cwnd\"` it starts from the window, otherwise from what is in the \
+         network.", "RFC 9937");
+    pub PRR_BOUND: PrrBound = Key::choice("prr_bound", "auto",
+        "How fast that fills the window again where losses left less than the threshold: by what is delivered (crb), \
+         by a segment more (ssrb), or by a segment more where no further loss is seen.",
+        "auto: RFC 9937 section 6.2; crb, ssrb: RFC 6937 section 3");
+    pub DSACK: bool = Key::new("dsack", Kind::Bool, "false",
+        "The receiver reports duplicate segments in the first SACK block.", "RFC 2883");
+    pub UNDO: UndoForm = Key::choice("undo", "off",
+        "What a repair that proves needless gives back: nothing; window and threshold; or the threshold and a window \
+         of what is outstanding. Time stamps, D-SACK (with `dsack`) and `frto` are the proofs.",
+        "RFC 3522, RFC 3708; full: RFC 9438 section 4.9; rfc4015: RFC 4015");
+    pub FRTO: bool = Key::new("frto", Kind::Bool, "false",
+        "A timeout first sends one segment again and two new ones, to see whether it was needless.", "RFC 5682");
 
     // Timer.
-    Param::new("min_rto", TIME, "1s",
-        "Retransmission timeout at least.", "RFC 6298 rule 2.4"),
-    Param::new("initial_rto", TIME, "1s",
-        "Retransmission timeout before the first sample.", "RFC 6298 rule 2.1"),
-    Param::new("max_rto", TIME, "60s",
-        "Retransmission timeout at most.", "RFC 6298 rule 2.5"),
-    Param::new("syn_backoff", Kind::Choice(&["clear", "keep"]), "clear",
-        "Whether the backoff of a lost SYN ends with the handshake or lasts until a round trip of data is measured.", "clear: RFC 6298 rule 5.7; keep: ns-2.35"),
-    Param::new("backoff_ends", Kind::Choice(&["sample", "ack"]), "sample",
-        "What ends the backoff of the timeout: a round trip of data that were sent once, or any acknowledgement of new data.", "sample: RFC 6298 section 5; ack: two-way agents of ns-2.35"),
-    Param::new("clock_granularity", TIME, "1ms",
-        "Granularity G of the clock that measures round trips.", "RFC 6298 section 4"),
-    Param::new("rto_form", Kind::Choice(&["rfc6298", "linux", "ticks"]), "rfc6298",
-        "Real arithmetic with G as a floor of the variance term; with the greatest deviation of a round trip instead, never below `min_rto`; or whole ticks of the clock in fixed point.", "RFC 6298 section 2; linux: Linux, P. Sarolahti, A. Kuznetsov, USENIX 2002; ticks: BSD, ns-2.35"),
-    Param::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "none",
-        "In ticks: how long before time 0 the clock ticked last; without it each sender draws its own, uniform in a tick.", "boot_time_ of ns-2.35"),
-    Param::new("timestamps", Kind::Bool, "true",
-        "A round-trip sample from every ACK, retransmissions included.", "RFC 7323"),
+    pub MIN_RTO: Duration = Key::new("min_rto", TIME, "1s", "Retransmission timeout at least.", "RFC 6298 rule 2.4");
+    pub INITIAL_RTO: Duration = Key::new("initial_rto", TIME, "1s",
+        "Retransmission timeout before the first sample.", "RFC 6298 rule 2.1");
+    pub MAX_RTO: Duration = Key::new("max_rto", TIME, "60s", "Retransmission timeout at most.", "RFC 6298 rule 2.5");
+    pub SYN_BACKOFF: SynBackoff = Key::choice("syn_backoff", "clear",
+        "Whether the backoff of a lost SYN ends with the handshake or lasts until a round trip of data is measured.",
+        "clear: RFC 6298 rule 5.7; keep: ns-2.35");
+    pub BACKOFF_ENDS: BackoffEnds = Key::choice("backoff_ends", "sample",
+        "What ends the backoff of the timeout: a round trip of data that were sent once, or any acknowledgement of new \
+         data.", "sample: RFC 6298 section 5; ack: two-way agents of ns-2.35");
+    pub CLOCK_GRANULARITY: Duration = Key::new("clock_granularity", TIME, "1ms",
+        "Granularity G of the clock that measures round trips.", "RFC 6298 section 4");
+    pub RTO_FORM: RtoForm = Key::choice("rto_form", "rfc6298",
+        "Real arithmetic with G as a floor of the variance term; with the greatest deviation of a round trip instead, \
+         never below `min_rto`; or whole ticks of the clock in fixed point.",
+        "RFC 6298 section 2; linux: Linux, P. Sarolahti, A. Kuznetsov, USENIX 2002; ticks: BSD, ns-2.35");
+    pub CLOCK_PHASE: Option<Duration> = Key::new("clock_phase", Kind::Time { min: 0.0, max: 3600.0 }, "none",
+        "In ticks: how long before time 0 the clock ticked last; without it each sender draws its own, uniform in a \
+         tick.", "boot_time_ of ns-2.35");
+    pub TIMESTAMPS: bool = Key::new("timestamps", Kind::Bool, "true",
+        "A round-trip sample from every ACK, retransmissions included.", "RFC 7323");
 
     // Receiver.
-    Param::new("delayed_ack", Kind::Count { min: 1, max: 64 }, "2",
-        "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2"),
-    Param::new("quick_acks", Kind::Count { min: 0, max: 1000 }, "0",
-        "So many segments of a connection, and of what follows a rest longer than `initial_rto`, are acknowledged one by one, at most half the advertised window.", "16: Linux"),
-    Param::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
-        "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2"),
-    Param::new("delayed_ack_count", Kind::Choice(&["segments", "bytes"]), "segments",
-        "What makes an acknowledgement due before that: so many segments, short ones too, or so many full segments of bytes since the last one.", "RFC 1122 section 4.2.3.2; bytes: 4.4BSD, two-way agents of ns-2.35"),
-    Param::new("delayed_ack_clock", Kind::Choice(&["segment", "grid"]), "segment",
-        "When the timer of a delayed acknowledgement expires: so long after the first segment it covers, or at the next multiple of that time on the clock of the run.", "grid: the fast timer of 4.4BSD, two-way agents of ns-2.35"),
-    Param::new("ack_rule", Kind::Choice(&["rfc5681", "sink"]), "rfc5681",
-        "What may be delayed while nothing is missing: new data, or also a repeat of the last segment received.", "RFC 5681 section 4.2; sink: ns-2.35"),
+    pub DELAYED_ACK: u32 = Key::new("delayed_ack", Kind::Count { min: 1, max: 64 }, "2",
+        "Acknowledge every this many full segments; 1 acknowledges each.", "RFC 5681 section 4.2");
+    pub QUICK_ACKS: u32 = Key::new("quick_acks", Kind::Count { min: 0, max: 1000 }, "0",
+        "So many segments of a connection, and of what follows a rest longer than `initial_rto`, are acknowledged one \
+         by one, at most half the advertised window.", "16: Linux");
+    pub DELAYED_ACK_TIMEOUT: Duration = Key::new("delayed_ack_timeout", Kind::Time { min: 0.0, max: 10.0 }, "200ms",
+        "An acknowledgement is not delayed for longer.", "RFC 1122 section 4.2.3.2");
+    pub DELAYED_ACK_COUNT: DelayedAckCount = Key::choice("delayed_ack_count", "segments",
+        "What makes an acknowledgement due before that: so many segments, short ones too, or so many full segments of \
+         bytes since the last one.", "RFC 1122 section 4.2.3.2; bytes: 4.4BSD, two-way agents of ns-2.35");
+    pub DELAYED_ACK_CLOCK: DelayedAckClock = Key::choice("delayed_ack_clock", "segment",
+        "When the timer of a delayed acknowledgement expires: so long after the first segment it covers, or at the \
+         next multiple of that time on the clock of the run.",
+        "grid: the fast timer of 4.4BSD, two-way agents of ns-2.35");
+    pub ACK_RULE: AckRule = Key::choice("ack_rule", "rfc5681",
+        "What may be delayed while nothing is missing: new data, or also a repeat of the last segment received.",
+        "RFC 5681 section 4.2; sink: ns-2.35");
 
     // ECN.
-    Param::new("ecn", Kind::Choice(&["off", "on", "ignore", "no_echo"]), "on",
-        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.", "RFC 3168 section 6.1"),
-    Param::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
-        "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes on asking.", "RFC 3168 section 6.1.1.1"),
-    Param::new("echo_rule", Kind::Choice(&["rfc3168", "last_cut"]), "rfc3168",
-        "Which signs of congestion are of one event: those of a window, and none is answered twice; or those of what was outstanding at the last cut, unless that was a timeout, with echoes answered in recovery too.", "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35"),
-    Param::new("ect_on_retransmissions", Kind::Bool, "false",
-        "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35"),
-    Param::new("cwr_on_retransmissions", Kind::Bool, "false",
-        "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.", "off: RFC 3168 section 6.1.2; on: ns-2.35"),
-    Param::new("cwr_without_ecn", Kind::Bool, "false",
-        "CWR stands on the first new segment after a reduction in connections without ECN too, for edges that look at it.", "Habib, Fahmy and Bhargava 2000"),
-    Param::new("cwr_after", Kind::Choice(&["any_reduction", "echo"]), "any_reduction",
-        "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN echoes.", "any_reduction: RFC 3168 section 6.1.2"),
-    Param::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",
-        "What an ECN echo leaves of the window; without it, what the congestion control says, as a rule as much as a loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511"),
+    pub ECN: EcnMode = Key::choice("ecn", "on",
+        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
+        "RFC 3168 section 6.1");
+    pub ECN_SYNS: u32 = Key::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
+        "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \
+         on asking.", "RFC 3168 section 6.1.1.1");
+    pub ECHO_RULE: EchoEvents = Key::choice("echo_rule", "rfc3168",
+        "Which signs of congestion are of one event: those of a window, and none is answered twice; or those of what \
+         was outstanding at the last cut, unless that was a timeout, with echoes answered in recovery too.",
+        "rfc3168: RFC 3168 section 6.1.2; last_cut: ns-2.35");
+    pub ECT_ON_RETRANSMISSIONS: bool = Key::new("ect_on_retransmissions", Kind::Bool, "false",
+        "Retransmissions are ECN-capable too.", "off: RFC 3168 section 6.1.5; on: ns-2.35");
+    pub CWR_ON_RETRANSMISSIONS: bool = Key::new("cwr_on_retransmissions", Kind::Bool, "false",
+        "CWR stands on the first segment after a reduction, a retransmission and a flow without ECN included.",
+        "off: RFC 3168 section 6.1.2; on: ns-2.35");
+    pub CWR_WITHOUT_ECN: bool = Key::new("cwr_without_ecn", Kind::Bool, "false",
+        "CWR stands on the first new segment after a reduction in connections without ECN too, for edges that look at \
+         it.", "Habib, Fahmy and Bhargava 2000");
+    pub CWR_AFTER: CwrAfter = Key::choice("cwr_after", "any_reduction",
+        "Which reductions of the window the next new segment answers with CWR: losses and timeouts too, or only ECN \
+         echoes.", "any_reduction: RFC 3168 section 6.1.2");
+    pub ECN_DECREASE: Option<f64> = Key::new("ecn_decrease", Kind::Real { min: 0.1, max: 1.0 }, "none",
+        "What an ECN echo leaves of the window; without it, what the congestion control says, as a rule as much as a \
+         loss leaves.", "RFC 3168 section 6.1.2; 0.8: RFC 8511");
 
     // Connection.
-    Param::new("connection", Kind::Choice(&["one-way", "two-way"]), "one-way",
-        "One way: a sender and a receiver that only acknowledges, no FIN. Two ways: the whole connection of RFC 9293, data and acknowledgements in both directions, opened and closed by both ends.", "two-way: RFC 9293 section 3.3.2"),
-    Param::new("nagle", Kind::Bool, "false",
-        "Two-way: a segment that is not full waits while anything is outstanding.", "RFC 1122 section 4.2.3.4"),
-    Param::new("nagle_rides", Kind::Bool, "false",
-        "What Nagle's rule holds back leaves with an acknowledgement that is due.", "4.4BSD, two-way agents of ns-2.35"),
-    Param::new("acks_ride", Kind::Choice(&["in_order", "always"]), "in_order",
-        "Two-way: which acknowledgements ride on data: those of segments in order, while the window lets data leave, so that others count as duplicates; or all of them, and while a pipe counter repairs a loss each takes a segment along whatever the window says.", "in_order: RFC 5681 section 2; always: ns-2.35"),
-    Param::new("fin", Kind::Choice(&["with_data", "apart"]), "with_data",
-        "Two-way: whether a FIN rides on the last data and on the ACK of the other side's FIN, or is a segment of its own, sent when all data are acknowledged (on data only if nothing else is outstanding) and behind that ACK.", "RFC 9293 section 3.6; apart: ns-2.35"),
-    Param::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
-        "Two-way: the end that closes first stays in TIME-WAIT for twice this time.", "RFC 9293 section 3.4.2, which has 2 minutes"),
-    Param::new("syn", Kind::Bool, "true",
-        "Exchange a SYN before data.", "RFC 9293 section 3.5"),
-    Param::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",
-        "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3"),
-];
+    pub CONNECTION: ConnectionForm = Key::choice("connection", "one-way",
+        "One way: a sender and a receiver that only acknowledges, no FIN. Two ways: the whole connection of RFC 9293, \
+         data and acknowledgements in both directions, opened and closed by both ends.",
+        "two-way: RFC 9293 section 3.3.2");
+    pub NAGLE: bool = Key::new("nagle", Kind::Bool, "false",
+        "Two-way: a segment that is not full waits while anything is outstanding.", "RFC 1122 section 4.2.3.4");
+    pub NAGLE_RIDES: bool = Key::new("nagle_rides", Kind::Bool, "false",
+        "What Nagle's rule holds back leaves with an acknowledgement that is due.",
+        "4.4BSD, two-way agents of ns-2.35");
+    pub ACKS_RIDE: AcksRide = Key::choice("acks_ride", "in_order",
+        "Two-way: which acknowledgements ride on data: those of segments in order, while the window lets data leave, \
+         so that others count as duplicates; or all of them, and while a pipe counter repairs a loss each takes a \
+         segment along whatever the window says.", "in_order: RFC 5681 section 2; always: ns-2.35");
+    pub FIN: Fin = Key::choice("fin", "with_data",
+        "Two-way: whether a FIN rides on the last data and on the ACK of the other side's FIN, or is a segment of its \
+         own, sent when all data are acknowledged (on data only if nothing else is outstanding) and behind that ACK.",
+        "RFC 9293 section 3.6; apart: ns-2.35");
+    pub MSL: Duration = Key::new("msl", Kind::Time { min: 0.0, max: 3600.0 }, "1s",
+        "Two-way: the end that closes first stays in TIME-WAIT for twice this time.",
+        "RFC 9293 section 3.4.2, which has 2 minutes");
+    pub SYN: bool = Key::new("syn", Kind::Bool, "true", "Exchange a SYN before data.", "RFC 9293 section 3.5");
+    pub SYN_RETRIES: u32 = Key::new("syn_retries", Kind::Count { min: 0, max: 1000 }, "6",
+        "Give up after this many repeated SYNs; 0 never gives up.", "RFC 9293 section 3.8.3");
+}
 
 /// What [`Sender`](super::Sender) lets the recorder read, in the order of `read`.
 pub static PROBES: &[ProbeDef] = &[

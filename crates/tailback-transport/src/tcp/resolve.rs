@@ -1,84 +1,60 @@
 //! From what a user gave to a [`Config`]: profile under values, units of the endpoints, what contradicts itself
 //! refused.
 
-use super::config::{
-    Config, EcnMode, IdleForgets, OptionBytes, PrrBound, PrrUse, RackForm, RepairRules, RtoForm, UndoForm,
-};
-use super::congestion::{AfterTimeout, ControlForm, Controller, Growth, Halve, WindowRules, list};
-use super::params::{MODEL, MOST_AT_ONCE, MOST_HEADER, MOST_OPTIONS};
-use super::recovery::Recovery;
+use super::choices::*;
+use super::config::{Config, IdleForgets, OptionBytes, PrrUse, RepairRules, UndoForm};
+use super::congestion::{AfterTimeout, Controller, Growth, WindowRules, list};
+use super::params::*;
+use super::recovery::Algorithm;
 use super::recovery::sent::Keep;
 use std::sync::Arc;
 use tailback_base::model::{NamedValues, Settings, Value, with_nearest};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Size};
 
-/// The user's values, with those of the profile and the declared defaults under them.
-struct Values(Settings);
-
-impl Values {
-    fn flag(&self, name: &str) -> bool {
-        self.0.flag(name)
-    }
-
-    fn count(&self, name: &str) -> u32 {
-        self.0.count(name) as u32
-    }
-
-    /// A count where 0 is no limit.
-    fn limit(&self, name: &str) -> u32 {
-        match self.count(name) {
-            0 => u32::MAX,
-            n => n,
-        }
-    }
-
-    fn time(&self, name: &str) -> Duration {
-        self.0.time(name)
-    }
-
-    fn time_or_none(&self, name: &str) -> Option<Duration> {
-        (!self.0.is_none(name)).then(|| self.time(name))
-    }
-
-    fn word(&self, name: &str) -> &str {
-        self.0.text(name)
-    }
-
-    /// What the word given for `name` stands for.
-    fn choose<T: Copy>(&self, name: &str, meanings: &[(&str, T)]) -> Result<T, Refusal> {
-        let word = self.word(name);
-        let found = meanings.iter().find(|(w, _)| *w == word);
-        found.map(|(_, meaning)| *meaning).ok_or_else(|| unknown(name, word))
-    }
-
-    /// Bytes, infinite when unlimited.
-    fn window(&self, name: &str) -> f64 {
-        match self.0.size(name) {
-            Size::Packets(n) => n as f64 * f64::from(self.count("payload")),
-            Size::Bytes(n) => n as f64,
-            Size::Unlimited => f64::INFINITY,
-        }
-    }
-
-    fn at_least_a_segment(&self, name: &str) -> Result<f64, Refusal> {
-        let (bytes, payload) = (self.window(name), self.count("payload"));
-        if bytes >= f64::from(payload) {
-            return Ok(bytes);
-        }
-        let remedy = format!("give at least the payload, {payload}B");
-        Err(Refusal::new(
-            format!("{name} of {bytes}B does not hold one segment"),
-            remedy,
-        ))
+/// Bytes, infinite when unlimited.
+fn bytes(s: &Settings, size: Size) -> f64 {
+    match size {
+        Size::Packets(n) => n as f64 * f64::from(s.get(&PAYLOAD)),
+        Size::Bytes(n) => n as f64,
+        Size::Unlimited => f64::INFINITY,
     }
 }
 
-fn unknown(name: &str, word: &str) -> Refusal {
-    Refusal::new(
-        format!("{name} \"{word}\" is declared, but nothing is known by that name"),
-        format!("give another {name}"),
-    )
+/// The same of a window that must hold a segment; `name` is its parameter.
+fn at_least_a_segment(s: &Settings, name: &str, size: Size) -> Result<f64, Refusal> {
+    let (bytes, payload) = (bytes(s, size), s.get(&PAYLOAD));
+    if bytes >= f64::from(payload) {
+        return Ok(bytes);
+    }
+    let remedy = format!("give at least the payload, {payload}B");
+    Err(Refusal::new(
+        format!("{name} of {bytes}B does not hold one segment"),
+        remedy,
+    ))
+}
+
+/// A count where 0 is no limit.
+fn limit(n: u32) -> u32 {
+    match n {
+        0 => u32::MAX,
+        n => n,
+    }
+}
+
+/// The algorithm that repairs losses.
+fn recovery(s: &Settings) -> Algorithm {
+    match s.get(&VARIANT) {
+        Variant::Tahoe => Algorithm::Tahoe,
+        Variant::Reno => Algorithm::Reno,
+        Variant::NewReno => Algorithm::NewReno,
+        Variant::Sack => match (s.get(&LOSS), s.get(&SACK_FORM)) {
+            (LossSign::Rack, _) => Algorithm::Rack,
+            (LossSign::Dupthresh, SackForm::Rfc6675) => Algorithm::Sack,
+            (LossSign::Dupthresh, SackForm::Pipe) => Algorithm::Pipe,
+            (LossSign::Dupthresh, SackForm::PipeEager) => Algorithm::EagerPipe,
+        },
+    }
 }
 
 impl Config {
@@ -106,134 +82,99 @@ impl Config {
                 "give a transport of kind \"tcp\"",
             ));
         }
-        let v = Values(settings.with_profile(own)?);
-        let variant = v.word("variant");
-        let by_time = variant == "sack" && v.choose("loss", &[("dupthresh", false), ("rack", true)])?;
-        let sack_form = if by_time { "rack" } else { v.word("sack_form") };
-        if Recovery::new(variant, sack_form).is_none() {
-            return Err(unknown("variant", variant));
-        }
-        let (controller, controller_settings) = congestion(v.0.value("congestion"), controllers)?;
-        let (min_rto, max_rto, idle_after) = times(&v)?;
-        let header = header(&v)?;
+        let s = &settings.with_profile(own)?;
+        let recovery = recovery(s);
+        let (controller, controller_settings) = congestion(s.value(CONGESTION.name), controllers)?;
+        let (min_rto, max_rto, idle_after) = times(s)?;
+        let header = header(s)?;
         Ok(Config {
-            variant: variant.to_string(),
-            sack_form: sack_form.to_string(),
-            eager_pipe: sack_form == "pipe-eager",
+            recovery,
+            eager_pipe: recovery == Algorithm::EagerPipe,
             controller,
             controller_settings,
-            window: Arc::new(window_rules(&v, header)?),
-            payload: v.count("payload"),
+            window: Arc::new(window_rules(s, header)?),
+            payload: s.get(&PAYLOAD),
             header,
-            option_bytes: v.choose("option_bytes", OPTION_BYTES)?,
-            rwnd: v.at_least_a_segment("rwnd")?,
-            max_burst: v.limit("max_burst"),
-            idle_restart: v.flag("idle_restart"),
+            option_bytes: s.get(&OPTION_BYTES),
+            rwnd: at_least_a_segment(s, RWND.name, s.get(&RWND))?,
+            max_burst: limit(s.get(&MAX_BURST)),
+            idle_restart: s.get(&IDLE_RESTART),
             idle_after,
-            idle_forgets: v.choose("idle_forgets", IDLE_FORGETS)?,
-            syn_losses: v.choose(
-                "syn_loss_window",
-                &[("segment", 1), ("segment_after_two", 2), ("initial", 1)],
-            )?,
-            timeout_keeps_pipe: v.choose("timeout_window", &[("segment", false), ("pipe", true)])?,
-            syn_loss_lowers_ssthresh: v.flag("syn_loss_lowers_ssthresh"),
-            syn_backoff_lasts: v.choose("syn_backoff", &[("clear", false), ("keep", true)])?,
-            repeated_timeout_lowers: v.choose("repeated_timeout", &[("keep", false), ("lower", true)])?,
-            dupack_threshold: v.count("dupack_threshold"),
-            limited_transmit: v.flag("limited_transmit"),
-            limited_transmit_per_duplicate: v
-                .choose("limited_transmit_form", &[("rfc3042", false), ("per_duplicate", true)])?,
-            careful: v.flag("careful"),
-            first_segment_exempt: v.flag("first_segment_exempt"),
-            timeout_keeps_duplicates: v.choose("timeout_duplicates", &[("forget", false), ("keep", true)])?,
-            excess_from_window: v.choose("partial_ack_excess", &[("inflation", false), ("window", true)])?,
-            impatient: v.choose("partial_ack_timer", &[("impatient", true), ("slow_but_steady", false)])?,
-            inflates_window: variant != "sack" && v.choose("inflation", &[("apart", false), ("window", true)])?,
-            exit_to_flight: v.choose("exit_window", &[("ssthresh", false), ("flight", true)])?,
-            grow_on_exit: v.flag("grow_on_exit"),
-            recovery_burst: v.limit("recovery_burst"),
-            sack: variant == "sack",
-            sack_blocks: v.count("sack_blocks"),
-            repair: repair(&v, by_time, sack_form)?,
-            dsack: v.flag("dsack"),
+            idle_forgets: s.get(&IDLE_FORGETS),
+            syn_losses: match s.get(&SYN_LOSS_WINDOW) {
+                SynLossWindow::SegmentAfterTwo => 2,
+                SynLossWindow::Segment | SynLossWindow::Initial => 1,
+            },
+            timeout_keeps_pipe: s.get(&TIMEOUT_WINDOW) == TimeoutWindow::Pipe,
+            syn_loss_lowers_ssthresh: s.get(&SYN_LOSS_LOWERS_SSTHRESH),
+            syn_backoff_lasts: s.get(&SYN_BACKOFF) == SynBackoff::Keep,
+            repeated_timeout_lowers: s.get(&REPEATED_TIMEOUT) == RepeatedTimeout::Lower,
+            dupack_threshold: s.get(&DUPACK_THRESHOLD),
+            limited_transmit: s.get(&LIMITED_TRANSMIT),
+            limited_transmit_per_duplicate: s.get(&LIMITED_TRANSMIT_FORM) == LimitedTransmitForm::PerDuplicate,
+            careful: s.get(&CAREFUL),
+            first_segment_exempt: s.get(&FIRST_SEGMENT_EXEMPT),
+            timeout_keeps_duplicates: s.get(&TIMEOUT_DUPLICATES) == TimeoutDuplicates::Keep,
+            excess_from_window: s.get(&PARTIAL_ACK_EXCESS) == PartialAckExcess::Window,
+            impatient: s.get(&PARTIAL_ACK_TIMER) == PartialAckTimer::Impatient,
+            inflates_window: s.get(&VARIANT) != Variant::Sack && s.get(&INFLATION) == Inflation::Window,
+            exit_to_flight: s.get(&EXIT_WINDOW) == ExitWindow::Flight,
+            grow_on_exit: s.get(&GROW_ON_EXIT),
+            recovery_burst: limit(s.get(&RECOVERY_BURST)),
+            sack: s.get(&VARIANT) == Variant::Sack,
+            sack_blocks: s.get(&SACK_BLOCKS),
+            repair: repair(s, recovery)?,
+            dsack: s.get(&DSACK),
             min_rto,
-            initial_rto: v.time("initial_rto"),
+            initial_rto: s.get(&INITIAL_RTO),
             max_rto,
-            clock_granularity: v.time("clock_granularity"),
-            clock_phase: v.time_or_none("clock_phase"),
-            rto_form: v.choose("rto_form", RTO_FORMS)?,
-            ack_ends_backoff: v.choose("backoff_ends", &[("sample", false), ("ack", true)])?,
-            timestamps: v.flag("timestamps"),
-            delayed_ack: v.count("delayed_ack"),
-            delayed_ack_timeout: v.time("delayed_ack_timeout"),
-            quick_acks: v.count("quick_acks"),
-            delayed_ack_by_bytes: v.choose("delayed_ack_count", &[("segments", false), ("bytes", true)])?,
-            delayed_ack_on_grid: v.choose("delayed_ack_clock", &[("segment", false), ("grid", true)])?,
-            ack_as_sink: v.choose("ack_rule", &[("rfc5681", false), ("sink", true)])?,
-            ecn: v.choose(
-                "ecn",
-                &[
-                    ("off", EcnMode::Off),
-                    ("on", EcnMode::On),
-                    ("ignore", EcnMode::Ignore),
-                    ("no_echo", EcnMode::NoEcho),
-                ],
-            )?,
-            ecn_syns: v.count("ecn_syns"),
-            echo_by_last_cut: v.choose("echo_rule", &[("rfc3168", false), ("last_cut", true)])?,
-            ect_on_retransmissions: v.flag("ect_on_retransmissions"),
-            cwr_on_retransmissions: v.flag("cwr_on_retransmissions"),
-            cwr_without_ecn: v.flag("cwr_without_ecn"),
-            cwr_after_any_reduction: v.choose("cwr_after", &[("any_reduction", true), ("echo", false)])?,
-            two_way: two_way(&v)?,
-            nagle: v.flag("nagle"),
-            nagle_rides: v.flag("nagle_rides"),
-            acks_always_ride: v.choose("acks_ride", &[("in_order", false), ("always", true)])?,
-            fin_apart: v.choose("fin", &[("with_data", false), ("apart", true)])?,
-            msl: v.time("msl"),
-            syn: v.flag("syn"),
-            syn_retries: v.count("syn_retries"),
+            clock_granularity: s.get(&CLOCK_GRANULARITY),
+            clock_phase: s.get(&CLOCK_PHASE),
+            rto_form: s.get(&RTO_FORM),
+            ack_ends_backoff: s.get(&BACKOFF_ENDS) == BackoffEnds::Ack,
+            timestamps: s.get(&TIMESTAMPS),
+            delayed_ack: s.get(&DELAYED_ACK),
+            delayed_ack_timeout: s.get(&DELAYED_ACK_TIMEOUT),
+            quick_acks: s.get(&QUICK_ACKS),
+            delayed_ack_by_bytes: s.get(&DELAYED_ACK_COUNT) == DelayedAckCount::Bytes,
+            delayed_ack_on_grid: s.get(&DELAYED_ACK_CLOCK) == DelayedAckClock::Grid,
+            ack_as_sink: s.get(&ACK_RULE) == AckRule::Sink,
+            ecn: s.get(&ECN),
+            ecn_syns: s.get(&ECN_SYNS),
+            echo_by_last_cut: s.get(&ECHO_RULE) == EchoEvents::LastCut,
+            ect_on_retransmissions: s.get(&ECT_ON_RETRANSMISSIONS),
+            cwr_on_retransmissions: s.get(&CWR_ON_RETRANSMISSIONS),
+            cwr_without_ecn: s.get(&CWR_WITHOUT_ECN),
+            cwr_after_any_reduction: s.get(&CWR_AFTER) == CwrAfter::AnyReduction,
+            two_way: two_way(s)?,
+            nagle: s.get(&NAGLE),
+            nagle_rides: s.get(&NAGLE_RIDES),
+            acks_always_ride: s.get(&ACKS_RIDE) == AcksRide::Always,
+            fin_apart: s.get(&FIN) == Fin::Apart,
+            msl: s.get(&MSL),
+            syn: s.get(&SYN),
+            syn_retries: s.get(&SYN_RETRIES),
         })
     }
 }
 
-const IDLE_FORGETS: &[(&str, IdleForgets)] = &[
-    ("window", IdleForgets::Window),
-    ("all", IdleForgets::All),
-    ("halves", IdleForgets::Halves),
-    ("timer", IdleForgets::Timer),
-];
-
-const RTO_FORMS: &[(&str, RtoForm)] = &[
-    ("rfc6298", RtoForm::Rfc6298),
-    ("linux", RtoForm::Linux),
-    ("ticks", RtoForm::Ticks),
-];
-
-const OPTION_BYTES: &[(&str, OptionBytes)] = &[
-    ("uncounted", OptionBytes::Uncounted),
-    ("tcp", OptionBytes::Tcp),
-    ("sack8", OptionBytes::Sack8),
-    ("sack_unpadded", OptionBytes::SackUnpadded),
-];
-
 /// Times that bound each other: the least and the greatest timeout, and the rest after which the window restarts.
-fn times(v: &Values) -> Result<(Duration, Duration, Option<Duration>), Refusal> {
-    let (min_rto, max_rto) = (v.time("min_rto"), v.time("max_rto"));
+fn times(s: &Settings) -> Result<(Duration, Duration, Option<Duration>), Refusal> {
+    let (min_rto, max_rto) = (s.get(&MIN_RTO), s.get(&MAX_RTO));
     if min_rto > max_rto {
         return Err(Refusal::new(
             format!("min_rto {min_rto} exceeds max_rto {max_rto}"),
             "lower min_rto or raise max_rto",
         ));
     }
-    let idle_after = v.time_or_none("idle_after");
-    if idle_after.is_some() && !v.flag("idle_restart") {
+    let idle_after = s.get(&IDLE_AFTER);
+    if idle_after.is_some() && !s.get(&IDLE_RESTART) {
         return Err(Refusal::new(
             "idle_after says when the window restarts, and idle_restart = false that it never does",
             "leave one of the two out",
         ));
     }
-    if idle_after.is_some() && v.word("idle_forgets") == "timer" {
+    if idle_after.is_some() && s.get(&IDLE_FORGETS) == IdleForgets::Timer {
         return Err(Refusal::new(
             "idle_after says when the window restarts, and idle_forgets = \"timer\" that the retransmission timer does",
             "leave one of the two out",
@@ -242,78 +183,54 @@ fn times(v: &Values) -> Result<(Duration, Duration, Option<Duration>), Refusal> 
     Ok((min_rto, max_rto, idle_after))
 }
 
-/// What a repair goes by and sends. `by_time`: RACK judges.
-fn repair(v: &Values, by_time: bool, sack_form: &str) -> Result<RepairRules, Refusal> {
-    let (undo, frto) = undo(v)?;
+/// What a repair goes by and sends.
+fn repair(s: &Settings, recovery: Algorithm) -> Result<RepairRules, Refusal> {
+    let (undo, frto) = undo(s)?;
     Ok(RepairRules {
         keeps: match undo {
-            _ if by_time => Some(Keep::Order),
+            _ if recovery == Algorithm::Rack => Some(Keep::Order),
             UndoForm::Off => None,
             UndoForm::Full | UndoForm::Rfc4015 => Some(Keep::Arrivals),
         },
         undo,
         frto,
-        rack_form: v.choose(
-            "rack_form",
-            &[("rfc8985", RackForm::Rfc8985), ("linux", RackForm::Linux)],
-        )?,
-        tlp: v.flag("tlp"),
-        tlp_ack_delay: v.time("tlp_ack_delay"),
-        prr: prr(v, sack_form)?,
-        prr_bound: v.choose(
-            "prr_bound",
-            &[
-                ("auto", PrrBound::Auto),
-                ("crb", PrrBound::Conservative),
-                ("ssrb", PrrBound::SlowStart),
-            ],
-        )?,
+        rack_form: s.get(&RACK_FORM),
+        tlp: s.get(&TLP),
+        tlp_ack_delay: s.get(&TLP_ACK_DELAY),
+        prr: prr(s, recovery)?,
+        prr_bound: s.get(&PRR_BOUND),
     })
 }
 
 /// Which reductions are spread: of a recovery whose window can be.
-fn prr(v: &Values, form: &str) -> Result<PrrUse, Refusal> {
-    let prr = v.choose(
-        "prr",
-        &[
-            ("off", PrrUse::Off),
-            ("losses", PrrUse::Losses),
-            ("losses_and_echoes", PrrUse::LossesAndEchoes),
-        ],
-    )?;
-    let variant = v.word("variant");
-    if prr != PrrUse::Off && (variant == "tahoe" || (variant == "sack" && form.starts_with("pipe"))) {
-        let of = if variant == "tahoe" {
-            "variant \"tahoe\"".to_string()
-        } else {
-            format!("sack_form \"{form}\"")
-        };
-        return Err(Refusal::new(
+fn prr(s: &Settings, recovery: Algorithm) -> Result<PrrUse, Refusal> {
+    let prr = s.get(&PRR);
+    let alone = match recovery {
+        Algorithm::Tahoe => Some("variant \"tahoe\""),
+        Algorithm::Pipe => Some("sack_form \"pipe\""),
+        Algorithm::EagerPipe => Some("sack_form \"pipe-eager\""),
+        _ => None,
+    };
+    match alone {
+        Some(of) if prr != PrrUse::Off => Err(Refusal::new(
             format!("prr spreads what fast recovery sends, which {of} decides in its own way"),
             "leave out prr, or give variant = \"sack\" with sack_form = \"rfc6675\"",
-        ));
+        )),
+        _ => Ok(prr),
     }
-    Ok(prr)
 }
 
 /// What a needless repair gives back, and whether timeouts are tested for being one.
-fn undo(v: &Values) -> Result<(UndoForm, bool), Refusal> {
-    let undo = v.choose(
-        "undo",
-        &[
-            ("off", UndoForm::Off),
-            ("full", UndoForm::Full),
-            ("rfc4015", UndoForm::Rfc4015),
-        ],
-    )?;
-    let frto = v.flag("frto");
+fn undo(s: &Settings) -> Result<(UndoForm, bool), Refusal> {
+    let undo = s.get(&UNDO);
+    let frto = s.get(&FRTO);
     if frto && undo == UndoForm::Off {
         return Err(Refusal::new(
             "frto finds needless timeouts, and undo = \"off\" gives nothing back for them",
             "give undo = \"full\" too, or leave out frto",
         ));
     }
-    if frto && v.word("timeout_reaction") == "halve" {
+    if frto && s.get(&TIMEOUT_REACTION) == AfterTimeout::Halve {
         return Err(Refusal::new(
             "frto tests whether to go back after a timeout, and timeout_reaction = \"halve\" never goes back",
             "leave out frto, or give timeout_reaction = \"slow-start\"",
@@ -323,9 +240,9 @@ fn undo(v: &Values) -> Result<(UndoForm, bool), Refusal> {
 }
 
 /// Whether both ends send; they then need the handshake.
-fn two_way(v: &Values) -> Result<bool, Refusal> {
-    let two_way = v.choose("connection", &[("one-way", false), ("two-way", true)])?;
-    if two_way && !v.flag("syn") {
+fn two_way(s: &Settings) -> Result<bool, Refusal> {
+    let two_way = s.get(&CONNECTION) == ConnectionForm::TwoWay;
+    if two_way && !s.get(&SYN) {
         return Err(Refusal::new(
             "a two-way connection is opened by SYNs, and syn = false leaves them out",
             "leave out syn, or give connection = \"one-way\"",
@@ -335,8 +252,8 @@ fn two_way(v: &Values) -> Result<bool, Refusal> {
 }
 
 /// The bytes beside the payload, which with the longest options must fit in what a packet counts.
-fn header(v: &Values) -> Result<u32, Refusal> {
-    let (header, options) = (v.count("header"), v.choose("option_bytes", OPTION_BYTES)?);
+fn header(s: &Settings) -> Result<u32, Refusal> {
+    let (header, options) = (s.get(&HEADER), s.get(&OPTION_BYTES));
     let room = match options {
         OptionBytes::Uncounted => MOST_HEADER,
         OptionBytes::Tcp | OptionBytes::Sack8 | OptionBytes::SackUnpadded => MOST_HEADER - MOST_OPTIONS,
@@ -371,13 +288,13 @@ fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'s
 }
 
 /// What all controllers are told of the window.
-fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
-    let segment = f64::from(v.count("payload"));
-    let cap = v.at_least_a_segment("window_cap")?;
-    let initial_window = match v.0.value("initial_window") {
+fn window_rules(s: &Settings, header: u32) -> Result<WindowRules, Refusal> {
+    let segment = f64::from(s.get(&PAYLOAD));
+    let cap = at_least_a_segment(s, WINDOW_CAP.name, s.get(&WINDOW_CAP))?;
+    let initial_window = match s.get(&INITIAL_WINDOW) {
         // RFC 6928 section 2: "the upper bound for the initial window will be min (10*MSS, max (2*MSS, 14600))".
-        Value::None => (10.0 * segment).min((2.0 * segment).max(14600.0)),
-        _ => v.at_least_a_segment("initial_window")?,
+        None => (10.0 * segment).min((2.0 * segment).max(14600.0)),
+        Some(size) => at_least_a_segment(s, INITIAL_WINDOW.name, size)?,
     };
     if initial_window.is_infinite() {
         return Err(Refusal::new(
@@ -392,8 +309,8 @@ fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
             format!("give at most {MOST_AT_ONCE} segments, such as \"10 packets\""),
         ));
     }
-    let mut initial_ssthresh = v.window("initial_ssthresh");
-    if v.flag("start_at_cap") {
+    let mut initial_ssthresh = bytes(s, s.get(&INITIAL_SSTHRESH));
+    if s.get(&START_AT_CAP) {
         initial_ssthresh = initial_ssthresh.min(cap);
     }
     Ok(WindowRules {
@@ -402,36 +319,25 @@ fn window_rules(v: &Values, header: u32) -> Result<WindowRules, Refusal> {
         initial_window,
         initial_ssthresh,
         cap,
-        byte_counting: v.count("byte_counting"),
-        growth: if v.flag("grow_when_unused") {
+        byte_counting: s.get(&BYTE_COUNTING),
+        growth: if s.get(&GROW_WHEN_UNUSED) {
             Growth::Always
         } else {
             Growth::WhenUsed
         },
-        halve: v.choose("halve", &[("flight", Halve::Flight), ("cwnd", Halve::Cwnd)])?,
-        whole_ssthresh: v.flag("whole_ssthresh"),
-        after_lost_syn: v.choose(
-            "syn_loss_window",
-            &[
-                ("segment", segment),
-                ("segment_after_two", segment),
-                ("initial", initial_window),
-            ],
-        )?,
-        form: v.choose(
-            "congestion_form",
-            &[
-                ("standard", ControlForm::Standard),
-                ("linux", ControlForm::Linux),
-                ("ns3", ControlForm::Ns3),
-            ],
-        )?,
-        least: v.choose("least_window", &[("segment", segment), ("none", 0.0)])?,
-        after_timeout: v.choose(
-            "timeout_reaction",
-            &[("slow-start", AfterTimeout::SlowStart), ("halve", AfterTimeout::Halve)],
-        )?,
-        ecn_decrease: (!v.0.is_none("ecn_decrease")).then(|| v.0.real("ecn_decrease")),
+        halve: s.get(&HALVE),
+        whole_ssthresh: s.get(&WHOLE_SSTHRESH),
+        after_lost_syn: match s.get(&SYN_LOSS_WINDOW) {
+            SynLossWindow::Segment | SynLossWindow::SegmentAfterTwo => segment,
+            SynLossWindow::Initial => initial_window,
+        },
+        form: s.get(&CONGESTION_FORM),
+        least: match s.get(&LEAST_WINDOW) {
+            LeastWindow::Segment => segment,
+            LeastWindow::None => 0.0,
+        },
+        after_timeout: s.get(&TIMEOUT_REACTION),
+        ecn_decrease: s.get(&ECN_DECREASE),
     })
 }
 

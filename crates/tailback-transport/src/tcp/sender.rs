@@ -43,13 +43,9 @@ pub struct Sender {
 
 impl Sender {
     /// A sender under this controller.
-    ///
-    /// # Panics
-    /// If the configuration names no recovery algorithm, which resolving it has checked.
     pub fn new(cfg: Arc<Config>, control: Box<dyn CongestionControl>) -> Sender {
-        let recovery = Recovery::new(&cfg.variant, &cfg.sack_form).expect("the variant was checked");
         Sender {
-            recovery,
+            recovery: Recovery::new(cfg.recovery),
             block: ControlBlock::new(cfg, control),
             state: State::Idle,
             limit: LimitClock::new(),

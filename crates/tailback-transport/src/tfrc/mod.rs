@@ -30,7 +30,7 @@ use tailback_base::{Duration, Ecn, Stream};
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     carries: Carries::Lossy(params::connection),
-    capable: |settings| settings.flag("ecn"),
+    capable: |settings| settings.get(&params::ECN),
 };
 
 /// See `params.rs` for what each field means.

@@ -3,11 +3,10 @@
 use super::Config;
 use crate::entry::Connection;
 use std::sync::Arc;
-use tailback_base::Ecn;
-use tailback_base::model::{Kind, Model, Param, ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model, ProbeDef, Settings};
 use tailback_base::quantity::Refusal;
+use tailback_base::{Duration, Ecn, params};
 
-#[rustfmt::skip]
 pub static MODEL: Model = Model {
     name: "tfrc",
     family: "transport",
@@ -15,24 +14,33 @@ pub static MODEL: Model = Model {
     summary: "Sends datagrams at the rate TCP would have at the loss event rate and round trip that it measures: a rate \
               without TCP's halvings, for media. What is lost stays lost.",
     source: "RFC 5348",
-    params: &[
-        Param::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
-            "Payload of a full packet, the s of the equation; longer writes are cut into such, a shorter write is a packet of its own and has the time of a full one.", "RFC 5348 section 3.1"),
-        Param::new("header", Kind::Bytes { min: 0, max: 255 }, "40B",
-            "What a data packet has on the wire beside its payload: IP, UDP, and 12 B of its own.", "RFC 5348 section 3.2.1"),
-        Param::new("report", Kind::Bytes { min: 1, max: 255 }, "44B",
-            "Size of a report on the wire: IP, UDP, and 16 B of its own.", "RFC 5348 section 3.2.2"),
-        Param::new("ecn", Kind::Bool, "false",
-            "Packets are ECN-capable (ECT(0)); a mark counts as a loss.", "RFC 5348 section 5.1"),
-        Param::new("history_discounting", Kind::Bool, "false",
-            "While no loss event comes for more than twice the mean interval, older intervals count less.", "RFC 5348 section 5.5"),
-        Param::new("rtt_damping", Kind::Bool, "false",
-            "The rate is multiplied by the mean of the roots of the round trips over the root of the last one: less oscillation at queues of several round trips.", "RFC 5348 section 4.5"),
-        Param::new("min_rto", Kind::Time { min: 0.0, max: 60.0 }, "0s",
-            "The equation assumes a retransmission timeout of four round trips, and at least this; 1s is what TCP has.", "RFC 5348 section 3.1"),
-    ],
+    params: PARAMS,
     probes: &[RATE, RECEIVE_RATE, LOSS_EVENT_RATE, RTT, MEAN_INTERVAL, OPEN_INTERVAL],
 };
+
+params! {
+    const PARAMS;
+
+    PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 65_000 }, "1460B",
+        "Payload of a full packet, the s of the equation; longer writes are cut into such, a shorter write is a packet \
+         of its own and has the time of a full one.", "RFC 5348 section 3.1");
+    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "40B",
+        "What a data packet has on the wire beside its payload: IP, UDP, and 12 B of its own.",
+        "RFC 5348 section 3.2.1");
+    REPORT: u32 = Key::new("report", Kind::Bytes { min: 1, max: 255 }, "44B",
+        "Size of a report on the wire: IP, UDP, and 16 B of its own.", "RFC 5348 section 3.2.2");
+    pub ECN: bool = Key::new("ecn", Kind::Bool, "false",
+        "Packets are ECN-capable (ECT(0)); a mark counts as a loss.", "RFC 5348 section 5.1");
+    HISTORY_DISCOUNTING: bool = Key::new("history_discounting", Kind::Bool, "false",
+        "While no loss event comes for more than twice the mean interval, older intervals count less.",
+        "RFC 5348 section 5.5");
+    RTT_DAMPING: bool = Key::new("rtt_damping", Kind::Bool, "false",
+        "The rate is multiplied by the mean of the roots of the round trips over the root of the last one: less \
+         oscillation at queues of several round trips.", "RFC 5348 section 4.5");
+    MIN_RTO: Duration = Key::new("min_rto", Kind::Time { min: 0.0, max: 60.0 }, "0s",
+        "The equation assumes a retransmission timeout of four round trips, and at least this; 1s is what TCP has.",
+        "RFC 5348 section 3.1");
+}
 
 const fn probe(name: &'static str, unit: &'static str, doc: &'static str) -> ProbeDef {
     ProbeDef {
@@ -68,12 +76,12 @@ pub const DESTINATION_PROBES: &[ProbeDef] = &[MEAN_INTERVAL, OPEN_INTERVAL];
 /// None: no parameters contradict each other.
 pub fn connection(s: &Settings) -> Result<Connection, Refusal> {
     Ok(Connection::new(Arc::new(Config {
-        payload: s.count("payload") as u32,
-        header: s.count("header") as u32,
-        report: s.count("report") as u32,
-        ecn: if s.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
-        discount: s.flag("history_discounting"),
-        damping: s.flag("rtt_damping"),
-        least_rto: s.time("min_rto"),
+        payload: s.get(&PAYLOAD),
+        header: s.get(&HEADER),
+        report: s.get(&REPORT),
+        ecn: if s.get(&ECN) { Ecn::Ect0 } else { Ecn::NotEct },
+        discount: s.get(&HISTORY_DISCOUNTING),
+        damping: s.get(&RTT_DAMPING),
+        least_rto: s.get(&MIN_RTO),
     })))
 }

@@ -22,8 +22,8 @@ use super::{
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{BitRate, Duration, ProbeDef, Settings, Stream, Time};
+use tailback_base::model::{Key, Model};
+use tailback_base::{BitRate, Duration, ProbeDef, Settings, Stream, Time, choice, params};
 
 const DRAFT: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
 
@@ -34,13 +34,7 @@ pub static MODEL: Model = Model {
     summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about two \
               of their products outstanding; losses do not change that. It does not answer ECN echoes: leave `ecn` off.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
-    params: &[Param::new(
-        "form",
-        Kind::Choice(&["auto", "draft", "linux"]),
-        "auto",
-        "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.",
-        DRAFT,
-    )],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "bottleneck_rate",
@@ -74,6 +68,18 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+choice! {
+    enum FormChoice { Auto = "auto", Draft = "draft", Linux = "linux" }
+}
+
+params! {
+    const PARAMS;
+
+    FORM: FormChoice = Key::choice("form", "auto",
+        "auto: by `congestion_form` of tcp. draft: each segment paced by itself. linux: the window has room for \
+         batches of a millisecond, even numbers and ACKs that come in bursts, and pacing leaves 1 % free.", DRAFT);
+}
 
 /// Section 4.3.2: 2 / ln 2, the least gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885_390_081_777_927;
@@ -189,11 +195,10 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
 
 impl Bbr {
     fn new(own: &Settings, rules: &Arc<WindowRules>) -> Bbr {
-        let form = match own.text("form") {
-            "auto" if rules.form == ControlForm::Linux => Form::Linux,
-            "auto" | "draft" => Form::Draft,
-            "linux" => Form::Linux,
-            other => unreachable!("{other} is no declared form"),
+        let form = match own.get(&FORM) {
+            FormChoice::Auto if rules.form == ControlForm::Linux => Form::Linux,
+            FormChoice::Auto | FormChoice::Draft => Form::Draft,
+            FormChoice::Linux => Form::Linux,
         };
         let mut bbr = Bbr {
             form,

@@ -17,42 +17,32 @@
 use super::window::CongestionWindow;
 use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::Settings;
-use tailback_base::model::{Kind, Model, Param};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{Settings, choice, params};
 
-/// A law by its name: k, l, a, b.
+/// The four numbers of a law.
 struct Law {
-    name: &'static str,
     k: f64,
     l: f64,
     a: f64,
     b: f64,
 }
 
-/// Section 3 of the paper; a and b as its authors' implementation in ns-2 has them.
-const LAWS: &[Law] = &[
-    Law {
-        name: "sqrt",
-        k: 0.5,
-        l: 0.5,
-        a: 1.0,
-        b: 2.0 / 3.0,
-    },
-    Law {
-        name: "iiad",
-        k: 1.0,
-        l: 0.0,
-        a: 1.0,
-        b: 2.0 / 3.0,
-    },
-    Law {
-        name: "aimd",
-        k: 0.0,
-        l: 1.0,
-        a: 1.0,
-        b: 0.5,
-    },
-];
+choice! {
+    enum NamedLaw { SquareRoot = "sqrt", InverseIncrease = "iiad", Aimd = "aimd" }
+}
+
+impl NamedLaw {
+    /// Section 3 of the paper; a and b as its authors' implementation in ns-2 has them.
+    fn law(self) -> Law {
+        let (k, l, a, b) = match self {
+            NamedLaw::SquareRoot => (0.5, 0.5, 1.0, 2.0 / 3.0),
+            NamedLaw::InverseIncrease => (1.0, 0.0, 1.0, 2.0 / 3.0),
+            NamedLaw::Aimd => (0.0, 1.0, 1.0, 0.5),
+        };
+        Law { k, l, a, b }
+    }
+}
 
 const PAPER: &str = "Bansal and Balakrishnan 2001, section 3";
 
@@ -63,51 +53,25 @@ pub static MODEL: Model = Model {
     summary: "Slow start as Reno; then a round trip adds a / W^k segments to a window of W, and a loss or an ECN echo takes \
               b W^l. `law` names a set of the four numbers; each may be given by itself.",
     source: "D. Bansal and H. Balakrishnan, Binomial congestion control algorithms, Infocom 2001",
-    params: &[
-        Param::new(
-            "law",
-            Kind::Choice(&["sqrt", "iiad", "aimd"]),
-            "sqrt",
-            "The law: sqrt is k = l = 0.5, iiad (inverse increase, additive decrease) k = 1, l = 0, both with a = 1, b = 2/3; aimd is k = 0, l = 1, a = 1, b = 1/2, which is Reno.",
-            PAPER,
-        ),
-        Param::new(
-            "k",
-            Kind::Real { min: -1.0, max: 3.0 },
-            "none",
-            "Exponent of the growth; without it the law's.",
-            PAPER,
-        ),
-        Param::new(
-            "l",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "none",
-            "Exponent of the reduction; without it the law's.",
-            PAPER,
-        ),
-        Param::new(
-            "a",
-            Kind::Real {
-                min: 0.001,
-                max: 1000.0,
-            },
-            "none",
-            "Growth in segments a round trip of a window of one segment; without it the law's.",
-            PAPER,
-        ),
-        Param::new(
-            "b",
-            Kind::Real {
-                min: 0.001,
-                max: 1000.0,
-            },
-            "none",
-            "Reduction in segments of a window of one segment; without it the law's.",
-            PAPER,
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    LAW: NamedLaw = Key::choice("law", "sqrt",
+        "The law: sqrt is k = l = 0.5, iiad (inverse increase, additive decrease) k = 1, l = 0, both with a = 1, b = \
+         2/3; aimd is k = 0, l = 1, a = 1, b = 1/2, which is Reno.", PAPER);
+    K: Option<f64> = Key::new("k", Kind::Real { min: -1.0, max: 3.0 }, "none",
+        "Exponent of the growth; without it the law's.", PAPER);
+    L: Option<f64> = Key::new("l", Kind::Real { min: 0.0, max: 1.0 }, "none",
+        "Exponent of the reduction; without it the law's.", PAPER);
+    A: Option<f64> = Key::new("a", Kind::Real { min: 0.001, max: 1000.0 }, "none",
+        "Growth in segments a round trip of a window of one segment; without it the law's.", PAPER);
+    B: Option<f64> = Key::new("b", Kind::Real { min: 0.001, max: 1000.0 }, "none",
+        "Reduction in segments of a window of one segment; without it the law's.", PAPER);
+}
 
 pub struct Binomial {
     window: CongestionWindow,
@@ -115,26 +79,14 @@ pub struct Binomial {
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let name = own.text("law");
-    let law = LAWS
-        .iter()
-        .find(|l| l.name == name)
-        .expect("the declared laws are these");
-    let or = |parameter, of_law| {
-        if own.is_none(parameter) {
-            of_law
-        } else {
-            own.real(parameter)
-        }
-    };
+    let law = own.get(&LAW).law();
     Box::new(Binomial {
         window: CongestionWindow::new(rules),
         law: Law {
-            name: law.name,
-            k: or("k", law.k),
-            l: or("l", law.l),
-            a: or("a", law.a),
-            b: or("b", law.b),
+            k: own.get(&K).unwrap_or(law.k),
+            l: own.get(&L).unwrap_or(law.l),
+            a: own.get(&A).unwrap_or(law.a),
+            b: own.get(&B).unwrap_or(law.b),
         },
     })
 }

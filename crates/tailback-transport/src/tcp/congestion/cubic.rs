@@ -25,8 +25,8 @@ use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules, cubic_linux,
 };
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{ProbeDef, Settings, Time};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{ProbeDef, Settings, Time, params};
 
 pub static MODEL: Model = Model {
     name: "cubic",
@@ -35,50 +35,7 @@ pub static MODEL: Model = Model {
     summary: "The window is a cubic function of the time since the last reduction: steep at first, flat near the window \
               of the last loss, then steeper again. The default of most operating systems.",
     source: "RFC 9438",
-    params: &[
-        Param::new(
-            "c",
-            Kind::Real { min: 0.001, max: 100.0 },
-            "0.4",
-            "How steep the cubic function is, segments/s^3.",
-            "RFC 9438 section 5.1",
-        ),
-        Param::new(
-            "beta",
-            Kind::Real { min: 0.1, max: 0.99 },
-            "0.7",
-            "What a loss leaves of the window.",
-            "RFC 9438 section 4.6",
-        ),
-        Param::new(
-            "fast_convergence",
-            Kind::Bool,
-            "true",
-            "A flow that is reduced below the window of its last reduction aims lower, so that newcomers find room.",
-            "RFC 9438 section 4.7",
-        ),
-        Param::new(
-            "reno_friendly",
-            Kind::Bool,
-            "true",
-            "The window is not below that of a linear growth with the same mean as Reno's.",
-            "RFC 9438 section 4.3",
-        ),
-        Param::new(
-            "hystart",
-            Kind::Bool,
-            "false",
-            "HyStart++ ends the first slow start when the round trip grows.",
-            "RFC 9406",
-        ),
-        Param::new(
-            "abe",
-            Kind::Bool,
-            "false",
-            "An ECN echo leaves 0.85 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
-            "RFC 8511 section 3.1",
-        ),
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "w_max",
@@ -100,6 +57,25 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    pub(super) C: f64 = Key::new("c", Kind::Real { min: 0.001, max: 100.0 }, "0.4",
+        "How steep the cubic function is, segments/s^3.", "RFC 9438 section 5.1");
+    pub(super) BETA: f64 = Key::new("beta", Kind::Real { min: 0.1, max: 0.99 }, "0.7",
+        "What a loss leaves of the window.", "RFC 9438 section 4.6");
+    pub(super) FAST_CONVERGENCE: bool = Key::new("fast_convergence", Kind::Bool, "true",
+        "A flow that is reduced below the window of its last reduction aims lower, so that newcomers find room.",
+        "RFC 9438 section 4.7");
+    pub(super) RENO_FRIENDLY: bool = Key::new("reno_friendly", Kind::Bool, "true",
+        "The window is not below that of a linear growth with the same mean as Reno's.", "RFC 9438 section 4.3");
+    pub(super) HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
+        "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
+    ABE: bool = Key::new("abe", Kind::Bool, "false",
+        "An ECN echo leaves 0.85 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
+        "RFC 8511 section 3.1");
+}
 
 /// RFC 9438 section 4.4: "target = 1.5 * cwnd" at most.
 const MOST_A_ROUND: f64 = 1.5;
@@ -152,16 +128,12 @@ pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionCont
         epoch: None,
     };
     Box::new(Cubic {
-        window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
-        c: own.real("c"),
-        beta: own.real("beta"),
-        echoed: if own.flag("abe") {
-            KEPT_AFTER_ECHO
-        } else {
-            own.real("beta")
-        },
-        fast_convergence: own.flag("fast_convergence"),
-        reno_friendly: own.flag("reno_friendly"),
+        window: CongestionWindow::new(rules).with_hystart(own.get(&HYSTART)),
+        c: own.get(&C),
+        beta: own.get(&BETA),
+        echoed: if own.get(&ABE) { KEPT_AFTER_ECHO } else { own.get(&BETA) },
+        fast_convergence: own.get(&FAST_CONVERGENCE),
+        reno_friendly: own.get(&RENO_FRIENDLY),
         curve,
         before: curve,
         heard: Time::ZERO,

@@ -9,6 +9,7 @@
 //! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow start;
 //! 300 bytes. An ACK costs what it costs in `cubic.rs`.
 
+use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
 use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
@@ -59,14 +60,14 @@ pub struct LinuxCubic {
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let watched = own.flag("hystart");
-    let (linux, beta) = (rules.form == ControlForm::Linux, own.real("beta"));
+    let watched = own.get(&HYSTART);
+    let (linux, beta) = (rules.form == ControlForm::Linux, own.get(&BETA));
     Box::new(LinuxCubic {
         window: CongestionWindow::new(rules).with_hystart(watched),
-        c: own.real("c"),
+        c: own.get(&C),
         beta: if linux { libm::round(beta * PARTS) / PARTS } else { beta },
-        fast_convergence: own.flag("fast_convergence"),
-        reno_friendly: linux && own.flag("reno_friendly"),
+        fast_convergence: own.get(&FAST_CONVERGENCE),
+        reno_friendly: linux && own.get(&RENO_FRIENDLY),
         curve: Curve::default(),
         before: Curve::default(),
         least: None,

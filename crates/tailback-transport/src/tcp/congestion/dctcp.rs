@@ -20,8 +20,8 @@ use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
 use super::{AckEvent, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{ProbeDef, Settings};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{ProbeDef, Settings, params};
 
 pub static MODEL: Model = Model {
     name: "dctcp",
@@ -30,22 +30,7 @@ pub static MODEL: Model = Model {
     summary: "Reno's growth, but once a round trip the window falls by half the smoothed fraction of bytes that were \
               marked. For short round trips and queues that mark every packet above a low threshold; `tcp` needs ECN.",
     source: "RFC 8257",
-    params: &[
-        Param::new(
-            "gain",
-            Kind::Real { min: 0.0001, max: 1.0 },
-            "0.0625",
-            "Weight of the last round trip in the fraction of marked bytes.",
-            "RFC 8257 section 4.2",
-        ),
-        Param::new(
-            "alpha",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "1",
-            "The fraction assumed at the start; 1 halves the window at the first mark.",
-            "RFC 8257 section 3.3; 0: ns-2",
-        ),
-    ],
+    params: PARAMS,
     probes: &[ProbeDef {
         name: "alpha",
         unit: "1",
@@ -53,6 +38,15 @@ pub static MODEL: Model = Model {
         per: "",
     }],
 };
+
+params! {
+    const PARAMS;
+
+    GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0001, max: 1.0 }, "0.0625",
+        "Weight of the last round trip in the fraction of marked bytes.", "RFC 8257 section 4.2");
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "1",
+        "The fraction assumed at the start; 1 halves the window at the first mark.", "RFC 8257 section 3.3; 0: ns-2");
+}
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
@@ -73,8 +67,8 @@ pub struct Dctcp {
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Dctcp {
         window: CongestionWindow::new(rules),
-        gain: own.real("gain"),
-        alpha: own.real("alpha"),
+        gain: own.get(&GAIN),
+        alpha: own.get(&ALPHA),
         round: Round::default(),
         reduced: Round::default(),
         total: 0,

@@ -205,13 +205,14 @@ pub trait CongestionControl: Send {
     }
 }
 
-/// What a loss halves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Halve {
-    /// The bytes outstanding (RFC 5681 equation 4).
-    Flight,
-    /// The congestion window up to the cap (ns-2).
-    Cwnd,
+tailback_base::choice! {
+    /// What a loss halves.
+    pub enum Halve {
+        /// The bytes outstanding (RFC 5681 equation 4).
+        Flight = "flight",
+        /// The congestion window up to the cap (ns-2).
+        Cwnd = "cwnd",
+    }
 }
 
 /// When the window grows.
@@ -223,22 +224,22 @@ pub enum Growth {
     Always,
 }
 
-/// How a control is computed that has a form of its own in Linux and in ns-3.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ControlForm {
-    /// As its standard has it.
-    Standard,
-    Linux,
-    Ns3,
-}
+tailback_base::choice! {
+    /// How a control is computed that has a form of its own in Linux and in ns-3.
+    pub enum ControlForm {
+        /// As its standard has it.
+        Standard = "standard",
+        Linux = "linux",
+        Ns3 = "ns3",
+    }
 
-/// What a timeout leaves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AfterTimeout {
-    /// One segment, slow start, and everything outstanding is sent again (RFC 5681 section 3.1).
-    SlowStart,
-    /// Half the window, and only the missing segment is sent again.
-    Halve,
+    /// What a timeout leaves.
+    pub enum AfterTimeout {
+        /// One segment, slow start, and everything outstanding is sent again (RFC 5681 section 3.1).
+        SlowStart = "slow-start",
+        /// Half the window, and only the missing segment is sent again.
+        Halve = "halve",
+    }
 }
 
 /// What the parameters of `tcp` say of the window, for any controller, shared by all flows of a group. Windows are bytes.

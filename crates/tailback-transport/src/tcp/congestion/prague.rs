@@ -24,8 +24,8 @@ use super::window::CongestionWindow;
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
 use crate::limit::Limit;
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{BitRate, Duration, Ecn, ProbeDef, Settings, Time};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{BitRate, Duration, Ecn, ProbeDef, Settings, Time, params};
 
 const DRAFT: &str = "draft-briscoe-iccrg-prague-congestion-control, section 2.4";
 
@@ -36,29 +36,7 @@ pub static MODEL: Model = Model {
     summary: "Gives up half the smoothed fraction of marked bytes, as DCTCP, but by a virtual round trip of at least 25 ms, \
               paced, and with ECT(1) on each packet. For queues that mark from a shallow threshold on; `tcp` needs ECN.",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
-    params: &[
-        Param::new(
-            "gain",
-            Kind::Real { min: 0.0001, max: 1.0 },
-            "0.0625",
-            "Weight of the last period in the fraction of marked bytes.",
-            DRAFT,
-        ),
-        Param::new(
-            "alpha",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0",
-            "The fraction assumed at the start. The first mark halves the window of slow start whatever it is.",
-            DRAFT,
-        ),
-        Param::new(
-            "virtual_rtt",
-            Kind::Time { min: 0.0, max: 10.0 },
-            "25ms",
-            "Round trips below this behave as if they were this long.",
-            DRAFT,
-        ),
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "alpha",
@@ -74,6 +52,17 @@ pub static MODEL: Model = Model {
         },
     ],
 };
+
+params! {
+    const PARAMS;
+
+    GAIN: f64 = Key::new("gain", Kind::Real { min: 0.0001, max: 1.0 }, "0.0625",
+        "Weight of the last period in the fraction of marked bytes.", DRAFT);
+    ALPHA: f64 = Key::new("alpha", Kind::Real { min: 0.0, max: 1.0 }, "0",
+        "The fraction assumed at the start. The first mark halves the window of slow start whatever it is.", DRAFT);
+    VIRTUAL_RTT: Duration = Key::new("virtual_rtt", Kind::Time { min: 0.0, max: 10.0 }, "25ms",
+        "Round trips below this behave as if they were this long.", DRAFT);
+}
 
 /// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
 const KEPT: f64 = 0.5;
@@ -132,9 +121,9 @@ pub struct Prague {
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Prague {
         window: CongestionWindow::new(rules),
-        gain: own.real("gain"),
-        alpha: own.real("alpha"),
-        virtual_rtt: own.time("virtual_rtt"),
+        gain: own.get(&GAIN),
+        alpha: own.get(&ALPHA),
+        virtual_rtt: own.get(&VIRTUAL_RTT),
         seen: false,
         total: 0,
         marked: 0,

@@ -12,8 +12,8 @@ use super::whole::WholeSegments;
 use super::window::CongestionWindow;
 use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::Settings;
-use tailback_base::model::{Kind, Model, Param};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{Settings, params};
 
 pub static MODEL: Model = Model {
     name: "reno",
@@ -22,24 +22,19 @@ pub static MODEL: Model = Model {
     summary: "The classic controller of Tahoe, Reno, NewReno and SACK senders: the window doubles each round trip up to \
               the slow-start threshold, then grows by one segment a round trip; a loss leaves half of it.",
     source: "RFC 5681 section 3",
-    params: &[
-        Param::new(
-            "hystart",
-            Kind::Bool,
-            "false",
-            "HyStart++ ends the first slow start when the round trip grows.",
-            "RFC 9406",
-        ),
-        Param::new(
-            "abe",
-            Kind::Bool,
-            "false",
-            "An ECN echo leaves 0.8 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
-            "RFC 8511 section 3.1",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    HYSTART: bool = Key::new("hystart", Kind::Bool, "false",
+        "HyStart++ ends the first slow start when the round trip grows.", "RFC 9406");
+    ABE: bool = Key::new("abe", Kind::Bool, "false",
+        "An ECN echo leaves 0.8 of the window instead of what a loss leaves; `ecn_decrease` of tcp wins.",
+        "RFC 8511 section 3.1");
+}
 
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
@@ -57,8 +52,8 @@ pub struct Reno {
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Reno {
-        window: CongestionWindow::new(rules).with_hystart(own.flag("hystart")),
-        echoed: if own.flag("abe") { KEPT_AFTER_ECHO } else { KEPT },
+        window: CongestionWindow::new(rules).with_hystart(own.get(&HYSTART)),
+        echoed: if own.get(&ABE) { KEPT_AFTER_ECHO } else { KEPT },
         whole: (rules.form != ControlForm::Standard).then(Box::default),
     })
 }

@@ -20,8 +20,8 @@
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{Ecn, Settings};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{Ecn, Settings, params};
 
 const SOURCE: &str = "Briscoe and De Schepper 2017";
 
@@ -32,27 +32,18 @@ pub static MODEL: Model = Model {
     summary: "Each marked segment takes half a segment of the window, each round trip adds one: a window of 2 / p at once, \
               without the averages and pauses of dctcp and prague. Packets say ECT(1); `tcp` needs ECN.",
     source: "Briscoe and De Schepper 2017; RFC 9332 section 2.1",
-    params: &[
-        Param::new(
-            "per_mark",
-            Kind::Real { min: 0.001, max: 1.0 },
-            "0.5",
-            "Segments that a marked segment takes of the window.",
-            SOURCE,
-        ),
-        Param::new(
-            "growth",
-            Kind::Real {
-                min: 0.001,
-                max: 1000.0,
-            },
-            "1",
-            "Segments that a round trip adds.",
-            SOURCE,
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    PER_MARK: f64 = Key::new("per_mark", Kind::Real { min: 0.001, max: 1.0 }, "0.5",
+        "Segments that a marked segment takes of the window.", SOURCE);
+    GROWTH: f64 = Key::new("growth", Kind::Real { min: 0.001, max: 1000.0 }, "1",
+        "Segments that a round trip adds.", SOURCE);
+}
 
 /// RFC 5681 equation 4: a loss leaves half; so does the first mark in slow start.
 const KEPT: f64 = 0.5;
@@ -67,8 +58,8 @@ pub struct Scalable {
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Scalable {
         window: CongestionWindow::new(rules),
-        per_mark: own.real("per_mark"),
-        growth: own.real("growth"),
+        per_mark: own.get(&PER_MARK),
+        growth: own.get(&GROWTH),
         reductions: 0,
     })
 }

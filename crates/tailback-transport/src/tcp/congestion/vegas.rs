@@ -24,8 +24,8 @@ use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
 use super::{AckEvent, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
 use std::sync::Arc;
-use tailback_base::model::{Kind, Model, Param};
-use tailback_base::{Duration, ProbeDef, Settings, Time};
+use tailback_base::model::{Key, Kind, Model};
+use tailback_base::{Duration, ProbeDef, Settings, Time, params};
 
 const PAPER: &str = "Brakmo and Peterson 1995, section 4";
 const SEGMENTS: Kind = Kind::Real {
@@ -40,36 +40,7 @@ pub static MODEL: Model = Model {
     summary: "Keeps a few segments queued: the window grows by one a round trip while the round trip says that fewer than \
               `alpha` are, and shrinks by one while more than `beta` are. Losses are answered as Reno does.",
     source: "L. Brakmo and L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, JSAC 1995",
-    params: &[
-        Param::new(
-            "alpha",
-            SEGMENTS,
-            "2",
-            "Fewer segments than this queued: one more a round trip.",
-            PAPER,
-        ),
-        Param::new(
-            "beta",
-            SEGMENTS,
-            "4",
-            "More segments than this queued: one less a round trip.",
-            PAPER,
-        ),
-        Param::new(
-            "gamma",
-            SEGMENTS,
-            "1",
-            "More segments than this queued end slow start.",
-            PAPER,
-        ),
-        Param::new(
-            "queued",
-            Kind::Choice(&["expected", "linux", "ns3"]),
-            "expected",
-            "How the segments in the queue are counted: W - W base / cur as a real number, as the paper; the whole part of W (cur - base) / base; or W less the whole part of W base / cur.",
-            "expected: Brakmo and Peterson 1995, section 4; linux: Linux; ns3: ns-3",
-        ),
-    ],
+    params: PARAMS,
     probes: &[
         ProbeDef {
             name: "base_rtt",
@@ -86,6 +57,18 @@ pub static MODEL: Model = Model {
     ],
 };
 
+params! {
+    const PARAMS;
+
+    ALPHA: f64 = Key::new("alpha", SEGMENTS, "2", "Fewer segments than this queued: one more a round trip.", PAPER);
+    BETA: f64 = Key::new("beta", SEGMENTS, "4", "More segments than this queued: one less a round trip.", PAPER);
+    GAMMA: f64 = Key::new("gamma", SEGMENTS, "1", "More segments than this queued end slow start.", PAPER);
+    QUEUED: Queued = Key::choice("queued", "expected",
+        "How the segments in the queue are counted: W - W base / cur as a real number, as the paper; the whole part of \
+         W (cur - base) / base; or W less the whole part of W base / cur.",
+        "expected: Brakmo and Peterson 1995, section 4; linux: Linux; ns3: ns-3");
+}
+
 /// RFC 5681 equation 4: a loss leaves half.
 const KEPT: f64 = 0.5;
 /// Fewer samples in a round may all be of delayed ACKs.
@@ -95,11 +78,8 @@ const LAST_BIT: f64 = 1e-9;
 /// After a judgement the threshold is not below this share of the window, as in Linux.
 const THRESHOLD_SHARE: f64 = 0.75;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Queued {
-    Expected,
-    Linux,
-    Ns3,
+tailback_base::choice! {
+    enum Queued { Expected = "expected", Linux = "linux", Ns3 = "ns3" }
 }
 
 pub struct Vegas {
@@ -120,18 +100,12 @@ pub struct Vegas {
 }
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
-    let rule = match own.text("queued") {
-        "expected" => Queued::Expected,
-        "linux" => Queued::Linux,
-        "ns3" => Queued::Ns3,
-        other => unreachable!("{other} is no declared way of counting"),
-    };
     Box::new(Vegas {
         window: CongestionWindow::new(rules),
-        alpha: own.real("alpha"),
-        beta: own.real("beta"),
-        gamma: own.real("gamma"),
-        rule,
+        alpha: own.get(&ALPHA),
+        beta: own.get(&BETA),
+        gamma: own.get(&GAMMA),
+        rule: own.get(&QUEUED),
         base: f64::INFINITY,
         current: f64::INFINITY,
         samples: 0,

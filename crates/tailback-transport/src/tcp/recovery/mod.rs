@@ -1,8 +1,8 @@
 //! Loss recovery: which segments are lost, and what goes out next.
 //!
 //! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that
-//! the files read as the columns of one reaction table. An algorithm is a file and a row at the end of this one. The
-//! growth of the window is not its business: it says in which phase it saw an ACK.
+//! the files read as the columns of one reaction table. An algorithm is a file, a row at the end of this one, and the
+//! words that choose it in `resolve`. The growth of the window is not its business: it says in which phase it saw an ACK.
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
 //! |---|---|---|---|---|
@@ -98,22 +98,24 @@ fn without_reports(c: &ControlBlock, in_recovery: bool) -> Judged {
     }
 }
 
-/// The algorithms: one row each, with what the parameters `variant` and `sack_form` call it. One enum rather than
-/// boxes, since each segment asks it several times; what is large stands apart, so that a flow without SACK is small.
+/// The algorithms: one row each. One enum rather than boxes, since each segment asks it several times; what is large
+/// stands apart, so that a flow without SACK is small.
 macro_rules! recoveries {
-    ($($(#[$cfg:meta])* $name:ident($type:ty) = ($variant:literal, $form:literal);)*) => {
+    ($($(#[$cfg:meta])* $name:ident($type:ty);)*) => {
         #[repr(u8)]
         pub enum Recovery {
             $($(#[$cfg])* $name($type),)*
         }
 
+        /// Which of them.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum Algorithm {
+            $($(#[$cfg])* $name,)*
+        }
+
         impl Recovery {
-            /// The algorithm of this name. `form` tells two of one variant apart.
-            pub fn new(variant: &str, form: &str) -> Option<Recovery> {
-                $($(#[$cfg])* if variant == $variant && ($form.is_empty() || form == $form) {
-                    return Some(Recovery::$name(Default::default()));
-                })*
-                None
+            pub fn new(algorithm: Algorithm) -> Recovery {
+                match algorithm { $($(#[$cfg])* Algorithm::$name => Recovery::$name(Default::default()),)* }
             }
         }
 
@@ -185,15 +187,15 @@ macro_rules! recoveries {
 }
 
 recoveries! {
-    Tahoe(tahoe::TahoeRecovery) = ("tahoe", "");
-    Reno(reno::RenoRecovery) = ("reno", "");
-    NewReno(newreno::NewRenoRecovery) = ("newreno", "");
-    Sack(Box<sack::SackRecovery>) = ("sack", "rfc6675");
-    Pipe(Box<pipe::PipeRecovery>) = ("sack", "pipe");
-    EagerPipe(Box<pipe::PipeRecovery>) = ("sack", "pipe-eager");
-    Rack(Box<rack::RackRecovery>) = ("sack", "rack");
+    Tahoe(tahoe::TahoeRecovery);
+    Reno(reno::RenoRecovery);
+    NewReno(newreno::NewRenoRecovery);
+    Sack(Box<sack::SackRecovery>);
+    Pipe(Box<pipe::PipeRecovery>);
+    EagerPipe(Box<pipe::PipeRecovery>);
+    Rack(Box<rack::RackRecovery>);
     #[cfg(test)]
-    Patient(tests::Patient) = ("patient", "");
+    Patient(tests::Patient);
 }
 
 #[cfg(test)]

@@ -9,15 +9,16 @@
 //! State: five numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
 //! otherwise.
 
-/// How fast what is in the network is brought back to the threshold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PrrBound {
-    /// RFC 9937 section 6.2: a segment more than was delivered where the ACK shows no further loss.
-    Auto,
-    /// RFC 6937 section 3: as much as was delivered, the conservative reduction bound.
-    Conservative,
-    /// RFC 6937 section 3: always a segment more, the slow start reduction bound.
-    SlowStart,
+tailback_base::choice! {
+    /// How fast what is in the network is brought back to the threshold.
+    pub enum PrrBound {
+        /// RFC 9937 section 6.2: a segment more than was delivered where the ACK shows no further loss.
+        Auto = "auto",
+        /// RFC 6937 section 3: as much as was delivered, the conservative reduction bound.
+        Conservative = "crb",
+        /// RFC 6937 section 3: always a segment more, the slow start reduction bound.
+        SlowStart = "ssrb",
+    }
 }
 
 /// An ACK as a reduction sees it. Amounts are bytes.

@@ -57,7 +57,7 @@ fn a_recovery_may_have_a_timer_of_its_own() {
         ("timestamps", "false"),
         ("initial_window", "4 packets"),
     ]);
-    cfg.variant = "patient".into();
+    cfg.recovery = Algorithm::Patient;
     cfg.repair.keeps = Some(sent::Keep::Records);
     let cfg = Arc::new(cfg);
     let mut s = Sender::new(cfg.clone(), cfg.build_controller());
