@@ -27,7 +27,17 @@ REPOSITORY = "https://github.com/tailback/tailback/blob/main"
 
 #: Parts of the site, in order, and their pages; a name with a star takes what is there.
 PARTS: dict[str, list[str]] = {
-    "Start": ["getting-started", "choosing", "sweeps", "cluster", "read-results", "captures", "live", "howto/*"],
+    "Start": [
+        "README",
+        "getting-started",
+        "choosing",
+        "sweeps",
+        "cluster",
+        "read-results",
+        "captures",
+        "live",
+        "howto/*",
+    ],
     "Studies": ["studies/README", "studies/*", "made/studies"],
     "Reference": ["made/reference/*", "made/commands", "made/measures", "made/python"],
     "Queues": ["disciplines/README", "disciplines/*"],

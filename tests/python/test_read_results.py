@@ -65,7 +65,7 @@ def test_a_table_is_exported_whole_and_as_means(folder: Path, cli: Cli) -> None:
     [
         (("lines", "--to", "x.csv"), "there is no table lines; tables are runs, flows"),
         (("links", "--to", "x.xls"), "should end in .csv or .parquet"),
-        (("runs", "--means", "--to", "x.csv"), "has a row a run and thing"),
+        (("runs", "--means", "--to", "x.csv"), "does not apply to the table runs"),
     ],
 )
 def test_what_cannot_be_exported_is_said(folder: Path, cli: Cli, args: tuple[str, ...], said: str) -> None:
@@ -125,7 +125,7 @@ def test_values_are_drawn_as_they_are_spread(folder: Path, cli: Cli) -> None:
         (("links.utilisation", "--over", "queue"), '"droptail" of the axis queue is no number'),
         (("links.use", "--over", "buffer"), 'links has no column "use"'),
         (("flows.goodput_bps", "--over", "buffer"), "leave --over out"),
-        (("goodput", "--over", "buffer"), "--over is of a TABLE.COLUMN"),
+        (("goodput", "--over", "buffer"), "--over draws a TABLE.COLUMN"),
         (("links.utilisation", "--over", "buffer", "--where", "nome=x"), 'there is no "nome"'),
     ],
 )

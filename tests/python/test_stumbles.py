@@ -36,7 +36,7 @@ def test_a_message_begins_with_an_option_only_where_one_is_meant(cli: Cli) -> No
     text = said(cli, "compare", "--rate", "100Gbps", "--rtt", "40ms", "--flows", 5000)
     assert "Error: --rate = 100000Mbps with 5000 flows: 80 runs of 7 s are" in text and "name fewer disciplines" in text
     text = said(cli, "compare", "--rate", "5Mbps", "--rtt", "40ms", "--queue", "{ kind = red }")
-    assert "--queue = { kind = red }: this is no table of TOML" in text and "--kind" not in text
+    assert "--queue = { kind = red }: this is not a TOML table" in text and "--kind" not in text
 
 
 def test_a_file_of_another_kind_is_named_with_its_command(cli: Cli, small: Path) -> None:

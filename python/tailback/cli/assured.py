@@ -72,7 +72,7 @@ def _asked(call: Callable[[], T]) -> T:
 
 
 @click.command("redn")
-@click.option("--rate", type=Exact("rate"), metavar="RATE", help="Rate of the link; without it what the flows need.")
+@click.option("--rate", type=Exact("rate"), metavar="RATE", help="Rate of the link.  [default: what the flows need]")
 @click.option(
     "--rtt", type=Exact("time"), default="500ms", show_default=True, metavar="TIME", help="The longest round trip."
 )
@@ -81,7 +81,7 @@ def _asked(call: Callable[[], T]) -> T:
     "flows",
     multiple=True,
     metavar="RATE,RTT",
-    help='Promised rate and round trip of a flow: "10Mbps,200ms"; "12x10Mbps,200ms" are twelve. Repeatable.',
+    help='Promised rate and round trip of a flow: "10Mbps,200ms". "12x10Mbps,200ms" is twelve flows. Repeatable.',
 )
 @click.option(
     "--delay",
@@ -89,7 +89,7 @@ def _asked(call: Callable[[], T]) -> T:
     default="15ms",
     show_default=True,
     metavar="TIME",
-    help="Delay at the middle threshold.",
+    help="Queueing delay at the middle threshold.",
 )
 @click.option(
     "--probability", type=Exact("number"), default="0.1", show_default=True, metavar="P", help="Maximum probability."
@@ -100,11 +100,11 @@ def _asked(call: Callable[[], T]) -> T:
     default="1.2",
     show_default=True,
     metavar="H",
-    help="The link's rate over what the flows are promised.",
+    help="The link's rate divided by the sum of the promised rates.",
 )
-@click.option("--packet", default="1000B", show_default=True, metavar="SIZE", help="Mean packet on the wire.")
+@click.option("--packet", default="1000B", show_default=True, metavar="SIZE", help="Mean size of a packet on the wire.")
 @click.option(
-    "--depth", type=int, default=5, show_default=True, metavar="PACKETS", help="Depth of a conditioner's buckets."
+    "--depth", type=int, default=5, show_default=True, metavar="PACKETS", help="Least depth of a conditioner's buckets."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def redn_command(
@@ -118,7 +118,7 @@ def redn_command(
     depth: int,
     as_json: bool,
 ) -> None:
-    """How to set REDn for a link: thresholds, weight and probabilities, by the guidelines of Liu (2001).
+    """Settings of REDn for a link: thresholds, weight and probabilities, by the guidelines of Liu (2001).
 
     \b
     tailback predict redn --rate 201.6Mbps --rtt 500ms
@@ -209,7 +209,7 @@ def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
     default=str(float(HEADROOM)),
     show_default=True,
     metavar="H",
-    help="A declared link counts with its rate divided by this; access links count whole.",
+    help="The rate of a declared link is divided by this. Access links count with their whole rate.",
 )
 @click.option("--flows", "groups", multiple=True, metavar="GROUP", help="Only the flows of this group. Repeatable.")
 @click.option(
@@ -221,7 +221,7 @@ def allocation_command(
 ) -> None:
     """What each flow of a scenario should get: max-min fair, first green, then yellow, then red.
 
-    Committed and peak rates are those of the flows' conditioners; a flow without one takes part in red alone.
+    Committed and peak rates are those of the flows' conditioners. A flow without one shares only the red rate.
     """
     from tailback.cli import source
 
@@ -234,7 +234,7 @@ def allocation_command(
         ]
         click.echo(json.dumps(clean({"headroom": float(headroom), "flows": rows}), indent=2, allow_nan=False))
         return
-    click.echo(f"headroom {float(headroom):g}: a link counts with its rate divided by this\n")
+    click.echo(f"headroom {float(headroom):g}: the rate of a link is divided by this\n")
     _print_shares(shares, promised)
 
 

@@ -18,21 +18,23 @@ def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenar
     return read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
 
 
-_SET = click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
-_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed, instead of the scenario's.")
+_SET = click.option(
+    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
+)
+_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed.  [default: the scenario's]")
 
 
 @click.command()
 @click.argument("file")
-@click.option("--link", default="bottleneck", show_default=True, help="The link; both its directions are captured.")
+@click.option("--link", default="bottleneck", show_default=True, help="The link. Both directions are captured.")
 @click.option("--out", required=True, metavar="FILE", help="The pcapng file.")
 @_SET
 @_SEED
 def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: int | None) -> None:
-    """Run the scenario in FILE once and capture a link as pcapng, for Wireshark and its kin.
+    """Run the scenario in FILE once and capture a link as pcapng, for Wireshark and similar programs.
 
-    Each packet stands where it arrived at the queue, with whole headers; one that was dropped or marked says so in its
-    comment (`frame.comment`).
+    Packets are captured as they arrive at the queue, with complete headers. The comment of a packet (`frame.comment`)
+    says whether it was dropped or marked.
     """
     from tailback import _core
 
@@ -53,7 +55,7 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 @click.command()
 @click.argument("file")
 @click.option("--flow", required=True, metavar="GROUP.NUMBER", help="The flow, such as bulk.0.")
-@click.option("--out", metavar="FILE", help="Write there instead of to standard output.")
+@click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
 @_SET
 @_SEED
 def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], seed: int | None) -> None:

@@ -9,12 +9,15 @@ from tailback.cli.errors import memory_option
 
 @click.command()
 @click.argument("file")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
+)
 @memory_option
 def check(file: str, overrides: tuple[str, ...]) -> None:
     """Read the scenario in FILE (- for standard input) and say what is wrong with it, without running it.
 
-    Leaves with 0 and `ok`, warnings on standard error, or with 2 and what to write instead.
+    A correct scenario prints `ok` and gives exit status 0; warnings go to standard error. A wrong one gives exit
+    status 2 and says what to write instead.
     """
     from tailback import memory
     from tailback.cli.errors import say

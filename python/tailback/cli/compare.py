@@ -20,32 +20,39 @@ def _list(_ctx: click.Context, _param: click.Parameter, value: str | None) -> li
 @click.option(
     "--rtt", required=True, metavar="TIME[,...]", callback=_list, help="Round trip with empty queues: 40ms; or several."
 )
-@click.option("--flows", type=int, default=16, show_default=True, help="How many long transfers.")
+@click.option("--flows", type=int, default=16, show_default=True, help="Number of long transfers.")
 @click.option(
-    "--buffer", metavar="SIZE", help='"500 packets" or 750KB for every discipline; one rate-delay product without.'
+    "--buffer",
+    metavar="SIZE",
+    help='Buffer of every discipline: "500 packets" or 750KB.  [default: one rate-delay product]',
 )
-@click.option("--traffic", metavar="KIND[,...]", callback=_list, help="Of bulk, web, voice, unresponsive; all without.")
 @click.option(
-    "--senders", metavar="NAME[,...]", callback=_list, help="Congestion controls of the transfers: cubic,bbr without."
+    "--traffic",
+    metavar="KIND[,...]",
+    callback=_list,
+    help="Kinds of traffic: bulk, web, voice, unresponsive.  [default: all four]",
+)
+@click.option(
+    "--senders",
+    metavar="NAME[,...]",
+    callback=_list,
+    help="Congestion controls of the transfers.  [default: cubic,bbr]",
 )
 @click.option(
     "--queue",
     "queues",
     multiple=True,
     metavar="NAME[,...]",
-    help='Disciplines; or one as a table, { kind = "red", ecn = true }. Repeatable. Those of today without.',
+    help='Disciplines by name, or one as a table, { kind = "red", ecn = true }. Repeatable.  '
+    "[default: droptail,red,codel,pie,fq-codel,fq-pie,cake,qsdrr; with --ecn also dualpi2]",
 )
-@click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="A largest packet on the wire.")
-@click.option(
-    "--ecn/--no-ecn", default=None, help="Hosts have ECN, and queues mark instead of dropping.  [default: no-ecn]"
-)
-@click.option("--replications", type=click.IntRange(1, 1000), default=5, show_default=True, help="Seeds.")
-@click.option("--seed", type=click.IntRange(0, 2**62), default=1, show_default=True, help="The first of them.")
-@click.option("--duration", metavar="TIME", help="How long a run is; what the link needs without.")
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
-@click.option(
-    "--out", metavar="DIR", callback=folder, help="Write compare.html with figures there, and store the runs."
-)
+@click.option("--packet", default="1500B", show_default=True, metavar="SIZE", help="Largest packet on the wire.")
+@click.option("--ecn/--no-ecn", default=None, help="Use ECN at hosts, and mark at queues.  [default: no-ecn]")
+@click.option("--replications", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of seeds.")
+@click.option("--seed", type=click.IntRange(0, 2**62), default=1, show_default=True, help="First seed.")
+@click.option("--duration", metavar="TIME", help="Length of a run.  [default: what the link needs]")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
+@click.option("--out", metavar="DIR", callback=folder, help="Folder for compare.html with figures, and for the runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @memory_option
 def compare(
@@ -61,10 +68,10 @@ def compare(
     seed: int,
     **about: Any,
 ) -> None:
-    """Say which queue discipline serves a link best, by what, and where no difference is one.
+    """Say which queue discipline serves a link best, by which measures, and which differences are not significant.
 
-    The same traffic with the same seeds goes through every discipline, each with the parameters that its guideline has
-    for the link.
+    The same traffic with the same seeds goes through every discipline. Each discipline has the parameters that its
+    guideline gives for the link.
 
     \b
         tailback compare --rate 50Mbps --rtt 40ms --flows 16
@@ -139,8 +146,8 @@ def _queues(given: tuple[str, ...]) -> list[Any]:
                 found.append(tomllib.loads(f"queue = {text}")["queue"])
             except tomllib.TOMLDecodeError as e:
                 raise LinkError(
-                    f"queue = {text}: this is no table of TOML ({e}); write one such as "
-                    '{ kind = "red", ecn = true }, an option for each'
+                    f"queue = {text}: this is not a TOML table ({e}); write one such as "
+                    '{ kind = "red", ecn = true }, with one --queue for each table'
                 ) from e
         else:
             found += [name.strip() for name in text.split(",") if name.strip()]

@@ -7,10 +7,10 @@ import click
 
 @click.command()
 @click.argument("name", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print the same as one JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option("--markdown", is_flag=True, help="Print the whole reference in Markdown.")
 def describe(name: str | None, as_json: bool, markdown: bool) -> None:
-    """Explain a model: what it is, its parameters with ranges, defaults and sources, its probes.
+    """Explain a model: what it does, its parameters with ranges, defaults and sources, and its probes.
 
     Without NAME, list all models.
     """

@@ -101,7 +101,7 @@ memory_option = click.option(
     metavar="SIZE",
     callback=memory_of,
     expose_value=False,
-    help="Let runs take so much memory: 8GB.  [default: what is free]",
+    help="Most memory that the runs may take: 8GB.  [default: what is free]",
 )
 
 

@@ -13,10 +13,12 @@ from tailback.cli.errors import existing
 @click.command()
 @click.argument("folder", metavar="DIR", callback=existing)
 @click.argument("table")
-@click.option("--to", required=True, metavar="FILE", help="Where it goes; its ending says the kind: .csv or .parquet.")
-@click.option("--means", is_flag=True, help="Average over seeds; NAME_ci95 is half of the 95 % interval of a mean.")
+@click.option(
+    "--to", required=True, metavar="FILE", help="File to write, in the format of its ending: .csv or .parquet."
+)
+@click.option("--means", is_flag=True, help="Average over seeds. NAME_ci95 is half of the 95 % interval of a mean.")
 def export(folder: str, table: str, to: str, means: bool) -> None:
-    """Write a TABLE (links, flows, ...) of the results in DIR as one file, for a spreadsheet or another program."""
+    """Write a TABLE (links, flows, ...) of the results in DIR to one file, for a spreadsheet or another program."""
     from tailback import _core
     from tailback.cli.source import results_folder
     from tailback.store.paths import write_csv
@@ -47,7 +49,7 @@ def _means(results: Any, table: Any) -> list[dict[str, Any]]:
     from tailback.means import averages, finished, labels_of
 
     if table.name not in TABLES:
-        raise click.UsageError(f"the table {table.name} has a row a run and thing; --means is of {', '.join(TABLES)}")
+        raise click.UsageError(f"--means does not apply to the table {table.name}; it averages {', '.join(TABLES)}")
     return averages(table, [*labels_of(table), *TABLES[table.name]], runs=finished(results.runs))
 
 

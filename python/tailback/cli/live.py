@@ -1,4 +1,4 @@
-"""`tailback live`, `tailback gateway`, `tailback doctor`: real packets, the box alone, what this machine allows."""
+"""`tailback live`, `tailback gateway`, `tailback doctor`: real packets, the box alone, whether this machine can."""
 
 from __future__ import annotations
 
@@ -19,10 +19,17 @@ def linux() -> None:
         raise Failure("real packets need Linux (network namespaces and TUN devices); `tailback run` works everywhere")
 
 
-_SET = click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value first. Repeatable.")
-_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed, instead of the scenario's.")
+_SET = click.option(
+    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
+)
+_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed.  [default: the scenario's]")
 _SLEEPY = click.option(
-    "--no-real-time", "real_time", is_flag=True, flag_value=False, default=True, help="Keep normal priority."
+    "--no-real-time",
+    "real_time",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Run with normal instead of real-time priority.",
 )
 
 
@@ -30,33 +37,33 @@ _SLEEPY = click.option(
 @click.argument("file")
 @_SET
 @_SEED
-@click.option("--replications", type=click.IntRange(1, 1000), default=1, show_default=True, help="Runs, one by one.")
+@click.option("--replications", type=click.IntRange(1, 1000), default=1, show_default=True, help="Number of runs.")
 @click.option(
-    "--out", metavar="DIR", callback=folder, help="Store tables, scenario.toml, manifest.json and live.json there."
+    "--out", metavar="DIR", callback=folder, help="Folder for the tables, scenario.toml, manifest.json and live.json."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @click.option(
-    "--congestion", metavar="NAME", help="The kernel's congestion control for all connections, such as cubic."
+    "--congestion", metavar="NAME", help="Congestion control of the kernel for all connections, such as cubic."
 )
 @click.option("--ecn", type=click.Choice(["on", "off"]), help="ECN for all connections.")
-@click.option("--pacing", metavar="RATE", help="Pace each connection at this rate at most, such as 10Mbps.")
+@click.option("--pacing", metavar="RATE", help="Highest pacing rate of each connection, such as 10Mbps.")
 @click.option(
-    "--iperf3", multiple=True, metavar="GROUP", help="iperf3 sends this group of flows; `all` for all. Repeatable."
+    "--iperf3", multiple=True, metavar="GROUP", help="Let iperf3 send this group of flows, or `all`. Repeatable."
 )
-@click.option("--ipv6", is_flag=True, help="IPv6 instead of IPv4.")
-@click.option("--capture", metavar="FILE", help="Write the packets at the first link's queue as pcapng.")
+@click.option("--ipv6", is_flag=True, help="Use IPv6 instead of IPv4.")
+@click.option("--capture", metavar="FILE", help="Capture the packets at the first link's queue as pcapng.")
 @click.option("--record", metavar="FILE", help="Write every arrival and decision, for `tailback live --replay`.")
 @click.option(
     "--replay",
     metavar="FILE",
-    help="Give a recording to the simulator, and compare its decisions; no privilege needed.",
+    help="Feed a recording to the simulator and compare its decisions. Needs no privilege.",
 )
 @_SLEEPY
 def live(file: str, overrides: tuple[str, ...], seed: int | None, replay: str | None, **options: Any) -> None:
     """Run the scenario in FILE with real packets: its network between two namespaces, this kernel's TCP at its ends.
 
-    The tables are those of `tailback run`, so that `tailback report A B` compares reality with simulation. Queues mark
-    only where the scenario has marking = true, or a queue ecn = true.
+    The tables are those of `tailback run`, so `tailback report A B` compares reality with simulation. Queues mark only
+    if the scenario has marking = true, or the queue has ecn = true.
     """
     from tailback.cli.source import reader
     from tailback.live.layout import NotPossible, marks_only_if_asked
@@ -208,27 +215,34 @@ def _replayed(scenario: Any, path: str) -> str:
 @click.command()
 @click.argument("near")
 @click.argument("far")
-@click.option("--rate", default="20Mbps", show_default=True, help="The rate of the line, towards the far side.")
-@click.option("--delay", default="10ms", show_default=True, help="One way, added behind the line in both directions.")
+@click.option("--rate", default="20Mbps", show_default=True, help="Rate of the line towards FAR.")
 @click.option(
-    "--queue", default="codel", show_default=True, help="A discipline: its name, or a table as in a scenario."
+    "--delay", default="10ms", show_default=True, help="One-way delay, added after the line in both directions."
 )
-@click.option("--mtu", type=click.IntRange(68, 65_000), help="Of tailback0.  [default: 1500]")
 @click.option(
-    "--flows", type=click.IntRange(1, 65_536), default=1024, show_default=True, help="Conversations told apart."
+    "--queue", default="codel", show_default=True, help="Queue discipline: its name, or a table as in a scenario."
+)
+@click.option("--mtu", type=click.IntRange(68, 65_000), help="MTU of tailback0.  [default: 1500]")
+@click.option(
+    "--flows",
+    type=click.IntRange(1, 65_536),
+    default=1024,
+    show_default=True,
+    help="Most conversations that get a queue of their own.",
 )
 @click.option("--marking", is_flag=True, help="Mark ECN-capable packets instead of dropping them.  [default: off]")
-@click.option("--seconds", type=click.FloatRange(min=0.1), help="End by itself; without it, at Ctrl-C.")
-@click.option("--capture", metavar="FILE", help="Write the packets at the queue as pcapng.")
+@click.option("--seconds", type=click.FloatRange(min=0.1), help="Length of the run.  [default: until Ctrl-C]")
+@click.option("--capture", metavar="FILE", help="Capture the packets at the queue as pcapng.")
 @_SLEEPY
 def gateway(near: str, far: str, **options: Any) -> None:
-    """The box alone, between two network namespaces or two interfaces.
+    """Put a queue and a line between two network namespaces or two interfaces.
 
-    NEAR and FAR are namespaces: names of `ip netns`, or process numbers. In each the box makes the device tailback0
-    with an address (10.203.0.1 and 10.203.0.2) and a route to the other; they vanish when the box ends.
+    NEAR and FAR are namespaces (names of `ip netns`, or process numbers) or interfaces. In each namespace the box makes
+    the device tailback0 with an address (10.203.0.1 and 10.203.0.2) and a route to the other. The devices vanish when
+    the box ends.
 
-    Or they are interfaces: INTERFACE of this network, or NAMESPACE:INTERFACE. What one receives leaves by the other,
-    as over a cable, through the queue. Nothing of them is changed; they must be up, and have no addresses.
+    An interface is INTERFACE of this network, or NAMESPACE:INTERFACE. Packets that one interface receives leave by the
+    other through the queue, as over a cable. Both must be up and have no address; the box does not change them.
     """
     linux()
     from tailback.live.box import BoxError, run
@@ -247,10 +261,10 @@ def _line(state: dict[str, Any]) -> None:
 
 @click.command()
 @click.option(
-    "--clean", is_flag=True, help="End what earlier runs have left behind; only what tailback has made is touched."
+    "--clean", is_flag=True, help="End processes that earlier runs have left behind. Touches only those of tailback."
 )
 def doctor(clean: bool) -> None:
-    """Say what this machine allows of `tailback live`, each with its remedy; exit status 1 if it allows none."""
+    """Check whether this machine can run `tailback live`, with a remedy for each problem. Exit status 1 if not."""
     linux()
     from tailback.live import machine
 

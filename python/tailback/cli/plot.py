@@ -13,17 +13,21 @@ import click
 @click.option(
     "--to",
     metavar="FILE",
-    help="Where the figure goes; its ending says the kind (png, pdf, svg).  [default: DIR/figures/WHAT, all three]",
+    help="File to write. Its ending gives the format: png, pdf, svg.  [default: DIR/figures/WHAT in all three]",
 )
 @click.option("--where", multiple=True, metavar="LABEL=VALUE", help="Draw only the points of this value. Repeatable.")
-@click.option("--over", "axes", multiple=True, metavar="AXIS", help="Of TABLE.COLUMN: over this axis; two make a map.")
+@click.option(
+    "--over", "axes", multiple=True, metavar="AXIS", help="Draw TABLE.COLUMN over this axis. Two axes make a map."
+)
 def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], axes: tuple[str, ...]) -> None:
-    """Draw results that are stored in DIR.
+    """Draw the results in DIR.
 
-    Of a sweep, WHAT is TABLE.COLUMN: with --over curves of its mean over an axis, with 95 % bands, or a map over two;
-    without, how its values are spread at each point. Otherwise WHAT is a recorded quantity against time (queue, cwnd,
-    ...), goodput, each flow a bar, or completions, times of transfers by their sizes; without it, the queue if it was
-    recorded. Of several replications the first is drawn.
+    For a sweep, WHAT is TABLE.COLUMN. With one --over the figure has curves of the mean over that axis, with 95 %
+    bands; with two it is a map; otherwise it shows the distribution of the values at each point.
+
+    For a run, WHAT is a recorded quantity against time (queue, cwnd, ...), goodput (a bar for each flow), or
+    completions (times of transfers by size). The default is the queue if it was recorded, else goodput. Only the first
+    replication is drawn.
     """
     from tailback import _core, plots
     from tailback.cli.source import results_folder
@@ -43,7 +47,7 @@ def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], 
                 raise click.BadParameter("one axis makes curves, two a map", param_hint="--over")
             figure = plots.over(results, what, *axes, **chosen) if axes else plots.spread(results, what, **chosen)
         elif axes:
-            raise click.UsageError(f"--over is of a TABLE.COLUMN, such as links.utilisation, not of {what}")
+            raise click.UsageError(f"--over draws a TABLE.COLUMN, such as links.utilisation, not {what}")
         else:
             figure = plots.plot(results, what, **chosen)
     except ValueError as e:

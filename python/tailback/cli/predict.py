@@ -41,14 +41,14 @@ def _no_model(name: str, known: Sequence[str]) -> str:
 
 @click.group(cls=_Models)
 def predict() -> None:
-    """Say what theory predicts for a bottleneck, before any packet is simulated."""
+    """Show what theory predicts for a bottleneck, without simulating packets."""
 
 
 def _options(f: F) -> F:
     for option in reversed(
         [
             click.option(
-                "--flows", required=True, type=click.IntRange(1, 10_000_000), help="How many long-lived flows."
+                "--flows", required=True, type=click.IntRange(1, 10_000_000), help="Number of long-lived flows."
             ),
             click.option("--rate", required=True, metavar="RATE", help="Rate of the bottleneck, such as 500Mbps."),
             click.option("--rtt", required=True, metavar="TIME", help="Round trip with an empty queue, such as 100ms."),
@@ -58,7 +58,7 @@ def _options(f: F) -> F:
                 required=True,
                 multiple=True,
                 metavar="SIZE",
-                help='Buffer, such as "1000 packets" or 1500KB. Repeat it for several.',
+                help='Buffer, such as "1000 packets" or 1500KB. Repeatable.',
             ),
             click.option(
                 "--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet on the wire."
@@ -108,7 +108,7 @@ def _read(rate: str, rtt: str, buffers: tuple[str, ...], packet: str) -> tuple[f
     show_default=True,
     help="Share of the flows that lose a packet at an overflow, 0.5 to 1.",
 )
-@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+@click.option("--series", is_flag=True, help="Also print the queue against time, over one cycle.")
 def tail_drop_command(
     flows: int,
     rate: str,
@@ -121,9 +121,9 @@ def tail_drop_command(
 ) -> None:
     """Queue drop and cycle of drop-tail with long-lived Reno flows of one round trip.
 
-    At an overflow a share of the flows halves its window, the queue falls by the queue drop, and grows again by one
-    packet a flow and round trip until it is full: one cycle. With a buffer that is too small the queue runs empty, and
-    the line stands idle for part of each cycle.
+    At an overflow a share of the flows halve their windows, and the queue falls by the queue drop. Then it grows by one
+    packet per flow and round trip until it is full: this is one cycle. If the buffer is too small, the queue runs empty
+    and the line is idle for part of each cycle.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
     try:
@@ -161,21 +161,21 @@ def tail_drop_command(
         )
     _print_table(lines)
     if any(m.underflow for m in models):
-        click.echo("\nA queue after the overflow below zero: the queue runs empty and the line stands idle meanwhile.")
+        click.echo('\n"queue after" below zero: the queue runs empty, and the line is idle for that time.')
     if series:
         _print_series(models)
 
 
 @predict.command("qsdrr")
 @_options
-@click.option("--series", is_flag=True, help="Also give the queue against time, over one cycle.")
+@click.option("--series", is_flag=True, help="Also print the queue against time, over one cycle.")
 def qsdrr_command(
     flows: int, rate: str, rtt: str, buffers: tuple[str, ...], packet: str, as_json: bool, series: bool
 ) -> None:
     """How many flows QSDRR hits at the first overflow in congestion avoidance, and how far the queue then falls.
 
-    Regime 1: queues long enough that the victims lose 1, 2, 3, ... packets. Regime 2: each victim gives up its queue.
-    Regime 3: fewer packets than queues.
+    Regime 1: queues are so long that the victims lose 1, 2, 3, ... packets. Regime 2: each victim loses its whole
+    queue. Regime 3: there are fewer packets than queues.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
     try:
@@ -222,10 +222,12 @@ def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
 
 
 @predict.command("memory")
-@click.option("--flows", required=True, type=click.IntRange(1, 10**9), help="How many flows.")
-@click.option("--queues", required=True, type=click.IntRange(1, 10**8), help="How many queues they share.")
-@click.option("--groups", type=click.IntRange(1, 10**9), help="How many Bloom-filter groups.  [default: 10 a queue]")
-@click.option("--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: 1 % of flows missed]")
+@click.option("--flows", required=True, type=click.IntRange(1, 10**9), help="Number of flows.")
+@click.option("--queues", required=True, type=click.IntRange(1, 10**8), help="Number of queues that they share.")
+@click.option("--groups", type=click.IntRange(1, 10**9), help="Number of Bloom-filter groups.  [default: 10 per queue]")
+@click.option(
+    "--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: enough to miss 1 % of flows]"
+)
 @click.option("--counter-bits", type=click.IntRange(1, 64), help="Bits of a counter.  [default: 3 x the mean]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def memory_command(
@@ -236,7 +238,7 @@ def memory_command(
     counter_bits: int | None,
     as_json: bool,
 ) -> None:
-    """Memory of Bloom-filter groups, against a table of all flows.
+    """Memory of Bloom-filter groups, compared with a table of all flows.
 
     \b
     tailback predict memory --flows 100000 --queues 2000 --filter-bits 50

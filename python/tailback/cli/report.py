@@ -1,4 +1,4 @@
-"""`tailback report`: the report of a folder of results, or what differs between two."""
+"""`tailback report`: the report of a folder of results, or the differences between two."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tailback.cli.errors import existing
     is_flag=False,
     flag_value="",
     metavar="[AXIS=LABEL]",
-    help="Hold the points of an axis against those of this label; alone, as [compare] of the sweep's file says.",
+    help="Compare the points of an axis with those of this label.  [without a value: [compare] of the sweep's file]",
 )
 @click.option(
-    "--column", "columns", multiple=True, metavar="NAME", help="Of differences: only this column. Repeatable."
+    "--column", "columns", multiple=True, metavar="NAME", help="Show differences only in this column. Repeatable."
 )
-@click.option("--json", "as_json", is_flag=True, help="Of differences: one JSON document and nothing else.")
+@click.option("--json", "as_json", is_flag=True, help="Print the differences as one JSON document and nothing else.")
 def report(folder: str, other: str | None, across: str | None, columns: tuple[str, ...], as_json: bool) -> None:
     """Write the report of a folder of results: one HTML file that needs no network.
 
-    With OTHER, say instead what differs between the two: OTHER less DIR, column by column, over the seeds that both
-    have, with the 95 % interval of the difference. With --across, say what differs between the points of DIR. The page
-    of a sweep whose file has [compare] has those differences too.
+    With OTHER, print the differences between the two folders instead: OTHER minus DIR, column by column, over the seeds
+    that both have, with the 95 % interval of the difference. With --across, print the differences between the points of
+    DIR. If the sweep's file has [compare], the page shows those differences too.
     """
     if across is not None:
         if other is not None:
@@ -41,7 +41,7 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
         click.echo(_differences(folder, other, columns, as_json))
         return
     if columns or as_json:
-        raise click.UsageError("--column and --json are of differences; name another folder, or give --across")
+        raise click.UsageError("--column and --json apply to differences; name another folder, or give --across")
     from tailback.report import ReportError, write
 
     try:

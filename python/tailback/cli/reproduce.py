@@ -39,7 +39,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
     indent = " " * (left + 16)
     lines = []
     experiment = None
-    # Cells stand in their tables: here they are counted, and only those outside what is allowed are told one by one.
+    # The tables show the cells. Here they are counted, and only those outside their tolerance are listed.
     told_cells = {v.experiment: [c for c in verdicts if c.grade and c.experiment == v.experiment] for v in verdicts}
     for v in verdicts:
         if v.experiment != experiment:
@@ -76,7 +76,7 @@ def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
     from tailback.study.cell_tables import counts
 
     said = [
-        f"{within} of {n} cells of class {grade} within what it allows"
+        f"{within} of {n} cells of class {grade} within its tolerance"
         if grade != "Q"
         else f"{n} of class Q only compared ({within} agree)"
         for grade, within, n in counts(verdicts)
@@ -133,21 +133,25 @@ def register(group: click.Group) -> None:
     @group.command("reproduce")
     @click.argument("what", metavar="[STUDY[/EXPERIMENT[,...]]]", required=False)
     @click.option(
-        "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds: minutes. The default."
+        "--quick", "mode", flag_value="quick", default=True, help="Few points and seeds; takes minutes. The default."
     )
     @click.option("--full", "mode", flag_value="full", help="Every point and seed of the study.")
     @click.option(
         "--out",
         metavar="DIR",
         callback=folder,
-        help="Where results go; default out/STUDY, or out/all. Runs kept there are reused.",
+        help="Folder for the results. Runs stored there are reused.  [default: out/STUDY, or out/all]",
     )
+    @click.option("--seeds", type=click.IntRange(1, 1000), help="Seeds for each point.  [default: set by the mode]")
+    @click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
+    @click.option("--shard", metavar="I/N", help="Run the I-th of N parts. Then run once without --shard to gather.")
     @click.option(
-        "--seeds", type=click.IntRange(1, 1000), help="Repeat each point so often, instead of what the mode says."
+        "--set",
+        "overrides",
+        multiple=True,
+        metavar="PATH=VALUE",
+        help="Change a value in every scenario of the study. Repeatable.",
     )
-    @click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0 is all cores.")
-    @click.option("--shard", metavar="I/N", help="Run the I-th of N parts; without it what is stored is taken.")
-    @click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every scenario of the study.")
     @click.option(
         "--discipline",
         "replaced",
@@ -156,7 +160,7 @@ def register(group: click.Group) -> None:
         help="Run another queue under a discipline's name, such as qsdrr='{ kind = \"droptail\" }'.",
     )
     @click.option("--list", "list_", is_flag=True, help="List studies and their experiments.")
-    @click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+    @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
     @memory_option
     def command(
         what: str | None,
@@ -170,18 +174,19 @@ def register(group: click.Group) -> None:
         list_: bool,
         as_json: bool,
     ) -> None:
-        """Reproduce a published study, or one of its experiments, and report point by point what came out; without a
-        STUDY all of them, on one page.
+        """Repeat a published study, or some of its experiments, and compare the results with it point by point.
 
-        `tailback verify` checks the folder that comes of it.
+        Without STUDY, repeat all studies and write one page. `tailback verify` checks the folder that this writes.
         """
         try:
             if list_:
                 if what is not None or out or shard or overrides or replaced or seeds:
-                    raise click.UsageError("--list shows all studies and runs nothing; leave all but --json out")
+                    raise click.UsageError(
+                        "--list shows all studies and runs nothing; give no other option except --json"
+                    )
                 _list(as_json)
             elif what is None and (overrides or replaced):
-                raise click.UsageError("--set and --discipline change a study: name it")
+                raise click.UsageError("--set and --discipline change one study: name the study")
             elif shard is not None:
                 part = shard_of(shard)
                 done = []
@@ -193,7 +198,7 @@ def register(group: click.Group) -> None:
                 if as_json:
                     click.echo(json.dumps({"shard": part, "studies": done}))
                 else:
-                    click.echo(f"when all {part[1]} parts are done: the same command without --shard")
+                    click.echo(f"when all {part[1]} parts are done, run the same command without --shard")
             elif what is None:
                 _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
             else:

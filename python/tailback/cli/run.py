@@ -19,22 +19,22 @@ from tailback.cli.errors import folder, memory_option
     metavar="PATH=VALUE",
     help="Change a value: link.bottleneck.rate=5Mbps. Repeatable.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="The seed of the first run; instead of the scenario's.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of the first run.  [default: the scenario's]")
 @click.option(
     "--replications",
     type=click.IntRange(1, 1_000_000),
     default=1,
     show_default=True,
-    help="Runs, each with the next seed.",
+    help="Number of runs, each with the next seed.",
 )
 @click.option(
     "--out",
     metavar="DIR",
     callback=folder,
-    help="Store tables (Parquet), scenario.toml and manifest.json there. Stored runs are not run again.",
+    help="Folder for tables (Parquet), scenario.toml and manifest.json. Stored runs are not run again.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
 @memory_option
 def run(
     file: str,
@@ -45,7 +45,10 @@ def run(
     as_json: bool,
     jobs: int,
 ) -> None:
-    """Run the scenario in FILE (TOML; JSON if its name ends in .json; - for standard input) and show what came out."""
+    """Run the scenario in FILE and show the results.
+
+    FILE is TOML, or JSON if its name ends in .json; - is standard input.
+    """
     import json
 
     from tailback.cli.errors import Failure, Stopped, kept, os_message
@@ -56,7 +59,7 @@ def run(
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]
     scenario = read(file, texts)
     if scenario.seed + replications > 2**63:
-        raise click.UsageError("the seeds of so many replications go beyond 2^63; give a smaller --seed")
+        raise click.UsageError("the last seed would be above 2^63; give a smaller --seed or fewer --replications")
     try:
         with ProgressLine() as progress:
             result = execute(scenario, replications, jobs, out, progress, command=["tailback", *sys.argv[1:]])

@@ -11,8 +11,8 @@ import click
 def schema() -> None:
     """Print the JSON schema of scenarios.
 
-    An editor that knows it completes and checks a scenario as it is written; in a TOML file, say
-    `#:schema ./schema.json` in the first line.
+    With the schema an editor completes and checks a scenario while you write it. In a TOML file, write
+    `#:schema ./schema.json` as the first line.
     """
     from tailback import _core
 

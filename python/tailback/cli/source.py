@@ -43,7 +43,7 @@ def _standard_input() -> tuple[str, Kind]:
         raise click.UsageError("standard input is closed; name a file, or write `tailback run - < FILE`")
     text = sys.stdin.buffer.read(LONGEST + 1)
     if len(text) > LONGEST:
-        raise click.UsageError(f"standard input is longer than {LONGEST // 1_000_000} MB, which no scenario is")
+        raise click.UsageError(f"standard input is longer than {LONGEST // 1_000_000} MB; a scenario is shorter")
     try:
         source = text.decode("utf-8-sig")
     except UnicodeDecodeError as e:

@@ -16,9 +16,9 @@ from tailback.text import plain
 @click.argument("dir", callback=existing)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def status(dir: str, as_json: bool) -> None:
-    """Say what DIR holds, finished or as an interruption left it; nothing in it is changed.
+    """Show what DIR holds: finished results, or what an interrupted command left. Changes nothing.
 
-    Of a study, DIR is its folder of results or the folder `runs` in it.
+    For a study, DIR is its folder of results or the folder `runs` in it.
     """
     from tailback import _core
     from tailback.document import clean
@@ -65,7 +65,7 @@ def lines(name: str, found: dict[str, Any]) -> list[str]:
     if found["in_use_by"] is not None:
         said.append(f"process {found['in_use_by']} is at work there")
     elif found["shards"] and stored == len(planned):
-        said.append("all is there: the same command without --shard, or with --merge, makes the tables")
+        said.append("all runs are stored: the same command without --shard, or with --merge, makes the tables")
     elif stored < len(planned):
         said.append("run the same command again to go on")
     said += [f"damaged: {p}" for p in found["damaged"]]

@@ -18,24 +18,26 @@ from tailback.cli.errors import folder, memory_option
     "--out",
     metavar="DIR",
     callback=folder,
-    help="Where results go; stored runs are not run again.  [default: out/NAME of FILE]",
+    help="Folder for the results. Stored runs are not run again.  [default: out/NAME]",
 )
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0, the default, for all cores.")
-@click.option("--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change every point. Repeatable.")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value at every point. Repeatable."
+)
 @click.option("--shard", metavar="I/N", help="Run the I-th of N parts, for a job array.")
-@click.option("--merge", is_flag=True, help="Make the tables of what shards have stored; run nothing.")
-@click.option("--dask", metavar="ADDRESS", help="Have the workers of a dask cluster run it: tcp://HOST:8786.")
-@click.option("--dry-run", is_flag=True, help="Say how many runs, about how long and how large; store nothing.")
+@click.option("--merge", is_flag=True, help="Make the tables from the runs that shards have stored. Runs nothing.")
+@click.option("--dask", metavar="ADDRESS", help="Run on the workers of a dask cluster: tcp://HOST:8786.")
+@click.option("--dry-run", is_flag=True, help="Estimate number of runs, time and size. Stores nothing.")
 @click.option("--emit", type=click.Choice(["slurm"]), help="Print a batch file for a job array instead of running.")
-@click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="With --emit: its jobs.")
-@click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="With --emit: cores of a job.")
+@click.option("--shards", type=click.IntRange(1, 100_000), default=16, show_default=True, help="Jobs for --emit.")
+@click.option("--cpus", type=click.IntRange(1, 4096), default=4, show_default=True, help="Cores of a job for --emit.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 @memory_option
 def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **how: Any) -> None:
-    """Run the sweep in FILE (TOML): a scenario over axes, each point with several seeds.
+    """Run the sweep in FILE (TOML): a scenario over axes, with several seeds at each point.
 
-    A sweep that was stopped goes on where it was. Shards, dask and a plain run may be mixed; the finished tables have
-    the same bytes.
+    A sweep that was stopped goes on where it stopped. Shards, dask and a plain run may be mixed; the finished tables
+    have the same bytes.
     """
     from tailback.memory import MemoryRefusal
     from tailback.sweep.load import load_sweep
@@ -75,7 +77,7 @@ def _one_of(how: dict[str, Any]) -> None:
     names = {"shard": "--shard", "merge": "--merge", "dask": "--dask", "dry_run": "--dry-run", "emit": "--emit"}
     given = [text for name, text in names.items() if how[name]]
     if how["emit"] and how["as_json"]:
-        raise click.UsageError("--emit prints a batch file, which is no JSON; leave --json out")
+        raise click.UsageError("--emit prints a batch file, not JSON; leave --json out")
     if len(given) > 1:
         raise click.UsageError(f"{given[0]} and {given[1]} exclude each other; give one of them")
 
@@ -162,8 +164,8 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         wide = too_wide(made.stop, results)
         if wide:
             click.echo(
-                f"at {wide} of them the interval of {made.stop.metric} is above the bound with "
-                f"{made.stop.at_most} seeds; stop.at_most allows more"
+                f"at {wide} of them the interval of {made.stop.metric} is still above the bound with "
+                f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
             )
 
 

@@ -19,22 +19,24 @@ def _there(_ctx: click.Context, _param: click.Parameter, value: str) -> str:
 
 @click.command()
 @click.argument("bundle", callback=_there)
-@click.option("--study", "only", multiple=True, metavar="STUDY", help="Only this one of its studies. Repeatable.")
+@click.option("--study", "only", multiple=True, metavar="STUDY", help="Verify only this study. Repeatable.")
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="N",
-    help="A quicker look: simulate N runs of each study, drawn by --seed.",
+    help="Simulate only N runs of each study, chosen at random. Quicker.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Of --sample: another number draws other runs.")
-@click.option("--jobs", type=click.IntRange(0, 4096), default=0, help="Threads; 0 is all cores.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed that chooses the runs of --sample.")
+@click.option("--jobs", type=click.IntRange(0, 4096), default=0, show_default=True, help="Threads; 0 is all cores.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jobs: int, as_json: bool) -> None:
     """Run again what BUNDLE holds, and compare every number.
 
-    BUNDLE is a folder that `tailback reproduce` has written, or one packed with tar or zip. Exit status 1 if something
-    differs. With --sample some runs are simulated, and tables and verdicts are made anew from those that are stored: a
-    number that was changed in a run that is not drawn is found where it moves one of those.
+    BUNDLE is a folder that `tailback reproduce` has written, or such a folder packed with tar or zip. The exit status
+    is 1 if something differs.
+
+    With --sample only the chosen runs are simulated. Tables and verdicts are made again from the stored runs. A number
+    that was changed in another run is then found only if it changes a table or a verdict.
     """
     from tailback.cli.errors import Failure, Stopped
     from tailback.study.errors import StudyError
@@ -47,7 +49,7 @@ def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jo
     except StudyError as e:
         raise click.UsageError(str(e)) from e
     except (Interrupted, KeyboardInterrupt):
-        raise Stopped("interrupted; nothing is said of the bundle") from None
+        raise Stopped("interrupted; the bundle is not verified") from None
     if as_json:
         click.echo(json.dumps(document, ensure_ascii=False))
     n = document["different"]
@@ -105,7 +107,7 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
         say("cannot be repeated, and were not compared:")
         for line in fixed:
             say(f"  {line}")
-    say("pages and figures were held against their digests only")
+    say("pages and figures were compared with their digests only")
     different = len(changed) + sum(len(f.differences) for f in found)
     return {"files": len(b.files), "changed": changed, "studies": [asdict(f) for f in found], "different": different}
 
