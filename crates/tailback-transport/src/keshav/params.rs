@@ -111,7 +111,9 @@ pub static JACOBSON_KARELS: Model = Model {
     summary: "Slow start, congestion avoidance and fast retransmit as in 4.3BSD-Tahoe, in packets: the window opens \
               exponentially, then linearly, and drops to one on a loss.",
     source: "Jacobson and Karels 1988; Keshav 1991, chapter 6",
-    params: source_params!(WMAX; INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN, K, TIMER, FIRST_SAMPLES),
+    params: source_params!(WMAX;
+        INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN,
+        K, TIMER, FIRST_SAMPLES),
     probes: JACOBSON_KARELS_PROBES,
 };
 
@@ -133,7 +135,8 @@ pub static DECBIT: Model = Model {
               the congestion bit. The bit is congestion experienced (CE) on data packets and the ECN echo on \
               acknowledgements; `decsel` and `fqbit` queues set it.",
     source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
-    params: source_params!(WMAX; BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
+    params: source_params!(WMAX;
+        BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
     probes: WINDOW_PROBES,
 };
 
@@ -183,7 +186,9 @@ pub static PACKET_PAIR: Model = Model {
               bottleneck gives this conversation; paces the pairs so that the bottleneck holds a few of its packets. \
               Made for `fq` queues: behind a FIFO the gap tells the rate of the line.",
     source: "Keshav 1991, chapter 6; Keshav 1994",
-    params: source_params!(MOST_OUTSTANDING; BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS, FILTER_OUTPUTS),
+    params: source_params!(MOST_OUTSTANDING;
+        BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS,
+        FILTER_OUTPUTS),
     probes: PACKET_PAIR_PROBES,
 };
 
