@@ -76,7 +76,7 @@ pub static GENERIC: Model = Model {
 
 choice! {
     /// Which packets have a timer.
-    pub enum Timers { One = "restart", Each = "packet" }
+    pub enum RetransmissionTimers { One = "restart", Each = "packet" }
 }
 
 params! {
@@ -97,7 +97,7 @@ params! {
         "Weight of a new error in the deviation.", "Jacobson and Karels 1988");
     pub K: f64 = Key::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4",
         "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe");
-    pub TIMER: Timers = Key::choice("timer", "restart",
+    pub TIMER: RetransmissionTimers = Key::choice("timer", "restart",
         "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
         "restart: 4.3BSD");
     pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
