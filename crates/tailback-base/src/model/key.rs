@@ -269,7 +269,8 @@ impl<T: Choice> Typed for T {
 /// params! {
 ///     /// What a scenario may say of it.
 ///     pub const PARAMS;
-///     TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms", "The delay to hold.", "RFC 8289");
+///     TARGET: Duration = Key::new("target", Kind::Time { min: 0.0, max: 100.0 }, "5ms",
+///         "The delay to hold.", "RFC 8289 section 4.4");
 ///     LIMIT;
 ///     pub AQM = Param::new("aqm", Kind::Model("aqm"), "none", "What acts on each queue.", "");
 /// }

@@ -57,7 +57,8 @@ params! {
     pub PRESET = Param::new("preset", Kind::Profile(PRESETS), "plain", "A set of stages by name.", SOURCE);
     CLASS;
     pub OTHERS: Others = Key::choice("others", "mark",
-        "Packets that come in another class of assured forwarding or as EF are marked as the rest, or pass as they are.",
+        "Packets that come in another class of assured forwarding or as EF are marked as the rest, or pass as they \
+         are.",
         "RFC 2475 section 2.3.1");
     pub ACKS: Acks = Key::choice("acks", "green",
         "Pure acknowledgements are green and not metered, or treated as data.", "");

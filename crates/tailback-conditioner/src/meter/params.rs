@@ -13,7 +13,7 @@ pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
 tailback_base::choice! {
     /// Whether the colour a packet comes with is looked at.
-    pub enum Mode { Blind = "blind", Aware = "aware" }
+    pub enum ColourMode { Blind = "blind", Aware = "aware" }
 
     /// The best colour that is dropped.
     pub enum Police { Red = "red", Yellow = "yellow" }
@@ -30,7 +30,7 @@ impl Police {
 
 params! {
     /// Of the markers of RFC 2697 and RFC 2698.
-    pub MODE: Mode = Key::choice("mode", "blind",
+    pub MODE: ColourMode = Key::choice("mode", "blind",
         "Whether the colour a packet comes with is looked at; aware never gives a better one.",
         "RFC 2697 section 3, RFC 2698 section 3");
 
@@ -45,7 +45,8 @@ params! {
 
     /// The class whose code points stand for the colours.
     pub CLASS: u64 = Key::new("class", Kind::Count { min: 1, max: 4 }, "1",
-        "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.", "RFC 2597 section 6");
+        "The class of assured forwarding whose code points are given: in class 1 AF11, AF12, AF13.",
+        "RFC 2597 section 6");
 
     /// What is not let through.
     pub POLICE: Option<Police> = Key::new("police", Kind::Choice(Police::WORDS), "none",

@@ -15,7 +15,7 @@
 //!
 //! Cost: a few integer operations a packet.
 
-use super::params::{BURST, CLASS, MODE, Mode, PER, POLICE, RATE};
+use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE};
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Bucket, Colour, Key, Kind, Model, ProbeDef, Settings, Stream, Time, params};
@@ -88,7 +88,7 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
         rate: s.get(&COMMITTED_RATE),
         committed: Bucket::full(committed),
         excess: Bucket::full(excess),
-        aware: s.get(&MODE) == Mode::Aware,
+        aware: s.get(&MODE) == ColourMode::Aware,
     }))
 }
 

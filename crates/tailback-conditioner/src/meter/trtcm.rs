@@ -15,7 +15,7 @@
 //!
 //! Cost: a few integer operations a packet.
 
-use super::params::{BURST, CLASS, MODE, Mode, PER, POLICE, RATE, two_rates};
+use super::params::{BURST, CLASS, ColourMode, MODE, PER, POLICE, RATE, two_rates};
 use super::{Meter, MeterRow};
 use tailback_base::quantity::Refusal;
 use tailback_base::{BitRate, Bucket, Colour, Key, Model, ProbeDef, Settings, Stream, Time, params};
@@ -93,7 +93,7 @@ fn build(s: &Settings, _: Stream) -> Result<Box<dyn Meter>, Refusal> {
     Ok(Box::new(TwoRate {
         committed: (committed, Bucket::full(s.get(&COMMITTED_BURST))),
         peak: (peak, Bucket::full(s.get(&PEAK_BURST))),
-        aware: s.get(&MODE) == Mode::Aware,
+        aware: s.get(&MODE) == ColourMode::Aware,
     }))
 }
 

@@ -126,7 +126,7 @@ impl JacobsonKarelsConfig {
             deviation_gain: s.get(&DEVIATION_GAIN),
             k: s.get(&K),
             first_samples: s.get(&FIRST_SAMPLES),
-            packet_timer: s.get(&TIMER) == Timers::Each,
+            packet_timer: s.get(&TIMER) == RetransmissionTimers::Each,
         }
     }
 }

@@ -76,7 +76,7 @@ pub static GENERIC: Model = Model {
 
 choice! {
     /// Which packets have a timer.
-    pub enum Timers { One = "restart", Each = "packet" }
+    pub enum RetransmissionTimers { One = "restart", Each = "packet" }
 }
 
 params! {
@@ -97,7 +97,7 @@ params! {
         "Weight of a new error in the deviation.", "Jacobson and Karels 1988");
     pub K: f64 = Key::new("k", Kind::Real { min: 0.0, max: 100.0 }, "4",
         "A timeout is the mean and this many deviations.", "4; 2 in 4.3BSD-Tahoe");
-    pub TIMER: Timers = Key::choice("timer", "restart",
+    pub TIMER: RetransmissionTimers = Key::choice("timer", "restart",
         "One timer that each acknowledgement of new data restarts, or one for each packet, from its own transmission.",
         "restart: 4.3BSD");
     pub FIRST_SAMPLES: u32 = Key::new("first_samples", Kind::Count { min: 0, max: 1000 }, "4",
@@ -111,7 +111,9 @@ pub static JACOBSON_KARELS: Model = Model {
     summary: "Slow start, congestion avoidance and fast retransmit as in 4.3BSD-Tahoe, in packets: the window opens \
               exponentially, then linearly, and drops to one on a loss.",
     source: "Jacobson and Karels 1988; Keshav 1991, chapter 6",
-    params: source_params!(WMAX; INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN, K, TIMER, FIRST_SAMPLES),
+    params: source_params!(WMAX;
+        INITIAL_WINDOW, INITIAL_SSTHRESH, MIN_SSTHRESH, SHUT_WINDOW, DUPTHRESH, GO_BACK, MEAN_GAIN, DEVIATION_GAIN,
+        K, TIMER, FIRST_SAMPLES),
     probes: JACOBSON_KARELS_PROBES,
 };
 
@@ -133,7 +135,8 @@ pub static DECBIT: Model = Model {
               the congestion bit. The bit is congestion experienced (CE) on data packets and the ECN echo on \
               acknowledgements; `decsel` and `fqbit` queues set it.",
     source: "Ramakrishnan and Jain 1990; Keshav 1991, chapter 6",
-    params: source_params!(WMAX; BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
+    params: source_params!(WMAX;
+        BETA, GAIN, INITIAL_WINDOW.with_default("1", ""), INCREASE, DECREASE, THRESHOLD, TIMEOUT_WINDOW),
     probes: WINDOW_PROBES,
 };
 
@@ -183,7 +186,9 @@ pub static PACKET_PAIR: Model = Model {
               bottleneck gives this conversation; paces the pairs so that the bottleneck holds a few of its packets. \
               Made for `fq` queues: behind a FIFO the gap tells the rate of the line.",
     source: "Keshav 1991, chapter 6; Keshav 1994",
-    params: source_params!(MOST_OUTSTANDING; BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS, FILTER_OUTPUTS),
+    params: source_params!(MOST_OUTSTANDING;
+        BETA, GAIN, SETPOINT, LIMIT, QUEUE_EST, CONTROL_EVERY, SILENCE, ALPHA_PEAKS, ALPHA_OUTPUTS, FILTER_PEAKS,
+        FILTER_OUTPUTS),
     probes: PACKET_PAIR_PROBES,
 };
 

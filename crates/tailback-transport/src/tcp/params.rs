@@ -229,7 +229,8 @@ params! {
 
     // ECN.
     pub ECN: EcnMode = Key::choice("ecn", "on",
-        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides marks.",
+        "Explicit congestion notification; `ignore` sends as if no echo came, `no_echo` is a receiver that hides \
+         marks.",
         "RFC 3168 section 6.1");
     pub ECN_SYNS: u32 = Key::new("ecn_syns", Kind::Count { min: 0, max: 1000 }, "0",
         "After so many SYNs without an answer the next asks for no ECN, in case the path drops those that do; 0 goes \

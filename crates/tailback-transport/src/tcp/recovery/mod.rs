@@ -2,7 +2,8 @@
 //!
 //! One file an algorithm. Each sees the same four events and may only use the steps [`ControlBlock`] offers, so that
 //! the files read as the columns of one reaction table. An algorithm is a file, a row at the end of this one, and the
-//! words that choose it in `resolve`. The growth of the window is not its business: it says in which phase it saw an ACK.
+//! words that choose it in `resolve`. The growth of the window is not its business: it says in which phase it
+//! saw an ACK.
 //!
 //! | event | Tahoe | Reno | NewReno | SACK |
 //! |---|---|---|---|---|
