@@ -2,8 +2,8 @@
 
     make wheel PGO=1
 
-builds the extension with counters, runs this with it, and builds it again so that the paths taken here are the short ones. A
-wheel without it is the same program. Needs `rustup component add llvm-tools`.
+builds the extension with counters, runs this with it, and builds it again so that the paths taken here are the short
+ones. A wheel without it is the same program. Needs `rustup component add llvm-tools`.
 """
 
 from __future__ import annotations

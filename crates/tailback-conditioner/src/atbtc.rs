@@ -1,24 +1,24 @@
 //! Adaptive token bucket conditioner: two rates, and buckets as deep as the sender's round trip is long.
 //!
-//! A window of TCP comes in bursts, one in each round trip. A bucket of a fixed depth calls the end of a long burst red although
-//! the flow is within its rate over the round trip. So both buckets of a two rate marker hold what comes at their rates in a
-//! smoothed round trip of the client, and each colour is one cluster in each round trip.
+//! A window of TCP comes in bursts, one in each round trip. A bucket of a fixed depth calls the end of a long burst red
+//! although the flow is within its rate over the round trip. So both buckets of a two rate marker hold what comes at
+//! their rates in a smoothed round trip of the client, and each colour is one cluster in each round trip.
 //!
 //! ```text
 //! new round-trip time:   depth = max(min_depth, rate srtt); the first one fills the bucket, a later one only takes what is too much
 //! data packet:           as trtcm, blind;  with colours = 2: green if the committed bucket has its size, else red
 //! ```
 //!
-//! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of British
-//! Columbia, 2001, chapter 4; the marker is RFC 2698's.
+//! From: Liu, "Adaptive REDn and adaptive token bucket conditioning for assured service", M.A.Sc. thesis, University of
+//! British Columbia, 2001, chapter 4; the marker is RFC 2698's.
 //!
 //! State: a `Client` for each sender, or for each aggregate; reports of senders that have not come yet.
 //!
-//! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets pass come
-//! `report_delay` late, or the conditioner reads round trips off their time stamps (`snoop.rs`). An aggregate takes
-//! the largest round trip of its flows. Pure acknowledgements pass as they are. The thesis names `retransmit_green`, `colours` and
-//! `slowstart_police` and gives no rules: a green retransmission takes the tokens there are; the policer drops
-//! the first red packet of each slow start.
+//! Departures. The thesis has the conditioner in the sender's host. On a link the reports of every sender whose packets
+//! pass come `report_delay` late, or the conditioner reads round trips off their time stamps (`snoop.rs`). An aggregate
+//! takes the largest round trip of its flows. Pure acknowledgements pass as they are. The thesis names
+//! `retransmit_green`, `colours` and `slowstart_police` and gives no rules: a green retransmission takes the tokens
+//! there are; the policer drops the first red packet of each slow start.
 //!
 //! Cost: a few integer operations and, on links, a search among the clients a packet.
 

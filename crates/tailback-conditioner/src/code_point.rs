@@ -1,7 +1,7 @@
 //! Code point: everything that passes gets one, whatever it had and however much it is.
 //!
-//! What an operator configures for a host or a link that belongs to one class: calls are expedited forwarding, backups lower
-//! effort. Nothing is metered; a queue that serves a class first polices it where it enters.
+//! What an operator configures for a host or a link that belongs to one class: calls are expedited forwarding, backups
+//! lower effort. Nothing is metered; a queue that serves a class first polices it where it enters.
 //!
 //! From: RFC 2475 section 2.3.3.2 (marker). Names: RFC 2474, RFC 2597, RFC 3246, RFC 8622.
 //!

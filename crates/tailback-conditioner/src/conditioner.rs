@@ -53,7 +53,8 @@ pub struct SenderState {
     pub slow_start: bool,
 }
 
-/// Propagation delays of the path of a flow: what a router is configured with, or learns by means that are not simulated.
+/// Propagation delays of the path of a flow: what a router is configured with, or learns by means that are not
+/// simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathDelay {
     /// Between the hosts and back.

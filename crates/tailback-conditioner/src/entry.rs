@@ -51,7 +51,8 @@ pub enum Stands {
     Anywhere,
     /// It goes by the state of senders on its host, which no router knows.
     InHosts,
-    /// It goes by the state of senders: in a host of that one, on a link of all whose packets pass, as if they reported it.
+    /// It goes by the state of senders: in a host of that one, on a link of all whose packets pass, as if they reported
+    /// it.
     WithSenders,
 }
 

@@ -1,8 +1,9 @@
 //! The mean rate of every meter, at packets from 40 to 65,535 bytes and buckets from 1 kB up.
 //!
-//! Of a meter with buckets never more conforms than its depth and its rate, whatever comes. Where the packets fit its bucket it
-//! is the rate, within 1 % over 100 packets; where they do not, RFC 2697 and RFC 2698 (section 3) let none conform. A sliding
-//! window has no bucket: a share of the packets conforms, and of packets at equal distances that is the rate at any size.
+//! Of a meter with buckets never more conforms than its depth and its rate, whatever comes. Where the packets fit its
+//! bucket it is the rate, within 1 % over 100 packets; where they do not, RFC 2697 and RFC 2698 (section 3) let none
+//! conform. A sliding window has no bucket: a share of the packets conforms, and of packets at equal distances that is
+//! the rate at any size.
 
 use crate::conditioner::{Conditioner, Header};
 use crate::registry;
@@ -68,8 +69,8 @@ impl Drawn {
     }
 }
 
-/// The conditioners that are a meter by themselves: all but one that has no rate, one whose rate is that of the network and not
-/// of what it lets be green, and one that is made of the others.
+/// The conditioners that are a meter by themselves: all but one that has no rate, one whose rate is that of the network
+/// and not of what it lets be green, and one that is made of the others.
 fn meters() -> Vec<&'static tailback_base::Model> {
     let models = registry::entries::<Plain>().into_iter().map(|e| e.model);
     models
@@ -149,7 +150,8 @@ fn no_more_conforms_than_a_bucket_and_a_rate_allow() {
                 passed[0] += f64::from(u8::from(colour == GREEN)) * f64::from(bytes);
                 passed[1] += f64::from(u8::from(colour == GREEN || colour == YELLOW)) * f64::from(bytes);
                 let came = d.rate as f64 / 8e9 * at.0 as f64;
-                // Yellow of the marker with one rate is what a second bucket saved, and of one with two colours all the rest.
+                // Yellow of the marker with one rate is what a second bucket saved, and of one with two colours all the
+                // rest.
                 let yellow = match model.name {
                     "srtcm" => 2.0 * d.depth as f64,
                     "token-bucket" => f64::INFINITY,

@@ -1,6 +1,7 @@
 //! Painter: a meter says the colour, the packet gets its code point. What is worse than allowed is dropped.
 //!
-//! Every meter a scenario can name is a conditioner by itself this way. All packets are metered, pure acknowledgements too.
+//! Every meter a scenario can name is a conditioner by itself this way. All packets are metered, pure acknowledgements
+//! too.
 //!
 //! From: RFC 2475 section 2.3.3 (marker, dropper). Code points: RFC 2597 section 6.
 //!

@@ -107,10 +107,9 @@ pub trait Endpoint {
     /// Whether the application reads what arrives. While it does not, the receive buffer of a two-way end fills.
     fn set_reading(&mut self, _on: bool, _now: Time) {}
     fn on_segment(&mut self, s: &Segment, now: Time, up: &mut dyn AppEvents);
-    /// Header prediction: a segment without options but time stamps that needs only such in answer, and of which no application
-    /// hears, in one call.
-    /// The same as [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is idle, and
-    /// [`Endpoint::next_timeout`]. `None` when it is not such a case: then nothing has changed.
+    /// Header prediction: a segment without options but time stamps that needs only such in answer, and of which no
+    /// application hears, in one call. The same as [`Endpoint::on_segment`], [`Endpoint::poll_transmit`] until it is
+    /// idle, and [`Endpoint::next_timeout`]. `None` when it is not such a case: then nothing has changed.
     fn predict(&mut self, _s: &Plain, _now: Time, _out: &mut Vec<Plain>) -> Option<Wake> {
         None
     }

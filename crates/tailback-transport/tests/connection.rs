@@ -451,8 +451,8 @@ fn the_sender_knows_what_limits_it() {
     );
 }
 
-/// RFC 3168 section 6.1.1.1: a SYN whose ECN-setup ones got lost goes without, if the parameters say so; the connection then
-/// has no ECN, and one that goes on asking has.
+/// RFC 3168 section 6.1.1.1: a SYN whose ECN-setup ones got lost goes without, if the parameters say so; the connection
+/// then has no ECN, and one that goes on asking has.
 #[test]
 fn a_syn_may_give_up_asking_for_ecn() {
     for (syns, asks, capable) in [

@@ -454,7 +454,8 @@ fn a_lost_packet_takes_a_slot_and_its_pair_tells_nothing() {
     // 2 is lost, and 3 arrives out of order: no gap. The window has room for one packet, the first of a pair.
     assert_eq!(t.ack(2.4, 2, 3), [6]);
     assert_eq!(t.probe("probe_gap"), 0.2);
-    // Its timer: twice the smoothed round trip of 2.5775 s after it left. It goes although a second packet waits for room.
+    // Its timer: twice the smoothed round trip of 2.5775 s after it left. It goes although a second packet waits for
+    // room.
     let again = t.paced(7.0);
     assert_eq!(again.first().map(|x| x.1.clone()), Some(vec![-3]), "{again:?}");
     // 2 moves the next expected past 3: still no gap.

@@ -55,8 +55,8 @@ fn open(rtt: u64, values: &[(&str, &str)]) -> Sender {
     s
 }
 
-/// A constant round trip R: srtt + max(2 R, 200 ms) at first, then the 2 R falls by a quarter of the difference a round, and
-/// srtt + 200 ms stays. 40 ms: 240 ms from the first sample on; 100 ms: 300 ms; 200 ms: 600 ms at first.
+/// A constant round trip R: srtt + max(2 R, 200 ms) at first, then the 2 R falls by a quarter of the difference a
+/// round, and srtt + 200 ms stays. 40 ms: 240 ms from the first sample on; 100 ms: 300 ms; 200 ms: 600 ms at first.
 #[test]
 fn the_timeout_is_200_ms_more_than_a_constant_round_trip() {
     for (rtt, first, last) in [(40, 240.0, 240.0), (100, 300.0, 300.0), (200, 600.0, 400.0)] {
@@ -167,7 +167,8 @@ fn two_lost_syns_cost_the_initial_window() {
     }
 }
 
-/// A rest of n timeouts halves the window n times, not below the initial one; the threshold is three quarters of what it was.
+/// A rest of n timeouts halves the window n times, not below the initial one; the threshold is three quarters of what
+/// it was.
 #[test]
 fn a_rest_halves_the_window_for_each_timeout() {
     for (rest_ms, window) in [(230, 40.0), (250, 20.0), (490, 10.0), (5000, 10.0)] {
@@ -199,8 +200,8 @@ fn a_rest_halves_the_window_for_each_timeout() {
     }
 }
 
-/// A download of 20 segments: an ACK each for the first 16, then one for two. After a rest of more than a second as at the
-/// start. At most half the advertised window.
+/// A download of 20 segments: an ACK each for the first 16, then one for two. After a rest of more than a second as at
+/// the start. At most half the advertised window.
 #[test]
 fn the_first_segments_are_acknowledged_one_by_one() {
     let acks = |rwnd: &str, segments: u64, gap: Duration| {
@@ -235,7 +236,8 @@ fn the_first_segments_are_acknowledged_one_by_one() {
     assert_eq!(acks("14480B", 20, short), 5 + 7);
 }
 
-/// All together over a path that loses and reorders: what arrives is right, and the settings do what the transfer needs.
+/// All together over a path that loses and reorders: what arrives is right, and the settings do what the transfer
+/// needs.
 #[test]
 fn a_transfer_over_a_bad_path_ends() {
     for congestion in ["reno", "cubic", "bbr"] {

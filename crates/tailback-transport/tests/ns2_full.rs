@@ -222,8 +222,8 @@ fn sack_blocks_take_two_bytes_and_eight_each() {
     assert_eq!(of_acks, [40, 50, 58, 66, 66]);
 }
 
-/// Data segments that A has sent by 0.29 s: ten at 0.1 s, the first of which is lost, and what its recovery lets go from
-/// 0.2 s on. B sends so many segments that arrive at 0.22 s.
+/// Data segments that A has sent by 0.29 s: ten at 0.1 s, the first of which is lost, and what its recovery lets go
+/// from 0.2 s on. B sends so many segments that arrive at 0.22 s.
 fn sent_in_recovery(values: &[(&str, &str)], other_way: u64) -> usize {
     let all: Vec<_> = [("initial_window", "10 packets"), ("window_cap", "64 packets")]
         .iter()

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 /// Both clocks are exact, but ns-2's is a sum of floating-point numbers.
 const SAME_INSTANT: f64 = 2e-6;
 
-/// A time, the number of a segment or of an ACK (of two-way agents `first.acknowledged.payload`, bytes), and whether it says
-/// CWR or echoes.
+/// A time, the number of a segment or of an ACK (of two-way agents `first.acknowledged.payload`, bytes), and whether it
+/// says CWR or echoes.
 type Packet = (f64, String, bool);
 /// A time, window and threshold from then on, segments.
 type Windows = (f64, f64, f64);
@@ -181,7 +181,8 @@ fn windows_differ(ours: &[Windows], theirs: &[Windows], two_way: bool) -> Option
     })
 }
 
-/// What differs first: a segment, an ACK that arrives, window or threshold. What happens as the run ends is not compared.
+/// What differs first: a segment, an ACK that arrives, window or threshold. What happens as the run ends is not
+/// compared.
 fn difference(ours: &[Row], theirs: &Recorded) -> Option<String> {
     let end = theirs.case.seconds - 1.37e-4;
     let two_way = theirs.case.variant.starts_with("Full");

@@ -68,8 +68,8 @@ fn ten_apart(n: u64, values: &[(&str, &str)]) -> Sender {
     s
 }
 
-/// Segment 3 of 10 is lost. The report of 4 at 43 ms leaves it 9 ms more, that of 5 at 44 ms 8 ms; that of 6 is the third,
-/// after which only a round trip counts.
+/// Segment 3 of 10 is lost. The report of 4 at 43 ms leaves it 9 ms more, that of 5 at 44 ms 8 ms; that of 6 is the
+/// third, after which only a round trip counts.
 #[test]
 fn three_reports_end_the_wait() {
     let mut s = ten_apart(10, &[]);
@@ -97,8 +97,8 @@ fn without_three_reports_the_timer_finds_it() {
     }
 }
 
-/// The repair, sent at 45 ms, is lost as well. A segment sent at 46 ms is reported at 86 ms: lost again, without a timeout.
-/// By the duplicate threshold it waits for the timer.
+/// The repair, sent at 45 ms, is lost as well. A segment sent at 46 ms is reported at 86 ms: lost again, without a
+/// timeout. By the duplicate threshold it waits for the timer.
 #[test]
 fn a_repair_that_is_lost_again_is_found_a_round_trip_later() {
     for (loss, again) in [("rack", vec![3]), ("dupthresh", vec![])] {
@@ -120,8 +120,8 @@ fn a_repair_that_is_lost_again_is_found_a_round_trip_later() {
     }
 }
 
-/// Once reordering was seen, a segment that is 9 ms late, less than a quarter of the round trip, is not repaired. By the
-/// duplicate threshold it is, since more than three have overtaken it.
+/// Once reordering was seen, a segment that is 9 ms late, less than a quarter of the round trip, is not repaired. By
+/// the duplicate threshold it is, since more than three have overtaken it.
 #[test]
 fn reordering_by_time_is_waited_for() {
     for (loss, repeated) in [("rack", vec![]), ("dupthresh", vec![50])] {
@@ -158,8 +158,8 @@ fn times_of(p: &Path, n: u64) -> Vec<u64> {
         .collect()
 }
 
-/// srtt 40 ms, RTO 200 ms, the last two of ten lost, last ACK at 80 ms: the probe (10) goes at 160 ms, its report at 200 ms
-/// shows that 9 is lost, and all is acknowledged at 240 ms. One reduction, no timeout.
+/// srtt 40 ms, RTO 200 ms, the last two of ten lost, last ACK at 80 ms: the probe (10) goes at 160 ms, its report at
+/// 200 ms shows that 9 is lost, and all is acknowledged at 240 ms. One reduction, no timeout.
 #[test]
 fn a_lost_tail_is_probed() {
     let mut p = path(&[]);

@@ -1,8 +1,8 @@
 //! Two-way connections over networks that lose, reorder, repeat and delay segments at random, with windows that shut:
 //! none stalls, none delivers what was not written or delivers it twice, none sends outside the window, all close.
 //!
-//! `TAILBACK_CASES` sets how many networks are drawn (100,000 without it), `TAILBACK_SEED` the first one. A failure prints
-//! its seed.
+//! `TAILBACK_CASES` sets how many networks are drawn (100,000 without it), `TAILBACK_SEED` the first one. A failure
+//! prints its seed.
 
 mod common;
 

@@ -239,7 +239,8 @@ fn a_timeout_may_halve_instead() {
     // Standard Reno: one segment, and slow start again.
     let (repeated, timeouts, threshold, window) = run("slow-start", &[10]);
     assert_eq!((repeated, timeouts, threshold, window), (vec![10], 1, 9.5, 2.0));
-    // Three lost: each timeout resends one and halves again, where standard Reno goes back and resends the rest at once.
+    // Three lost: each timeout resends one and halves again, where standard Reno goes back and resends the rest at
+    // once.
     let (repeated, timeouts, threshold, _) = run("halve", &[8, 9, 10]);
     assert_eq!((repeated, timeouts), (vec![8, 9, 10], 3));
     assert!((threshold - 17.0 / 8.0).abs() < 0.2, "{threshold}");

@@ -1,7 +1,7 @@
 //! The sixteen reference traces: one flow through a small bottleneck, segment by segment against ns-2.35.
 //!
-//! The network of `reference_net`, either drop-tail with 9 waiting and 1 in service at r1, or a large buffer and losses by
-//! arrival index. The set-up and the columns of the files are described in `tests/reference/tcp-traces` of the
+//! The network of `reference_net`, either drop-tail with 9 waiting and 1 in service at r1, or a large buffer and losses
+//! by arrival index. The set-up and the columns of the files are described in `tests/reference/tcp-traces` of the
 //! repository's root.
 //!
 //! Compared, to the end of the run: every segment sent (order, number, CWR flag, time to 1 ms), every drop, every ACK

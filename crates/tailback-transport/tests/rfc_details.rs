@@ -214,8 +214,8 @@ fn a_lost_retransmission_after_an_echo_is_a_new_event() {
     assert!(lowered < 9.0, "{lowered}");
 }
 
-/// RFC 3168 section 6.1.3: with delayed ACKs the echo is set "if the CE codepoint is set in any of the data packets being
-/// acknowledged": CWR on the second of two answers an earlier mark, not that of the first.
+/// RFC 3168 section 6.1.3: with delayed ACKs the echo is set "if the CE codepoint is set in any of the data packets
+/// being acknowledged": CWR on the second of two answers an earlier mark, not that of the first.
 #[test]
 fn a_mark_before_cwr_in_one_delayed_ack_is_echoed() {
     let cfg = config(&[("delayed_ack", "2"), ("syn", "false")]);
@@ -260,8 +260,8 @@ fn an_echo_on_the_ack_that_ends_recovery_is_ignored() {
     }
 }
 
-/// RFC 6582 section 4: with k losses in a window the impatient timer, restarted at the first partial ACK, has to outlast
-/// the other k - 1 round trips of 100 ms.
+/// RFC 6582 section 4: with k losses in a window the impatient timer, restarted at the first partial ACK, has to
+/// outlast the other k - 1 round trips of 100 ms.
 #[test]
 fn the_impatient_timer_outlasts_all_repairs_or_not() {
     let timeouts = |min_rto: &str| {

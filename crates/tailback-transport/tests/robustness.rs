@@ -145,7 +145,8 @@ proptest! {
             drain(&mut receiver, now, &mut answers);
             // Echoes may leave ns-2's window below one segment, until the timer expires.
             let least = if VARIANTS[which][0].1 == "ns2" { 0.0 } else { 999.9 };
-            prop_assert!(sender.cwnd() > least && sender.ssthresh() >= 1999.9, "{} {}", sender.cwnd(), sender.ssthresh());
+            prop_assert!(sender.cwnd() > least && sender.ssthresh() >= 1999.9, "{} \
+                {}", sender.cwnd(), sender.ssthresh());
             for probe in 0..12 {
                 sender.read(probe);
             }

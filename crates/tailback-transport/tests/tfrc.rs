@@ -117,8 +117,8 @@ impl Talk {
     }
 }
 
-/// RFC 5348 section 4.2: one packet a second, two seconds of patience; then the rate is halved and the patience twice what a
-/// packet takes. It ends at a packet in 64 seconds.
+/// RFC 5348 section 4.2: one packet a second, two seconds of patience; then the rate is halved and the patience twice
+/// what a packet takes. It ends at a packet in 64 seconds.
 #[test]
 fn without_reports_the_rate_is_halved() {
     let mut t = talk(&[], Amount::Unlimited);
@@ -210,8 +210,8 @@ fn packets_are_evenly_spaced() {
     assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>());
 }
 
-/// RFC 5348 section 4.3: what is received of an application that sends less says nothing of the path. It does not raise X
-/// above twice the largest rate that was received, nor lower it.
+/// RFC 5348 section 4.3: what is received of an application that sends less says nothing of the path. It does not raise
+/// X above twice the largest rate that was received, nor lower it.
 #[test]
 fn a_slow_application_neither_raises_nor_lowers_the_rate() {
     let mut t = talk(&[], Amount::Bytes(1460));
@@ -244,8 +244,8 @@ fn a_slow_application_neither_raises_nor_lowers_the_rate() {
     near(t.rate(), 14_600.0, 1e-9);
 }
 
-/// An application that had all it could send, and slows down: reports of the time before count as they did, those of the time
-/// after lower nothing.
+/// An application that had all it could send, and slows down: reports of the time before count as they did, those of
+/// the time after lower nothing.
 #[test]
 fn an_application_that_slows_down_keeps_its_rate() {
     let mut t = talk(&[], Amount::Bytes(1460 * 20));
@@ -425,8 +425,8 @@ fn a_report_each_round_trip() {
     near(k.reports[12].0, 5.0, 1e-12);
 }
 
-/// The first loss event at 1.312 Mb/s and 0.1 s: the interval before it is taken as 100 packets, where the equation gives
-/// that rate. It is reported at once.
+/// The first loss event at 1.312 Mb/s and 0.1 s: the interval before it is taken as 100 packets, where the equation
+/// gives that rate. It is reported at once.
 #[test]
 fn the_first_loss_event_is_worth_what_was_received() {
     let mut k = sink(&[]);

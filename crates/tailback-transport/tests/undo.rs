@@ -141,7 +141,8 @@ fn a_real_timeout_is_repaired_after_the_test() {
     }
 }
 
-/// Without SACK the answer to the repeat covers what had arrived behind it, and proves nothing; a duplicate ends the test.
+/// Without SACK the answer to the repeat covers what had arrived behind it, and proves nothing; a duplicate ends the
+/// test.
 #[test]
 fn without_sack_only_the_second_ack_proves_something() {
     let started = || {
@@ -297,8 +298,8 @@ fn a_test_without_an_undo_is_refused() {
     );
 }
 
-/// A whole transfer over a path that stands still now and then: with the test fewer segments are sent again, and it ends
-/// sooner.
+/// A whole transfer over a path that stands still now and then: with the test fewer segments are sent again, and it
+/// ends sooner.
 #[test]
 fn a_path_that_stands_still_costs_less() {
     let run = |values: &[(&str, &str)]| {

@@ -1,8 +1,9 @@
-//! Vegas beside ns-2's own agent: a line of 10 Mb/s and 20 ms behind 100 Mb/s and 2 ms, 56 segments of 1000 B, drop-tail of 10
-//! or 100 packets, `alpha_ 1 beta_ 3 gamma_ 1`, 60 s.
+//! Vegas beside ns-2's own agent: a line of 10 Mb/s and 20 ms behind 100 Mb/s and 2 ms, 56 segments of 1000 B,
+//! drop-tail of 10 or 100 packets, `alpha_ 1 beta_ 3 gamma_ 1`, 60 s.
 //!
-//! Theirs from 10 to 60 s: the line is full, and one to three segments wait, after the losses of slow start at the small
-//! buffer too. The mean window may differ by 3 segments, the mean queue by one packet, the utilisation by half a point.
+//! Theirs from 10 to 60 s: the line is full, and one to three segments wait, after the losses of slow start at the
+//! small buffer too. The mean window may differ by 3 segments, the mean queue by one packet, the utilisation by half a
+//! point.
 
 #[path = "common/reference_net.rs"]
 #[allow(dead_code)]

@@ -43,8 +43,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 /// A parameter whose value is a `T`: `bool`, `u64`, `u32` where no value exceeds it, `f64`, [`Duration`], [`BitRate`],
-/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec` where
-/// the parameter is a list.
+/// [`Size`], [`Level`], `String`, a [`Choice`], an `Option` of one of them where the default is `none`, or a `Vec`
+/// where the parameter is a list.
 #[derive(Debug)]
 pub struct Key<T> {
     pub param: Param,

@@ -1,14 +1,16 @@
 //! A sender's round trip, read off the packets that pass a router.
 //!
-//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). From a data
-//! packet to the first acknowledgement that echoes it is the part of the round trip below the router; from an acknowledgement to
-//! the first data packet that echoes it, the part above. Each is smoothed as TCP smooths its samples (RFC 6298 section 2), and the
-//! round trip is their sum once both are known.
+//! Every packet carries the time stamp of its sender and echoes the last one it has seen (RFC 7323 section 3). From a
+//! data packet to the first acknowledgement that echoes it is the part of the round trip below the router; from an
+//! acknowledgement to the first data packet that echoes it, the part above. Each is smoothed as TCP smooths its samples
+//! (RFC 6298 section 2), and the round trip is their sum once both are known.
 //!
-//! State for each flow: two smoothed times; the stamps that have passed each way and were not echoed yet, a window at most.
+//! State for each flow: two smoothed times; the stamps that have passed each way and were not echoed yet, a window at
+//! most.
 //!
-//! Choices. A stamp counts from its first packet to its first echo, as RFC 7323 section 4 has it, so a delayed acknowledgement
-//! counts as in the sender. A sender that waits for its application makes the part above longer; nothing tells that apart.
+//! Choices. A stamp counts from its first packet to its first echo, as RFC 7323 section 4 has it, so a delayed
+//! acknowledgement counts as in the sender. A sender that waits for its application makes the part above longer;
+//! nothing tells that apart.
 
 use crate::conditioner::Stamps;
 use std::collections::VecDeque;

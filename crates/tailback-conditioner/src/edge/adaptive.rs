@@ -5,12 +5,13 @@
 //! flows >= threshold    stateless mode    the stages that remember no flow: SYN by its flag, CWR, policer
 //! ```
 //!
-//! In the per-flow mode flows are counted by a table, in the stateless mode by a sketch: a bitmap of 4096 bits, one set by each packet
-//! at the hash of its flow, whose share of zeros z tells the number of flows, -4096 ln z (linear counting). The mode is judged
-//! once a second; it goes back below 0.8 times the threshold. Tables are empty after a change.
+//! In the per-flow mode flows are counted by a table, in the stateless mode by a sketch: a bitmap of 4096 bits, one set
+//! by each packet at the hash of its flow, whose share of zeros z tells the number of flows, -4096 ln z (linear
+//! counting). The mode is judged once a second; it goes back below 0.8 times the threshold. Tables are empty after a
+//! change.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000; the counting is ours, after Whang, Vander-Zanden and Taylor, "A
-//! linear-time probabilistic counting algorithm for database applications", 1990.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000; the counting is ours, after Whang, Vander-Zanden and
+//! Taylor, "A linear-time probabilistic counting algorithm for database applications", 1990.
 //!
 //! State: a table of flows without contents, or 512 bytes. Cost: a search, or a hash.
 
@@ -66,8 +67,8 @@ impl Sketch {
     }
 }
 
-/// The flows that a router's resources allow: bytes of memory at 64 a flow, and look-ups per second at so many packets per
-/// second of each flow.
+/// The flows that a router's resources allow: bytes of memory at 64 a flow, and look-ups per second at so many packets
+/// per second of each flow.
 pub fn affordable(memory: u64, lookups: f64, packets: f64) -> u64 {
     let by_memory = memory as f64 / 64.0;
     by_memory.min(lookups / packets).floor() as u64

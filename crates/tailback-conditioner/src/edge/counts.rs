@@ -140,7 +140,8 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         probe(
             "changed",
             "packets",
-            "Packets that a stage gave another colour or dropped: syn, small-window, cwr, spacing, feedback, policer, adaptive.",
+            "Packets that a stage gave another colour or dropped: syn, small-window, cwr, spacing, feedback, policer, \
+             adaptive.",
             BY_STAGE,
         ),
     ),
@@ -256,7 +257,8 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         probe(
             "window",
             "segments",
-            "The window of a flow as estimated at its last packet; 0 where there is none. The index is the flow's number.",
+            "The window of a flow as estimated at its last packet; 0 where there is none. The index is the flow's \
+             number.",
             "flow",
         ),
     ),
@@ -265,7 +267,8 @@ pub const PROBES: [(Probe, ProbeDef); 19] = [
         probe(
             "aggregate_asked",
             "packets",
-            "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, aggregates a in the \
+            "Packets of an aggregate by the colour the marker asked for; index 3 a + 0 green, 1 yellow, 2 red, \
+             aggregates a in the \
              order of the names of their edges.",
             "aggregate and colour",
         ),

@@ -1,8 +1,8 @@
-//! Excess by round trip and by target: what is above an aggregate's target is graded so that aggregates lose in proportion to
-//! what would even them out.
+//! Excess by round trip and by target: what is above an aggregate's target is graded so that aggregates lose in
+//! proportion to what would even them out.
 //!
-//! The steady rate of TCP goes with 1/(R sqrt p), so losses in proportion to 1/R^2 even out round trips; by the same thought losses
-//! in proportion to 1/T^2 share the excess in proportion to targets.
+//! The steady rate of TCP goes with 1/(R sqrt p), so losses in proportion to 1/R^2 even out round trips; by the same
+//! thought losses in proportion to 1/T^2 share the excess in proportion to targets.
 //!
 //! ```text
 //! m  rate of the aggregate (sliding window)     p = (m - T)/m            share of packets above the target T
@@ -12,14 +12,14 @@
 //! two                  m <= T: green     else with probability p q yellow, else green
 //! ```
 //!
-//! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]); T_min the least
-//! target likewise. With `relation = "timeouts"` the weight by round trip follows a model of TCP with timeouts instead
-//! ([`super::timeouts`]); the loss of the aggregate with the least round trip is then given, or what exits tell its edge
-//! ([`super::feedback`]), which tells the others.
+//! R is the round trip of the aggregate, R_min the least of all aggregates of all edges ([`super::round_trips`]); T_min
+//! the least target likewise. With `relation = "timeouts"` the weight by round trip follows a model of TCP with
+//! timeouts instead ([`super::timeouts`]); the loss of the aggregate with the least round trip is then given, or what
+//! exits tell its edge ([`super::feedback`]), which tells the others.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. That of two is the same with
-//! what would be red alone out of profile, after Nandy et al., "Intelligent traffic conditioners for assured forwarding based
-//! differentiated services networks", 2000. The weight by target is ours after the idea in the report.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000: the rule of three precedences. That of two is the same
+//! with what would be red alone out of profile, after Nandy et al., "Intelligent traffic conditioners for assured
+//! forwarding based differentiated services networks", 2000. The weight by target is ours after the idea in the report.
 //!
 //! State: of each aggregate the rate and the round trip, no flow. Cost: a division and up to two draws a packet.
 
@@ -222,7 +222,8 @@ mod tests {
         assert!(!far, "{got:?}, not {want:?}");
     }
 
-    /// 5 Mb/s of a target of 2: three fifths are above it. With four times the least round trip one in sixteen of these is red.
+    /// 5 Mb/s of a target of 2: three fifths are above it. With four times the least round trip one in sixteen of these
+    /// is red.
     #[test]
     fn three_precedences_split_the_excess_by_the_square_of_round_trips() {
         let mut e = excess(Precedences::Three, BY_ROUND_TRIP);

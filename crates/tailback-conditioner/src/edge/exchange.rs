@@ -1,7 +1,7 @@
 //! What edges tell each other, and how it may come late or not at all.
 //!
-//! An edge tells every other edge of the network, which takes what concerns it. A message takes the propagation delay of the path;
-//! `delay` comes on top, and each is lost with probability `loss`.
+//! An edge tells every other edge of the network, which takes what concerns it. A message takes the propagation delay
+//! of the path; `delay` comes on top, and each is lost with probability `loss`.
 
 use crate::conditioner::{EdgeId, EdgeMessage, EdgeOut};
 use tailback_base::{Duration, Stream, Time};

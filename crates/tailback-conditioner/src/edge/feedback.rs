@@ -1,19 +1,19 @@
 //! Feedback from exits to entries: what is dropped later anyway is dropped where it enters.
 //!
-//! Every interval an exit tells the entries how much red of each aggregate has arrived. The entry compares it with the red it sent
-//! an interval before, after its own drops: `l = 1 - received/sent`, 0 if nothing was sent.
+//! Every interval an exit tells the entries how much red of each aggregate has arrived. The entry compares it with the
+//! red it sent an interval before, after its own drops: `l = 1 - received/sent`, 0 if nothing was sent.
 //!
 //! ```text
 //! l > 0.05    q <- min(1, q + 0.1 l)        else    q <- max(0, q - 0.02)
 //! ```
 //!
-//! The entry drops red packets with probability q. A message that is lost changes nothing. An edge is the exit of the packets that reach
-//! it over its link, and the entry of those it sends.
+//! The entry drops red packets with probability q. A message that is lost changes nothing. An edge is the exit of the
+//! packets that reach it over its link, and the entry of those it sends.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000 names it; the rules are ours.
 //!
-//! Exits tell of yellow and red together too: smoothed over some intervals, sent and received give the loss of an aggregate's
-//! packets above its profile, which a marker by round trip may go by ([`super::excess`]).
+//! Exits tell of yellow and red together too: smoothed over some intervals, sent and received give the loss of an
+//! aggregate's packets above its profile, which a marker by round trip may go by ([`super::excess`]).
 //!
 //! State: of each aggregate a few counters. Cost: an addition a red packet, a draw where q is above zero.
 

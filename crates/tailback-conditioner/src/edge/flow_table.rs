@@ -1,7 +1,7 @@
 //! What an edge remembers of flows: an entry each, forgotten after a silence, and never more than a limit.
 //!
-//! State: the entries by flow. Silent ones are looked for once a timeout, so at most twice the flows of a timeout are held;
-//! they are never used or counted. Cost: a search a packet.
+//! State: the entries by flow. Silent ones are looked for once a timeout, so at most twice the flows of a timeout are
+//! held; they are never used or counted. Cost: a search a packet.
 
 use std::collections::BTreeMap;
 use tailback_base::work::{counted_as, done_if_long};

@@ -40,7 +40,8 @@ pub static EDGE: Model = Model {
     name: "edge",
     family: "conditioner",
     title: "Edge conditioner",
-    summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a timeout, \
+    summary: "A marker, and stages that know what TCP does with losses: they protect packets whose loss would cost a \
+              timeout, \
               space marks, smooth bursts, drop what is too much, or tell other edges.",
     source: SOURCE,
     params: PARAMS,

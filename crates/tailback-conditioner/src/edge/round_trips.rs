@@ -1,15 +1,15 @@
 //! Round trips of aggregates, and the least of all edges.
 //!
-//! An edge measures without a table of flows: of each aggregate one data packet at a time is remembered (flow, end, time). The ACK
-//! of its flow that covers it gives a sample, to which the known delay between the host and the edge is added. A packet of that
-//! flow with the same or a lower sequence number in between is a retransmission and spoils the sample, as does a wait of more than
-//! 3 s. Samples are smoothed by 1/8 (RFC 6298 section 2.3).
+//! An edge measures without a table of flows: of each aggregate one data packet at a time is remembered (flow, end,
+//! time). The ACK of its flow that covers it gives a sample, to which the known delay between the host and the edge is
+//! added. A packet of that flow with the same or a lower sequence number in between is a retransmission and spoils the
+//! sample, as does a wait of more than 3 s. Samples are smoothed by 1/8 (RFC 6298 section 2.3).
 //!
-//! Edges tell each other the least of theirs every so often; what has not been heard for five times that is forgotten. As an
-//! oracle ([`Source::Oracle`]) the table has the propagation delays of the paths, and forgets nothing.
+//! Edges tell each other the least of theirs every so often; what has not been heard for five times that is forgotten.
+//! As an oracle ([`Source::Oracle`]) the table has the propagation delays of the paths, and forgets nothing.
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; how they measure and
-//! how they exchange is ours.
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, where edges exchange least round trips; how they
+//! measure and how they exchange is ours.
 //!
 //! State: of each aggregate a time and one packet; of each other edge a time. Cost: a comparison a packet.
 
@@ -72,8 +72,8 @@ impl RoundTrips {
         self.source
     }
 
-    /// Propagation delays of the path of a flow: all of it, and between its hosts and this edge, both ways. Answers whether the least
-    /// has changed.
+    /// Propagation delays of the path of a flow: all of it, and between its hosts and this edge, both ways. Answers
+    /// whether the least has changed.
     pub fn path(&mut self, aggregate: u64, round_trip: Duration, outside: Duration) -> bool {
         let before = self.own_least();
         let a = self.aggregates.entry(aggregate).or_default();

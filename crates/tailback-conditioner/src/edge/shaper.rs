@@ -1,18 +1,19 @@
 //! A rate-adaptive shaper: it smooths bursts, and lets packets out the faster the more of them wait.
 //!
-//! Packets wait in one FIFO of an aggregate and leave at `F = max(EAR, g(b))`: the rate at which they come, averaged, or what the backlog
-//! of b packets asks for. g is the committed rate up to `low` packets, grows in a straight line to the highest rate at `high`
-//! packets, and stays there.
+//! Packets wait in one FIFO of an aggregate and leave at `F = max(EAR, g(b))`: the rate at which they come, averaged,
+//! or what the backlog of b packets asks for. g is the committed rate up to `low` packets, grows in a straight line to
+//! the highest rate at `high` packets, and stays there.
 //!
 //! ```text
 //! arrival, a gap d after the one before:   EAR <- (1 - exp(-d/memory)) B/d + exp(-d/memory) EAR
 //! departure of a packet of B bytes:        the next leaves B/F later, at the earliest
 //! ```
 //!
-//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once: it neither
-//! drops nor reorders. Rates are in bytes per second inside.
+//! From: RFC 2963 section 3, simplified: one FIFO, and thresholds in packets. A full shaper sends its head at once: it
+//! neither drops nor reorders. Rates are in bytes per second inside.
 //!
-//! State: the packets, the average, when the next may leave. Cost: an exponential a packet, and a timer each that waits.
+//! State: the packets, the average, when the next may leave. Cost: an exponential a packet, and a timer each that
+//! waits.
 
 use std::collections::VecDeque;
 use tailback_base::{Duration, Time};

@@ -1,19 +1,19 @@
 //! Small windows: a flow whose window is too small for a fast retransmit is not to lose a packet.
 //!
-//! A sender with fewer than four segments under way gets too few duplicate ACKs for a loss, and waits for its timer. The edge
-//! infers the window from sequence numbers one way and ACKs the other, so it must see both. Of each data packet
-//! `W = ceil((its end - highest ACK) / MSS)`, its own distance from what is acknowledged; below `below` segments it is
-//! protected. As the packets of a window pass, W climbs to about the window; the repair of the oldest hole has W = 1. With
-//! `estimate = "window"` the farthest byte sent so far takes the place of the packet's own end, and one verdict holds for the
-//! whole window; after a timeout it stays large.
+//! A sender with fewer than four segments under way gets too few duplicate ACKs for a loss, and waits for its timer.
+//! The edge infers the window from sequence numbers one way and ACKs the other, so it must see both. Of each data
+//! packet `W = ceil((its end - highest ACK) / MSS)`, its own distance from what is acknowledged; below `below` segments
+//! it is protected. As the packets of a window pass, W climbs to about the window; the repair of the oldest hole has W
+//! = 1. With `estimate = "window"` the farthest byte sent so far takes the place of the packet's own end, and one
+//! verdict holds for the whole window; after a timeout it stays large.
 //!
-//! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000, which
-//! names the inputs; the estimate and its details are ours.
+//! From: Habib, Fahmy and Bhargava, "Traffic conditioner design for assured forwarding", Purdue CSD TR 00-015, 2000,
+//! which names the inputs; the estimate and its details are ours.
 //!
-//! State: a [`FlowTable`] of what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A packet of a
-//! flow that is not known sets the ACK point to its own start (a SYN's to its end), and so counts as small. *Not applicable* are packets of
-//! flows without ACKs, such as datagrams; packets of a flow of which no ACK has been heard by the time it has a large window;
-//! and packets that find the table full. Delayed ACKs make W one larger at most.
+//! State: a [`FlowTable`] of what was acknowledged, the farthest byte, and the largest payload seen (the MSS). A packet
+//! of a flow that is not known sets the ACK point to its own start (a SYN's to its end), and so counts as small. *Not
+//! applicable* are packets of flows without ACKs, such as datagrams; packets of a flow of which no ACK has been heard
+//! by the time it has a large window; and packets that find the table full. Delayed ACKs make W one larger at most.
 //!
 //! Cost: a search in the table for each data packet and each ACK.
 
@@ -220,8 +220,8 @@ mod tests {
         assert_eq!(verdicts, [Small, Small, Large, Large]);
     }
 
-    /// An edge that comes late to a flow takes its first packets for a small window; one that never hears an ACK protects no more
-    /// than that.
+    /// An edge that comes late to a flow takes its first packets for a small window; one that never hears an ACK
+    /// protects no more than that.
     #[test]
     fn without_acks_it_does_not_apply() {
         let mut s = rule(3, Estimate::Packet);

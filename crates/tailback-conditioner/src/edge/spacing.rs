@@ -1,7 +1,7 @@
 //! Spacing of marks: no flow gets two packets of high drop precedence within `gap` packets.
 //!
-//! Losses in a row cost TCP a timeout; a loss with enough packets behind it is repaired by a fast retransmit. A mark that would
-//! come too early is put off: the packet stays green, and a later one of its flow pays the debt.
+//! Losses in a row cost TCP a timeout; a loss with enough packets behind it is repaired by a fast retransmit. A mark
+//! that would come too early is put off: the packet stays green, and a later one of its flow pays the debt.
 //!
 //! ```text
 //! asked for a mark, fewer than gap packets since the last    green; the debt of that colour grows by one, up to max_debt
@@ -9,14 +9,15 @@
 //! else                                                       as asked
 //! ```
 //!
-//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which states the aim alone; the algorithm is ours. The idea is
-//! that of the TCP-friendly marker it cites (Feroz et al., 2000).
+//! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000, which states the aim alone; the algorithm is ours. The
+//! idea is that of the TCP-friendly marker it cites (Feroz et al., 2000).
 //!
-//! The share of marks of a flow is kept while clearly less than 1/(gap + 1) is asked for; above that the debt is always full and
-//! the share is capped there. With `cap = false` a packet that finds the debt of its colour full keeps its mark.
+//! The share of marks of a flow is kept while clearly less than 1/(gap + 1) is asked for; above that the debt is always
+//! full and the share is capped there. With `cap = false` a packet that finds the debt of its colour full keeps its
+//! mark.
 //!
-//! State: of each flow the packets since its last mark and two debts ([`FlowTable`]). Packets that find the table full are left
-//! as they are: *not applicable*. Cost: a search in the table a packet.
+//! State: of each flow the packets since its last mark and two debts ([`FlowTable`]). Packets that find the table full
+//! are left as they are: *not applicable*. Cost: a search in the table a packet.
 
 use super::counts::Remembers;
 use super::flow_table::{FlowTable, Memory};

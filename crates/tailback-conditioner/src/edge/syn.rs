@@ -1,8 +1,8 @@
 //! SYN: a packet that opens a connection is not to be lost, for its sender knows no round-trip time and waits long.
 //!
-//! The plain form looks at the flag alone and remembers nothing. With `first` the first so many data segments are protected
-//! too, counted from the initial sequence number, which is remembered of each flow ([`FlowTable`]); a flow whose SYN the
-//! edge has not seen has none, and a SYN that finds the table full is protected alone.
+//! The plain form looks at the flag alone and remembers nothing. With `first` the first so many data segments are
+//! protected too, counted from the initial sequence number, which is remembered of each flow ([`FlowTable`]); a flow
+//! whose SYN the edge has not seen has none, and a SYN that finds the table full is protected alone.
 //!
 //! From: Habib, Fahmy and Bhargava, Purdue CSD TR 00-015, 2000.
 

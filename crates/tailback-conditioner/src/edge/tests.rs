@@ -41,8 +41,8 @@ enum Event {
     Ack(u32, u64),
 }
 
-/// Ten flows at 5 Mb/s altogether, for 8 s. Each opens, has windows that grow from 1 to 8 and are cut to 1 then, which CWR says,
-/// and opens anew now and then.
+/// Ten flows at 5 Mb/s altogether, for 8 s. Each opens, has windows that grow from 1 to 8 and are cut to 1 then, which
+/// CWR says, and opens anew now and then.
 fn traffic() -> Vec<(Time, Event)> {
     let mut rng = Stream::new(3, "traffic");
     let (mut at, mut events) = (0, vec![]);
@@ -153,8 +153,8 @@ fn a_stage_changes_what_it_counts_and_no_more() {
     }
 }
 
-/// The code points that leave while timers run, in order; 0 for a packet that was dropped. `tell` is what exits say of the
-/// red packets of an aggregate in each 200 ms.
+/// The code points that leave while timers run, in order; 0 for a packet that was dropped. `tell` is what exits say of
+/// the red packets of an aggregate in each 200 ms.
 fn driven(c: &mut dyn Conditioner<Plain>, tell: Option<f64>) -> (Vec<u8>, usize) {
     let (mut out, mut told) = (Seen::default(), 200 * MS);
     for (now, e) in traffic() {
@@ -199,8 +199,8 @@ fn a_shaper_changes_times_and_nothing_else() {
     assert!(at_once < 5000, "without timers some still wait: {at_once}");
 }
 
-/// Feedback drops red packets and counts them; it changes no packet that it lets through. Without a word from exits, or told
-/// to drop none, it does nothing.
+/// Feedback drops red packets and counts them; it changes no packet that it lets through. Without a word from exits, or
+/// told to drop none, it does nothing.
 #[test]
 fn feedback_drops_red_and_counts_it() {
     let (plain, none) = driven(&mut *edge("[]"), None);
@@ -220,8 +220,8 @@ fn feedback_drops_red_and_counts_it() {
     );
 }
 
-/// The adaptive stage chooses stages and changes nothing itself: below its threshold packets leave as with those that remember flows
-/// and CWR, from there on as with the SYN flag and CWR.
+/// The adaptive stage chooses stages and changes nothing itself: below its threshold packets leave as with those that
+/// remember flows and CWR, from there on as with the SYN flag and CWR.
 #[test]
 fn the_adaptive_stage_changes_no_packet_itself() {
     let of = |stages: &str| driven(&mut *edge(stages), None).0;

@@ -1,12 +1,13 @@
-//! What a TCP sender gets at a loss rate when losses cost timeouts, and the loss rates that even out two round trips by it.
+//! What a TCP sender gets at a loss rate when losses cost timeouts, and the loss rates that even out two round trips by
+//! it.
 //!
 //! ```text
 //! B(R, T0, p) = 1 / ( R sqrt(2 b p/3) + T0 min(1, 3 sqrt(3 b p/8)) p (1 + 32 p^2) )     packets per second
 //! ```
 //!
-//! R round trip, T0 first timeout, b packets an ACK. From: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP throughput", SIGCOMM
-//! 1998, equation 30, without the limit of the receiver's window; and Habib et al. 2000, which proposes it in place of
-//! 1/(R sqrt p). How it is used is ours.
+//! R round trip, T0 first timeout, b packets an ACK. From: Padhye, Firoiu, Towsley and Kurose, "Modeling TCP
+//! throughput", SIGCOMM 1998, equation 30, without the limit of the receiver's window; and Habib et al. 2000, which
+//! proposes it in place of 1/(R sqrt p). How it is used is ours.
 
 use std::f64;
 
@@ -26,8 +27,8 @@ fn timeout(round_trip: f64) -> f64 {
     (2.0 * round_trip).max(1.0)
 }
 
-/// The loss at a round trip of `own` that gives the rate which `least` has at the loss `at_least`, as a share of that, at
-/// most 1.
+/// The loss at a round trip of `own` that gives the rate which `least` has at the loss `at_least`, as a share of that,
+/// at most 1.
 pub fn share(own: f64, least: f64, at_least: f64) -> f64 {
     let wanted = rate(least, timeout(least), at_least);
     let (mut low, mut high) = (1e-6, 0.5);

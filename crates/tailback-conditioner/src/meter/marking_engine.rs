@@ -5,17 +5,17 @@
 //! packet:                         green with probability p of the committed rate, else yellow with that of the peak, else red
 //! ```
 //!
-//! So a flow below its rate has ever more green packets, until it has its rate or all are green; one above has fewer. It asks for
-//! a rate in the network, whereas a marker of RFC 2859 says what the rate at the sender is.
+//! So a flow below its rate has ever more green packets, until it has its rate or all are green; one above has fewer.
+//! It asks for a rate in the network, whereas a marker of RFC 2859 says what the rate at the sender is.
 //!
-//! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a differentiated-services
-//! Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.
+//! From: Feng, Kandlur, Saha, Shin, "Adaptive packet marking for maintaining end-to-end throughput in a
+//! differentiated-services Internet", IEEE/ACM Transactions on Networking 7(5), 1999, section III.
 //!
 //! State: a [`SlidingWindow`], two probabilities, at first 0, and the next step.
 //!
-//! Departures: the paper has one target and two colours; the second target and yellow are a reading, and so are the defaults.
-//! The rate is that of a sliding window. Steps that went by while no packet came are made up for when one comes, with the rate
-//! that the window had then.
+//! Departures: the paper has one target and two colours; the second target and yellow are a reading, and so are the
+//! defaults. The rate is that of a sliding window. Steps that went by while no packet came are made up for when one
+//! comes, with the rate that the window had then.
 //!
 //! Cost: a division and up to two draws a packet, and two divisions a step.
 
@@ -32,7 +32,8 @@ pub static MODEL: Model = Model {
     name: "marking-engine",
     family: "conditioner",
     title: "Packet marking engine",
-    summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while it is \
+    summary: "Packets are AF11 with a probability that rises while the rate is below a committed rate and falls while \
+              it is \
               above; of the others AF12 by the same rule and a peak rate; the rest AF13.",
     source: SOURCE,
     params: PARAMS,

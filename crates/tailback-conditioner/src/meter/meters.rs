@@ -1,8 +1,8 @@
 //! One meter for all that passes, or one for each aggregate or flow.
 //!
-//! State: the meters, and which belongs to which key. A meter is made when its first packet comes, which gives the same as one
-//! that was there from the start; that of a flow goes when the flow is known to have left. Each draws from a stream named after
-//! its key, so that no flow's colours depend on who else is there.
+//! State: the meters, and which belongs to which key. A meter is made when its first packet comes, which gives the same
+//! as one that was there from the start; that of a flow goes when the flow is known to have left. Each draws from a
+//! stream named after its key, so that no flow's colours depend on who else is there.
 //!
 //! Cost: a search among the keys a packet, where there is more than one meter.
 

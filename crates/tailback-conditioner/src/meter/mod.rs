@@ -26,7 +26,8 @@ use tailback_base::{Colour, Model, Settings, Stream, Time};
 
 /// Says the colour of packets. `now` never decreases; every packet that is shown is sent.
 pub trait Meter {
-    /// The colour of a packet of so many bytes, headers included, that came with this colour; green if it came with none.
+    /// The colour of a packet of so many bytes, headers included, that came with this colour; green if it came with
+    /// none.
     fn colour(&mut self, bytes: u32, came: Colour, now: Time) -> Colour;
     /// The state of the sender, where the meter stands on its host.
     fn sender(&mut self, _state: SenderState, _now: Time) {}

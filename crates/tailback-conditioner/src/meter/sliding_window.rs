@@ -4,9 +4,11 @@
 //! rate = (rate window + bytes) / (time since the packet before + window)
 //! ```
 //!
-//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III; RFC 2859 section 3.
+//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III; RFC 2859
+//! section 3.
 //!
-//! State: the estimate, bytes/s, which begins at the rate of the profile, and the time of the packet before, at first zero.
+//! State: the estimate, bytes/s, which begins at the rate of the profile, and the time of the packet before, at first
+//! zero.
 //!
 //! Cost: a division a packet.
 

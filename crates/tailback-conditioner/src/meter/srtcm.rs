@@ -1,7 +1,7 @@
 //! Single rate three colour marker: a committed burst is green, an excess burst yellow, the rest red.
 //!
-//! One rate fills a bucket of `committed_burst`, and what that cannot hold another of `excess_burst`. So yellow is what was
-//! saved while less than the rate came: the meter looks at the length of bursts only, not at a second rate.
+//! One rate fills a bucket of `committed_burst`, and what that cannot hold another of `excess_burst`. So yellow is what
+//! was saved while less than the rate came: the meter looks at the length of bursts only, not at a second rate.
 //!
 //! ```text
 //! blind   size <= committed tokens: green, pays there;                   size <= excess tokens: yellow, pays there;       else red
@@ -10,8 +10,8 @@
 //!
 //! From: RFC 2697 sections 2 and 3.
 //!
-//! State: two [`Bucket`]s, exact, at first full. Departures: tokens come continuously, not one at a time. In the aware mode a
-//! packet without a colour counts as green.
+//! State: two [`Bucket`]s, exact, at first full. Departures: tokens come continuously, not one at a time. In the aware
+//! mode a packet without a colour counts as green.
 //!
 //! Cost: a few integer operations a packet.
 
@@ -24,7 +24,8 @@ pub static MODEL: Model = Model {
     name: "srtcm",
     family: "conditioner",
     title: "Single rate three colour marker",
-    summary: "Packets within a rate and a committed burst are marked AF11, within an excess burst AF12, the others AF13.",
+    summary: "Packets within a rate and a committed burst are marked AF11, within an excess burst AF12, the others \
+              AF13.",
     source: "RFC 2697",
     params: PARAMS,
     probes: &[

@@ -1,15 +1,15 @@
 //! Token bucket: what a rate and a burst allow is "in", the rest is "out".
 //!
 //! A bucket fills at `rate` up to `depth`. A packet that finds its size in tokens takes them and is in profile; another
-//! leaves the bucket as it is and is out of profile. What is in profile gets the code point AF11, what is not AF12, which
-//! a queue that knows colours drops first; or it is dropped at once, which makes the marker a policer.
+//! leaves the bucket as it is and is out of profile. What is in profile gets the code point AF11, what is not AF12,
+//! which a queue that knows colours drops first; or it is dropped at once, which makes the marker a policer.
 //!
-//! From: the single rate marker of RFC 2697 section 3 in its colour-blind mode, with an excess burst size of zero (so that
-//! two colours remain), which is the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort packet
-//! delivery service", 1998, section III. Code points: RFC 2597 section 6.
+//! From: the single rate marker of RFC 2697 section 3 in its colour-blind mode, with an excess burst size of zero (so
+//! that two colours remain), which is the tagger at the edge of Clark and Fang, "Explicit allocation of best-effort
+//! packet delivery service", 1998, section III. Code points: RFC 2597 section 6.
 //!
-//! State: a [`Bucket`], exact. Tokens come continuously, not in ticks as in RFC 2697, whose tick is at most a byte long.
-//! The bucket starts full. A packet larger than the depth is never in profile.
+//! State: a [`Bucket`], exact. Tokens come continuously, not in ticks as in RFC 2697, whose tick is at most a byte
+//! long. The bucket starts full. A packet larger than the depth is never in profile.
 //!
 //! Cost: a few integer operations a packet.
 

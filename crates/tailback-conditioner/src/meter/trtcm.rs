@@ -1,7 +1,8 @@
-//! Two rate three colour marker: what a committed rate allows is green, what a peak rate allows is yellow, the rest red.
+//! Two rate three colour marker: what a committed rate allows is green, what a peak rate allows is yellow, the rest
+//! red.
 //!
-//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are the code
-//! points AF11, AF12, AF13, in the order in which a queue that knows them drops.
+//! Two buckets fill at `committed_rate` up to `committed_burst` and at `peak_rate` up to `peak_burst`. Colours are the
+//! code points AF11, AF12, AF13, in the order in which a queue that knows them drops.
 //!
 //! ```text
 //! blind   size > peak tokens: red;           size > committed tokens: yellow, pays peak;           else green, pays both
@@ -10,8 +11,8 @@
 //!
 //! From: RFC 2698 sections 3 and 4. Code points: RFC 2597 section 6.
 //!
-//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a packet without a
-//! colour counts as green. Both buckets start full.
+//! State: two [`Bucket`]s, exact. Departures: tokens come continuously, not a byte at a time. In the aware mode a
+//! packet without a colour counts as green. Both buckets start full.
 //!
 //! Cost: a few integer operations a packet.
 

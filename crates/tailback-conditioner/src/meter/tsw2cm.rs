@@ -4,10 +4,11 @@
 //! rate > committed:  yellow with probability 1 - committed / rate;   else green
 //! ```
 //!
-//! So the green rate is the committed one whatever comes, and colours interleave: a burst is not green first and yellow then, as
-//! a bucket has it.
+//! So the green rate is the committed one whatever comes, and colours interleave: a burst is not green first and yellow
+//! then, as a bucket has it.
 //!
-//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of RIO).
+//! From: Clark and Fang, "Explicit allocation of best-effort packet delivery service", 1998, section III (the tagger of
+//! RIO).
 //!
 //! State: a [`SlidingWindow`]. A number is drawn only above the committed rate.
 //!
@@ -23,7 +24,8 @@ pub static MODEL: Model = Model {
     name: "tsw2cm",
     family: "conditioner",
     title: "Time sliding window two colour marker",
-    summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too many; the \
+    summary: "Of what exceeds a rate, averaged over a window, as many packets are marked AF12 by chance as are too \
+              many; the \
               others AF11.",
     source: "Clark and Fang 1998, section III",
     params: PARAMS,

@@ -1,4 +1,5 @@
-//! Time sliding window three colour marker: what exceeds a committed rate is yellow, what exceeds a peak rate red, by chance.
+//! Time sliding window three colour marker: what exceeds a committed rate is yellow, what exceeds a peak rate red, by
+//! chance.
 //!
 //! ```text
 //! rate <= committed:   green
@@ -6,7 +7,8 @@
 //! rate > peak:         red with probability (rate - peak) / rate, yellow with (peak - committed) / rate, else green
 //! ```
 //!
-//! Said in one: a number drawn uniformly from nothing to the rate is below the committed rate, below the peak rate, or above.
+//! Said in one: a number drawn uniformly from nothing to the rate is below the committed rate, below the peak rate, or
+//! above.
 //!
 //! From: RFC 2859 sections 3 and 4.
 //!
@@ -25,7 +27,8 @@ pub static MODEL: Model = Model {
     name: "tsw3cm",
     family: "conditioner",
     title: "Time sliding window three colour marker",
-    summary: "Of what exceeds a committed rate, averaged over a window, as many packets are marked AF12 by chance as are too \
+    summary: "Of what exceeds a committed rate, averaged over a window, as many packets are marked AF12 by chance as \
+              are too \
               many, and AF13 of what exceeds a peak rate; the others AF11.",
     source: "RFC 2859",
     params: PARAMS,

@@ -10,10 +10,10 @@
 //! `rto_max` or `rto_max_factor` x the first timeout, whichever is larger; an acknowledgement that advances ends all
 //! backoff, but leaves running timers alone.
 //!
-//! State: the estimate, the running timers by the time they expire, the packets that wait to be sent again by number, and
-//! the earliest time any timer may expire. An acknowledgement does not change the latter, so it costs nothing here: the
-//! timer of a packet that arrived is forgotten when its time comes, or when most that are kept are such. Starting a timer
-//! and finding an expired one cost the logarithm of how many run, so a window lost whole costs n log n.
+//! State: the estimate, the running timers by the time they expire, the packets that wait to be sent again by number,
+//! and the earliest time any timer may expire. An acknowledgement does not change the latter, so it costs nothing here:
+//! the timer of a packet that arrived is forgotten when its time comes, or when most that are kept are such. Starting a
+//! timer and finding an expired one cost the logarithm of how many run, so a window lost whole costs n log n.
 
 use super::config::Config;
 use super::state::{Ack, SenderState};

@@ -1,14 +1,14 @@
 //! TCP without clock or I/O.
 //!
-//! A one-way connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]; a two-way connection has one of each
-//! at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
+//! A one-way connection is a [`Sender`] and a [`Receiver`] that share one [`Config`]; a two-way connection has one of
+//! each at both ends, and the states of RFC 9293 around them. The sender is made of parts that do not know each other's
 //! insides:
 //!
 //! * [`sender`], [`receiver`], [`reassembly`]: the two ends, and what the second holds out of order;
 //! * [`connection`]: one end of a two-way connection, opened and closed;
 //! * `state/`: the transmission control block: sequence space, window, retransmission timer, ECN;
-//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by time),
-//!   and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
+//! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by
+//!   time), and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!

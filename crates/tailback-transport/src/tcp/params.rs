@@ -17,7 +17,8 @@ pub static MODEL: Model = Model {
     name: "tcp",
     family: "transport",
     title: "Transmission Control Protocol",
-    summary: "A TCP connection: loss recovery, congestion control, acknowledgements. One way by default: a sender and a \
+    summary: "A TCP connection: loss recovery, congestion control, acknowledgements. One way by default: a sender and \
+              a \
               receiver, a SYN exchange unless it is switched off, no FIN; or two ways, with the states of RFC 9293. \
               Sequence numbers count bytes and never wrap.",
     source: "RFC 9293, 5681, 6582, 6675, 6298, 3168",

@@ -87,7 +87,8 @@ pub const BUILT_IN: &[Profile] = &[
     },
     Profile {
         name: "ns3",
-        doc: "the sockets of ns-3.37 with SACK and proportional rate reduction: the ACK that ends a recovery grows the window by all it acknowledges, two or three segments",
+        doc: "the sockets of ns-3.37 with SACK and proportional rate reduction: the ACK that ends a recovery grows \
+              the window by all it acknowledges, two or three segments",
         values: &[
             ("congestion_form", "ns3"),
             ("halve", "cwnd"),
@@ -102,7 +103,8 @@ pub const BUILT_IN: &[Profile] = &[
     },
     Profile {
         name: "linux",
-        doc: "a host with Linux 6 as it comes: CUBIC, RACK-TLP, needless repairs taken back, time stamps, whole segments",
+        doc: "a host with Linux 6 as it comes: CUBIC, RACK-TLP, needless repairs taken back, time stamps, whole \
+              segments",
         values: &[
             ("congestion", "cubic"),
             ("congestion_form", "linux"),

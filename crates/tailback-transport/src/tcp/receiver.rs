@@ -192,8 +192,8 @@ impl Receiver {
         self.due = Due::Now;
     }
 
-    /// The application reads what arrives, or lets it fill the buffer. The window's right edge never moves back (RFC 9293
-    /// section 3.8.6).
+    /// The application reads what arrives, or lets it fill the buffer. The window's right edge never moves back (RFC
+    /// 9293 section 3.8.6).
     pub(super) fn set_reading(&mut self, on: bool) {
         if on && self.rare.as_mut().is_some_and(|r| r.edge.take().is_some()) {
             self.due = Due::Now;
@@ -233,8 +233,8 @@ impl Receiver {
     fn on_ecn(&mut self, s: &Segment, now: Time) {
         let marked = s.ecn == Ecn::Ce && self.cfg.ecn != EcnMode::NoEcho;
         match self.rule {
-            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs the
-            // echo is sent "if the CE codepoint is set in any of the data packets being acknowledged".
+            // RFC 3168 section 6.1.3: CWR ends the echo, a mark on the same packet starts it again. With delayed ACKs
+            // the echo is sent "if the CE codepoint is set in any of the data packets being acknowledged".
             EchoRule::Rfc3168 => {
                 self.owed |= marked;
                 self.echo = self.owed || (self.echo && !s.flags.has(Flags::CWR));

@@ -113,8 +113,8 @@ fn a_request_takes_its_share_once_a_window() {
     }
 }
 
-/// After a loss CWR stands on the retransmission, as ns-2 has it, or on the first new segment, as RFC 3168 has it; without ECN
-/// only where that is asked for.
+/// After a loss CWR stands on the retransmission, as ns-2 has it, or on the first new segment, as RFC 3168 has it;
+/// without ECN only where that is asked for.
 #[test]
 fn cwr_stands_on_the_retransmission_or_on_new_data() {
     for (on, want) in [

@@ -12,7 +12,8 @@ pub struct Path {
 }
 
 impl Path {
-    /// The rate at loss event rate `p`, bytes/s, with an acknowledgement for each packet. Without losses it has no bound.
+    /// The rate at loss event rate `p`, bytes/s, with an acknowledgement for each packet. Without losses it has no
+    /// bound.
     pub fn rate(&self, p: f64) -> f64 {
         let rto = (4.0 * self.rtt).max(self.least_rto);
         let halvings = self.rtt * libm::sqrt(2.0 * p / 3.0);

@@ -1,11 +1,12 @@
 //! The loss event rate, from the lengths of the intervals between loss events (RFC 5348 sections 5.2 to 5.5).
 //!
-//! A loss event is a lost or marked packet and whatever else is lost within a round trip of it. The interval from the first
-//! packet of one event to the first of the next counts packets. The mean of the last eight is weighted, 1 1 1 1 .8 .6 .4 .2;
-//! the open interval, since the last event, counts only if that makes the mean longer. The loss event rate is its inverse.
+//! A loss event is a lost or marked packet and whatever else is lost within a round trip of it. The interval from the
+//! first packet of one event to the first of the next counts packets. The mean of the last eight is weighted, 1 1 1 1
+//! .8 .6 .4 .2; the open interval, since the last event, counts only if that makes the mean longer. The loss event rate
+//! is its inverse.
 //!
-//! Discounting, an option: while the open interval is more than twice the mean of the others, those count less, by twice
-//! their mean over its length, but not below a quarter; what was discounted when the event came stays so.
+//! Discounting, an option: while the open interval is more than twice the mean of the others, those count less, by
+//! twice their mean over its length, but not below a quarter; what was discounted when the event came stays so.
 //!
 //! State: eight lengths with their factors; the last event. A loss costs a shift of eight, the rate a sum over them.
 

@@ -1,7 +1,7 @@
 //! TFRC: TCP-friendly rate control over datagrams (RFC 5348).
 //!
-//! The receiver counts the packets between loss events and reports their mean once a round trip; the sender computes the rate
-//! TCP would have there and spaces its packets evenly. Nothing is sent again, nothing is acknowledged.
+//! The receiver counts the packets between loss events and reports their mean once a round trip; the sender computes
+//! the rate TCP would have there and spaces its packets evenly. Nothing is sent again, nothing is acknowledged.
 //!
 //! * `equation`: TCP's rate at a loss event rate;
 //! * `history`: the loss event rate from the intervals between loss events; `receiver`: finds them, and reports;

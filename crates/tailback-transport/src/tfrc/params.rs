@@ -11,7 +11,8 @@ pub static MODEL: Model = Model {
     name: "tfrc",
     family: "transport",
     title: "TCP-friendly rate control",
-    summary: "Sends datagrams at the rate TCP would have at the loss event rate and round trip that it measures: a rate \
+    summary: "Sends datagrams at the rate TCP would have at the loss event rate and round trip that it measures: a \
+              rate \
               without TCP's halvings, for media. What is lost stays lost.",
     source: "RFC 5348",
     params: PARAMS,

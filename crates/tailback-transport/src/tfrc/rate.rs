@@ -8,8 +8,8 @@
 //! silence           X is halved, not below s / 64 s; not if nothing was sent and X is no more than a new sender's
 //! ```
 //!
-//! While the application sends less than X, what was received says nothing of the path: then the receive rates kept only grow,
-//! and at a loss they are halved (section 4.3, data-limited intervals).
+//! While the application sends less than X, what was received says nothing of the path: then the receive rates kept
+//! only grow, and at a loss they are halved (section 4.3, data-limited intervals).
 
 use super::equation::Path;
 use super::report::Report;

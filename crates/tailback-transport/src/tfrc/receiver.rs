@@ -1,13 +1,13 @@
 //! The receiving end: finds losses, keeps their history, and reports (RFC 5348 sections 5.1, 5.2 and 6).
 //!
-//! A packet is lost once three later ones have arrived. When it would have arrived is interpolated between its neighbours;
-//! that decides which loss event it belongs to. A packet that carries congestion experienced counts as lost. A report goes
-//! out once a round trip, as the sender estimates it, and at once at a new loss event, at the first packet, and at the first
-//! after a silence.
+//! A packet is lost once three later ones have arrived. When it would have arrived is interpolated between its
+//! neighbours; that decides which loss event it belongs to. A packet that carries congestion experienced counts as
+//! lost. A report goes out once a round trip, as the sender estimates it, and at once at a new loss event, at the first
+//! packet, and at the first after a silence.
 //!
-//! State: what arrived in the last round trip (16 bytes a packet), for the receive rate; packets missed by fewer than three
-//! later ones; the history. A packet in order costs a sum over eight intervals. Departures: a packet that comes after it was
-//! counted as lost is not delivered, for whoever it was for no longer waits; neither is a second copy.
+//! State: what arrived in the last round trip (16 bytes a packet), for the receive rate; packets missed by fewer than
+//! three later ones; the history. A packet in order costs a sum over eight intervals. Departures: a packet that comes
+//! after it was counted as lost is not delivered, for whoever it was for no longer waits; neither is a second copy.
 
 use super::Config;
 use super::equation::Path;
@@ -108,8 +108,8 @@ impl Receiver {
         event
     }
 
-    /// A packet is lost or marked; whether that is a new loss event. Before the first one stands the interval at which the
-    /// equation gives the rate that was received (RFC 5348 section 6.3.1).
+    /// A packet is lost or marked; whether that is a new loss event. Before the first one stands the interval at which
+    /// the equation gives the rate that was received (RFC 5348 section 6.3.1).
     fn lost(&mut self, number: u64, at: Time) -> bool {
         let path = Path {
             segment: f64::from(self.cfg.payload),

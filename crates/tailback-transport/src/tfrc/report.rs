@@ -8,8 +8,8 @@
 //! | receive rate, whole bytes/s as in RFC 4342 section 8.3 | | `seq` |
 //! | loss event rate, in units of 2^-32 | | `window` |
 //!
-//! A report also names the packet after the last one received, in `ack`. It is a datagram, not a TCP acknowledgement: it has
-//! no flags.
+//! A report also names the packet after the last one received, in `ack`. It is a datagram, not a TCP acknowledgement:
+//! it has no flags.
 
 use crate::segment::{Flags, SackBlocks, Segment};
 use tailback_base::{Duration, Ecn, Time};

@@ -1,11 +1,11 @@
 //! The sending end: packets an even time apart, at the rate that is allowed.
 //!
-//! Time is kept from the last packet that left: the next may leave `payload` over the rate after it, whatever the rate is by
-//! then, and at once after an idle period, without a burst. The connection is over when it was closed, everything written
-//! has left, and a report was about the last packet or none came.
+//! Time is kept from the last packet that left: the next may leave `payload` over the rate after it, whatever the rate
+//! is by then, and at once after an idle period, without a burst. The connection is over when it was closed, everything
+//! written has left, and a report was about the last packet or none came.
 //!
-//! State: what waits; the allowed rate; when the rate, and not the application, held the sender back (RFC 5348 section 8.2.1),
-//! as far as reports may still be about it.
+//! State: what waits; the allowed rate; when the rate, and not the application, held the sender back (RFC 5348 section
+//! 8.2.1), as far as reports may still be about it.
 
 use super::Config;
 use super::params::SOURCE_PROBES;

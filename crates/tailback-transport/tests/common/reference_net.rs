@@ -52,8 +52,9 @@ pub struct Case {
     pub seconds: f64,
     /// Parameters of Vegas, where that is the control.
     pub vegas: Option<Vec<(&'static str, &'static str)>>,
-    /// So much longer than 1 ms is the way from r2 to d and back, ns, and a hundredth of it takes each 8 B longer on the first
-    /// and on the slow line; the way from r2 to d grows by a nanosecond now and then: what fell on one instant then does not.
+    /// So much longer than 1 ms is the way from r2 to d and back, ns, and a hundredth of it takes each 8 B longer on
+    /// the first and on the slow line; the way from r2 to d grows by a nanosecond now and then: what fell on one
+    /// instant then does not.
     pub nudge: u64,
     /// Arrival indices at r1 from 0, the SYN.
     pub lost: Vec<u64>,

@@ -1,8 +1,8 @@
 //! BBR version 1: a model of the path instead of a reaction to losses (draft-cardwell-iccrg-bbr-congestion-control-00).
 //!
-//! The sender keeps two numbers: the greatest delivery rate of the last ten round trips, and the least round trip of the
-//! last ten seconds. It paces at that rate and keeps about two of their products outstanding. To see whether there is
-//! more, it sends a quarter faster for a round trip, and then as much slower, so that what queued up drains.
+//! The sender keeps two numbers: the greatest delivery rate of the last ten round trips, and the least round trip of
+//! the last ten seconds. It paces at that rate and keeps about two of their products outstanding. To see whether there
+//! is more, it sends a quarter faster for a round trip, and then as much slower, so that what queued up drains.
 //!
 //! ```text
 //!             rate grew by less than a quarter, three rounds        outstanding at most one product
@@ -15,7 +15,8 @@
 //!
 //! Losses and echoes do not change the model. In the first round trip of a recovery as much is sent as is delivered;
 //! after it the window is what it was. State: 300 bytes, and records of what is outstanding, kept by the sender. An ACK
-//! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends them.
+//! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends
+//! them.
 
 use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, RateSample, Reset, WindowRules,
@@ -31,8 +32,10 @@ pub static MODEL: Model = Model {
     name: "bbr",
     family: "congestion",
     title: "BBR, version 1",
-    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about two \
-              of their products outstanding; losses do not change that. It does not answer ECN echoes: leave `ecn` off.",
+    summary: "Keeps the greatest delivery rate and the least round trip of the path, paces at the one and keeps about \
+              two \
+              of their products outstanding; losses do not change that. It does not answer ECN echoes: leave `ecn` \
+              off.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
     params: PARAMS,
     probes: &[
@@ -329,8 +332,8 @@ impl Bbr {
         most.min(self.rate() * 0.1)
     }
 
-    /// Of so many bytes in the network now, how many are there when the next segment leaves. Linux (since 4.20) looks ahead
-    /// to that: what is delivered until then is gone, and while more is asked for, a batch has joined.
+    /// Of so many bytes in the network now, how many are there when the next segment leaves. Linux (since 4.20) looks
+    /// ahead to that: what is delivered until then is gone, and while more is asked for, a batch has joined.
     fn when_next_leaves(&self, bytes: f64, until_next: Duration) -> f64 {
         if self.form == Form::Draft {
             return bytes;

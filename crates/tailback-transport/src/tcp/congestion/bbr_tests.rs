@@ -30,7 +30,8 @@ impl Hand {
         }
     }
 
-    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments a ms, the round trip `rtt`.
+    /// An ACK of one segment after `ms`: the rate of the last `interval` ms was `rate` segments a ms, the round trip
+    /// `rtt`.
     fn ack(
         &mut self,
         ms: f64,
@@ -156,7 +157,8 @@ fn the_rate_is_the_greatest_of_ten_rounds() {
     assert_eq!(f.get(), 3.0);
 }
 
-/// 1.25 lasts until a quarter more is outstanding or something is lost; 0.75 until the queue is gone, at most a round trip.
+/// 1.25 lasts until a quarter more is outstanding or something is lost; 0.75 until the queue is gone, at most a round
+/// trip.
 #[test]
 fn phases_of_the_cycle_end_as_they_should() {
     let phase = |h: &Hand| match h.bbr.mode {
@@ -188,8 +190,8 @@ fn phases_of_the_cycle_end_as_they_should() {
     }
 }
 
-/// Linux looks ahead to the next departure: 1.25 ends a batch of two segments below its target of 58, and 0.75 a segment above
-/// its target of 46 where one is delivered until then.
+/// Linux looks ahead to the next departure: 1.25 ends a batch of two segments below its target of 58, and 0.75 a
+/// segment above its target of 46 where one is delivered until then.
 #[test]
 fn linux_counts_what_is_there_when_the_next_segment_leaves() {
     let phase = |h: &Hand| match h.bbr.mode {

@@ -1,8 +1,8 @@
 //! Binomial controls: Reno's machinery with another law of growth and reduction (Bansal and Balakrishnan 2001).
 //!
-//! With a window of W segments a round trip adds a / W^k and a loss takes b W^l. The classic control is k = 0, l = 1. Where
-//! k + l = 1 the mean window under the same losses is about the classic one's, sqrt(a / (b p)); a smaller l takes less at a
-//! loss, so that the rate is smoother, and finds free capacity later.
+//! With a window of W segments a round trip adds a / W^k and a loss takes b W^l. The classic control is k = 0, l = 1.
+//! Where k + l = 1 the mean window under the same losses is about the classic one's, sqrt(a / (b p)); a smaller l takes
+//! less at a loss, so that the rate is smoother, and finds free capacity later.
 //!
 //! ```text
 //!                         ACK: W += a / W^(k+1)
@@ -50,7 +50,8 @@ pub static MODEL: Model = Model {
     name: "binomial",
     family: "congestion",
     title: "Binomial controls: square root, inverse increase, general AIMD",
-    summary: "Slow start as Reno; then a round trip adds a / W^k segments to a window of W, and a loss or an ECN echo takes \
+    summary: "Slow start as Reno; then a round trip adds a / W^k segments to a window of W, and a loss or an ECN echo \
+              takes \
               b W^l. `law` names a set of the four numbers; each may be given by itself.",
     source: "D. Bansal and H. Balakrishnan, Binomial congestion control algorithms, Infocom 2001",
     params: PARAMS,

@@ -9,16 +9,16 @@
 //!          0            K
 //! ```
 //!
-//! Growth goes by time, not by round trips, so that flows of different round trips share more evenly and a long fat path
-//! fills sooner. Beside it a Reno-friendly estimate grows as a linear window with the same reduction would; the window is
-//! never below it. A loss or an echo keeps `beta`. A flow that is reduced below its last Wmax gives up a little more (fast
-//! convergence). After a timeout: slow start, then K = 0.
+//! Growth goes by time, not by round trips, so that flows of different round trips share more evenly and a long fat
+//! path fills sooner. Beside it a Reno-friendly estimate grows as a linear window with the same reduction would; the
+//! window is never below it. A loss or an echo keeps `beta`. A flow that is reduced below its last Wmax gives up a
+//! little more (fast convergence). After a timeout: slow start, then K = 0.
 //!
 //! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
-//! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so that
-//! delayed ACKs do not slow it; with `congestion_form = "linux"` it is computed in whole segments
-//! (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++ and
-//! RFC 8511 are options.
+//! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so
+//! that delayed ACKs do not slow it; with `congestion_form = "linux"` it is computed in whole segments
+//! (`cubic_linux.rs`). An ACK in avoidance costs a few multiplications and a division, an epoch a cube root. HyStart++
+//! and RFC 8511 are options.
 
 use super::window::{CongestionWindow, real};
 use super::{
@@ -32,7 +32,8 @@ pub static MODEL: Model = Model {
     name: "cubic",
     family: "congestion",
     title: "CUBIC",
-    summary: "The window is a cubic function of the time since the last reduction: steep at first, flat near the window \
+    summary: "The window is a cubic function of the time since the last reduction: steep at first, flat near the \
+              window \
               of the last loss, then steeper again. The default of most operating systems.",
     source: "RFC 9438",
     params: PARAMS,

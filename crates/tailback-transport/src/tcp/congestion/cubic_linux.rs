@@ -1,13 +1,13 @@
 //! CUBIC in whole segments, as Linux computes it.
 //!
 //! The curve is that of `cubic.rs`. What differs: the window is a whole number of segments, and the curve says how many
-//! acknowledged segments add the next one: `window / (target - window)` of them, at least two; 100 windows' worth where the
-//! target is not above the window. The target is taken at the present time and the least round trip, instead of a smoothed
-//! one, in whole segments. Before the first loss at least one segment is added for twenty acknowledged. A timeout forgets the
-//! maximum. Slow start is watched by `train.rs`, unless `hystart` asks for HyStart++.
+//! acknowledged segments add the next one: `window / (target - window)` of them, at least two; 100 windows' worth where
+//! the target is not above the window. The target is taken at the present time and the least round trip, instead of a
+//! smoothed one, in whole segments. Before the first loss at least one segment is added for twenty acknowledged. A
+//! timeout forgets the maximum. Slow start is watched by `train.rs`, unless `hystart` asks for HyStart++.
 //!
-//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow start;
-//! 300 bytes. An ACK costs what it costs in `cubic.rs`.
+//! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow
+//! start; 300 bytes. An ACK costs what it costs in `cubic.rs`.
 
 use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
 use super::train::AckTrain;

@@ -1,9 +1,9 @@
 //! DCTCP (RFC 8257): the window falls by as much as was marked.
 //!
 //! A router marks every packet that finds its queue above a low threshold. The receiver says with each ACK whether what
-//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, once for a
-//! window of data, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are answered
-//! as Reno does.
+//! it acknowledges was marked, and the sender keeps `alpha`, the smoothed fraction of marked bytes. At a mark, once for
+//! a window of data, the window loses alpha / 2: all marked halves it, a tenth marked takes a twentieth. Losses are
+//! answered as Reno does.
 //!
 //! ```text
 //!   each ACK            total += acked ; echo: marked += acked ; grow as Reno, unless it echoes
@@ -12,9 +12,9 @@
 //!     sent after the last reduction
 //! ```
 //!
-//! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's own
-//! ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3). An ACK
-//! costs two additions beyond Reno's.
+//! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's
+//! own ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3).
+//! An ACK costs two additions beyond Reno's.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! The threshold is an eighth of the last round's least round trip, at least 4 ms and at most 16 ms. A round is judged
-//! from eight samples on. Only the first slow start is watched, while there is no threshold of the window: later ones end
-//! where the last loss was. A loss or an echo ends it as usual.
+//! from eight samples on. Only the first slow start is watched, while there is no threshold of the window: later ones
+//! end where the last loss was. A loss or an echo ends it as usual.
 //!
 //! State: two minima, a baseline, two counts and a round. An ACK costs a few compares.
 
@@ -133,8 +133,8 @@ mod tests {
         }
     }
 
-    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 resumes slow start, 46 does not. A rise of
-    /// 4.9 ms does nothing.
+    /// Round minima of 40 and 46 ms: conservative from the eighth sample on; 45 resumes slow start, 46 does not. A rise
+    /// of 4.9 ms does nothing.
     #[test]
     fn a_longer_round_trip_makes_it_careful_and_a_shorter_one_quick_again() {
         for mut c in with(&[("hystart", "true")], "16 packets") {

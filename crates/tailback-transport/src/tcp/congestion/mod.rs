@@ -2,8 +2,8 @@
 //!
 //! Loss recovery decides *what* to send and *that* something was lost; a controller decides the window. Every ACK goes
 //! in as one [`AckEvent`], after recovery has judged it, every sign of congestion as one [`CongestionEvent`]; window
-//! and pacing rate come out. A controller knows nothing of segments and timers, so that another one is one new file here,
-//! with its parameters, and one row in [`list`].
+//! and pacing rate come out. A controller knows nothing of segments and timers, so that another one is one new file
+//! here, with its parameters, and one row in [`list`].
 //!
 //! Windows are real numbers of bytes: growth in congestion avoidance is a fraction of a segment, and the recorded
 //! window shows it. The sender rounds down to whole segments by sending only what fits.
@@ -64,7 +64,8 @@ pub struct AckEvent<'a> {
     /// Whether the window was full before this ACK, so that growth means something (RFC 7661).
     pub window_limited: bool,
     pub limit: Limit,
-    /// Lowest unacknowledged after it, and next to send before anything answers it: what a [`Round`](round::Round) goes by.
+    /// Lowest unacknowledged after it, and next to send before anything answers it: what a [`Round`](round::Round) goes
+    /// by.
     pub una: u64,
     pub nxt: u64,
     /// For controllers that [want rates](CongestionControl::wants_rate).
@@ -112,8 +113,8 @@ pub enum Reset {
     RecoveryEnd { at_most: Option<f64> },
     /// The connection rested: no more than the initial window (RFC 5681 section 4.1).
     Idle,
-    /// It rested so many timeouts: halved for each, not below the initial window, and the threshold is three quarters of what
-    /// the window was.
+    /// It rested so many timeouts: halved for each, not below the initial window, and the threshold is three quarters
+    /// of what the window was.
     IdleHalves { times: u32 },
     /// The connection rested, and goes on as if it were new, with the threshold.
     Restart,
@@ -164,8 +165,8 @@ pub trait CongestionControl: Send {
     fn window_reset(&mut self, why: Reset);
     /// The last reduction was a mistake (RFC 4015): what it took comes back.
     fn undo(&mut self) {}
-    /// How marks are to be echoed; the same for the life of the connection. With [`EchoRule::EveryAck`] no echo comes as a
-    /// [`Congestion::Ecn`]: the ACKs tell of them.
+    /// How marks are to be echoed; the same for the life of the connection. With [`EchoRule::EveryAck`] no echo comes
+    /// as a [`Congestion::Ecn`]: the ACKs tell of them.
     fn echo(&self) -> EchoRule {
         EchoRule::Rfc3168
     }
@@ -182,8 +183,8 @@ pub trait CongestionControl: Send {
     fn wants_rate(&self) -> bool {
         false
     }
-    /// Whether a reduction of its window may be spread over a round trip (RFC 9937): not where it sets window and rate by a
-    /// model of its own.
+    /// Whether a reduction of its window may be spread over a round trip (RFC 9937): not where it sets window and rate
+    /// by a model of its own.
     fn spreads_reductions(&self) -> bool {
         true
     }
@@ -242,7 +243,8 @@ tailback_base::choice! {
     }
 }
 
-/// What the parameters of `tcp` say of the window, for any controller, shared by all flows of a group. Windows are bytes.
+/// What the parameters of `tcp` say of the window, for any controller, shared by all flows of a group. Windows are
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct WindowRules {
     /// Payload of a full segment.

@@ -1,10 +1,10 @@
-//! A scalable control after Prague: frequent marks, each answered a little (draft-briscoe-iccrg-prague-congestion-control,
-//! RFC 9331).
+//! A scalable control after Prague: frequent marks, each answered a little
+//! (draft-briscoe-iccrg-prague-congestion-control, RFC 9331).
 //!
-//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but for queues of
-//! the Internet: packets say ECT(1), so that a router can mark them by its own shallow threshold; windows are paced; and
-//! what DCTCP does once a round trip goes by a virtual round trip of at least 25 ms, so that flows of short round trips do
-//! not push others aside.
+//! Like DCTCP it keeps the smoothed fraction `alpha` of marked bytes and gives up alpha / 2 of the window, but for
+//! queues of the Internet: packets say ECT(1), so that a router can mark them by its own shallow threshold; windows are
+//! paced; and what DCTCP does once a round trip goes by a virtual round trip of at least 25 ms, so that flows of short
+//! round trips do not push others aside.
 //!
 //! ```text
 //! each ACK: a bytes, m of them marked      vrtt = max(srtt, 25 ms)
@@ -16,8 +16,8 @@
 //! ```
 //!
 //! A period is over when what was sent at its beginning is acknowledged, and vrtt has passed. State: the window of
-//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257, each ACK saying whether what it
-//! acknowledges was marked: exact while no ACK is lost. An ACK costs two divisions.
+//! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257, each ACK saying whether what
+//! it acknowledges was marked: exact while no ACK is lost. An ACK costs two divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
@@ -33,8 +33,10 @@ pub static MODEL: Model = Model {
     name: "prague",
     family: "congestion",
     title: "Scalable control after Prague",
-    summary: "Gives up half the smoothed fraction of marked bytes, as DCTCP, but by a virtual round trip of at least 25 ms, \
-              paced, and with ECT(1) on each packet. For queues that mark from a shallow threshold on; `tcp` needs ECN.",
+    summary: "Gives up half the smoothed fraction of marked bytes, as DCTCP, but by a virtual round trip of at least \
+              25 ms, \
+              paced, and with ECT(1) on each packet. For queues that mark from a shallow threshold on; `tcp` needs \
+              ECN.",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
     params: PARAMS,
     probes: &[

@@ -4,9 +4,9 @@
 //! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
 //! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
 //!
-//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there. Options: HyStart++
-//! (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511).
-//! An ACK costs a compare and in avoidance one division.
+//! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there. Options:
+//! HyStart++ (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511). An ACK costs a compare and in
+//! avoidance one division.
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
@@ -19,7 +19,8 @@ pub static MODEL: Model = Model {
     name: "reno",
     family: "congestion",
     title: "Slow start, congestion avoidance and halving",
-    summary: "The classic controller of Tahoe, Reno, NewReno and SACK senders: the window doubles each round trip up to \
+    summary: "The classic controller of Tahoe, Reno, NewReno and SACK senders: the window doubles each round trip up \
+              to \
               the slow-start threshold, then grows by one segment a round trip; a loss leaves half of it.",
     source: "RFC 5681 section 3",
     params: PARAMS,
@@ -183,9 +184,9 @@ mod tests {
         assert_eq!(grown("2", "10 packets", 5000), 500.0);
     }
 
-    /// 34 segments, 20 counted towards the next, and a loss; the ACK that ends the repair acknowledges all 34. In ns-3 the
-    /// 20 are more than the 17 that are left, and the 34 twice as many: three segments. By RFC 5681 section 3.1 no more
-    /// than one.
+    /// 34 segments, 20 counted towards the next, and a loss; the ACK that ends the repair acknowledges all 34. In ns-3
+    /// the 20 are more than the 17 that are left, and the 34 twice as many: three segments. By RFC 5681 section 3.1 no
+    /// more than one.
     #[test]
     fn in_ns3_the_end_of_a_repair_adds_three_segments() {
         let after = |form: &str| {

@@ -1,8 +1,8 @@
 //! Round trips, counted by what is acknowledged.
 //!
-//! A round begins at an ACK and ends with the first ACK beyond what had been sent by then: a sender who keeps W segments
-//! outstanding gets W segments acknowledged a round. Controllers that judge once a round trip each have their own, since
-//! some begin one anew when recovery is over.
+//! A round begins at an ACK and ends with the first ACK beyond what had been sent by then: a sender who keeps W
+//! segments outstanding gets W segments acknowledged a round. Controllers that judge once a round trip each have their
+//! own, since some begin one anew when recovery is over.
 
 use super::AckEvent;
 

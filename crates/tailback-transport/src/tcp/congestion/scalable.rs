@@ -1,9 +1,9 @@
 //! The scalable law alone: each mark takes half a segment, each round trip adds one.
 //!
-//! DCTCP and Prague approach a window of 2 / p by an average of marks and one cut a round trip, and what remains of their
-//! cuts, pauses and averages makes it 2 to 2.73 / p. This control is the law they approach: with every packet marked with
-//! probability p growth and marks balance at W = growth / (per_mark p), 2 / p segments by default, in every round trip anew.
-//! It is the yardstick for queues that are made for scalable senders, such as coupled ones.
+//! DCTCP and Prague approach a window of 2 / p by an average of marks and one cut a round trip, and what remains of
+//! their cuts, pauses and averages makes it 2 to 2.73 / p. This control is the law they approach: with every packet
+//! marked with probability p growth and marks balance at W = growth / (per_mark p), 2 / p segments by default, in every
+//! round trip anew. It is the yardstick for queues that are made for scalable senders, such as coupled ones.
 //!
 //! ```text
 //! each ACK of a bytes   marked: W -= per_mark a ; W += growth segment a / W
@@ -29,7 +29,8 @@ pub static MODEL: Model = Model {
     name: "scalable",
     family: "congestion",
     title: "The scalable law alone",
-    summary: "Each marked segment takes half a segment of the window, each round trip adds one: a window of 2 / p at once, \
+    summary: "Each marked segment takes half a segment of the window, each round trip adds one: a window of 2 / p at \
+              once, \
               without the averages and pauses of dctcp and prague. Packets say ECT(1); `tcp` needs ECN.",
     source: "Briscoe and De Schepper 2017; RFC 9332 section 2.1",
     params: PARAMS,

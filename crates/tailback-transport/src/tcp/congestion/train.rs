@@ -1,12 +1,13 @@
-//! HyStart as Linux's CUBIC has it: slow start ends when ACKs in a row span half the round trip, or when round trips grow.
+//! HyStart as Linux's CUBIC has it: slow start ends when ACKs in a row span half the round trip, or when round trips
+//! grow.
 //!
-//! The segments of a window leave as a train; while their ACKs come back a few milliseconds apart at most, the time from
-//! the first to the present one is what the window fills of the path. At half the least round trip the window is at what
-//! the path holds one way. Or, as in HyStart++, the least round trip of a round is above the least of all by an eighth (4 to
-//! 16 ms). Then the threshold is where the window is.
+//! The segments of a window leave as a train; while their ACKs come back a few milliseconds apart at most, the time
+//! from the first to the present one is what the window fills of the path. At half the least round trip the window is
+//! at what the path holds one way. Or, as in HyStart++, the least round trip of a round is above the least of all by an
+//! eighth (4 to 16 ms). Then the threshold is where the window is.
 //!
-//! State: three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee, "Taming the
-//! elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
+//! State: three times, a round and a count. An ACK of slow start costs a few compares. Source: S. Ha, I. Rhee, "Taming
+//! the elephants: new TCP slow start", Computer Networks 55 (2011), sections 3 and 4.
 
 use super::AckEvent;
 use super::round::Round;
@@ -99,8 +100,8 @@ mod tests {
     use super::*;
     use crate::tcp::congestion::testing::acked;
 
-    /// A path of 40.2 ms and an ACK every 0.6 ms, a round entered with a window of 40: the 35th ACK, 20.6 ms into it, ends
-    /// slow start at 75.
+    /// A path of 40.2 ms and an ACK every 0.6 ms, a round entered with a window of 40: the 35th ACK, 20.6 ms into it,
+    /// ends slow start at 75.
     #[test]
     fn a_train_of_half_a_round_trip_ends_it() {
         let mut h = AckTrain::default();
@@ -145,7 +146,8 @@ mod tests {
         assert_eq!(ended, Some(68));
     }
 
-    /// Round trips above the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart are no train.
+    /// Round trips above the least by more than an eighth, from the ninth sample of a round on; ACKs 3 ms apart are no
+    /// train.
     #[test]
     fn round_trips_that_grow_end_it() {
         for (rtt, ends) in [(45_000, false), (45_100, true)] {

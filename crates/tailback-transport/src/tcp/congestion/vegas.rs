@@ -1,9 +1,9 @@
 //! Vegas: the window follows how much of it is queued (Brakmo and Peterson 1995).
 //!
-//! With W segments outstanding, a least round trip `base` and a round trip now of `cur`, W base / cur of them are in the
-//! network and the rest, `diff`, in a queue. Once a round trip the window grows by one where fewer than `alpha` are queued,
-//! and shrinks by one where more than `beta` are. Slow start ends when more than `gamma` are. Losses are answered as Reno
-//! does, and while they are repaired it is Reno.
+//! With W segments outstanding, a least round trip `base` and a round trip now of `cur`, W base / cur of them are in
+//! the network and the rest, `diff`, in a queue. Once a round trip the window grows by one where fewer than `alpha` are
+//! queued, and shrinks by one where more than `beta` are. Slow start ends when more than `gamma` are. Losses are
+//! answered as Reno does, and while they are repaired it is Reno.
 //!
 //! ```text
 //!   slow start ---- diff > gamma: W = W base / cur + 1 ----> avoidance: diff < alpha: +1, diff > beta: -1, once a round
@@ -11,14 +11,15 @@
 //!        '------- timeout -----------   loss, echo: half  <------'   then a whole round without judgement
 //! ```
 //!
-//! `diff` is a real number, as in the paper; Linux and ns-3 cut it to whole segments, each at another place, which `queued`
-//! chooses: with `alpha = 1` what ns-3 rounds up is never fewer than that, and a window that a loss has halved stays there.
+//! `diff` is a real number, as in the paper; Linux and ns-3 cut it to whole segments, each at another place, which
+//! `queued` chooses: with `alpha = 1` what ns-3 rounds up is never fewer than that, and a window that a loss has halved
+//! stays there.
 //!
-//! Once a round trip and by the least of its samples, as Linux and ns-3 have it, with any loss recovery; the paper's own
-//! retransmission is not here. State: the window of `window.rs`, two minima, a count, a round. The round trip of each segment
-//! is taken from the sender's records, so that it needs no time stamps. The handshake's counts only where Linux and ns-3 are
-//! followed: a SYN is shorter than a segment of data, and on a slow line the difference looks like a queue for ever. An ACK costs two compares, a round a
-//! division.
+//! Once a round trip and by the least of its samples, as Linux and ns-3 have it, with any loss recovery; the paper's
+//! own retransmission is not here. State: the window of `window.rs`, two minima, a count, a round. The round trip of
+//! each segment is taken from the sender's records, so that it needs no time stamps. The handshake's counts only where
+//! Linux and ns-3 are followed: a SYN is shorter than a segment of data, and on a slow line the difference looks like a
+//! queue for ever. An ACK costs two compares, a round a division.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
@@ -37,7 +38,8 @@ pub static MODEL: Model = Model {
     name: "vegas",
     family: "congestion",
     title: "TCP Vegas",
-    summary: "Keeps a few segments queued: the window grows by one a round trip while the round trip says that fewer than \
+    summary: "Keeps a few segments queued: the window grows by one a round trip while the round trip says that fewer \
+              than \
               `alpha` are, and shrinks by one while more than `beta` are. Losses are answered as Reno does.",
     source: "L. Brakmo and L. Peterson, TCP Vegas: end to end congestion avoidance on a global Internet, JSAC 1995",
     params: PARAMS,
@@ -280,8 +282,8 @@ mod tests {
         }
     }
 
-    /// Base 100 ms, W 20: 105 ms is 0.95 queued and grows, 110 is 1.82 and grows, 115 is 2.61 and stays, 130 is 4.62 and
-    /// shrinks. Linux counts 1, 2, 3, 6 of them, ns-3 1, 2, 3, 5.
+    /// Base 100 ms, W 20: 105 ms is 0.95 queued and grows, 110 is 1.82 and grows, 115 is 2.61 and stays, 130 is 4.62
+    /// and shrinks. Linux counts 1, 2, 3, 6 of them, ns-3 1, 2, 3, 5.
     #[test]
     fn the_window_moves_by_what_is_queued() {
         for (rule, rtt, queued, window) in [
@@ -307,7 +309,8 @@ mod tests {
         }
     }
 
-    /// W 32 in slow start, 110 ms: 29.09 are in the network and 2.91 queued, so W = 29.09 + 1; cut to whole segments 29 + 1.
+    /// W 32 in slow start, 110 ms: 29.09 are in the network and 2.91 queued, so W = 29.09 + 1; cut to whole segments 29
+    /// + 1.
     #[test]
     fn slow_start_ends_when_more_than_gamma_are_queued() {
         let exact = end_of_slow_start("expected");
@@ -351,7 +354,8 @@ mod tests {
         assert_eq!((c.cwnd(), c.read(1)), (window + 1000.0, 0.0));
     }
 
-    /// A handshake is shorter than a segment of data, so the paper's rule leaves it out. After a rest the least is found anew.
+    /// A handshake is shorter than a segment of data, so the paper's rule leaves it out. After a rest the least is
+    /// found anew.
     #[test]
     fn the_paper_takes_the_least_round_trip_from_data() {
         for (rule, least) in [("expected", 0.1), ("linux", 0.09), ("ns3", 0.09)] {

@@ -1,9 +1,9 @@
 //! Windows in whole segments, as Linux counts them.
 //!
-//! A window is a number of segments, and what is acknowledged counts towards the next one: in slow start each segment adds
-//! one, beyond the threshold so many add one as the control says (a window's worth for Reno). Nothing is lost: what is
-//! left over counts next time. In slow start the window also grows while less than half of it was in use, so that an
-//! application that fills it now and then does not stand still.
+//! A window is a number of segments, and what is acknowledged counts towards the next one: in slow start each segment
+//! adds one, beyond the threshold so many add one as the control says (a window's worth for Reno). Nothing is lost:
+//! what is left over counts next time. In slow start the window also grows while less than half of it was in use, so
+//! that an application that fills it now and then does not stand still.
 //!
 //! State: what counts so far, and the most that was outstanding in the last round and in this one; 48 bytes.
 

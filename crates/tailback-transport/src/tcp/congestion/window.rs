@@ -5,8 +5,8 @@
 //! what a loss leaves of it.
 //!
 //! State: `cwnd`, `ssthresh` in bytes, and both as they were before the last reduction. Departures from RFC 5681, all
-//! parameters: what is reduced (the bytes outstanding, or the window as ns-2 does), a threshold in whole segments beside
-//! a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
+//! parameters: what is reduced (the bytes outstanding, or the window as ns-2 does), a threshold in whole segments
+//! beside a window with a fraction (ns-2), byte counting (RFC 3465), growth while the window is not the limit (ns-2).
 
 use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
 use super::{
@@ -63,7 +63,8 @@ impl CongestionWindow {
         self.hystart.is_some()
     }
 
-    /// Whether this ACK may open the window. RFC 3168 section 6.1.2 with RFC 5681: one that reports congestion does not.
+    /// Whether this ACK may open the window. RFC 3168 section 6.1.2 with RFC 5681: one that reports congestion does
+    /// not.
     #[inline]
     pub fn may_grow(&self, a: &AckEvent<'_>) -> bool {
         let always = self.rules.growth == Growth::Always;
@@ -173,8 +174,8 @@ impl CongestionWindow {
         }
     }
 
-    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed` unless the parameters
-    /// say what.
+    /// A sign of congestion: of a window of so many bytes a loss leaves `left`, an ECN echo `echoed` unless the
+    /// parameters say what.
     pub fn congested(&mut self, e: &CongestionEvent, left: impl Fn(f64) -> f64, echoed: impl Fn(f64) -> f64) {
         // The same loss again takes nothing more.
         if e.what != (Congestion::Timeout { again: true }) {
@@ -196,7 +197,8 @@ impl CongestionWindow {
                     self.cwnd = self.ssthresh;
                     return;
                 }
-                // RFC 3168 section 6.1.2: the window is never below one segment. ns-2's may be, and waits for the timer.
+                // RFC 3168 section 6.1.2: the window is never below one segment. ns-2's may be, and waits for the
+                // timer.
                 self.cwnd = left.max(self.rules.least);
             }
             Congestion::Request { keep, .. } => {

@@ -2,17 +2,17 @@
 //!
 //! An end is a [`Sender`] and a [`Receiver`], as a one-way connection has them, and the state of the connection around
 //! them, drawn in [`state`]. The sender decides what leaves and when; on its way out each segment takes the receiver's
-//! acknowledgement with it (RFC 9293 section 3.8.6.3), so that an ACK goes alone only when no data do. SYN and FIN occupy
-//! a unit of sequence space each and are repeated like data.
+//! acknowledgement with it (RFC 9293 section 3.8.6.3), so that an ACK goes alone only when no data do. SYN and FIN
+//! occupy a unit of sequence space each and are repeated like data.
 //!
 //! State: that of sender and receiver, the [`State`], the persist timer, whether the application has closed. A segment
 //! costs what it costs the two halves.
 //!
 //! Departures from RFC 9293: an end whose application closes before the SYN is answered still delivers what was written
-//! (the RFC lets the user decide; `abort` gives up); a listening end that is written to waits for the other's SYN rather
-//! than sending one. The ACK of a segment that is out of order or repeated never rides on data, because a segment with
-//! data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH, checksums, the range of the
-//! sequence numbers (they never wrap).
+//! (the RFC lets the user decide; `abort` gives up); a listening end that is written to waits for the other's SYN
+//! rather than sending one. The ACK of a segment that is out of order or repeated never rides on data, because a
+//! segment with data does not count as a duplicate (RFC 5681 section 2). Not modelled: urgent data, PSH, checksums, the
+//! range of the sequence numbers (they never wrap).
 
 pub mod persist;
 pub mod state;
@@ -211,7 +211,8 @@ impl ConnectionEnd {
             return;
         }
         if s.flags.has(Flags::SYN) {
-            // RFC 9293 section 3.10.7.4: a challenge ACK; it also repeats the last segment of the handshake, if that was lost.
+            // RFC 9293 section 3.10.7.4: a challenge ACK; it also repeats the last segment of the handshake, if that
+            // was lost.
             self.receiver.answer();
             return;
         }

@@ -7,9 +7,9 @@
 //!                            the window is wide enough                probe sent, interval doubled
 //! ```
 //!
-//! A probe of a shut window is the next byte. It is not outstanding: nobody misses it when it is refused, and when it is
-//! taken the ACK says so. A window that is open by less than a segment is filled when the timer expires (the override of
-//! RFC 9293 section 3.8.6.2.1), like other data.
+//! A probe of a shut window is the next byte. It is not outstanding: nobody misses it when it is refused, and when it
+//! is taken the ACK says so. A window that is open by less than a segment is filled when the timer expires (the
+//! override of RFC 9293 section 3.8.6.2.1), like other data.
 
 use crate::segment::Segment;
 use crate::tcp::config::Config;

@@ -1,5 +1,5 @@
-//! Header prediction at the receiver (Jacobson 1990, "4BSD TCP header prediction"): the next segment in order, with nothing
-//! held and nothing to say but its ACK, now or later, in one call in place of two.
+//! Header prediction at the receiver (Jacobson 1990, "4BSD TCP header prediction"): the next segment in order, with
+//! nothing held and nothing to say but its ACK, now or later, in one call in place of two.
 //!
 //! What would be lost without: 5 % of the time of plain TCP.
 

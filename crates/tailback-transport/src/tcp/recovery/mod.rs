@@ -13,8 +13,8 @@
 //! | full ACK | - | window = ssthresh | same | same |
 //! | timeout | window 1, go back | same | same | same, forget SACKs |
 //!
-//! What more than one of them may use: `scoreboard` of reports, `sent`: records of segments, `prr`: a reduction spread over a
-//! round trip, `tlp`: a probe of the tail, `undo`: what proves a repair needless. `rack` judges by time.
+//! What more than one of them may use: `scoreboard` of reports, `sent`: records of segments, `prr`: a reduction spread
+//! over a round trip, `tlp`: a probe of the tail, `undo`: what proves a repair needless. `rack` judges by time.
 
 pub mod newreno;
 pub mod pipe;
@@ -41,8 +41,8 @@ pub struct Duplicate<'a> {
     pub classic: bool,
 }
 
-/// The range of a D-SACK: the first block reports a duplicate if it is acknowledged already, or lies in the second (RFC 2883
-/// section 4).
+/// The range of a D-SACK: the first block reports a duplicate if it is acknowledged already, or lies in the second (RFC
+/// 2883 section 4).
 pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
     let first = *sack.first()?;
     let inside = |outer: &(u64, u64)| outer.0 <= first.0 && first.1 <= outer.1;

@@ -12,8 +12,8 @@
 //! highest report that was not repaired in this episode is resent, else new data. Any hole counts as lost, with no
 //! threshold. Only duplicates with new reports are counted before recovery.
 //!
-//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the ACK that
-//! ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
+//! The eager form is that of ns-2's two-way agents: the third duplicate may release more than the first repair, the ACK
+//! that ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
 
 use super::scoreboard::Scoreboard;
 use super::{Duplicate, LossRecovery, without_reports};
@@ -116,7 +116,8 @@ impl LossRecovery for PipeRecovery {
         match &mut self.phase {
             // Repairing after an echo was answered, `recover` is the echo's and may have been reached before.
             Phase::Recovery { .. } if c.una() >= c.recover() => self.leave(c, d.now),
-            // A segment with data is not sent because another has arrived here: it says nothing of what left the network.
+            // A segment with data is not sent because another has arrived here: it says nothing of what left the
+            // network.
             _ if !d.classic => {
                 self.report(c, d.sack);
             }

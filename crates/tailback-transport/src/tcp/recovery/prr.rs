@@ -2,9 +2,9 @@
 //!
 //! Halving the window at once means silence for half a round trip, then a segment for each that leaves. Here each
 //! delivered segment lets a share of one go from the beginning: with `RecoverFS` in the network at the start and a
-//! threshold `ssthresh`, `ssthresh / RecoverFS` of a segment for each, so that the window is the threshold when the round
-//! trip is over. If losses leave less in the network than the threshold, the window is filled up again, as slow start does
-//! or slower (the bound).
+//! threshold `ssthresh`, `ssthresh / RecoverFS` of a segment for each, so that the window is the threshold when the
+//! round trip is over. If losses leave less in the network than the threshold, the window is filled up again, as slow
+//! start does or slower (the bound).
 //!
 //! State: five numbers, kept only where the option is on. An ACK costs a division while a reduction lasts, and nothing
 //! otherwise.
@@ -82,8 +82,8 @@ impl Prr {
         self.left
     }
 
-    /// A reduction begins that lasts until `until` is acknowledged. `at_start` is 0 where the ACK at hand tells what is in
-    /// the network. One that lasts already goes on.
+    /// A reduction begins that lasts until `until` is acknowledged. `at_start` is 0 where the ACK at hand tells what is
+    /// in the network. One that lasts already goes on.
     pub fn begin(&mut self, at_start: u64, until: u64) {
         self.until = until;
         if !self.active {

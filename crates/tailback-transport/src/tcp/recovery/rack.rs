@@ -8,14 +8,14 @@
 //! ```
 //!
 //! Time decides, not the number of duplicates: a repair that is lost again is found a round trip later, and a segment
-//! that is only late is not repaired. While no reordering has been seen, three reported segments make the window zero, so
-//! that one loss is found as soon as by the duplicate threshold; afterwards it is a quarter of the least round trip, more
-//! of it with each D-SACK. Whatever the phase, as much leaves as what is in the network leaves room for: lost segments first,
-//! then new data. A probe repairs the end of a flight (`tlp.rs`).
+//! that is only late is not repaired. While no reordering has been seen, three reported segments make the window zero,
+//! so that one loss is found as soon as by the duplicate threshold; afterwards it is a quarter of the least round trip,
+//! more of it with each D-SACK. Whatever the phase, as much leaves as what is in the network leaves room for: lost
+//! segments first, then new data. A probe repairs the end of a flight (`tlp.rs`).
 //!
 //! State: 150 bytes beside the records of `sent.rs`. An ACK costs a search in them for each segment it shows to have
-//! arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order of sending, so that
-//! not all have to be looked at. `rack_form = "linux"` differs as the parameter says.
+//! arrived and for each that may be late. Departure from RFC 8985: the records are also kept in order of sending, so
+//! that not all have to be looked at. `rack_form = "linux"` differs as the parameter says.
 
 use super::sent::SentList;
 use super::tlp::{LINUX_SLACK, Tlp};
@@ -349,8 +349,8 @@ impl LossRecovery for RackRecovery {
 mod tests {
     use super::*;
 
-    /// A least round trip of 40 ms and a smoothed one of 45 ms, a D-SACK a round: 10, 20, 30, 40 ms, then no more than 45;
-    /// back to 10 ms after the 16th recovery without one. A second D-SACK of a round does not count.
+    /// A least round trip of 40 ms and a smoothed one of 45 ms, a D-SACK a round: 10, 20, 30, 40 ms, then no more than
+    /// 45; back to 10 ms after the 16th recovery without one. A second D-SACK of a round does not count.
     #[test]
     fn duplicates_widen_the_window_and_sixteen_recoveries_close_it() {
         let ms = Duration::from_millis;

@@ -358,8 +358,8 @@ impl SentList {
 
     // ---- for a recovery that judges by time
 
-    /// Judge what was sent before the segment `newest`, in order of sending: `left` says how long one sent then may still
-    /// be on its way; none that long is lost. The bytes lost, and how long the last of the others may still take.
+    /// Judge what was sent before the segment `newest`, in order of sending: `left` says how long one sent then may
+    /// still be on its way; none that long is lost. The bytes lost, and how long the last of the others may still take.
     pub fn judge(&mut self, newest: (Time, u64), left: impl Fn(Time) -> Option<Duration>) -> (u64, Option<Duration>) {
         let (mut bytes, mut longest, mut kept) = (0, None, Vec::new());
         let waiting = self.order.len();
@@ -399,8 +399,8 @@ impl SentList {
             .sum()
     }
 
-    /// What was lost below `edge` and not sent again is in the network after all; the rest of what is unreported there is
-    /// lost instead, if `so`.
+    /// What was lost below `edge` and not sent again is in the network after all; the rest of what is unreported there
+    /// is lost instead, if `so`.
     pub fn set_lost_below(&mut self, edge: u64, so: bool) -> u64 {
         let mut bytes = 0;
         for i in counted_as(4, 0..self.outstanding.partition_point(|r| r.end <= edge)) {
@@ -479,8 +479,8 @@ mod tests {
         assert!(s.acked(3000, &[], Time(17)).is_none());
     }
 
-    /// A steady segment a millisecond, 40 ms away, whose ACKs come twenty at once: the time it took to send them bounds the
-    /// rate, so that no sample is above a segment a millisecond.
+    /// A steady segment a millisecond, 40 ms away, whose ACKs come twenty at once: the time it took to send them bounds
+    /// the rate, so that no sample is above a segment a millisecond.
     #[test]
     fn acks_that_come_at_once_do_not_look_fast() {
         let mut s = SentList::default();

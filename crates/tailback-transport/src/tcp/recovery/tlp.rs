@@ -96,8 +96,8 @@ impl Tlp {
         self.end.is_some() && self.again.is_some_and(|p| p.0 < duplicate.1 && duplicate.0 < p.1)
     }
 
-    /// An ACK up to `una`. True if a probe has repaired a loss, which is a sign of congestion (section 7.4). `twice`: it
-    /// arrived twice, so that nothing was lost.
+    /// An ACK up to `una`. True if a probe has repaired a loss, which is a sign of congestion (section 7.4). `twice`:
+    /// it arrived twice, so that nothing was lost.
     pub fn answered(&mut self, una: u64, moved: bool, twice: bool) -> bool {
         let Some(end) = self.end.filter(|end| una >= *end) else {
             return false;

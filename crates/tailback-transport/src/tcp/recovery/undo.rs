@@ -1,9 +1,9 @@
 //! Whether a repair was needless: what was reduced for it then comes back.
 //!
-//! A segment that was only late looks lost. Three proofs show that it was not: an ACK that echoes a time stamp older than
-//! the first repeat answers the original (Eifel, RFC 3522); the receiver reports each repeat as a duplicate (D-SACK, RFC
-//! 2883, used as RFC 3708 has it); and after a timeout an ACK covers what was never sent again (F-RTO, RFC 5682). The
-//! answer is one: window and threshold are what they were, and nothing counts as lost (`state/undo.rs`).
+//! A segment that was only late looks lost. Three proofs show that it was not: an ACK that echoes a time stamp older
+//! than the first repeat answers the original (Eifel, RFC 3522); the receiver reports each repeat as a duplicate
+//! (D-SACK, RFC 2883, used as RFC 3708 has it); and after a timeout an ACK covers what was never sent again (F-RTO, RFC
+//! 5682). The answer is one: window and threshold are what they were, and nothing counts as lost (`state/undo.rs`).
 //!
 //! ```text
 //!   F-RTO    timeout: only the first is sent again     it is acknowledged: two new segments
@@ -14,9 +14,9 @@
 //!            either: what was out and never sent again has arrived: the timeout was needless
 //! ```
 //!
-//! State: 48 bytes, and the records of `sent.rs`, where the option is on. Departure from RFC 5682: with SACK the last rule is
-//! asked at each ACK after the timeout, not only at the second; it needs a round trip less, and its error, a report lost for
-//! each segment that arrived, costs one reduction.
+//! State: 48 bytes, and the records of `sent.rs`, where the option is on. Departure from RFC 5682: with SACK the last
+//! rule is asked at each ACK after the timeout, not only at the second; it needs a round trip less, and its error, a
+//! report lost for each segment that arrived, costs one reduction.
 
 use super::sent::Arrival;
 use tailback_base::Time;

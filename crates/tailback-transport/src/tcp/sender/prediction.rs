@@ -1,9 +1,10 @@
-//! Header prediction at the sender (Jacobson 1990, "4BSD TCP header prediction"): an ACK of new data on an open connection, and
-//! all that it lets go, in one call in place of one for the ACK and one for each segment.
+//! Header prediction at the sender (Jacobson 1990, "4BSD TCP header prediction"): an ACK of new data on an open
+//! connection, and all that it lets go, in one call in place of one for the ACK and one for each segment.
 //!
 //! The same steps as [`Endpoint::on_segment`](crate::Endpoint::on_segment) and
-//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit) take, without what such an ACK cannot need. Where nothing
-//! but full segments of new data can follow, they leave in one loop ([`ControlBlock::send_full`](super::ControlBlock::send_full)).
+//! [`Endpoint::poll_transmit`](crate::Endpoint::poll_transmit) take, without what such an ACK cannot need. Where
+//! nothing but full segments of new data can follow, they leave in one loop
+//! ([`ControlBlock::send_full`](super::ControlBlock::send_full)).
 //!
 //! What would be lost without: 10 % of the time of plain TCP.
 

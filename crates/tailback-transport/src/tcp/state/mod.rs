@@ -488,7 +488,8 @@ impl ControlBlock {
 
     // ---- records of what was sent, for those who keep them
 
-    /// Whether the connection keeps more than the plain one: records, what a reduction is spread by, what may be undone.
+    /// Whether the connection keeps more than the plain one: records, what a reduction is spread by, what may be
+    /// undone.
     #[inline]
     pub fn keeps_more(&self) -> bool {
         self.more
@@ -546,8 +547,8 @@ impl ControlBlock {
     /// RFC 6582 section 3.2 step 3: "Deflate the congestion window by the amount of new data acknowledged by the
     /// Cumulative Acknowledgment field. If the partial ACK acknowledges at least one SMSS of new data, then add back
     /// SMSS bytes to the congestion window." The inflation may become negative: the ACK stands for more segments than
-    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good; its two-way agents leave the
-    /// window without any inflation.
+    /// the duplicates did. ns-2 takes what goes beyond the inflation out of the window for good; its two-way agents
+    /// leave the window without any inflation.
     pub fn deflate(&mut self, acked: u64) {
         if self.cfg.inflates_window {
             self.window.inflation = 0;
@@ -647,8 +648,8 @@ impl ControlBlock {
         }
     }
 
-    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again, and so is any
-    /// window where that timer measures rests.
+    /// The timer expired with nothing outstanding: a window that an echo left below one segment is one again, and so is
+    /// any window where that timer measures rests.
     pub fn expired_at_rest(&mut self) {
         if self.window.cwnd < self.cfg.segment() || self.rests_by_timer() {
             self.collapse();
@@ -662,8 +663,8 @@ impl ControlBlock {
         self.cfg.idle_forgets == IdleForgets::Timer && self.cfg.idle_restart
     }
 
-    /// A duplicate counts although nothing is outstanding: the window does not hold the next segment (RFC 5681 section 2 asks
-    /// for outstanding data).
+    /// A duplicate counts although nothing is outstanding: the window does not hold the next segment (RFC 5681 section
+    /// 2 asks for outstanding data).
     pub fn counts_duplicates_at_rest(&self) -> bool {
         self.cfg.limited_transmit && self.cfg.limited_transmit_per_duplicate && !self.cfg.two_way
     }

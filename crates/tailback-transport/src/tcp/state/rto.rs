@@ -171,9 +171,9 @@ impl Rto {
         }
     }
 
-    /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4): the variance
-    /// term is the greatest deviation of a round trip and falls slowly, never below `least`; a round trip that is shorter
-    /// than usual moves it less.
+    /// Linux's estimate (P. Sarolahti, A. Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, section 4): the
+    /// variance term is the greatest deviation of a round trip and falls slowly, never below `least`; a round trip that
+    /// is shorter than usual moves it less.
     #[cold]
     fn greatest(&mut self, r: f64, (una, nxt): (u64, u64), least: f64) {
         let Estimate::Greatest(g) = &mut self.estimate else {
@@ -229,8 +229,8 @@ impl Rto {
         }
     }
 
-    /// RFC 4015 section 3.2, steps 7 and 8: after a needless timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <- max
-    /// (RTTVAR_prev, RTT-SAMPLE/2)".
+    /// RFC 4015 section 3.2, steps 7 and 8: after a needless timeout "SRTT <- max (SRTT_prev, RTT-SAMPLE), RTTVAR <-
+    /// max (RTTVAR_prev, RTT-SAMPLE/2)".
     pub fn at_least(&mut self, r: Duration) {
         if let Estimate::Real { srtt, rttvar } = &mut self.estimate {
             *srtt = srtt.max(r.seconds());

@@ -46,7 +46,8 @@ impl ControlBlock {
         }
     }
 
-    /// An ACK, judged, with `sacked` bytes reported above it: a reduction in progress takes its share. While it lasts the window does not grow.
+    /// An ACK, judged, with `sacked` bytes reported above it: a reduction in progress takes its share. While it lasts
+    /// the window does not grow.
     pub fn spread(&mut self, a: &Ack, judged: Judged, sacked: u64) -> Judged {
         let outstanding = self.outstanding();
         let resend = if self.resend_is_due() {

@@ -53,8 +53,8 @@ impl ControlBlock {
         }
     }
 
-    /// RFC 5682 section 2.1: a timeout is tested when it begins a repair, or comes again for the same segment. Asked before
-    /// the timeout is handled.
+    /// RFC 5682 section 2.1: a timeout is tested when it begins a repair, or comes again for the same segment. Asked
+    /// before the timeout is handled.
     pub fn timeout_is_worth_a_test(&self) -> bool {
         self.cfg.repair.frto && (!self.seq.after_timeout || self.seq.timed_out == self.seq.una)
     }
@@ -129,7 +129,8 @@ impl ControlBlock {
         })
     }
 
-    /// The reduction is taken back: window, threshold, backoff, and what was to be sent again. Recovery forgets on its own.
+    /// The reduction is taken back: window, threshold, backoff, and what was to be sent again. Recovery forgets on its
+    /// own.
     pub fn take_back(&mut self, e: &Evidence<'_>) {
         let Some(u) = &mut self.undo else { return };
         let of_timeout = u.is_of_timeout();

@@ -62,8 +62,8 @@ impl ControlBlock {
         self.seq.una > self.seq.fin
     }
 
-    /// The other side advertises another window than its constant one, or that again (`None`). True if that changes what
-    /// may be outstanding.
+    /// The other side advertises another window than its constant one, or that again (`None`). True if that changes
+    /// what may be outstanding.
     pub fn advertised(&mut self, window: Option<u32>) -> bool {
         let constant = self.cfg.window.cap.min(self.cfg.rwnd);
         let limit = window.map_or(constant, |w| constant.min(f64::from(w)));
@@ -73,8 +73,8 @@ impl ControlBlock {
         changed
     }
 
-    /// The part of the next segment for which the advertised window has room, at least a byte, if it has not room for all
-    /// of it. For a connection with nothing in flight.
+    /// The part of the next segment for which the advertised window has room, at least a byte, if it has not room for
+    /// all of it. For a connection with nothing in flight.
     pub fn squeeze(&self) -> Option<Piece> {
         let piece = self.piece(self.seq.nxt)?;
         let room = self.window.limit as u64;
@@ -154,8 +154,8 @@ impl ControlBlock {
     /// The SYN, after `lost` of them.
     pub fn syn(&mut self, lost: u32, now: Time) -> Segment {
         let first = self.seq.max_sent == 0;
-        // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and ECE
-        // cleared".
+        // RFC 3168 section 6.1.1.1: a host whose ECN-setup SYN is not answered "MAY resend the SYN [...] with CWR and
+        // ECE cleared".
         let gives_up = self.cfg.ecn_syns > 0 && lost >= self.cfg.ecn_syns;
         self.ecn.asked = self.cfg.ecn != EcnMode::Off && !gives_up;
         let mut flags = handshake::syn_flags(self.ecn.asked);
