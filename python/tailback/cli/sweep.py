@@ -164,7 +164,7 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         wide = too_wide(made.stop, results)
         if wide:
             click.echo(
-                f"at {wide} of them the interval of {made.stop.metric} is still above the bound with "
+                f"at {wide} of them the interval of {made.stop.metric} is above the bound with "
                 f"{made.stop.at_most} seeds; raise stop.at_most to allow more seeds"
             )
 
