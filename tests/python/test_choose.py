@@ -205,7 +205,7 @@ def test_the_command_prints_one_document(cli: Any, tmp_path: Path) -> None:
     for extra, said in (
         (["--queue", "droptail,fq_kodel"], "did you mean 'fq-codel'?"),
         (["--queue", "droptail"], "at least two disciplines"),
-        (["--queue", "{ kind = "], "no table of TOML"),
+        (["--queue", "{ kind = "], "this is not a TOML table"),
         (["--rate", "1bps"], "--rate = 1bps"),
         (["--duration", "10ms"], "at least twenty round trips"),
         (["--queue", '{ kind = "red", targett = "5ms" }', "--queue", "codel"], "targett"),

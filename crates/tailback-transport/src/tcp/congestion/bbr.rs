@@ -23,10 +23,37 @@ use super::{
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tailback_base::model::Probe;
 use tailback_base::model::{Key, Model};
-use tailback_base::{BitRate, Duration, ProbeDef, Settings, Stream, Time, choice, params};
+use tailback_base::{BitRate, Duration, Settings, Stream, Time, choice, params};
 
 const DRAFT: &str = "draft-cardwell-iccrg-bbr-congestion-control-00";
+
+/// What can be read of it.
+const READ: [Probe<Bbr>; 5] = [
+    Probe::new(
+        "bottleneck_rate",
+        "bit/s",
+        "greatest delivery rate of payload in ten round trips",
+        |q: &Bbr, _| q.rate() * 8.0,
+    ),
+    Probe::new("min_rtt", "s", "least round trip in ten seconds", |q: &Bbr, _| {
+        q.rtprop.map_or(f64::NAN, |r| r.seconds())
+    }),
+    Probe::new(
+        "pacing_gain",
+        "1",
+        "gain on the rate that pacing goes by",
+        |q: &Bbr, _| q.pacing_gain(),
+    ),
+    Probe::new(
+        "mode",
+        "1",
+        "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT",
+        |q: &Bbr, _| q.mode.number(),
+    ),
+    Probe::new("round", "1", "round trips so far", |q: &Bbr, _| q.round as f64),
+];
 
 pub static MODEL: Model = Model {
     name: "bbr",
@@ -38,38 +65,7 @@ pub static MODEL: Model = Model {
               off.",
     source: "draft-cardwell-iccrg-bbr-congestion-control-00, draft-cheng-iccrg-delivery-rate-estimation-00",
     params: PARAMS,
-    probes: &[
-        ProbeDef {
-            name: "bottleneck_rate",
-            unit: "bit/s",
-            doc: "greatest delivery rate of payload in ten round trips",
-            per: "",
-        },
-        ProbeDef {
-            name: "min_rtt",
-            unit: "s",
-            doc: "least round trip in ten seconds",
-            per: "",
-        },
-        ProbeDef {
-            name: "pacing_gain",
-            unit: "1",
-            doc: "gain on the rate that pacing goes by",
-            per: "",
-        },
-        ProbeDef {
-            name: "mode",
-            unit: "1",
-            doc: "0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT",
-            per: "",
-        },
-        ProbeDef {
-            name: "round",
-            unit: "1",
-            doc: "round trips so far",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 choice! {
@@ -194,6 +190,18 @@ pub struct Bbr {
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     Box::new(Bbr::new(own, rules))
+}
+
+impl Mode {
+    /// As its probe says it.
+    fn number(&self) -> f64 {
+        match self {
+            Mode::Startup => 0.0,
+            Mode::Drain => 1.0,
+            Mode::ProbeBw { .. } => 2.0,
+            Mode::ProbeRtt { .. } => 3.0,
+        }
+    }
 }
 
 impl Bbr {
@@ -611,19 +619,7 @@ impl CongestionControl for Bbr {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.rate() * 8.0,
-            1 => self.rtprop.map_or(f64::NAN, |r| r.seconds()),
-            2 => self.pacing_gain(),
-            3 => match self.mode {
-                Mode::Startup => 0.0,
-                Mode::Drain => 1.0,
-                Mode::ProbeBw { .. } => 2.0,
-                Mode::ProbeRtt { .. } => 3.0,
-            },
-            4 => self.round as f64,
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }
 

@@ -25,8 +25,28 @@ use super::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules, cubic_linux,
 };
 use std::sync::Arc;
+use tailback_base::model::Probe;
 use tailback_base::model::{Key, Kind, Model};
-use tailback_base::{ProbeDef, Settings, Time, params};
+use tailback_base::{Settings, Time, params};
+
+/// What can be read of it.
+const READ: [Probe<Cubic>; 3] = [
+    Probe::new(
+        "w_max",
+        "segments",
+        "the window CUBIC aims at: that of the last reduction, less with fast convergence",
+        |q: &Cubic, _| q.curve.w_max,
+    ),
+    Probe::new(
+        "k",
+        "s",
+        "how long after the beginning of the epoch w_max is reached",
+        |q: &Cubic, _| q.curve.epoch.map_or(f64::NAN, |e| e.k),
+    ),
+    Probe::new("w_est", "segments", "the Reno-friendly estimate", |q: &Cubic, _| {
+        q.curve.epoch.map_or(f64::NAN, |e| e.estimate)
+    }),
+];
 
 pub static MODEL: Model = Model {
     name: "cubic",
@@ -37,26 +57,7 @@ pub static MODEL: Model = Model {
               of the last loss, then steeper again. The default of most operating systems.",
     source: "RFC 9438",
     params: PARAMS,
-    probes: &[
-        ProbeDef {
-            name: "w_max",
-            unit: "segments",
-            doc: "the window CUBIC aims at: that of the last reduction, less with fast convergence",
-            per: "",
-        },
-        ProbeDef {
-            name: "k",
-            unit: "s",
-            doc: "how long after the beginning of the epoch w_max is reached",
-            per: "",
-        },
-        ProbeDef {
-            name: "w_est",
-            unit: "segments",
-            doc: "the Reno-friendly estimate",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -273,12 +274,7 @@ impl CongestionControl for Cubic {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.curve.w_max,
-            1 => self.curve.epoch.map_or(f64::NAN, |e| e.k),
-            2 => self.curve.epoch.map_or(f64::NAN, |e| e.estimate),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }
 

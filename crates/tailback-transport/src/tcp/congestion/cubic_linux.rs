@@ -9,12 +9,14 @@
 //! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow
 //! start; 300 bytes. An ACK costs what it costs in `cubic.rs`.
 
+use super::cubic;
 use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
 use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules};
 use std::sync::Arc;
+use tailback_base::model::Probe;
 use tailback_base::{Duration, Settings, Time};
 
 /// Acknowledged segments for one more where the target is not above the window, in windows.
@@ -58,6 +60,17 @@ pub struct LinuxCubic {
     count: WholeSegments,
     heard: Time,
 }
+
+/// What can be read of it: the probes of [`cubic`](super::cubic), of the curve in this form.
+const READ: [Probe<LinuxCubic>; 3] = [
+    Probe::of(cubic::MODEL.probes[0], |q: &LinuxCubic, _| q.curve.w_max),
+    Probe::of(cubic::MODEL.probes[1], |q: &LinuxCubic, _| {
+        q.curve.epoch.map_or(f64::NAN, |e| e.k)
+    }),
+    Probe::of(cubic::MODEL.probes[2], |q: &LinuxCubic, _| {
+        q.curve.epoch.map_or(f64::NAN, |e| e.estimate)
+    }),
+];
 
 pub fn build(own: &Settings, rules: &Arc<WindowRules>) -> Box<dyn CongestionControl> {
     let watched = own.get(&HYSTART);
@@ -247,11 +260,6 @@ impl CongestionControl for LinuxCubic {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.curve.w_max,
-            1 => self.curve.epoch.map_or(f64::NAN, |e| e.k),
-            2 => self.curve.epoch.map_or(f64::NAN, |e| e.estimate),
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }

@@ -24,10 +24,27 @@ use super::window::CongestionWindow;
 use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
 use crate::limit::Limit;
 use std::sync::Arc;
+use tailback_base::model::Probe;
 use tailback_base::model::{Key, Kind, Model};
-use tailback_base::{BitRate, Duration, Ecn, ProbeDef, Settings, Time, params};
+use tailback_base::{BitRate, Duration, Ecn, Settings, Time, params};
 
 const DRAFT: &str = "draft-briscoe-iccrg-prague-congestion-control, section 2.4";
+
+/// What can be read of it.
+const READ: [Probe<Prague>; 2] = [
+    Probe::new(
+        "alpha",
+        "1",
+        "smoothed fraction of bytes that were marked",
+        |q: &Prague, _| q.alpha,
+    ),
+    Probe::new(
+        "window",
+        "segments",
+        "window before it is rounded up to whole segments",
+        |q: &Prague, _| q.window.cwnd / q.window.rules.segment,
+    ),
+];
 
 pub static MODEL: Model = Model {
     name: "prague",
@@ -39,20 +56,7 @@ pub static MODEL: Model = Model {
               ECN.",
     source: "draft-briscoe-iccrg-prague-congestion-control; RFC 9331",
     params: PARAMS,
-    probes: &[
-        ProbeDef {
-            name: "alpha",
-            unit: "1",
-            doc: "smoothed fraction of bytes that were marked",
-            per: "",
-        },
-        ProbeDef {
-            name: "window",
-            unit: "segments",
-            doc: "window before it is rounded up to whole segments",
-            per: "",
-        },
-    ],
+    probes: &Probe::defs(&READ),
 };
 
 params! {
@@ -278,11 +282,7 @@ impl CongestionControl for Prague {
     }
 
     fn read(&self, probe: usize) -> f64 {
-        match probe {
-            0 => self.alpha,
-            1 => self.window.cwnd / self.window.rules.segment,
-            _ => f64::NAN,
-        }
+        Probe::read(&READ, self, probe, 0)
     }
 }
 
