@@ -106,7 +106,7 @@ def counted() -> None:
     n, plain = total / hops(out), total / delivered(out)
     line("instructions per packet-hop, 100 flows, 10 s", f"{n:.0f}", "at most 700", n <= 700)
     # A data packet with SACK, timestamps and delayed ACKs; with an ACK each there are twice as many ACKs.
-    for segments, what, bar in [(2, "delayed ACKs", 2900), (1, "an ACK each", 3800)]:
+    for segments, what, bar in [(2, "delayed ACKs", 2400), (1, "an ACK each", 3300)]:
         total, out = counted_run(["duration=10s", OPTIONS % segments])
         cost = total / delivered(out)
         value = f"{cost:.0f}, plain {plain:.0f}"

@@ -84,7 +84,7 @@ fn a_flow_more() {
         ("ns2 reno", 4500.0, &["flows.bulk.tcp.window_cap=100 packets"]),
         (
             "rfc sack",
-            16_000.0,
+            6_500.0,
             &[r#"flows.bulk.tcp={ profile = "rfc", window_cap = "100 packets" }"#],
         ),
     ];
