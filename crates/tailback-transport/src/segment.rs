@@ -1,7 +1,7 @@
 //! A segment, as endpoints exchange it.
 //!
 //! Sequence numbers count bytes in 64 bits and never wrap. A SYN and a FIN occupy one unit each. The simulator packs a
-//! segment into its 32-byte packet; what does not fit (SACK blocks, timestamps) goes to a table beside it.
+//! segment into its 32-byte packet; what does not fit (SACK blocks, an old time stamp) goes to a table beside it.
 
 use tailback_base::{Ecn, Time};
 use thin_vec::ThinVec;

@@ -1,6 +1,6 @@
 //! The catalogue: which models each family has.
 
-use super::nearest::{nearest, with_nearest};
+use super::nearest::with_nearest;
 use super::{Alias, Model};
 use crate::quantity::Refusal;
 
@@ -178,10 +178,5 @@ impl Catalogue {
             }
         }
         found
-    }
-
-    /// The known name nearest to this one.
-    pub fn nearest_name(&self, name: &str) -> Option<&'static str> {
-        nearest(name, self.all().map(|m| m.name))
     }
 }

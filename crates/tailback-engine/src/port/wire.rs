@@ -2,7 +2,7 @@
 //!
 //! Where packets are handed on ahead of time, a whole round trip of a flow lies on one wire, its own: equal packets
 //! that differ in number and age alone. Such a packet takes one slot of 16 bytes; what is the same stands once, in the
-//! wire. Any other takes two slots, and three if it is older than four seconds or keeps the time at which it entered a
+//! wire. Any other takes two slots, as one with time stamps does, and three if it is older than four seconds or keeps the time at which it entered a
 //! queue.
 //!
 //! | slot | first word | second word |

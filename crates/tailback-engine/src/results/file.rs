@@ -1,7 +1,7 @@
 //! Files that are whole or not there, and that say when they are damaged.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Write a file beside its place, then move it there.
@@ -32,14 +32,6 @@ pub fn open_new(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(true)
         .open(path)
-}
-
-/// As [`write_whole`], for a text.
-///
-/// # Errors
-/// As [`write_whole`].
-pub fn write_text(path: &Path, text: &str) -> io::Result<()> {
-    write_whole(path, |f| f.write_all(text.as_bytes()))
 }
 
 /// Make renames in a folder last through a power cut.

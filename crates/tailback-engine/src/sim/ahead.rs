@@ -68,7 +68,7 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
-    /// Whether this network was found fit for it.
+    /// Whether anything may have run ahead.
     pub fn has_any(&self) -> bool {
         !self.timers.is_empty()
     }
@@ -159,7 +159,7 @@ impl Sim {
         self.ahead.horizon = self.ahead.ticks.iter().fold(until, |a, b| a.min(*b));
     }
 
-    /// Rules 1 to 3, 5 and 6, for the network as it stands.
+    /// The rules, for the network as it stands.
     fn find_what_runs_ahead(&mut self) {
         if self.end_tick.is_some() {
             return;
@@ -173,7 +173,7 @@ impl Sim {
             } = used[port];
             let one = matches!(feeder, Feeder::Port(p) if !self.ports[p as usize].watched_exit);
             let keeps = !opened || !self.may_lose(port);
-            self.ports[port].takes_ahead = one && keeps && !first && self.is_open(port, &looks);
+            self.ports[port].takes_ahead = one && keeps && self.is_open(port, &looks);
             self.ports[port].hands_ahead = !first && !self.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that hears of senders follows those that join while the run goes on.
@@ -239,14 +239,15 @@ impl Sim {
         let mut used = vec![Use::default(); self.ports.len()];
         for (flow, ways) in counted_as(16, &self.ways).enumerate() {
             let answers_only = self.destination_only_answers(flow);
-            for (way, other) in [(ways[0], ways[1]), (ways[1], ways[0])] {
-                // Destinations answer what comes to them, in its order; sources send when they like.
-                match self.ports_of(other).last() {
-                    Some(&port) if answers_only => self.enter_along(way, Feeder::Port(port), &mut used),
-                    _ => self.enter_along(way, Feeder::Several, &mut used),
-                }
-            }
-            if let Some(&port) = self.ports_of(ways[0]).first() {
+            let [there, back] = *ways;
+            // Sources send when they like; destinations answer what comes to them, in its order.
+            self.enter_along(there, Feeder::Several, &mut used);
+            let answers = match self.ports_of(there).last() {
+                Some(&port) if answers_only => Feeder::Port(port),
+                _ => Feeder::Several,
+            };
+            self.enter_along(back, answers, &mut used);
+            if let Some(&port) = self.ports_of(there).first() {
                 used[port as usize].first = true;
             }
         }

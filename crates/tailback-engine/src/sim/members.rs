@@ -6,7 +6,7 @@
 //! the intervals apply to a member as to any flow: its totals are those of the connections that are over and of those
 //! still open.
 
-use super::Sim;
+use super::{Broken, Sim};
 use crate::build::assemble::path_of;
 use crate::packet::Keys;
 use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
@@ -92,10 +92,14 @@ impl Sim {
         done(128);
         let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
         let between = &self.transports[transport.0 as usize].between;
-        debug_assert!(
-            between.as_ref().is_none_or(|all| all.contains(&[from, to])),
-            "{from:?} {to:?}"
-        );
+        if !between.as_ref().is_none_or(|all| all.contains(&[from, to])) && self.ahead.has_any() {
+            // What has been done ahead of time could not know of it.
+            self.give_up(Broken {
+                port: self.routes[forward.start as usize],
+                does: "is on the way of a connection that an application opened and had not said that it would".into(),
+                remedy: "let it open connections between the client and the servers of its context alone".into(),
+            });
+        }
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
         let mut ends = make(&mut || path_of(self, from, to), &mut stream);

@@ -35,10 +35,10 @@ impl Sim {
             if stage == 0 {
                 return prefetch(port);
             }
-            let Some(f) = port.wire.front() else { return };
             if stage == 1 {
                 return port.wire.prefetch_head();
             }
+            let Some(f) = port.wire.front() else { return };
             let (id, back) = (f.packet.flow_id().0 as usize, f.packet.is_backward());
             if stage == 2 {
                 prefetch(&ways[id]);

@@ -1,7 +1,7 @@
 //! The parameters of a connection, checked and in the units the endpoints use.
 //!
 //! One [`Config`] serves every flow of a group: sender and receiver share it behind an [`Arc`], so that
-//! a flow pays eight bytes for forty parameters. It is made from what a user gave in `resolve`.
+//! a flow pays eight bytes for all parameters. It is made from what a user gave in `resolve`.
 //! Windows are in bytes as real numbers, infinite when unlimited.
 
 use super::congestion::{CongestionControl, Controller, WindowRules};
@@ -70,8 +70,6 @@ pub struct RepairRules {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub recovery: Algorithm,
-    /// The pipe counter of two-way agents.
-    pub eager_pipe: bool,
     pub controller: &'static Controller,
     /// The controller's own parameters.
     pub controller_settings: Settings,
@@ -194,6 +192,12 @@ impl Config {
         };
         payload + self.header + options
     }
+
+    /// The pipe counter of two-way agents.
+    pub fn eager_pipe(&self) -> bool {
+        self.recovery == Algorithm::EagerPipe
+    }
+
     /// Size on the wire of so much payload in full segments and a last one.
     pub fn wire_bytes(&self, payload: u64) -> u64 {
         let (full, rest) = (payload / u64::from(self.payload), payload % u64::from(self.payload));

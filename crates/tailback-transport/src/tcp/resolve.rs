@@ -89,7 +89,6 @@ impl Config {
         let header = header(s)?;
         Ok(Config {
             recovery,
-            eager_pipe: recovery == Algorithm::EagerPipe,
             controller,
             controller_settings,
             window: Arc::new(window_rules(s, header)?),

@@ -56,7 +56,9 @@ impl Layout {
         let mut layout = Layout::from_json(own)?;
         layout.ends.push(end);
         layout.sums.push(sum);
-        (layout.ends.len() == layout.sums.len()).then_some(layout)
+        let rises = layout.ends.is_sorted();
+        let fits = layout.rows.len() + 1 == layout.ends.len() && layout.ends.len() == layout.sums.len();
+        (fits && rises).then_some(layout)
     }
 
     /// All rows as one stretch: as much as a file has to know of itself.

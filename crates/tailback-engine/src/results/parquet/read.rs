@@ -80,18 +80,19 @@ pub fn read_columns(
     whole: &[bool],
     take: &mut dyn FnMut(usize, Table),
 ) -> io::Result<()> {
-    decoded(path, || {
+    let (file, mut none) = decoded(path, || {
         let file = Opened::new(path)?;
-        let mut none = file.table("");
-        none.columns.retain(|c| names.contains(&c.name.as_str()));
-        let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
-        for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
-            let mut table = none.clone();
-            file.append(group, &mut table)?;
-            take(chunk, table);
-        }
-        Ok(())
-    })
+        let none = file.table("");
+        Ok((file, none))
+    })?;
+    none.columns.retain(|c| names.contains(&c.name.as_str()));
+    let chunks = (0..layout.rows.len()).filter(|c| layout.rows[*c] > 0);
+    for (group, chunk) in chunks.enumerate().filter(|(_, c)| whole[*c]) {
+        let mut table = none.clone();
+        decoded(path, || file.append(group, &mut table))?;
+        take(chunk, table);
+    }
+    Ok(())
 }
 
 /// The one place where the reader of others is called. Bytes that no writer has made may stop it where it should say
@@ -118,7 +119,18 @@ struct Opened {
 impl Opened {
     fn new(path: &Path) -> io::Result<Opened> {
         let reader = SerializedFileReader::new(File::open(path)?).map_err(fail)?;
-        Ok(Opened { reader })
+        let file = Opened { reader };
+        // Columns are found by their names.
+        let mut names: Vec<String> = file.columns().iter().map(|c| c.path().string()).collect();
+        names.sort_unstable();
+        match names.windows(2).find(|two| two[0] == two[1]) {
+            Some(two) => Err(io::Error::other(format!(
+                "{} has two columns {}",
+                path.display(),
+                two[0]
+            ))),
+            None => Ok(file),
+        }
     }
 
     fn columns(&self) -> &[Arc<ColumnDescriptor>] {
@@ -188,7 +200,12 @@ fn read_values(group: &dyn RowGroupReader, column: usize, data: &mut Data) -> Re
                 Ok(())
             })?;
         }
-        Data::Real(values) => values.resize(before + rows, f64::NAN),
+        Data::Real(values) => {
+            // How many is the word of a file that nothing else holds to it.
+            let full = |_| ParquetError::General(format!("{rows} rows do not fit in memory"));
+            values.try_reserve(rows).map_err(full)?;
+            values.resize(before + rows, f64::NAN);
+        }
         Data::Text(values) => {
             // Neighbouring rows often say the same: share the text.
             let mut last: Arc<str> = "".into();

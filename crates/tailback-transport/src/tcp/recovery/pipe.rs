@@ -45,7 +45,7 @@ impl PipeRecovery {
         let outstanding = c.outstanding().div_ceil(u64::from(c.cfg().payload)) as i64;
         self.phase = Phase::Recovery {
             pipe: outstanding - i64::from(c.cfg().dupack_threshold),
-            entered: !c.cfg().eager_pipe,
+            entered: !c.cfg().eager_pipe(),
         };
         if c.reduce(now) {
             c.remember_recover();
@@ -61,7 +61,7 @@ impl PipeRecovery {
         self.phase = Phase::Open;
         self.board.clear();
         // Two-way agents go on asking for an ACK beyond it: a loss of the very next segment waits for the timer.
-        if !c.cfg().eager_pipe {
+        if !c.cfg().eager_pipe() {
             c.forget_recover();
         }
         c.forget_duplicates();
@@ -76,7 +76,7 @@ impl PipeRecovery {
     }
 
     fn judge(&self, c: &ControlBlock, in_recovery: bool) -> Judged {
-        let in_recovery = in_recovery && (self.in_recovery() || !c.cfg().eager_pipe);
+        let in_recovery = in_recovery && (self.in_recovery() || !c.cfg().eager_pipe());
         let judged = without_reports(c, in_recovery);
         match self.phase {
             Phase::Recovery { pipe, .. } => Judged {

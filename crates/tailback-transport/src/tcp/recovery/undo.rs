@@ -173,15 +173,12 @@ impl Undo {
 
     /// RFC 5682 section 3.1, in the form with SACK of section 3.2.
     pub fn judge(&mut self, a: &Answer<'_>) -> Proof {
-        if self.test == Test::None {
-            return Proof::Nothing;
-        }
-        let original = a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
+        let original = || a.arrivals.iter().any(|s| !s.again && s.end <= a.recover);
         match self.test {
             Test::None => return Proof::Nothing,
             // Without SACK the answer to the repeat covers what had arrived behind it.
-            Test::First { .. } if original && a.sack => {}
-            Test::Second { .. } if original => {}
+            Test::First { .. } if a.sack && original() => {}
+            Test::Second { .. } if original() => {}
             Test::First { .. } | Test::Second { .. } if a.una >= a.recover => {
                 self.test = Test::None;
                 return Proof::Nothing;
