@@ -6,7 +6,7 @@
 //! State: a record for each packet in the queue, and those behind it that are settled.
 
 use std::collections::{HashMap, VecDeque};
-use tailback_engine::packet::PacketId;
+use tailback_engine::wire::packet::PacketId;
 
 /// A record and what is said of it.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 //! * `headers`: a simulated segment as the bytes of IPv4 and TCP; `fates`: what became of a packet that was seen
 //!   arriving; `order`: records of both directions of a link in the order of time.
 //!
-//! Both see the packets through the engine's [`Tap`](tailback_engine::measure::capture::Tap). A run without a capture
+//! Both see the packets through the engine's [`Tap`](tailback_engine::wire::tap::Tap). A run without a capture
 //! pays nothing.
 
 mod fates;

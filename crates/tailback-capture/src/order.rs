@@ -8,7 +8,7 @@
 
 use crate::fates::Fates;
 use tailback_base::Time;
-use tailback_engine::packet::PacketId;
+use tailback_engine::wire::packet::PacketId;
 
 /// A packet to be written: its bytes are kept beside it.
 struct Record {

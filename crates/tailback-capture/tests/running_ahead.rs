@@ -11,10 +11,11 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 use tailback_capture::pcapng::Capture;
-use tailback_engine::measure::capture::Names;
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::{Loaded, load_text};
+use tailback_engine::wire::tap::Names;
 
 /// A file in memory.
 #[derive(Clone, Default)]

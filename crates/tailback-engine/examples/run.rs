@@ -4,8 +4,9 @@
 //!
 //! With `--one-by-one` nothing runs ahead: every packet-hop is an event.
 
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::plan::execute::{peak_rss_bytes, thread_cpu_seconds};
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_file;
 
 fn main() {

@@ -5,19 +5,15 @@
 //! conditioners in Rust use [`build::network::Network`] directly; `tests/extension_points/` shows each in 50 lines.
 
 pub mod build;
-pub mod event;
-pub mod impair;
-mod kinds;
+pub mod declare;
 pub mod library;
 pub mod measure;
 pub mod memory;
-pub mod outside;
-pub mod packet;
 pub mod plan;
-pub mod port;
 pub mod results;
 pub mod run;
 pub mod scenario;
 pub mod sim;
 pub mod spec;
 pub mod traffic;
+pub mod wire;

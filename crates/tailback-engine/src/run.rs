@@ -1,92 +1,16 @@
 //! From a [`Spec`] and a seed to an [`Outcome`].
 
-use crate::build::network::PortNames;
+use crate::build::hooks::{Hooks, interrupted};
 use crate::build::{Prepared, prepare};
-use crate::library::Library;
-use crate::measure::capture::TapMaker;
-use crate::outside::is_outside;
-use crate::packet::SimPacket;
+use crate::library::outside::is_outside;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
+use crate::sim::names::PortNames;
 use crate::spec::{End, Spec};
-use crate::traffic::application::Ends;
 use std::cell::Cell;
-use std::collections::HashMap;
 use tailback_base::quantity::Refusal;
 use tailback_base::work;
 use tailback_base::{Duration, Time};
-use tailback_queue::{BuildContext, QueueDiscipline};
-
-/// Where a discipline from outside is to stand: what one of the registry is told by its context and its scenario.
-pub struct PortContext<'a> {
-    /// `bottleneck`, `bottleneck.reverse`.
-    pub port: &'a str,
-    /// Whether the network marks, as the scenario has it with `marking`.
-    pub marking: bool,
-    pub context: BuildContext,
-}
-
-/// Makes a discipline for one run at this port.
-pub type QueueMaker<'a> = &'a (dyn Fn(PortContext) -> Box<dyn QueueDiscipline<SimPacket>> + Sync);
-
-/// Makes both ends of the flow of this number.
-pub type ConnectionMaker<'a> = &'a dyn Fn(u32) -> Ends;
-
-/// What a caller adds to a scenario from outside.
-#[derive(Default)]
-pub struct Hooks<'a> {
-    /// Disciplines that no scenario can name (written in Python, or in a test), by port: `bottleneck`,
-    /// `bottleneck.reverse`.
-    pub queues: HashMap<String, QueueMaker<'a>>,
-    /// Transports that no scenario can name, by the group of flows that are to have them in place of the scenario's.
-    pub connections: HashMap<String, ConnectionMaker<'a>>,
-    /// What the scenario was read with, if not the standard library.
-    pub library: Option<&'a Library>,
-    /// Makes what sees every packet of a run at every port.
-    pub tap: Option<TapMaker<'a>>,
-    /// Where the packets of the flows come from.
-    pub ends: FlowEnds,
-    /// Every packet-hop is an event, nothing runs ahead and no segment is predicted: the same results, later. For tests
-    /// that compare.
-    pub one_by_one: bool,
-    /// Called with the share done, each time some hundredths of a second of work are done, also inside of one event
-    /// (see [`tailback_base::work`]); stops the run when it answers false.
-    pub progress: Option<&'a dyn Fn(f64) -> bool>,
-}
-
-/// Who sends and receives the packets of the flows of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FlowEnds {
-    /// The endpoints and sources that the scenario names.
-    #[default]
-    Simulated,
-    /// Whoever drives the simulator: packets come by [`Sim::inject`](crate::sim::Sim::inject).
-    Injected,
-}
-
-impl<'a> Hooks<'a> {
-    /// Tell how far the run is.
-    ///
-    /// # Errors
-    /// It is to stop.
-    pub fn go_on(&self, share: f64) -> Result<(), Refusal> {
-        match self.progress.is_some_and(|p| !p(share)) {
-            true => Err(interrupted()),
-            false => Ok(()),
-        }
-    }
-
-    pub fn library(&self) -> &'a Library {
-        match self.library {
-            Some(library) => library,
-            None => Library::standard(),
-        }
-    }
-}
-
-fn interrupted() -> Refusal {
-    Refusal::new("the run was interrupted", "run it again; finished runs are kept")
-}
 
 /// How many events, or sent packets, are between two questions whether to go on: some hundredths of a second.
 const EVENTS_AT_ONCE: u32 = 1 << 14;

@@ -2,7 +2,9 @@
 //!
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
-use crate::scenario::declarations::tables::DELAY_ONLY_BPS;
+use crate::declare::impairments::Impairment;
+use crate::declare::instants::Instants;
+use crate::declare::tables::DELAY_ONLY_BPS;
 use crate::traffic::session;
 use std::fmt;
 use tailback_base::{BitRate, Duration, Settings, Time};
@@ -57,6 +59,17 @@ pub struct LinkSpec {
     pub reverse: DirectionSpec,
 }
 
+impl LinkSpec {
+    /// The name of one of its directions.
+    pub fn port_name(&self, reverse: bool) -> String {
+        if reverse {
+            format!("{}.reverse", self.name)
+        } else {
+            self.name.clone()
+        }
+    }
+}
+
 /// One direction of a link: what a packet meets, in this order: conditioner, impairments, queue, line.
 #[derive(Clone, Debug)]
 pub struct DirectionSpec {
@@ -70,52 +83,6 @@ pub struct DirectionSpec {
     pub impairments: Vec<Impairment>,
     /// Rate changes during the run, in order of time.
     pub rate_changes: Vec<(Time, BitRate)>,
-}
-
-/// What a link does to a packet before its queue.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Impairment {
-    /// Drop (or CE-mark) the packets with these arrival indices; the first packet to arrive has index 0.
-    ByIndex { indices: Vec<u64>, action: Harm },
-    /// Every n-th packet: indices n-1, 2n-1, ...
-    EveryNth { n: u64, action: Harm },
-    /// Each packet on its own with this probability.
-    Random { probability: f64, action: Harm },
-    /// Two states; loss probability in each; transition probabilities per packet (Gilbert 1960, Elliott 1963).
-    Gilbert {
-        to_bad: f64,
-        to_good: f64,
-        loss_good: f64,
-        loss_bad: f64,
-        action: Harm,
-    },
-    /// Each packet is sent twice with this probability.
-    Duplicate { probability: f64 },
-    /// Each packet is held back by `delay` with this probability, so that later ones overtake it.
-    Reorder { probability: f64, delay: Duration },
-    /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
-    SendDelay { max: Duration },
-}
-
-impl Impairment {
-    /// What it does to a packet that it strikes; only some strike.
-    pub fn harm(&self) -> Option<Harm> {
-        match self {
-            Impairment::ByIndex { action, .. }
-            | Impairment::EveryNth { action, .. }
-            | Impairment::Random { action, .. }
-            | Impairment::Gilbert { action, .. } => Some(*action),
-            Impairment::Duplicate { .. } | Impairment::Reorder { .. } | Impairment::SendDelay { .. } => None,
-        }
-    }
-}
-
-/// What an impairment that strikes a packet does. Only data packets are struck when `data_only`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Harm {
-    Drop,
-    /// Set CE on an ECN-capable packet; others pass unharmed.
-    Mark,
 }
 
 /// A group of flows that share everything but start, delays and rates.
@@ -219,26 +186,6 @@ impl AccessSpec {
             impairments: vec![],
         }
     }
-}
-
-/// One instant a flow.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Instants {
-    /// Flow i takes entry i modulo the length.
-    Listed(Vec<Time>),
-    /// Each flow draws its own, uniform in [from, to).
-    Uniform { from: Time, to: Time },
-    /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts.
-    /// Shuffled: which flow takes which instant is drawn as well.
-    Poisson {
-        from: Time,
-        mean_gap: Duration,
-        shuffled: bool,
-    },
-    /// This long after the flow's own start.
-    After(Vec<Duration>),
-    /// After its own start, by a time that each flow draws uniformly in [from, to).
-    AfterUniform { from: Duration, to: Duration },
 }
 
 /// What to record, and how often.

@@ -5,11 +5,11 @@ use common::*;
 use std::rc::Rc;
 use tailback_base::{KeyField, Named, Packet, Settings, Size, Time};
 use tailback_engine::build::network::Network;
-use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::Application;
 use tailback_engine::traffic::entry::{Context, Entry, Streams};
 use tailback_engine::traffic::sizes::Fixed;
 use tailback_engine::traffic::{cbr, churn};
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::fifo::{DropTail, Fifo};
 use tailback_queue::{Backlog, Line, Out, QueueDiscipline, Service};
 

@@ -12,10 +12,11 @@ mod plans;
 use plans::{plan, point, table, values};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::plan::execute::Results;
 use tailback_engine::plan::{Execution, Keep, Plan, Report};
 use tailback_engine::results::{Outcome, Table};
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
 
 /// Something of everything: TCP and datagrams, random sizes, starts, losses, delays and drops; every kind of table.

@@ -4,10 +4,11 @@
 use std::cell::Cell;
 use tailback_base::work::SLICE;
 use tailback_base::{Duration, ProbeDef};
-use tailback_engine::packet::SimPacket;
+use tailback_engine::build::hooks::{Hooks, PortContext, QueueMaker};
 use tailback_engine::plan::execute::thread_cpu_seconds;
-use tailback_engine::run::{Hooks, PortContext, QueueMaker, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, Line, Out, ProbeId, QueueDiscipline, Service};
 
 /// A scenario with a queue that reads probes by index.

@@ -2,9 +2,10 @@
 
 mod common;
 use common::*;
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::outcome::Outcome;
 use tailback_engine::results::table::Data;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_file;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");

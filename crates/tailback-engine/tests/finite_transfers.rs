@@ -18,10 +18,11 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::rc::Rc;
 use tailback_base::{DropReason, MarkReason, Place};
-use tailback_engine::measure::capture::{Names, Sight, Tap};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
+use tailback_engine::wire::tap::{Names, Sight, Tap};
 use tailback_transport::{Flags, Segment};
 
 const ROWS: &str = include_str!("../../../tests/reference/sessions/finite.csv");

@@ -4,8 +4,8 @@ mod common;
 use common::*;
 use tailback_base::{BitRate, Duration, Ecn, Size, Time};
 use tailback_engine::build::network::{Built, Network, Transport};
+use tailback_engine::declare::impairments::{Harm, Impairment};
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::spec::{Harm, Impairment};
 use tailback_engine::traffic::application::{AppInput, Application};
 use tailback_transport::Amount;
 

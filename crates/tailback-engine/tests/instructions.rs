@@ -8,7 +8,8 @@
 //! counted, and the test says so.
 
 use std::process::Command;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::build::hooks::Hooks;
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_file;
 
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/reference.toml");

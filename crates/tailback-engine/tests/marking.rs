@@ -3,8 +3,9 @@
 mod common;
 
 use common::{lost, of};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::{Loaded, ScenarioError, load_text};
 use tailback_queue::entry::Marks;
 use tailback_queue::registry::{facts, models};

@@ -13,7 +13,7 @@ mod common;
 use common::*;
 use tailback_base::{Size, Time};
 use tailback_engine::build::network::{Built, Network};
-use tailback_engine::spec::{Harm, Impairment};
+use tailback_engine::declare::impairments::{Harm, Impairment};
 use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransportId};
 use tailback_transport::{Amount, AppEvent};
 

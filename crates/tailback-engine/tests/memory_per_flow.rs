@@ -18,8 +18,8 @@ use plans::repository;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};
 use tailback_base::{Duration, Time};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::prepare;
-use tailback_engine::run::Hooks;
 use tailback_engine::scenario::load_file;
 
 struct Counting;

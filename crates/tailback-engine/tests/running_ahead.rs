@@ -11,9 +11,10 @@ mod drawn;
 use drawn::Draw;
 use std::fmt::Write;
 use tailback_base::{Duration, Time};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::prepare;
 use tailback_engine::results::{Outcome, Table};
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
 
 /// Bytes of stack of a small thread: a sixteenth of what those of a sweep have.

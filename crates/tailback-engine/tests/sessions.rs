@@ -2,9 +2,10 @@
 
 mod common;
 use common::*;
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::prepare;
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
 
 /// A line that takes no time to send, 50 ms each way, and TCP that acknowledges each segment.

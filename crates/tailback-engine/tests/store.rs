@@ -486,13 +486,16 @@ fn a_failed_run_is_a_row_and_is_tried_again() {
     let f = Folder::new("failed");
     let made = std::sync::atomic::AtomicUsize::new(0);
     // A discipline from outside that cannot be made for the second run.
-    let maker = |_: tailback_engine::run::PortContext| -> Box<dyn tailback_queue::QueueDiscipline<_>> {
+    let maker = |_: tailback_engine::build::hooks::PortContext| -> Box<dyn tailback_queue::QueueDiscipline<_>> {
         if made.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 1 {
             panic!("out of order");
         }
         Box::new(Fifo::new(tailback_base::Size::Packets(20), DropTail))
     };
-    let queues = [("bottleneck".to_string(), &maker as tailback_engine::run::QueueMaker)];
+    let queues = [(
+        "bottleneck".to_string(),
+        &maker as tailback_engine::build::hooks::QueueMaker,
+    )];
     let r = plan.execute(Execution {
         keep: Some(Keep::at(&f.0)),
         jobs: 1,

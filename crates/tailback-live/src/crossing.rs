@@ -19,13 +19,15 @@ use std::rc::Rc;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, Ecn, FlowId, Time};
 use tailback_capture::pcapng::Frames;
+use tailback_engine::build::hooks::{FlowEnds, Hooks};
 use tailback_engine::build::{Prepared, prepare};
-use tailback_engine::measure::capture::Names;
-use tailback_engine::measure::capture::Tap;
+use tailback_engine::declare::impairments::Impairment;
 use tailback_engine::results::Outcome;
-use tailback_engine::run::{FlowEnds, Hooks, read};
+use tailback_engine::run::read;
 use tailback_engine::sim::injected::{Emitted, Injected};
-use tailback_engine::spec::{Impairment, Spec};
+use tailback_engine::spec::Spec;
+use tailback_engine::wire::tap::Names;
+use tailback_engine::wire::tap::Tap;
 
 /// The two sides of the box: that of the flows' sources, and that of their destinations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

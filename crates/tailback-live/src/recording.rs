@@ -8,8 +8,8 @@ use crate::watch::{Event, Fate, Shared, Watch};
 use std::fmt::Write as _;
 use tailback_base::quantity::Refusal;
 use tailback_base::{DropReason, Dscp, Ecn, FlowId, MarkReason, Place, Time};
+use tailback_engine::build::hooks::{FlowEnds, Hooks};
 use tailback_engine::build::prepare;
-use tailback_engine::run::{FlowEnds, Hooks};
 use tailback_engine::spec::{Spec, Target};
 use tailback_transport::{Flags, SackBlocks, Segment};
 

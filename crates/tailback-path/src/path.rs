@@ -5,7 +5,8 @@ use crate::{Endpoint, Run};
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
-use tailback_engine::run::{ConnectionMaker, Hooks, run};
+use tailback_engine::build::hooks::{ConnectionMaker, Hooks};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
 use tailback_engine::traffic::application::Ends;
 

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_base::model::with_nearest;
 use tailback_capture::pcapng::Capture;
 use tailback_capture::trace::Trace;
-use tailback_engine::measure::capture::TapMaker;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::build::hooks::Hooks;
+use tailback_engine::run::run;
 use tailback_engine::scenario::Loaded;
+use tailback_engine::wire::tap::TapMaker;
 
 /// Run once with this tap.
 fn watch(loaded: &Loaded, make: TapMaker<'_>) -> PyResult<()> {

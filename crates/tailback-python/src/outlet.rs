@@ -245,5 +245,5 @@ impl Wait {
 
 /// An instant given in seconds, no later than any run can last.
 pub fn instant(seconds: f64) -> Time {
-    Time::from_seconds(seconds).min(tailback_engine::packet::MAX_TIME)
+    Time::from_seconds(seconds).min(tailback_engine::wire::packet::MAX_TIME)
 }

@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tailback_base::{Dscp, Ecn, KeyField, Packet as View};
-use tailback_engine::packet::SimPacket;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::testing::TestPacket;
 
 /// What a packet object holds.

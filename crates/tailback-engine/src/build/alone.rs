@@ -187,7 +187,7 @@ mod tests {
                  traffic = {traffic}\n{more}\n"
             );
             let spec = load_text(&text, "test", &[]).unwrap().spec;
-            let simulated = crate::run::run(&spec, 7, &crate::run::Hooks::default()).unwrap();
+            let simulated = crate::run::run(&spec, 7, &crate::build::hooks::Hooks::default()).unwrap();
             let sent = format!("{:?}", simulated["flows"].column("sent_packets").unwrap().data);
             let alone = |i| {
                 let mut source = source_alone(&spec, 7, &spec.flows[0], i).unwrap().unwrap();

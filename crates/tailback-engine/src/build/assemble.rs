@@ -4,25 +4,24 @@
 //! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that
 //! draws.
 
-use super::names::{PortName, PortNames, natural};
 use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
-use super::route::{Arc, Router};
-use crate::event::EventKind;
-use crate::impair::Impairments;
-use crate::measure::capture::{Looks, Names, Tap};
-use crate::measure::recorder::Recorder;
-use crate::packet::Keys;
-use crate::port::{Before, Explicit, Fused, Port, Queue};
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
+use crate::sim::names::{PortName, PortNames, natural};
+use crate::sim::recorder::Recorder;
+use crate::sim::route::{Arc, Router};
 use crate::sim::{AppSlot, Sim, Tick};
 use crate::traffic::application::NodeId;
+use crate::wire::event::EventKind;
+use crate::wire::impair::Impairments;
+use crate::wire::packet::Keys;
+use crate::wire::port::{Before, Explicit, Fused, Port, Queue};
+use crate::wire::tap::{Looks, Names, Tap};
 use tailback_base::quantity::Refusal;
 use tailback_base::work::{counted_as, done};
 use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_queue::fifo::{DropTail, Fifo};
-use tailback_transport::path::Path;
 
 /// A built network: the simulator, and where to find things in it.
 pub struct Built {
@@ -155,7 +154,7 @@ impl Network {
         }
         let carrier = match def.transport {
             Transport::Described(c) => {
-                let path = || path_of(sim, def.from, def.to);
+                let path = || sim.path(def.from, def.to);
                 Carrier::Connection(c.ends(path, &mut def.named.text(".transport").stream()))
             }
             Transport::Connection(ends) => Carrier::Connection(ends),
@@ -309,21 +308,6 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
     }
     let path = sim.router.path(from, to, &sim.peer).unwrap_or_default();
     Duration(path.iter().map(|x| x.delay.0).sum())
-}
-
-/// What the endpoints of a flow may know of the lines under it.
-pub(crate) fn path_of(sim: &mut Sim, from: NodeId, to: NodeId) -> Path {
-    let mut path = Path::default();
-    let (ports, peer) = (&sim.ports, &sim.peer);
-    for arc in sim.router.path(from, to, peer).unwrap_or_default() {
-        let back = peer[arc.port as usize];
-        for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
-            let port = &ports[port as usize];
-            way.lines.push(port.rate());
-            way.delay += port.delay;
-        }
-    }
-    path
 }
 
 fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {

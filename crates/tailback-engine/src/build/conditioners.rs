@@ -1,7 +1,8 @@
 //! The conditioners of a scenario: before the lines of edge routers, and in hosts.
 
-use super::network::{FlowHandle, LinkId, Network, natural};
+use super::network::{FlowHandle, LinkId, Network};
 use crate::library::Library;
+use crate::sim::names::natural;
 use crate::traffic::application::Side;
 use tailback_base::model::with_nearest;
 use tailback_base::quantity::Refusal;

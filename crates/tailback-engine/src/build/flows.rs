@@ -2,15 +2,15 @@
 
 use super::conditioners::Site;
 use super::instants::instants;
-use super::names::End;
 use super::network::{Direction, LinkId, Network, Stem, Transport, UNITS};
+use crate::build::hooks::{ConnectionMaker, FlowEnds};
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
 use crate::measure::quality::{DEADLINE, Quality};
-use crate::run::{ConnectionMaker, FlowEnds};
 use crate::sim::flow::Media;
 use crate::sim::injected::Silent;
+use crate::sim::names::End;
 use crate::spec::{AccessSpec, GroupSpec};
 use crate::traffic::application::{Application, NodeId};
 use crate::traffic::entry::{Context, Entry, Output, Streams};

@@ -1,6 +1,6 @@
 //! When each flow of a group starts or stops.
 
-use crate::spec::Instants;
+use crate::declare::instants::Instants;
 use tailback_base::work::counted_as;
 use tailback_base::{Duration, Stream, Time};
 

@@ -2,8 +2,8 @@
 
 use super::conditioners::Site;
 use super::network::{Direction, Network, QueueChoice};
-use crate::outside::handed_for;
-use crate::run::{Hooks, PortContext};
+use crate::build::hooks::{Hooks, PortContext};
+use crate::library::outside::handed_for;
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
 use tailback_base::Stream;
 use tailback_base::quantity::Refusal;
@@ -21,7 +21,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
     for l in &spec.links {
         let (from, to) = (net.node(&l.from), net.node(&l.to));
         let direction = |d: &DirectionSpec, reverse: bool| -> Result<Direction, Refusal> {
-            let name = port_name(&l.name, reverse);
+            let name = l.port_name(reverse);
             let observed = watched.iter().any(|t| {
                 **t == Target::Link {
                     name: l.name.clone(),
@@ -54,7 +54,7 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
         let link = net.link(&l.name, from, to, forward, reverse);
         for (d, reverse) in [(&l.forward, false), (&l.reverse, true)] {
             edges.extend(d.conditioner.as_ref().map(|settings| Site {
-                name: port_name(&l.name, reverse),
+                name: l.port_name(reverse),
                 link,
                 reverse,
                 rate: d.rate,
@@ -72,14 +72,5 @@ fn context(d: &DirectionSpec, seed: u64, port: &str) -> BuildContext {
         stream: Stream::new(seed, &format!("link.{port}.queue")),
         rate: d.rate,
         delay: d.delay,
-    }
-}
-
-/// The name of one direction of a link.
-pub(crate) fn port_name(link: &str, reverse: bool) -> String {
-    if reverse {
-        format!("{link}.reverse")
-    } else {
-        link.to_string()
     }
 }

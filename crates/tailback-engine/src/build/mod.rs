@@ -6,18 +6,17 @@ pub mod alone;
 pub(crate) mod assemble;
 mod conditioners;
 mod flows;
+pub mod hooks;
 mod instants;
 pub(crate) mod links;
-mod names;
 pub mod network;
 pub mod paths;
 mod recordings;
-pub mod route;
 mod sessions;
 
-use crate::packet::MAX_TIME;
-use crate::run::Hooks;
+use crate::build::hooks::Hooks;
 use crate::spec::{End, Spec};
+use crate::wire::packet::MAX_TIME;
 use network::{Built, Network};
 use tailback_base::Time;
 use tailback_base::quantity::Refusal;
@@ -98,7 +97,7 @@ fn aggregates(spec: &Spec) -> Result<Vec<&str>, Refusal> {
         names.extend([s.from.as_str(), s.to.as_str()]);
         names.extend(s.page_servers.iter().map(String::as_str));
     }
-    names.sort_by(|a, b| network::natural(a, b));
+    names.sort_by(|a, b| crate::sim::names::natural(a, b));
     names.dedup();
     if names.len() > usize::from(u16::MAX) + 1 {
         return Err(Refusal::new(

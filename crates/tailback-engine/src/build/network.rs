@@ -3,14 +3,13 @@
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
 pub use super::assemble::Built;
-use super::names::{End, LinkName};
-pub use super::names::{PortNames, natural};
+use crate::declare::impairments::Impairment;
 use crate::measure::convergence::ConvergenceMeter;
-use crate::packet::SimPacket;
 use crate::sim::flow::Media;
 use crate::sim::members::{MakeEnds, TransportMaker};
-use crate::spec::Impairment;
+use crate::sim::names::{End, LinkName};
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
+use crate::wire::packet::SimPacket;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, Ecn, Named, Size, Stream, Time};

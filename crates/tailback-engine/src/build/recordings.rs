@@ -1,11 +1,11 @@
 //! What a scenario wants recorded, found by the names of things and of their probes.
 
 use super::network::Built;
-use crate::measure::recorder::{ALL, Recorder, Series, Source};
-use crate::port::Queue;
 use crate::sim::flow::Carrier;
+use crate::sim::recorder::{ALL, Recorder, Series, Source};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
 use crate::traffic::application::Side;
+use crate::wire::port::Queue;
 use tailback_base::Duration;
 use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;

@@ -2,8 +2,8 @@
 
 use super::flows::{Around, private_link};
 use super::instants::instants;
-use super::names::End;
 use super::network::{Network, UNITS};
+use crate::sim::names::End;
 use crate::spec::SessionSpec;
 use crate::traffic::application::NodeId;
 use crate::traffic::session::Context;

@@ -17,7 +17,7 @@
 //! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
 //! next is due a gap later.
 
-use crate::kinds::{PROBABILITY, RATE, SOME_TIME};
+use crate::declare::kinds::{PROBABILITY, RATE, SOME_TIME};
 use std::collections::VecDeque;
 use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Time, Value};
 

@@ -1,9 +1,7 @@
-//! What is measured: counters beside those of ports and flows, time series, and the check that no packet is lost.
+//! What is measured beside the counters of ports and flows: histograms, convergence times, the quality of datagrams and
+//! frames.
 
-pub mod capture;
-pub mod conservation;
 pub mod convergence;
 pub mod frames;
 pub mod histogram;
 pub mod quality;
-pub mod recorder;

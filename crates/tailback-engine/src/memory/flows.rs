@@ -2,7 +2,6 @@
 
 use super::lines::Lines;
 use super::{BLOCK, Parts, of, tables};
-use crate::port::Port;
 use crate::sim::AppSlot;
 use crate::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
 use crate::sim::transfers::TransferRow;
@@ -10,6 +9,7 @@ use crate::spec::{GroupSpec, Spec};
 use crate::traffic::entry::Output;
 use crate::traffic::registry as sources;
 use crate::traffic::video::remembered_bytes;
+use crate::wire::port::Port;
 use tailback_base::{Duration, Settings, Value};
 use tailback_transport::tcp::{ConnectionEnd, Receiver, Sender};
 

@@ -7,8 +7,8 @@
 
 use super::losses;
 use super::traffic::Brings;
-use crate::build::route::{Arc, Router};
 use crate::library::Library;
+use crate::sim::route::{Arc, Router};
 use crate::spec::{AccessSpec, DirectionSpec, Spec};
 use crate::traffic::application::NodeId;
 use std::collections::HashMap;

@@ -5,7 +5,8 @@
 //! marks for those that answer each mark. Datagrams lose what the line does not carry.
 
 use super::lines::{Line, Lines, Use, buffer};
-use crate::spec::{Impairment, Spec};
+use crate::declare::impairments::Impairment;
+use crate::spec::Spec;
 use tailback_base::Value;
 
 /// Over Reno's law: controls that grow faster, queues that are never full, losses that come in bursts.

@@ -3,10 +3,10 @@
 use super::flows;
 use super::lines::Lines;
 use super::{Parts, of};
-use crate::packet::{Extra, SimPacket};
-use crate::port::Waiting;
-use crate::port::wire::MOST_BYTES;
 use crate::spec::Spec;
+use crate::wire::packet::{Extra, SimPacket};
+use crate::wire::port::Waiting;
+use crate::wire::port::wire::MOST_BYTES;
 use tailback_base::Settings;
 
 /// A packet on a wire.

@@ -3,8 +3,8 @@
 use super::lines::{Line, Lines};
 use super::{BLOCK, Parts, of};
 use crate::library::Library;
-use crate::port::{ColourLosses, Port};
 use crate::spec::Spec;
+use crate::wire::port::{ColourLosses, Port};
 use tailback_base::{Settings, Value};
 
 /// A discipline: its parameters, averages, random stream.

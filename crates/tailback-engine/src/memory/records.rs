@@ -2,10 +2,10 @@
 
 use super::lines::{Line, Lines};
 use super::{Parts, losses, of, queues, tables};
-use crate::measure::recorder::{ALWAYS, LogRow, Series};
-use crate::port::snapshot::PortSnapshot;
 use crate::sim::flow::Snapshot;
+use crate::sim::recorder::{ALWAYS, LogRow, Series};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
+use crate::wire::port::snapshot::PortSnapshot;
 use tailback_base::{Settings, Time};
 
 /// A point of a series: when, at which index, what.

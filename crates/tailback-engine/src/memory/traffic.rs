@@ -1,7 +1,8 @@
 //! What each group of flows brings: how large its packets are, how many it may send, and how many at one time.
 
+use crate::declare::instants::Instants;
 use crate::library::Library;
-use crate::spec::{GroupSpec, Instants, Spec};
+use crate::spec::{GroupSpec, Spec};
 use crate::traffic::entry::Offer;
 use tailback_base::{Settings, Size, Time, Value};
 

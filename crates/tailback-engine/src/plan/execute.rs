@@ -4,11 +4,12 @@
 //! whoever keeps it, and reports progress. A run that fails (or panics: that is our bug, not the user's loss) becomes a
 //! row, not an end.
 
+use crate::build::hooks::{Hooks, QueueMaker};
 use crate::plan::keeper::{Ending, Keeper, Kept, Memory};
 use crate::plan::tables::RunTables;
 use crate::plan::{Plan, Run};
 use crate::results::{Outcome, Table};
-use crate::run::{Hooks, QueueMaker, run};
+use crate::run::run;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,7 +3,7 @@
 use super::column::{Column, table};
 use super::summary::ratio;
 use super::{Reading, Table};
-use crate::port::snapshot::{PortSnapshot, since};
+use crate::wire::port::snapshot::{PortSnapshot, since};
 use std::sync::Arc;
 use tailback_base::Time;
 

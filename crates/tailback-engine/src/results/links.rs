@@ -3,7 +3,7 @@
 use super::column::{Column, table};
 use super::summary::{quantiles, ratio};
 use super::{Reading, Table};
-use crate::port::PortStats;
+use crate::wire::port::PortStats;
 use std::sync::Arc;
 
 /// What happened at a port in the measured time.

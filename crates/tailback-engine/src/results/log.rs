@@ -3,7 +3,7 @@
 use super::column::{Column, table};
 use super::outcome::FlowNames;
 use super::{Reading, Table};
-use crate::measure::recorder::{Fate, LogRow};
+use crate::sim::recorder::{Fate, LogRow};
 use std::sync::Arc;
 use tailback_base::work::counted_as;
 

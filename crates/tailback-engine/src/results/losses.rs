@@ -2,7 +2,7 @@
 
 use super::column::{Column, table};
 use super::{Reading, Table};
-use crate::port::Tally;
+use crate::wire::port::Tally;
 use std::sync::Arc;
 use tailback_queue::{DropReason, MarkReason, Place};
 

@@ -4,13 +4,13 @@ use super::{
     Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
     transfers,
 };
-use crate::build::network::PortNames;
-use crate::build::route::Router;
-use crate::port::Port;
 use crate::sim::flow::{Flow, Snapshot, since};
+use crate::sim::names::PortNames;
+use crate::sim::route::Router;
 use crate::sim::transfers::TransferRow;
 use crate::sim::{EngineCounters, Sim};
 use crate::traffic::application::{Page, Transfer};
+use crate::wire::port::Port;
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;

@@ -6,7 +6,7 @@
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
 use crate::library::Library;
-use crate::outside;
+use crate::library::outside;
 use tailback_base::model::{Kind, Model, Param, Raw, Settings, Value, article, nearest};
 use tailback_base::quantity::Refusal;
 
@@ -467,7 +467,7 @@ impl<'l> Reader<'l> {
             Tree::Scalar(Raw::Text(t)) => Some(super::error::shorten(t, 60)),
             _ => None,
         });
-        self.complain(outside::refused(node.at.clone(), path, class.as_deref()));
+        self.complain(super::outside::refused(node.at.clone(), path, class.as_deref()));
         true
     }
 

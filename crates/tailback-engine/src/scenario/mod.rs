@@ -1,7 +1,7 @@
 //! Scenario files and everything that reads them.
 //!
 //! A scenario is text ([`document`]), to which `--set` arguments are applied ([`overrides`]), whose tables are checked
-//! ([`check`]) against their declarations ([`declarations`], and the models of a [`Library`]), and which becomes a
+//! ([`check`]) against their declarations ([`crate::declare`], and the models of a [`Library`]), and which becomes a
 //! [`Spec`] for the engine ([`read`]). The JSON schema ([`schema`]) and the reference ([`describe`]) are made from the
 //! same declarations. Whatever is wrong with a scenario is a [`ScenarioError`] that says where and what to write
 //! instead; no input makes this code panic.
@@ -23,11 +23,11 @@
 mod aliases;
 mod canonical;
 pub mod check;
-pub mod declarations;
 pub mod describe;
 pub mod document;
 pub mod error;
 mod file;
+mod outside;
 pub mod overrides;
 pub mod read;
 pub mod schema;

@@ -7,9 +7,9 @@
 //!
 //! What an argument has set is checked like everything else, and a message about it names the argument.
 
-use super::declarations::tables::SCENARIO;
 use super::document::{Document, Entry, Node, Tree, value_from_argument};
 use super::error::{At, Problem, ScenarioError, shorten};
+use crate::declare::tables::SCENARIO;
 use tailback_base::model::{Kind, Raw, nearest};
 
 /// The most keys in a path. A scenario has four levels, and models in models a few more.

@@ -4,9 +4,9 @@
 //! the ranges of quantities with units, nor what one key says about another. It never refuses what the reader accepts.
 
 use super::canonical;
-use super::declarations::tables;
 use super::document::{Node, Tree};
 use super::error::At;
+use crate::declare::tables;
 use crate::library::Library;
 use serde_json::{Map, Value, json};
 use tailback_base::model::{Catalogue, Kind, Model, Param, Raw};
@@ -225,7 +225,7 @@ fn choice(family: &str) -> Value {
         .collect();
     let mut options = vec![];
     if family == "instants" {
-        let instant = of_kind(&crate::kinds::TIME);
+        let instant = of_kind(&crate::declare::kinds::TIME);
         options.push(instant.clone());
         options.push(json!({ "type": "array", "items": instant, "minItems": 1 }));
     } else if !bare.is_empty() {

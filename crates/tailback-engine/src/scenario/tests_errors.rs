@@ -73,8 +73,8 @@ fn a_queue_from_outside_is_no_queue_of_a_file() {
     );
     // Where classes are handed over it is read, and does not run without them.
     let text = GOOD.replacen(queue, r#"queue = { kind = "python", class = "lab.Fifo" }"#, 1);
-    let loaded = super::load_text_with(crate::outside::library(), &text, "lab.toml", &[]).unwrap();
-    let e = crate::run::run(&loaded.spec, 1, &crate::run::Hooks::default()).expect_err("it ran");
+    let loaded = super::load_text_with(crate::library::outside::library(), &text, "lab.toml", &[]).unwrap();
+    let e = crate::run::run(&loaded.spec, 1, &crate::build::hooks::Hooks::default()).expect_err("it ran");
     assert!(e.problem.contains("bottleneck") && e.remedy.contains("Fifo"), "{e}");
 }
 

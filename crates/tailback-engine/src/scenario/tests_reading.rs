@@ -1,9 +1,11 @@
 //! What good scenarios become, and that no text at all makes the reader panic.
 
-use super::declarations::tables::{FLOW_PROBES, LINK_PROBES};
 use super::tests_errors::GOOD;
 use super::{Loaded, canonical, document::Document, load_json, load_text};
-use crate::spec::{Harm, Impairment, Instants, Sampling, Target};
+use crate::declare::impairments::{Harm, Impairment};
+use crate::declare::instants::Instants;
+use crate::declare::tables::{FLOW_PROBES, LINK_PROBES};
+use crate::spec::{Sampling, Target};
 use proptest::prelude::*;
 use tailback_base::{BitRate, Duration, Size, Time};
 

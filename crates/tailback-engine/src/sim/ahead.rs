@@ -11,7 +11,7 @@
 //!    end and of those that share the port of its answers, run first: as of their times, in their order.
 //! 3. What is looked at while a run goes on never runs ahead: what a series or a log reads, what a conditioner sees,
 //!    what a tap sees at a far end. A tap that looks at a queue alone is shown it ahead of time, and orders what it
-//!    sees of several ([`crate::measure::capture`]).
+//!    sees of several ([`crate::wire::tap`]).
 //! 4. Nothing runs past the horizon: the end of what may be run now, and the next tick that looks at everything (the
 //!    end of the warm-up, of an interval). A run that ends with its sessions has no end that is known before: nothing
 //!    runs ahead.
@@ -36,12 +36,12 @@
 //! their answers, by the port in front of them.
 
 use super::{Sim, Tick};
-use crate::event::EventKind;
-use crate::measure::recorder::{Recorder, Source};
-use crate::packet::WirePacket;
-use crate::port::{Before, NO_EDGE, Offer, Queue};
 use crate::sim::flow::{Carrier, NO_APP, Route};
+use crate::sim::recorder::{Recorder, Source};
 use crate::traffic::application::Side;
+use crate::wire::event::EventKind;
+use crate::wire::packet::WirePacket;
+use crate::wire::port::{Before, NO_EDGE, Offer, Queue};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use tailback_base::work::{counted_as, done};

@@ -1,12 +1,12 @@
 //! Applications: news for them, and what they may do.
 
 use super::Sim;
-use crate::event::EventKind;
 use crate::measure::frames::Fate;
-use crate::packet::{SimPacket, WirePacket};
-use crate::port::Queue;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
+use crate::wire::event::EventKind;
+use crate::wire::packet::{SimPacket, WirePacket};
+use crate::wire::port::Queue;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
 

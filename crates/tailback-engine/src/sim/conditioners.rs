@@ -1,11 +1,11 @@
 //! Conditioners in front of ports (an edge is a port with one), and the messages between edges.
 
 use super::{Message, Sim};
-use crate::event::EventKind;
-use crate::packet::{SimPacket, WirePacket};
-use crate::port::Tally;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::Side;
+use crate::wire::event::EventKind;
+use crate::wire::packet::{SimPacket, WirePacket};
+use crate::wire::port::Tally;
 use std::cmp::Reverse;
 use tailback_base::work::counted_as;
 use tailback_base::{Dscp, Duration, FlowId, Packet, Time};
@@ -126,7 +126,7 @@ impl Sim {
     /// Tell the conditioner before a port, if there is one, that a flow joins or leaves.
     pub(super) fn announce_to_edge(&mut self, port: u32, look: &SimPacket, joins: bool) {
         let edge = self.ports[port as usize].edge;
-        if edge == crate::port::NO_EDGE {
+        if edge == crate::wire::port::NO_EDGE {
             return;
         }
         let path = self.path_by(port, look);

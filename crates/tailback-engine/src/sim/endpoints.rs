@@ -1,10 +1,10 @@
 //! Endpoints: what arrives at them, what they send, their timers, and control packets on the way to them.
 
 use super::{Broken, Sim};
-use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP};
 use crate::sim::injected::Emitted;
 use crate::traffic::application::{AppInput, Side};
+use crate::wire::packet::WirePacket;
 use tailback_base::work::done;
 use tailback_base::{Duration, FlowId, Request, Time};
 use tailback_transport::{AppEvent, AppEvents, Flags, Transmit, Wake};

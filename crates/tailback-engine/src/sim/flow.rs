@@ -4,10 +4,10 @@ use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes, UNMEASURED
 use crate::measure::frames::FrameStats;
 use crate::measure::histogram::Histogram;
 use crate::measure::quality::Quality;
-use crate::packet::{Keys, WirePacket};
 use crate::sim::injected::Injected;
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
+use crate::wire::packet::{Keys, WirePacket};
 use tailback_base::{Duration, Ecn, Time};
 use tailback_transport::SenderReport;
 

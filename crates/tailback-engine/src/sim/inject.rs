@@ -10,9 +10,9 @@
 
 use super::injected::{Emitted, Injected, side};
 use super::{AppSlot, Sim};
-use crate::measure::recorder::{Series, Source};
-use crate::packet::WirePacket;
 use crate::sim::flow::{Carrier, NO_APP, Route};
+use crate::sim::recorder::{Series, Source};
+use crate::wire::packet::WirePacket;
 use tailback_base::{Dscp, Duration, FlowId, Time};
 use tailback_transport::Segment;
 

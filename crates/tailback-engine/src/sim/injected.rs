@@ -1,8 +1,8 @@
 //! What is known of flows whose ends are outside the simulator: what their packets show. How packets come and go is in
 //! `inject.rs`.
 
-use crate::packet::WirePacket;
 use crate::traffic::application::{AppInput, Application, Net, Side};
+use crate::wire::packet::WirePacket;
 use tailback_base::{Dscp, Ecn, FlowId, Time};
 use tailback_transport::tcp::reassembly::Reassembly;
 use tailback_transport::{Flags, Segment, SenderReport};

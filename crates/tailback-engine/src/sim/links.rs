@@ -1,13 +1,13 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
 use super::{Broken, Sim};
-use crate::event::{EventKind, EventList};
-use crate::measure::capture::{Sight, Tap};
-use crate::measure::recorder::{ALL, Fate, LogRow, Recorder, Source};
-use crate::packet::{Extras, SimPacket, WirePacket};
-use crate::port::prefetch::prefetch;
-use crate::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
 use crate::sim::flow::{Carrier, Flow};
+use crate::sim::recorder::{ALL, Fate, LogRow, Recorder, Source};
+use crate::wire::event::{EventKind, EventList};
+use crate::wire::packet::{Extras, SimPacket, WirePacket};
+use crate::wire::port::prefetch::prefetch;
+use crate::wire::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
+use crate::wire::tap::{Sight, Tap};
 use tailback_base::{Ecn, Packet, Request, Time};
 use tailback_queue::server::{Sent, Stuck};
 use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};

@@ -7,10 +7,9 @@
 //! still open.
 
 use super::{Broken, Sim};
-use crate::build::assemble::path_of;
-use crate::packet::Keys;
 use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
+use crate::wire::packet::Keys;
 use std::rc::Rc;
 use tailback_base::work::{counted_as, done};
 use tailback_base::{FlowId, Stream, Time};
@@ -102,7 +101,7 @@ impl Sim {
         }
         let make = self.transports[transport.0 as usize].make.clone();
         let mut stream = self.transports[transport.0 as usize].stream.clone();
-        let mut ends = make(&mut || path_of(self, from, to), &mut stream);
+        let mut ends = make(&mut || self.path(from, to), &mut stream);
         if opener == Side::Destination {
             ends.reverse();
         }
@@ -207,7 +206,7 @@ impl Sim {
         }
         self.unfinished -= 1;
         if let (0, Some(tick)) = (self.unfinished, self.end_tick) {
-            self.events.push(self.now, crate::event::EventKind::Tick, tick);
+            self.events.push(self.now, crate::wire::event::EventKind::Tick, tick);
         }
     }
 

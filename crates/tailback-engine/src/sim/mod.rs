@@ -1,6 +1,6 @@
 //! The driver: virtual time, and the calls every object of the network gets.
 //!
-//! One event is taken at a time, in the order of [`crate::event`]. What an object does in a call takes effect at once
+//! One event is taken at a time, in the order of [`crate::wire::event`]. What an object does in a call takes effect at once
 //! (a packet enters the next queue) or as an event of its own. Objects never see each other, only what the driver hands
 //! them. Here: the state of a run and its loop; one file each for links, conditioners, endpoints, applications,
 //! recording.
@@ -8,25 +8,29 @@
 pub(crate) mod ahead;
 mod applications;
 pub(crate) mod conditioners;
+pub mod conservation;
 mod endpoints;
 pub mod flow;
 mod inject;
 pub mod injected;
 mod links;
 pub mod members;
+pub mod names;
+pub mod recorder;
 mod recording;
+pub mod route;
 mod scouts;
 pub mod transfers;
 
-use crate::event::{EventKind, EventList};
-use crate::measure::capture::Tap;
-use crate::measure::recorder::Recorder;
-use crate::packet::{Extras, SimPacket, WirePacket};
-use crate::port::Port;
-use crate::port::snapshot::PortSnapshot;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Flow, Route, Snapshot};
+use crate::sim::recorder::Recorder;
 use crate::traffic::application::{AppInput, Application};
+use crate::wire::event::{EventKind, EventList};
+use crate::wire::packet::{Extras, SimPacket, WirePacket};
+use crate::wire::port::Port;
+use crate::wire::port::snapshot::PortSnapshot;
+use crate::wire::tap::Tap;
 pub use flow::Closed;
 pub use members::Retired;
 use std::cmp::Reverse;
@@ -130,7 +134,7 @@ pub struct Sim {
     pub(crate) transports: Vec<members::TransportMaker>,
     /// The number among aggregates of each node where sessions have ends.
     pub(crate) edge_numbers: BTreeMap<u32, u16>,
-    pub(crate) router: crate::build::route::Router,
+    pub(crate) router: route::Router,
     pub(crate) free_flows: Vec<u32>,
     pub(crate) transfers: Vec<transfers::TransferRow>,
     pub(crate) pages: Vec<transfers::PageRow>,
@@ -155,7 +159,7 @@ pub struct Sim {
 }
 
 impl Sim {
-    pub(crate) fn new(router: crate::build::route::Router) -> Sim {
+    pub(crate) fn new(router: route::Router) -> Sim {
         Sim {
             now: Time::ZERO,
             events: EventList::new(),

@@ -1,10 +1,10 @@
 //! Recording: reading probes, at a step or on change; snapshots for warm-up and intervals.
 
 use super::{Broken, Sim, Tick};
-use crate::event::{EventKind, EventList};
-use crate::measure::recorder::{Source, is_written};
-use crate::port::Queue;
 use crate::sim::flow::{Carrier, Snapshot};
+use crate::sim::recorder::{Source, is_written};
+use crate::wire::event::{EventKind, EventList};
+use crate::wire::port::Queue;
 use tailback_base::work::{counted, counted_as};
 use tailback_base::{Dscp, Time};
 use tailback_queue::ProbeId;

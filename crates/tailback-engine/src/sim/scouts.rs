@@ -8,9 +8,9 @@
 //! people who browse few wait for data.
 
 use super::Sim;
-use crate::event::EventKind;
-use crate::port::prefetch::prefetch;
 use crate::sim::flow::Carrier;
+use crate::wire::event::EventKind;
+use crate::wire::port::prefetch::prefetch;
 
 /// So many wires are busy that their state does not fit into the near caches: events that are due soon.
 pub(super) const MANY: usize = 750;

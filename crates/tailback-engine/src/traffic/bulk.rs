@@ -2,7 +2,7 @@
 
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use crate::kinds::TIME;
+use crate::declare::kinds::TIME;
 use tailback_base::{Duration, Model, Param, Settings};
 use tailback_transport::Amount;
 

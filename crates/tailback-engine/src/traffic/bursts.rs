@@ -12,7 +12,7 @@
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
 use super::entry::{Context, Entry, Facts, Offer, Output};
-use crate::kinds::TIME;
+use crate::declare::kinds::TIME;
 use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Size, Time, Value};
 use tailback_transport::{Amount, AppEvent};
 

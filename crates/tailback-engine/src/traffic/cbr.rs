@@ -5,7 +5,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use crate::kinds::PROBABILITY;
+use crate::declare::kinds::PROBABILITY;
 use tailback_base::{BitRate, Model, Param};
 
 pub static MODEL: Model = Model {

@@ -7,7 +7,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, own_rate, rate_param};
-use crate::kinds::LONGEST_SECONDS;
+use crate::declare::kinds::LONGEST_SECONDS;
 use tailback_base::{BitRate, Duration, Kind, Model, Param};
 
 pub static MODEL: Model = Model {

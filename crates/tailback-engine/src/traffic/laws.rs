@@ -5,7 +5,7 @@
 //! nanoseconds; results are rounded to whole ones.
 
 use super::conflict::Conflict;
-use crate::kinds::{PROBABILITY, SOME_TIME};
+use crate::declare::kinds::{PROBABILITY, SOME_TIME};
 use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
 
 const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };

@@ -5,7 +5,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
-use crate::kinds::SOME_TIME;
+use crate::declare::kinds::SOME_TIME;
 use tailback_base::{BitRate, Duration, Kind, Model, Param, Stream, Time};
 
 pub static MODEL: Model = Model {

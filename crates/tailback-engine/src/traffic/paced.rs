@@ -7,7 +7,7 @@
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::Context;
 use super::sizes::Sizes;
-use crate::kinds;
+use crate::declare::kinds;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Kind, Param, Per, Settings, Time, Value};
 use tailback_transport::{Amount, AppEvent};

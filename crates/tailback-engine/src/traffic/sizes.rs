@@ -1,7 +1,7 @@
 //! Where packet sizes come from, bytes on the wire: the models of the family `sizes`, and a row for each.
 
 use super::conflict::Conflict;
-use crate::kinds::PROBABILITY;
+use crate::declare::kinds::PROBABILITY;
 use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
 
 /// Smallest and largest packet on the wire, bytes.

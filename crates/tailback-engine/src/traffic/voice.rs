@@ -11,7 +11,7 @@
 
 use super::application::{AppInput, Application, Net};
 use super::entry::{Context, Entry, Facts, Offer, Output, anything};
-use crate::kinds::SOME_TIME;
+use crate::declare::kinds::SOME_TIME;
 use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Time};
 
 pub static MODEL: Model = Model {

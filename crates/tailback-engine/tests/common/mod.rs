@@ -6,14 +6,15 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Ecn, Settings, Size, Time};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::build::network::{Built, Direction, Network, QueueChoice, Transport};
 use tailback_engine::library::Library;
-use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::{Frame, Outcome};
 use tailback_engine::results::table::{Data, Table};
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::{load_text, load_text_with};
 use tailback_engine::traffic::application::{AppInput, Application, Ends, Net, Side};
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::QueueDiscipline;
 use tailback_transport::{Amount, tcp};
 

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::results::table::{Data, Table};
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::{Loaded, load_file, load_json};
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");

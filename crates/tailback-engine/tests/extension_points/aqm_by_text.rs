@@ -5,9 +5,10 @@
 
 use crate::common::*;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::library::Library;
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
 use tailback_queue::admission::{Admission, Decision, Exit, Waiting};
 use tailback_queue::row::AqmEntry;

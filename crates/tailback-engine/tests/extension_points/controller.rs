@@ -6,11 +6,12 @@
 use crate::common::*;
 use std::collections::VecDeque;
 use tailback_base::{Kind, Model, Packet, Param, ProbeDef, Request, Settings};
+use tailback_engine::build::hooks::{Hooks, PortContext};
 use tailback_engine::library::Library;
-use tailback_engine::packet::SimPacket;
 use tailback_engine::results::outcome::Outcome;
-use tailback_engine::run::{Hooks, PortContext, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_transport::tcp::congestion::{
     AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Phase, Reset, WindowRules,

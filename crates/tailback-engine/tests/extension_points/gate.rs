@@ -7,8 +7,8 @@ use crate::common::*;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, Packet, Time};
 use tailback_engine::build::network::Network;
-use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::AppInput;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 
 /// A gate that opens every `period` for the first `open` of it (a time slot of a shared medium).

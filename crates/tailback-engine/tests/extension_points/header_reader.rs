@@ -6,7 +6,7 @@ use crate::common::*;
 use tailback_base::{Model, ProbeDef, Time};
 use tailback_conditioner::{Conditioner, EdgeOut, Entry, Facts, Header, Stands};
 use tailback_engine::library::Library;
-use tailback_engine::packet::SimPacket;
+use tailback_engine::wire::packet::SimPacket;
 
 const fn probe(name: &'static str, doc: &'static str) -> ProbeDef {
     ProbeDef {

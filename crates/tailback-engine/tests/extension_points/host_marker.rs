@@ -7,8 +7,8 @@ use crate::common::*;
 use tailback_base::{BitRate, Dscp, Duration, FlowId, Packet, Size, Time};
 use tailback_conditioner::{Conditioner, EdgeOut, Header, SenderState};
 use tailback_engine::build::network::{Network, Transport};
-use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::Side;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_transport::Amount;
 
 /// Colours by the latest smoothed round-trip time.

@@ -6,8 +6,8 @@ use crate::common::*;
 use tailback_base::{Dscp, Kind, Model, Packet, Param, Time};
 use tailback_conditioner::{Conditioner, EdgeOut, Entry, Facts, Header, Stands};
 use tailback_engine::library::Library;
-use tailback_engine::packet::SimPacket;
 use tailback_engine::results::Outcome;
+use tailback_engine::wire::packet::SimPacket;
 
 static MODEL: Model = Model {
     name: "every-nth-red",

@@ -6,8 +6,9 @@
 
 use crate::common::*;
 use tailback_base::{Model, ProbeDef};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::library::Library;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
 use tailback_transport::tcp::congestion::{AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Reset};
 

@@ -8,8 +8,8 @@ use crate::common::*;
 use std::collections::VecDeque;
 use tailback_base::{BitRate, Duration, Ecn, Packet, Request, Time};
 use tailback_engine::build::network::{Built, Direction, FlowHandle, LinkId, Network, Transport};
-use tailback_engine::packet::SimPacket;
 use tailback_engine::traffic::application::AppInput;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_transport::{Amount, AppEvents, Endpoint, Flags, Segment, Transmit};
 

@@ -6,7 +6,7 @@
 use crate::common::*;
 use tailback_base::{BitRate, Settings, Stream, Time};
 use tailback_engine::build::network::Network;
-use tailback_engine::packet::SimPacket;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::server::Sent;
 use tailback_queue::testing::Log as Reports;
 use tailback_queue::{Backlog, BuildContext, Line, Out, QueueDiscipline, Server, Service, registry};

@@ -6,8 +6,9 @@
 
 use crate::common::*;
 use tailback_base::{FlowId, Kind, Model, Param};
+use tailback_engine::build::hooks::Hooks;
 use tailback_engine::library::Library;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
 use tailback_engine::traffic::application::{AppInput, Application, Net, NodeId, Side, TransferId, TransportId};
 use tailback_engine::traffic::session::{Asks, Entry};

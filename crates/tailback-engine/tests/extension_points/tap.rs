@@ -7,10 +7,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use tailback_base::{DropReason, Ecn, MarkReason, Place};
-use tailback_engine::measure::capture::{Names, Sight, Tap};
-use tailback_engine::packet::PacketId;
-use tailback_engine::run::{Hooks, run};
+use tailback_engine::build::hooks::Hooks;
+use tailback_engine::run::run;
 use tailback_engine::scenario::load_text;
+use tailback_engine::wire::packet::PacketId;
+use tailback_engine::wire::tap::{Names, Sight, Tap};
 
 /// By port: arrived, marked, dropped before the queue, dropped at it, delivered.
 #[derive(Default)]

@@ -8,7 +8,7 @@ use crate::common::*;
 use tailback_base::{DropReason, Dscp, Packet, Time};
 use tailback_conditioner::{Conditioner, EdgeId, EdgeMessage, EdgeOut, Header};
 use tailback_engine::build::network::{Network, Transport};
-use tailback_engine::packet::SimPacket;
+use tailback_engine::wire::packet::SimPacket;
 use tailback_transport::Amount;
 
 const GREEN: Dscp = Dscp(10);

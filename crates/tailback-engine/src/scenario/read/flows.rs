@@ -11,12 +11,14 @@ use super::names::{among, place};
 use super::profiles::{Profiles, with_preset};
 use super::routes::Routes;
 use super::transport::{deadline, packets, sizes, transport};
-use crate::packet::MAX_HOPS;
+use crate::declare::impairments::Impairment;
+use crate::declare::instants::Instants;
+use crate::declare::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use crate::scenario::check::{Filled, Reader, join};
-use crate::scenario::declarations::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
-use crate::spec::{AccessSpec, GroupSpec, Impairment, Instants, LinkSpec};
+use crate::spec::{AccessSpec, GroupSpec, LinkSpec};
+use crate::wire::packet::MAX_HOPS;
 use tailback_base::model::{Raw, Settings};
 use tailback_base::{BitRate, Duration, Time};
 

@@ -1,11 +1,11 @@
 //! When flows start and stop, as a table says it.
 
 use super::names::place;
+use crate::declare::instants as declared;
+use crate::declare::instants::Instants;
 use crate::scenario::check::{Filled, Reader};
-use crate::scenario::declarations::instants as declared;
 use crate::scenario::document::{Node, Tree};
 use crate::scenario::error::{At, Problem};
-use crate::spec::Instants;
 use tailback_base::{Duration, Time};
 
 /// An instant, a list of such, or a table.

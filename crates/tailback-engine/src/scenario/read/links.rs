@@ -2,13 +2,14 @@
 
 use super::conditioners::{Before, conditioner};
 use super::names::{bad_name, is_name};
-use crate::outside::is_outside;
+use crate::declare::impairments as declared;
+use crate::declare::impairments::Impairment;
+use crate::declare::tables::LINK;
+use crate::library::outside::is_outside;
 use crate::scenario::check::{Filled, Reader, join, refused};
-use crate::scenario::declarations::impairments as declared;
-use crate::scenario::declarations::tables::LINK;
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
-use crate::spec::{DirectionSpec, Impairment, LinkSpec};
+use crate::spec::{DirectionSpec, LinkSpec};
 use tailback_base::{BitRate, Duration, Settings, Stream, Time};
 use tailback_queue::BuildContext;
 

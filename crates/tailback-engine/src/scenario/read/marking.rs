@@ -3,10 +3,11 @@
 //! The default is known only when all flows and sessions have been read, so queues are given it after them.
 
 use super::routes::Hop;
+use crate::declare::impairments::{Harm, Impairment};
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::Node;
 use crate::scenario::error::{At, Problem};
-use crate::spec::{GroupSpec, Harm, Impairment, LinkSpec, Marking, MarkingBecause, SessionSpec};
+use crate::spec::{GroupSpec, LinkSpec, Marking, MarkingBecause, SessionSpec};
 use tailback_base::model::Settings;
 use tailback_queue::marking;
 

@@ -18,9 +18,9 @@ pub mod sessions;
 pub mod topology;
 pub mod transport;
 
+use crate::declare::tables::SCENARIO;
 use crate::library::Library;
 use crate::scenario::check::Reader;
-use crate::scenario::declarations::tables::SCENARIO;
 use crate::scenario::document::{Document, Entry, Node, Tree};
 use crate::scenario::error::{self, At, Problem, ScenarioError};
 use crate::spec::{End, GroupSpec, LinkSpec, SessionSpec, Spec};

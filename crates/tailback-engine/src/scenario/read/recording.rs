@@ -1,8 +1,8 @@
 //! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
 
 use super::names::among;
+use crate::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
 use crate::scenario::check::{Filled, Reader, join};
-use crate::scenario::declarations::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};

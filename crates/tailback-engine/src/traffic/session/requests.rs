@@ -11,7 +11,7 @@
 
 use super::exchange::{Answer, Exchanges, Step};
 use super::{Asks, Context, Entry, mean_of, median_of};
-use crate::kinds::SOME_TIME;
+use crate::declare::kinds::SOME_TIME;
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net};
 use crate::traffic::conflict::Conflict;

@@ -5,7 +5,7 @@
 //! replay a recorded list of transfers.
 
 use super::{Asks, Context, Entry};
-use crate::kinds::TIME;
+use crate::declare::kinds::TIME;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::conflict::Conflict;
 use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Time, Value};

@@ -2,7 +2,7 @@
 
 use super::sizes;
 use super::source::Video;
-use crate::kinds::{RATE, TIME};
+use crate::declare::kinds::{RATE, TIME};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Entry, Facts, Offer, Output};
 use tailback_base::model::Profile;

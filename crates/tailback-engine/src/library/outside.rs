@@ -4,11 +4,9 @@
 //! standard library, so that a scenario with it is refused wherever the class itself is not at hand; and a run that is
 //! not handed the class ends before it begins. Nothing else may act in its place.
 
-use crate::build::links::port_name;
 use crate::library::Library;
-use crate::packet::SimPacket;
-use crate::scenario::error::{At, Problem};
 use crate::spec::{LinkSpec, Spec};
+use crate::wire::packet::SimPacket;
 use std::sync::LazyLock;
 use tailback_base::quantity::Refusal;
 use tailback_base::{Kind, Model, Param, Settings};
@@ -65,7 +63,7 @@ fn not_here(settings: &Settings, _context: BuildContext) -> Result<Box<dyn Queue
 /// # Errors
 /// The scenario names a class, and it was not handed over.
 pub fn handed_for(link: &LinkSpec, reverse: bool, handed: impl Fn(&str) -> bool) -> Result<Option<String>, Refusal> {
-    let own = port_name(&link.name, reverse);
+    let own = link.port_name(reverse);
     if handed(&own) {
         return Ok(Some(own));
     }
@@ -105,23 +103,6 @@ fn missing(port: &str, class: &str) -> Refusal {
 }
 
 /// The class without its module.
-fn short(class: &str) -> &str {
+pub fn short(class: &str) -> &str {
     class.rsplit('.').next().unwrap_or(class)
-}
-
-/// What is said of a scenario that names a class where none can be handed to the run. `path` is that of the queue.
-pub fn refused(at: At, path: &str, class: Option<&str>) -> Problem {
-    let name = class.map_or("a Python class".to_string(), |c| format!("the Python class {c}"));
-    let port = match (path.strip_prefix("link."), path.strip_suffix(".reverse_queue")) {
-        (Some(link), None) => link.strip_suffix(".queue").unwrap_or(link).to_string(),
-        (Some(_), Some(whole)) => format!("{}.reverse", whole.trim_start_matches("link.")),
-        (None, _) => "PORT".to_string(),
-    };
-    let remedy = format!(
-        "run it from Python, where the class is: tb.run(\"FILE\", queues={{\"{port}\": {}}}); or name a queue that \
-         `tailback describe` lists",
-        class.map_or("CLASS", short)
-    );
-    let problem = format!("the queue is {name}, and a scenario file cannot hold one");
-    Problem::new("value", at, path, problem, remedy).value(class.unwrap_or(MODEL.name))
 }

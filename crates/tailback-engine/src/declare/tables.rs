@@ -3,8 +3,8 @@
 //! A parameter of [`Kind::Model`] takes a name or a table with `kind`; one of [`Kind::Named`] is a table of tables such
 //! as `[link.NAME]`; both are read by [`crate::scenario::read`], everything else by the parameter's own check.
 
-pub use crate::kinds::LONGEST_SECONDS;
-pub(super) use crate::kinds::{RATE, SOME_TIME, TIME};
+pub use crate::declare::kinds::LONGEST_SECONDS;
+pub(super) use crate::declare::kinds::{RATE, SOME_TIME, TIME};
 use tailback_base::model::{Kind, Model, Param, Per, ProbeDef};
 
 /// The most flows of a scenario, all groups together.

@@ -1,8 +1,54 @@
 //! What links do to packets before their queue: the models of the family `impairment`, and a row for each.
 
-use crate::kinds::{PROBABILITY, SOME_TIME};
-use crate::spec::{Harm, Impairment};
+use crate::declare::kinds::{PROBABILITY, SOME_TIME};
+use tailback_base::Duration;
 use tailback_base::model::{Kind, Model, Param, Settings, Value};
+
+/// What a link does to a packet before its queue.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Impairment {
+    /// Drop (or CE-mark) the packets with these arrival indices; the first packet to arrive has index 0.
+    ByIndex { indices: Vec<u64>, action: Harm },
+    /// Every n-th packet: indices n-1, 2n-1, ...
+    EveryNth { n: u64, action: Harm },
+    /// Each packet on its own with this probability.
+    Random { probability: f64, action: Harm },
+    /// Two states; loss probability in each; transition probabilities per packet (Gilbert 1960, Elliott 1963).
+    Gilbert {
+        to_bad: f64,
+        to_good: f64,
+        loss_good: f64,
+        loss_bad: f64,
+        action: Harm,
+    },
+    /// Each packet is sent twice with this probability.
+    Duplicate { probability: f64 },
+    /// Each packet is held back by `delay` with this probability, so that later ones overtake it.
+    Reorder { probability: f64, delay: Duration },
+    /// Each packet waits a time uniform in 0..max before it enters the queue, never overtaking.
+    SendDelay { max: Duration },
+}
+
+impl Impairment {
+    /// What it does to a packet that it strikes; only some strike.
+    pub fn harm(&self) -> Option<Harm> {
+        match self {
+            Impairment::ByIndex { action, .. }
+            | Impairment::EveryNth { action, .. }
+            | Impairment::Random { action, .. }
+            | Impairment::Gilbert { action, .. } => Some(*action),
+            Impairment::Duplicate { .. } | Impairment::Reorder { .. } | Impairment::SendDelay { .. } => None,
+        }
+    }
+}
+
+/// What an impairment that strikes a packet does. Only data packets are struck when `data_only`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    Drop,
+    /// Set CE on an ECN-capable packet; others pass unharmed.
+    Mark,
+}
 
 const ACTION: Param = Param::new(
     "action",

@@ -8,8 +8,8 @@
 //!
 //! Cost: a branch on links without impairments; else a few instructions an impairment, and one event for a packet held.
 
-use crate::packet::WirePacket;
-use crate::spec::{Harm, Impairment};
+use crate::declare::impairments::{Harm, Impairment};
+use crate::wire::packet::WirePacket;
 use std::collections::VecDeque;
 use tailback_base::{Stream, Time};
 

@@ -3,11 +3,13 @@
 //! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
 //! caller adds to a copy of it.
 
+use crate::declare::{impairments, instants, tables};
+pub mod outside;
+
 use crate::measure::convergence;
-use crate::packet::SimPacket;
-use crate::scenario::declarations::{impairments, instants, tables};
 use crate::traffic::session::{self, SESSIONS, objects};
 use crate::traffic::{entry as source, laws, registry, sizes, video};
+use crate::wire::packet::SimPacket;
 use std::sync::LazyLock;
 use tailback_base::Model;
 use tailback_base::model::{Catalogue, Family};

@@ -1,10 +1,29 @@
 //! When flows start and stop: an instant, a list taken in turn, or a table that says how to draw them. The models of
 //! the family `instants`, and a row for each.
 
-use crate::kinds::{SOME_TIME, TIME};
-use crate::spec::Instants;
+use crate::declare::kinds::{SOME_TIME, TIME};
 use tailback_base::model::{Kind, Model, Param, Per, Settings};
 use tailback_base::{Duration, Time};
+
+/// One instant a flow.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Instants {
+    /// Flow i takes entry i modulo the length.
+    Listed(Vec<Time>),
+    /// Each flow draws its own, uniform in [from, to).
+    Uniform { from: Time, to: Time },
+    /// Flow i follows flow i-1 after an exponential gap: a Poisson process of starts.
+    /// Shuffled: which flow takes which instant is drawn as well.
+    Poisson {
+        from: Time,
+        mean_gap: Duration,
+        shuffled: bool,
+    },
+    /// This long after the flow's own start.
+    After(Vec<Duration>),
+    /// After its own start, by a time that each flow draws uniformly in [from, to).
+    AfterUniform { from: Duration, to: Duration },
+}
 
 pub static AT: Model = Model {
     name: "at",

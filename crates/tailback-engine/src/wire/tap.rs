@@ -9,7 +9,7 @@
 //! its time. Of one port everything comes in the order of time all the same; who looks at several puts them in order
 //! himself, and [`Sight::reached`] says what can still come.
 
-use crate::packet::{Extras, PacketId, WirePacket};
+use crate::wire::packet::{Extras, PacketId, WirePacket};
 use tailback_base::{DropReason, Dscp, MarkReason, Place, Time};
 use tailback_transport::Segment;
 

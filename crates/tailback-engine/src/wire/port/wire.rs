@@ -14,9 +14,9 @@
 //! State: the slots, and what the last packet that came and the last one that left had in common with their neighbours.
 //! Times in ns, numbers and sizes in bytes. A packet costs a comparison and a copy of 16 bytes each way, or of 32.
 
-use crate::packet::{NO_EXTRA, WirePacket};
-use crate::port::prefetch::prefetch;
-use crate::port::ring::Ring;
+use crate::wire::packet::{NO_EXTRA, WirePacket};
+use crate::wire::port::prefetch::prefetch;
+use crate::wire::port::ring::Ring;
 use tailback_base::{FlowId, Time};
 
 /// A packet in the air, or (fused) still waiting for the line.

@@ -38,7 +38,7 @@ pub fn natural(a: &str, b: &str) -> Ordering {
 
 /// What stands after the stem of a private link and its number, in natural order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     Access,
     Exit,
 }
@@ -54,7 +54,7 @@ impl End {
 
 /// A link's name; orders those of one stem naturally.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct LinkName {
+pub(crate) struct LinkName {
     /// Its place in the list.
     pub stem: u32,
     pub private: Option<(u32, End)>,
@@ -62,7 +62,7 @@ pub(super) struct LinkName {
 
 /// A port's name; orders those of one stem naturally.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct PortName {
+pub(crate) struct PortName {
     pub link: LinkName,
     pub reverse: bool,
 }
@@ -92,7 +92,7 @@ impl PortName {
 }
 
 /// A port's name as text.
-pub(super) struct Written<'s> {
+pub(crate) struct Written<'s> {
     name: PortName,
     stems: &'s [String],
 }
@@ -111,8 +111,8 @@ impl fmt::Display for Written<'_> {
 /// once.
 #[derive(Clone, Debug, Default)]
 pub struct PortNames {
-    pub(super) stems: Vec<String>,
-    pub(super) ports: Vec<PortName>,
+    pub(crate) stems: Vec<String>,
+    pub(crate) ports: Vec<PortName>,
 }
 
 impl PortNames {

@@ -14,11 +14,11 @@ pub mod ring;
 pub mod snapshot;
 pub mod wire;
 
-use crate::impair::Impairments;
 use crate::measure::histogram::Histogram;
-use crate::packet::{SimPacket, WirePacket};
-use crate::port::ring::Ring;
-use crate::port::wire::Wire;
+use crate::wire::impair::Impairments;
+use crate::wire::packet::{SimPacket, WirePacket};
+use crate::wire::port::ring::Ring;
+use crate::wire::port::wire::Wire;
 use tailback_base::{BitRate, Dscp, Duration, Packet, Size, Time};
 use tailback_queue::server::{LineClock, Sent};
 use tailback_queue::{DropReason, MarkReason, Place, QueueDiscipline, Server};

@@ -6,13 +6,15 @@
 //!
 //! State: the graph, and the paths found so far.
 
-use crate::packet::MAX_HOPS;
+use crate::sim::Sim;
 use crate::sim::flow::Route;
 use crate::traffic::application::NodeId;
+use crate::wire::packet::MAX_HOPS;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use tailback_base::Duration;
 use tailback_base::work::counted_as;
+use tailback_transport::path::Path;
 
 /// One direction of a link in the graph.
 #[derive(Clone, Copy, Debug)]
@@ -172,5 +174,22 @@ impl Router {
         let backward = route(table);
         table.extend(path.iter().rev().map(|a| peer[a.port as usize]));
         (forward, backward)
+    }
+}
+
+impl Sim {
+    /// What the endpoints of a flow may know of the lines under it.
+    pub(crate) fn path(&mut self, from: NodeId, to: NodeId) -> Path {
+        let mut path = Path::default();
+        let (ports, peer) = (&self.ports, &self.peer);
+        for arc in self.router.path(from, to, peer).unwrap_or_default() {
+            let back = peer[arc.port as usize];
+            for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
+                let port = &ports[port as usize];
+                way.lines.push(port.rate());
+                way.delay += port.delay;
+            }
+        }
+        path
     }
 }

@@ -1,7 +1,7 @@
 //! Conservation of packets at a port: every packet that came in went out, was dropped, or is still there.
 
-use crate::port::Queue;
 use crate::sim::Sim;
+use crate::wire::port::Queue;
 
 /// Packets of one port, in all since the start of statistics, and now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,0 +1,7 @@
+//! The hot path: packets, the event list, ports and what stands before them. It knows no flow.
+
+pub mod event;
+pub mod impair;
+pub mod packet;
+pub mod port;
+pub mod tap;
