@@ -59,8 +59,8 @@ impl Network {
             link_ports[p.link as usize][p.direction()] = number as u32;
         }
         let mut sim = Sim::new(graph(self.nodes.len(), &self.links, &link_ports));
-        sim.ports.reserve_exact(places.len());
-        sim.peer.reserve_exact(places.len());
+        sim.net.ports.reserve_exact(places.len());
+        sim.net.peer.reserve_exact(places.len());
         for p in counted_as(UNITS, &places) {
             let link = p.link as usize;
             if let Some(d) = self.links[link].directions[p.direction()].take() {
@@ -74,10 +74,10 @@ impl Network {
             sim.follow(flow_ids[flow.0 as usize], side, edge);
         }
         for edge in self.hearing {
-            sim.edges[edge as usize].hears = true;
+            sim.edges.all[edge as usize].hears = true;
         }
-        sim.transports = self.transports;
-        sim.edge_numbers = self.edge_numbers;
+        sim.apps.transports = self.transports;
+        sim.apps.edge_numbers = self.edge_numbers;
         announce_present(&mut sim);
         Ok(Built {
             sim,
@@ -96,18 +96,18 @@ impl Network {
         let mut nodes = Vec::new();
         for (i, (link, reverse, conditioner)) in self.edges.drain(..).enumerate() {
             let port = link_ports[link.0 as usize][usize::from(reverse)];
-            sim.ports[port as usize].edge = i as u32;
-            sim.ports[port as usize].before |= Before::CONDITIONER;
-            let peer = sim.peer[port as usize];
-            sim.ports[peer as usize].watched_exit = true;
+            sim.net.ports[port as usize].edge = i as u32;
+            sim.net.ports[port as usize].before |= Before::CONDITIONER;
+            let peer = sim.net.peer[port as usize];
+            sim.net.ports[peer as usize].watched_exit = true;
             let l = &self.links[link.0 as usize];
             nodes.push(if reverse { l.to } else { l.from });
-            sim.edges.push(EdgeSlot::new(conditioner, port));
+            sim.edges.all.push(EdgeSlot::new(conditioner, port));
             sim.arm_edge(i as u32);
         }
         for a in &nodes {
             let row = nodes.iter().map(|b| path_delay(sim, *a, *b)).collect();
-            sim.edge_delay.push(row);
+            sim.edges.delay.push(row);
         }
     }
 
@@ -120,9 +120,9 @@ impl Network {
             (ranks[f.group as usize], f.index)
         });
         let mut flow_ids = vec![FlowId(0); defs.len()];
-        sim.flows.reserve_exact(defs.len());
-        sim.ways.reserve_exact(defs.len());
-        sim.apps.reserve_exact(defs.len());
+        sim.flows.all.reserve_exact(defs.len());
+        sim.net.ways.reserve_exact(defs.len());
+        sim.apps.all.reserve_exact(defs.len());
         for def in counted_as(UNITS, defs) {
             let handle = def.handle.0 as usize;
             flow_ids[handle] = self.add_flow(sim, def)?;
@@ -131,15 +131,18 @@ impl Network {
     }
 
     fn add_flow(&self, sim: &mut Sim, def: FlowDef) -> Result<FlowId, Refusal> {
-        let id = FlowId(sim.flows.len() as u32);
+        let id = FlowId(sim.flows.all.len() as u32);
         let member = matches!(def.transport, Transport::Member);
         let (forward, backward) = match member {
             true => Default::default(),
             // A host has no name and one flow.
             false if [def.from, def.to].iter().any(|n| self.nodes[n.0 as usize].is_empty()) => {
-                sim.router.lay(def.from, def.to, &mut sim.routes, &sim.peer)
+                sim.net.router.lay(def.from, def.to, &mut sim.net.routes, &sim.net.peer)
             }
-            false => sim.router.routes(def.from, def.to, &mut sim.routes, &sim.peer),
+            false => sim
+                .net
+                .router
+                .routes(def.from, def.to, &mut sim.net.routes, &sim.net.peer),
         };
         if forward.len == 0 && !member {
             let called = |node: NodeId, host: &str| match self.nodes[node.0 as usize].as_str() {
@@ -161,7 +164,7 @@ impl Network {
             Transport::Datagrams { ecn } => Carrier::Datagrams { ecn, next_seq: 0 },
             Transport::Injected => Carrier::Injected(Box::default()),
             Transport::Member => {
-                sim.unfinished += 1;
+                sim.apps.unfinished += 1;
                 Carrier::Member(Box::default())
             }
         };
@@ -196,13 +199,13 @@ impl Network {
             },
         };
         if let Some(a) = def.app {
-            flow.app = sim.apps.len() as u32;
+            flow.app = sim.apps.all.len() as u32;
             flow.listens = a.listens;
             flow.opened = a.start;
             add_app(sim, a, def.named.stream(), Some(id), def.group);
         }
-        sim.flows.push(flow);
-        sim.ways.push([forward, backward]);
+        sim.flows.all.push(flow);
+        sim.net.ways.push([forward, backward]);
         Ok(id)
     }
 }
@@ -286,7 +289,7 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
         port.impair = Impairments::new(&d.impairments, stream);
         port.before |= Before::IMPAIRMENTS;
     }
-    let number = sim.ports.len() as u32;
+    let number = sim.net.ports.len() as u32;
     // A discipline that acts by the clock starts with the run, not with its first packet.
     if let Queue::Explicit(e) = &port.queue
         && e.server.timer_at() != Time::NEVER
@@ -295,10 +298,10 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
     }
     if let Some((t, _)) = d.rate_changes.first() {
         sim.events.push(*t, EventKind::RateChange, number);
-        sim.rate_changes.insert(number, d.rate_changes);
+        sim.net.rate_changes.insert(number, d.rate_changes);
     }
-    sim.peer.push(peer);
-    sim.ports.push(port);
+    sim.net.peer.push(peer);
+    sim.net.ports.push(port);
 }
 
 /// Propagation delay between two nodes, along the path that packets take.
@@ -306,17 +309,17 @@ fn path_delay(sim: &mut Sim, from: NodeId, to: NodeId) -> Duration {
     if from == to {
         return Duration::ZERO;
     }
-    let path = sim.router.path(from, to, &sim.peer).unwrap_or_default();
+    let path = sim.net.router.path(from, to, &sim.net.peer).unwrap_or_default();
     Duration(path.iter().map(|x| x.delay.0).sum())
 }
 
 fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, group: u32) {
-    let number = sim.apps.len() as u32;
+    let number = sim.apps.all.len() as u32;
     sim.events.push(a.start, EventKind::Application, number);
     if let Some(t) = a.stop {
         sim.events.push(t, EventKind::Application, number);
     }
-    sim.apps.push(AppSlot {
+    sim.apps.all.push(AppSlot {
         app: Some(a.app),
         rng,
         own_flow,
@@ -333,9 +336,9 @@ fn add_app(sim: &mut Sim, a: AppDef, rng: Stream, own_flow: Option<FlowId>, grou
 
 /// Flows that start with the run, and those that nobody starts, are there before the first packet.
 fn announce_present(sim: &mut Sim) {
-    for i in counted_as(UNITS, 0..sim.flows.len()) {
-        let app = sim.flows[i].app;
-        if app == NO_APP || sim.apps[app as usize].start == Time::ZERO {
+    for i in counted_as(UNITS, 0..sim.flows.all.len()) {
+        let app = sim.flows.all[i].app;
+        if app == NO_APP || sim.apps.all[app as usize].start == Time::ZERO {
             sim.announce(FlowId(i as u32), true);
         }
     }
@@ -350,10 +353,10 @@ impl Built {
     /// Snapshots of all flows every `period`, the first interval ending at `first`. Without a warm-up it begins with
     /// the run, so that what is sent at the very first instant belongs to it.
     pub fn intervals(&mut self, period: Duration, first: Time, ports: &[u32]) {
-        self.sim.interval_ports = ports.to_vec();
-        if self.sim.intervals.is_empty() {
+        self.sim.watch.interval_ports = ports.to_vec();
+        if self.sim.watch.intervals.is_empty() {
             let rows = self.sim.snapshots(Time::ZERO);
-            self.sim.intervals.push((Time::ZERO, rows));
+            self.sim.watch.intervals.push((Time::ZERO, rows));
             self.sim.snapshot_ports();
         }
         self.tick(Tick::Interval(period), first);
@@ -361,14 +364,14 @@ impl Built {
 
     /// End when every member has said that it asks for nothing more, if that comes before the end of the run.
     pub fn end_with_sessions(&mut self) {
-        self.sim.end_tick = Some(self.sim.ticks.len() as u32);
-        self.sim.ticks.push(Tick::End);
+        self.sim.end_tick = Some(self.sim.watch.ticks.len() as u32);
+        self.sim.watch.ticks.push(Tick::End);
         self.sim.ahead.ticks.push(Time::NEVER);
     }
 
     /// The ports that are not in this list, which is in ascending order.
     pub fn unreported(&mut self, reported: &[u32]) -> impl Iterator<Item = &mut Port> {
-        let ports = self.sim.ports.iter_mut().zip(0..);
+        let ports = self.sim.net.ports.iter_mut().zip(0..);
         ports
             .filter(|(_, number)| reported.binary_search(number).is_err())
             .map(|(p, _)| p)
@@ -376,7 +379,7 @@ impl Built {
 
     /// What ports and declared flows are called.
     pub fn names(&self) -> Names {
-        let rows = &self.sim.flows[..self.sim.declared()];
+        let rows = &self.sim.flows.all[..self.sim.declared()];
         Names {
             ports: self.port_names.all().collect(),
             flows: rows
@@ -389,7 +392,7 @@ impl Built {
 
     /// Let a tap see the packets at the ports it looks at.
     pub fn tap(&mut self, tap: Box<dyn Tap>) {
-        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.ports)) {
+        for (number, port) in (0..).zip(counted_as(2, &mut self.sim.net.ports)) {
             let looks = tap.looks(number);
             if looks != Looks::Nothing {
                 port.before |= Before::TAP;
@@ -399,22 +402,22 @@ impl Built {
                 port.watched_exit = true;
             }
         }
-        self.sim.tap = Some(tap);
+        self.sim.watch.tap = Some(tap);
     }
 
     /// Record these series (declared by the caller), sampled or on change.
     pub fn record(&mut self, recorder: Recorder, samples: Vec<(Duration, Vec<u32>)>) {
-        self.sim.recorder = Some(Box::new(recorder));
+        self.sim.watch.recorder = Some(Box::new(recorder));
         for (period, series) in samples {
             self.tick(Tick::Sample { period, series }, Time::ZERO);
         }
     }
 
     fn tick(&mut self, tick: Tick, first: Time) {
-        let number = self.sim.ticks.len() as u32;
+        let number = self.sim.watch.ticks.len() as u32;
         let looks = looks_at_everything(&tick);
         self.sim.ahead.ticks.push(if looks { first } else { Time::NEVER });
-        self.sim.ticks.push(tick);
+        self.sim.watch.ticks.push(tick);
         self.sim.events.push(first, EventKind::Tick, number);
     }
 

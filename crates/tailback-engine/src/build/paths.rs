@@ -17,11 +17,11 @@ pub struct Path {
 impl Built {
     /// The ways of the declared flows, in their order.
     pub fn paths(&self) -> Vec<Path> {
-        let declared = self.sim.flows[..self.sim.declared()].iter().zip(&self.sim.ways);
+        let declared = self.sim.flows.all[..self.sim.declared()].iter().zip(&self.sim.net.ways);
         let path = |(flow, ways): (&crate::sim::flow::Flow, &[crate::sim::flow::Route; 2])| {
             let group = self.group_names[flow.group as usize].clone();
-            let route = &self.sim.routes[ways[0].start as usize..][..usize::from(ways[0].len)];
-            let port = |p: &u32| (self.port_names.of(*p), self.sim.ports[*p as usize].rate());
+            let route = &self.sim.net.routes[ways[0].start as usize..][..usize::from(ways[0].len)];
+            let port = |p: &u32| (self.port_names.of(*p), self.sim.net.ports[*p as usize].rate());
             Path {
                 flow: format!("{group}.{}", flow.index),
                 index: flow.index,

@@ -19,9 +19,9 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
         log: spec.log_drops.then(Vec::new),
         ..Recorder::default()
     };
-    r.port_series = vec![Vec::new(); built.sim.ports.len()];
-    r.flow_series = vec![Vec::new(); built.sim.flows.len()];
-    r.edge_series = vec![Vec::new(); built.sim.edges.len()];
+    r.port_series = vec![Vec::new(); built.sim.net.ports.len()];
+    r.flow_series = vec![Vec::new(); built.sim.flows.all.len()];
+    r.edge_series = vec![Vec::new(); built.sim.edges.all.len()];
     let mut samples: Vec<(Duration, Vec<u32>)> = Vec::new();
     for record in &spec.record {
         let first = r.series.len() as u32;
@@ -35,18 +35,18 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                 for i in counted_as(4, added) {
                     match r.series[i as usize].source {
                         Source::Endpoint { flow, .. } | Source::Delivered { flow, .. } => {
-                            built.sim.flows[flow as usize].watched = true;
+                            built.sim.flows.all[flow as usize].watched = true;
                             r.flow_series[flow as usize].push(i);
                         }
                         Source::Edge { edge, .. } | Source::EdgeSent { edge, .. } => {
-                            built.sim.edges[edge as usize].watched = true;
+                            built.sim.edges.all[edge as usize].watched = true;
                             r.edge_series[edge as usize].push(i);
                         }
                         Source::Queue(p)
                         | Source::QueueBytes(p)
                         | Source::PortDelivered(p)
                         | Source::Discipline { port: p, .. } => {
-                            built.sim.ports[p as usize].watched = true;
+                            built.sim.net.ports[p as usize].watched = true;
                             r.port_series[p as usize].push(i);
                         }
                         // It changes with each packet that leaves.
@@ -106,7 +106,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
         "delivered_bytes" => return Some((what, "bytes", Source::PortDelivered(port))),
         _ => {}
     }
-    let Queue::Explicit(e) = &built.sim.ports[port as usize].queue else {
+    let Queue::Explicit(e) = &built.sim.net.ports[port as usize].queue else {
         return None;
     };
     let probes = e.server.queue.probes();
@@ -124,7 +124,7 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
 /// A probe of each edge that a name means.
 fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
     let mut found = vec![];
-    for (i, e) in counted_as(8, &built.sim.edges).enumerate() {
+    for (i, e) in counted_as(8, &built.sim.edges.all).enumerate() {
         let port = built.port_names.of(e.port);
         if !is_edge(&port, name) {
             continue;
@@ -150,7 +150,7 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
         false => (Side::Source, ""),
     };
     let mut found = vec![];
-    for (id, f) in counted_as(32, &built.sim.flows).enumerate() {
+    for (id, f) in counted_as(32, &built.sim.flows.all).enumerate() {
         if built.group_names[f.group as usize] != *group {
             continue;
         }

@@ -99,7 +99,7 @@ impl IntervalRow {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let rows = reading.sim.intervals.windows(2).flat_map(|pair| {
+    let rows = reading.sim.watch.intervals.windows(2).flat_map(|pair| {
         let ((from, before), (to, after)) = (&pair[0], &pair[1]);
         reading.declared().filter_map(move |(i, f)| {
             Some(IntervalRow {

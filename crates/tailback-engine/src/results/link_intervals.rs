@@ -68,7 +68,7 @@ impl LinkIntervalRow {
 pub(super) fn read(reading: &Reading) -> Table {
     let sim = reading.sim;
     let mut rows = vec![];
-    for (times, ports) in sim.intervals.windows(2).zip(sim.port_intervals.windows(2)) {
+    for (times, ports) in sim.watch.intervals.windows(2).zip(sim.watch.port_intervals.windows(2)) {
         for (i, (name, _)) in reading.reported().enumerate() {
             let (Some(a), Some(b)) = (ports[1].get(i), ports[0].get(i)) else {
                 continue;

@@ -53,12 +53,12 @@ impl Logged {
 }
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let log = reading.sim.recorder.as_ref().and_then(|r| r.log.as_ref());
+    let log = reading.sim.watch.recorder.as_ref().and_then(|r| r.log.as_ref());
     let (mut links, mut flows): (Vec<Arc<str>>, Vec<Arc<str>>) = (vec![], vec![]);
     if log.is_some() {
         links.extend(reading.frame.port_names.all().map(Arc::from));
         let mut names = FlowNames::of(reading.frame.groups);
-        flows.extend(counted_as(64, &reading.sim.flows).map(|f| names.name(f)));
+        flows.extend(counted_as(64, &reading.sim.flows.all).map(|f| names.name(f)));
     }
     let rows = log.into_iter().flatten().map(|row| Logged {
         link: links[row.port as usize].clone(),

@@ -107,7 +107,7 @@ impl Reading<'_> {
 
     /// The flows that the scenario made, with their numbers.
     pub fn declared(&self) -> impl ExactSizeIterator<Item = (usize, &Flow)> {
-        counted_as(16, &self.sim.flows[..self.ids.len()]).enumerate()
+        counted_as(16, &self.sim.flows.all[..self.ids.len()]).enumerate()
     }
 
     /// What a flow counted in the measured time.
@@ -118,21 +118,21 @@ impl Reading<'_> {
     /// The transfers asked for in the measured time, with the row of the member each belongs to.
     pub fn transfers(&self) -> impl Iterator<Item = (&Flow, Transfer)> {
         let measured = |r: &&TransferRow| r.transfer.asked >= self.frame.from;
-        let rows = self.sim.transfers.iter().filter(measured);
-        rows.map(|r| (&self.sim.flows[r.member as usize], r.transfer))
+        let rows = self.sim.apps.transfers.iter().filter(measured);
+        rows.map(|r| (&self.sim.flows.all[r.member as usize], r.transfer))
     }
 
     /// The pages asked for in the measured time, with the row of the member each belongs to.
     pub fn pages(&self) -> impl Iterator<Item = (&Flow, Page)> {
-        let measured = self.sim.pages.iter().filter(|r| r.page.asked >= self.frame.from);
-        measured.map(|r| (&self.sim.flows[r.member as usize], r.page))
+        let measured = self.sim.apps.pages.iter().filter(|r| r.page.asked >= self.frame.from);
+        measured.map(|r| (&self.sim.flows.all[r.member as usize], r.page))
     }
 
     /// The ports that are reported, with their names.
     pub fn reported(&self) -> impl Iterator<Item = (Arc<str>, &Port)> {
         let named = |p: &u32| {
             let name: Arc<str> = self.frame.port_names.of(*p).into();
-            (name, &self.sim.ports[*p as usize])
+            (name, &self.sim.net.ports[*p as usize])
         };
         self.frame.reported.iter().map(named)
     }
@@ -181,11 +181,11 @@ impl Outcome {
     pub fn read(sim: &Sim, frame: &Frame) -> Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
         let mut counted = sim.snapshots(frame.to);
-        for (total, before) in counted_as(32, &mut counted).zip(&sim.baseline) {
+        for (total, before) in counted_as(32, &mut counted).zip(&sim.watch.baseline) {
             *total = since(total, before);
         }
         let mut names = FlowNames::of(frame.groups);
-        let rows = counted_as(16, &sim.flows[..sim.declared()]);
+        let rows = counted_as(16, &sim.flows.all[..sim.declared()]);
         let reading = Reading {
             sim,
             frame,

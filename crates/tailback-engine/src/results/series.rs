@@ -28,7 +28,7 @@ static COLUMNS: &[Column<Point>] = &[
 ];
 
 pub(super) fn read(reading: &Reading) -> Table {
-    let series = reading.sim.recorder.iter().flat_map(|r| &r.series);
+    let series = reading.sim.watch.recorder.iter().flat_map(|r| &r.series);
     let points = series.flat_map(|s| {
         let (what, probe): (Arc<str>, Arc<str>) = (s.what.as_str().into(), s.probe.as_str().into());
         let points = s.times.iter().zip(&s.values).zip(&s.indices);

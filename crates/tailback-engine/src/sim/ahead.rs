@@ -165,33 +165,37 @@ impl Sim {
             return;
         }
         let Some(opened) = self.ways_to_be_opened() else { return };
-        let looks = Looks::of(self.recorder.as_deref(), self.ports.len(), self.flows.len());
+        let looks = Looks::of(
+            self.watch.recorder.as_deref(),
+            self.net.ports.len(),
+            self.flows.all.len(),
+        );
         let used = self.what_enters(&opened);
-        for port in counted_as(8, 0..self.ports.len()) {
+        for port in counted_as(8, 0..self.net.ports.len()) {
             let Use {
                 feeder, first, opened, ..
             } = used[port];
-            let one = matches!(feeder, Feeder::Port(p) if !self.ports[p as usize].watched_exit);
+            let one = matches!(feeder, Feeder::Port(p) if !self.net.ports[p as usize].watched_exit);
             let keeps = !opened || !self.may_lose(port);
-            self.ports[port].takes_ahead = one && keeps && self.is_open(port, &looks);
-            self.ports[port].hands_ahead = !first && !self.ports[port].watched_exit && !looks.exit[port];
+            self.net.ports[port].takes_ahead = one && keeps && self.is_open(port, &looks);
+            self.net.ports[port].hands_ahead = !first && !self.net.ports[port].watched_exit && !looks.exit[port];
         }
         // A conditioner that hears of senders follows those that join while the run goes on.
-        let heard = self.edges.iter().any(|e| e.hears);
-        for flow in counted_as(8, 0..self.flows.len()) {
-            let f = &self.flows[flow];
+        let heard = self.edges.all.iter().any(|e| e.hears);
+        for flow in counted_as(8, 0..self.flows.all.len()) {
+            let f = &self.flows.all[flow];
             let quiet = !heard && !f.listens && !f.followed && !f.watched && !looks.flow[flow];
             let answers_only = self.destination_only_answers(flow);
-            let [there, back] = self.ways[flow];
-            self.flows[flow].runs_ahead = match f.carrier {
+            let [there, back] = self.net.ways[flow];
+            self.flows.all[flow].runs_ahead = match f.carrier {
                 Carrier::Datagrams { .. } => [false, quiet],
                 Carrier::Connection(_) => {
                     let (out, answers) = (self.ports_of(there)[0] as usize, self.ports_of(back)[0] as usize);
                     let alone = |port: usize| used[port].ways == 1 && self.is_open(port, &looks);
                     let source = alone(out);
-                    let destination = answers_only && (alone(answers) || self.ports[answers].takes_ahead);
+                    let destination = answers_only && (alone(answers) || self.net.ports[answers].takes_ahead);
                     let before = self.ports_of(there)[usize::from(there.len) - 1] as usize;
-                    self.flows[flow].in_order = destination && self.ports[before].hands_ahead;
+                    self.flows.all[flow].in_order = destination && self.net.ports[before].hands_ahead;
                     [quiet && source, quiet && destination]
                 }
                 _ => [false; 2],
@@ -200,24 +204,24 @@ impl Sim {
         if !opened.is_empty() {
             self.leave_the_rest_to_events(&opened);
         }
-        self.ahead.timers.resize_with(self.ports.len(), BinaryHeap::new);
+        self.ahead.timers.resize_with(self.net.ports.len(), BinaryHeap::new);
     }
 
     /// A port behind which nothing takes a packet ahead need not ask for each, as most where connections are opened.
     fn leave_the_rest_to_events(&mut self, opened: &[[Route; 2]]) {
-        let mut asked = vec![false; self.ports.len()];
-        let ends = counted_as(16, &self.flows).map(|f| f.runs_ahead);
-        let flows = self.ways.iter().zip(ends);
+        let mut asked = vec![false; self.net.ports.len()];
+        let ends = counted_as(16, &self.flows.all).map(|f| f.runs_ahead);
+        let flows = self.net.ways.iter().zip(ends);
         for (ways, ends) in flows.chain(counted_as(16, opened).map(|ways| (ways, [false; 2]))) {
             for (way, end) in ways.iter().zip([ends[1], ends[0]]) {
                 let ports = self.ports_of(*way);
                 for (i, port) in ports.iter().enumerate() {
-                    let next = ports.get(i + 1).map(|next| self.ports[*next as usize].takes_ahead);
+                    let next = ports.get(i + 1).map(|next| self.net.ports[*next as usize].takes_ahead);
                     asked[*port as usize] |= next.unwrap_or(end);
                 }
             }
         }
-        for (port, asked) in self.ports.iter_mut().zip(asked) {
+        for (port, asked) in self.net.ports.iter_mut().zip(asked) {
             port.hands_ahead &= asked;
         }
     }
@@ -225,9 +229,9 @@ impl Sim {
     /// The ways of all connections that applications may open; none if they may open any.
     fn ways_to_be_opened(&mut self) -> Option<Vec<[Route; 2]>> {
         let mut ways = Vec::new();
-        for transport in counted_as(16, &self.transports) {
+        for transport in counted_as(16, &self.apps.transports) {
             for [from, to] in transport.between.as_ref()? {
-                let (there, back) = self.router.routes(*from, *to, &mut self.routes, &self.peer);
+                let (there, back) = self.net.router.routes(*from, *to, &mut self.net.routes, &self.net.peer);
                 ways.push([there, back]);
             }
         }
@@ -236,8 +240,8 @@ impl Sim {
 
     /// What uses each port: flows, connections that applications may open, and requests of disciplines.
     fn what_enters(&self, opened: &[[Route; 2]]) -> Vec<Use> {
-        let mut used = vec![Use::default(); self.ports.len()];
-        for (flow, ways) in counted_as(16, &self.ways).enumerate() {
+        let mut used = vec![Use::default(); self.net.ports.len()];
+        for (flow, ways) in counted_as(16, &self.net.ways).enumerate() {
             let answers_only = self.destination_only_answers(flow);
             let [there, back] = *ways;
             // Sources send when they like; destinations answer what comes to them, in its order.
@@ -259,7 +263,7 @@ impl Sim {
                 }
             }
         }
-        for [there, back] in counted_as(16, self.ways.iter().chain(opened)) {
+        for [there, back] in counted_as(16, self.net.ways.iter().chain(opened)) {
             self.enter_requests(*there, *back, &mut used);
             self.enter_requests(*back, *there, &mut used);
         }
@@ -280,7 +284,7 @@ impl Sim {
     /// A discipline that sends requests to sources does so when it likes, from the near end of its port.
     fn enter_requests(&self, way: Route, back: Route, used: &mut [Use]) {
         for (before, &port) in self.ports_of(way).iter().enumerate().skip(1) {
-            if self.ports[port as usize].sends_requests() {
+            if self.net.ports[port as usize].sends_requests() {
                 let first = self.ports_of(back)[usize::from(back.len) - before];
                 used[first as usize].feeder = Feeder::Several;
             }
@@ -289,21 +293,21 @@ impl Sim {
 
     /// Whether a flow's destination acts on what comes to it and on its timers, and on nothing else.
     fn destination_only_answers(&self, flow: usize) -> bool {
-        let app = self.flows[flow].app;
+        let app = self.flows.all[flow].app;
         app != NO_APP
-            && self.apps[app as usize]
+            && self.apps.all[app as usize]
                 .app
                 .as_ref()
                 .is_some_and(|a| a.keeps_to_source())
     }
 
     fn ports_of(&self, way: Route) -> &[u32] {
-        &self.routes[way.start as usize..way.start as usize + usize::from(way.len)]
+        &self.net.routes[way.start as usize..way.start as usize + usize::from(way.len)]
     }
 
     /// Whether a port takes packets by arithmetic alone, and nothing looks on.
     fn is_open(&self, port: usize, looks: &Looks) -> bool {
-        let p = &self.ports[port];
+        let p = &self.net.ports[port];
         let is_fused = matches!(p.queue, Queue::Fused(_));
         let logged = looks.losses && self.may_lose(port);
         let free = p.before & !Before::TAP == Before::NOTHING && p.edge == NO_EDGE;
@@ -311,7 +315,7 @@ impl Sim {
     }
 
     fn may_lose(&self, port: usize) -> bool {
-        !matches!(&self.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
+        !matches!(&self.net.ports[port].queue, Queue::Fused(queue) if queue.limit() == Size::Unlimited)
     }
 
     /// A packet will reach the far end of a port then: it is handed on now, over all ports where nothing can happen
@@ -319,7 +323,7 @@ impl Sim {
     #[inline]
     pub(super) fn depart(&mut self, mut port: u32, mut p: WirePacket, mut arrives: Time) {
         loop {
-            let at = &self.ports[port as usize];
+            let at = &self.net.ports[port as usize];
             if !(at.hands_ahead && at.wire.is_empty()) {
                 break;
             }
@@ -332,7 +336,7 @@ impl Sim {
                 },
             }
         }
-        let wire = &mut self.ports[port as usize].wire;
+        let wire = &mut self.net.ports[port as usize].wire;
         let was_empty = wire.is_empty();
         wire.push(p, arrives);
         if was_empty {
@@ -343,13 +347,13 @@ impl Sim {
     /// The event of a port's wire has been run: what waits behind may be handed on now, or needs an event.
     pub(super) fn hand_on_waiting(&mut self, port: u32) {
         let mut handed = 0;
-        while let Some(f) = self.ports[port as usize].wire.front() {
+        while let Some(f) = self.net.ports[port as usize].wire.front() {
             let (mut p, arrives) = (f.packet, f.arrives);
             let way = self.way_on(port, &p, arrives);
             if way == Way::Wait {
                 return self.events.push_delivery(arrives, port, p.born());
             }
-            self.ports[port as usize].wire.pop();
+            self.net.ports[port as usize].wire.pop();
             if let Way::Port(next) = way {
                 if let Some(t) = self.pass_on(port, next, &mut p, arrives) {
                     self.depart(next, p, t);
@@ -371,16 +375,16 @@ impl Sim {
             return Way::Wait;
         }
         let id = p.flow_id().0 as usize;
-        let route = self.ways[id][usize::from(p.is_backward())];
+        let route = self.net.ways[id][usize::from(p.is_backward())];
         let hop = p.hop() + 1;
         if hop < usize::from(route.len) {
-            let next = self.routes[route.start as usize + hop];
-            return match self.ports[next as usize].takes_ahead {
+            let next = self.net.routes[route.start as usize + hop];
+            return match self.net.ports[next as usize].takes_ahead {
                 true => Way::Port(next),
                 false => Way::Wait,
             };
         }
-        let flow = &self.flows[id];
+        let flow = &self.flows.all[id];
         let may = match p.is_backward() {
             true => flow.runs_ahead[0] && t <= flow.free_until,
             false => flow.runs_ahead[1],
@@ -396,7 +400,7 @@ impl Sim {
 
     #[inline(always)]
     fn count_hop(&mut self, port: u32, p: &mut WirePacket) {
-        let at = &mut self.ports[port as usize];
+        let at = &mut self.net.ports[port as usize];
         at.stats.delivered_packets += 1;
         at.stats.delivered_bytes += u64::from(p.size());
         self.counters.packet_hops += 1;
@@ -408,7 +412,7 @@ impl Sim {
     #[inline(always)]
     fn pass_on(&mut self, port: u32, next: u32, p: &mut WirePacket, t: Time) -> Option<Time> {
         self.count_hop(port, p);
-        let at = &mut self.ports[next as usize];
+        let at = &mut self.net.ports[next as usize];
         let is_tapped = at.before != Before::NOTHING;
         if !is_tapped && let Offer::Taken(arrives) = at.offer_fused(p, t) {
             return Some(arrives);
@@ -435,8 +439,8 @@ impl Sim {
     #[inline]
     fn run_timers_before(&mut self, t: Time, port: u32, flow: u32, at_source: bool) -> bool {
         if at_source {
-            while self.flows[flow as usize].timers[Side::Source as usize] < t {
-                self.now = self.flows[flow as usize].timers[Side::Source as usize];
+            while self.flows.all[flow as usize].timers[Side::Source as usize] < t {
+                self.now = self.flows.all[flow as usize].timers[Side::Source as usize];
                 self.on_endpoint_timer(2 * flow);
             }
             return true;
@@ -444,7 +448,7 @@ impl Sim {
         while let Some(&Reverse((due, entity))) = self.ahead.timers[port as usize].peek()
             && due < t
         {
-            let flow = &self.flows[entity as usize / 2];
+            let flow = &self.flows.all[entity as usize / 2];
             // One that has run as an event, or was put forward, is armed no more.
             let armed = flow.timers[Side::Destination as usize] == due;
             if armed && !flow.runs_ahead[Side::Destination as usize] {
@@ -464,7 +468,7 @@ impl Sim {
     pub(super) fn arm_endpoint(&mut self, flow: u32, side: Side, due: Time) {
         let entity = 2 * flow + side as u32;
         self.events.push(due, EventKind::Endpoint, entity);
-        if side == Side::Destination && self.flows[flow as usize].in_order {
+        if side == Side::Destination && self.flows.all[flow as usize].in_order {
             let port = self.port_before_destination(flow);
             self.ahead.timers[port as usize].push(Reverse((due, entity)));
         }
@@ -473,7 +477,7 @@ impl Sim {
     /// A destination's timer has come: what was due before is over, whether it ran ahead or as an event. Without this,
     /// timers behind a port that seldom hands on would be kept for the rest of the run.
     pub(super) fn forget_timers(&mut self, flow: u32) {
-        if self.flows[flow as usize].in_order {
+        if self.flows.all[flow as usize].in_order {
             let (now, port) = (self.now, self.port_before_destination(flow));
             let timers = &mut self.ahead.timers[port as usize];
             while timers.peek().is_some_and(|Reverse((due, _))| *due < now) {
@@ -488,8 +492,8 @@ impl Sim {
     }
 
     fn port_before_destination(&self, flow: u32) -> u32 {
-        let way = self.ways[flow as usize][0];
-        self.routes[way.start as usize + usize::from(way.len) - 1]
+        let way = self.net.ways[flow as usize][0];
+        self.net.routes[way.start as usize + usize::from(way.len) - 1]
     }
 }
 

@@ -13,19 +13,19 @@ use tailback_transport::{Amount, AppEvent, Endpoint};
 impl Sim {
     /// Deliver pending news, including what it causes.
     pub(super) fn tell(&mut self) {
-        if self.telling {
+        if self.apps.telling {
             return;
         }
-        self.telling = true;
+        self.apps.telling = true;
         let mut i = 0;
-        while i < self.news.len() {
-            let (app, what) = self.news[i];
+        while i < self.apps.news.len() {
+            let (app, what) = self.apps.news[i];
             i += 1;
-            let Some(mut a) = self.apps[app as usize].app.take() else {
+            let Some(mut a) = self.apps.all[app as usize].app.take() else {
                 continue;
             };
             a.on(what, &mut View { sim: self, app });
-            self.apps[app as usize].app = Some(a);
+            self.apps.all[app as usize].app = Some(a);
             if let AppInput::Transport {
                 flow,
                 event: AppEvent::Closed,
@@ -34,21 +34,21 @@ impl Sim {
             {
                 // Flows a scenario declared keep their slot and their row in the results. Of others, an end that still
                 // has something to send, or to answer (TIME-WAIT), keeps the connection.
-                if self.apps[app as usize].own_flow != Some(flow)
-                    && let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier
+                if self.apps.all[app as usize].own_flow != Some(flow)
+                    && let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier
                     && ends.iter().all(|e| e.is_closed())
                 {
                     self.retire(flow);
                 }
             }
         }
-        self.news.clear();
-        self.telling = false;
+        self.apps.news.clear();
+        self.apps.telling = false;
     }
 
     pub(super) fn on_application(&mut self, app: u32) {
         let now = self.now;
-        let a = &mut self.apps[app as usize];
+        let a = &mut self.apps.all[app as usize];
         let mut calls: [Option<AppInput>; 3] = [None; 3];
         let (mut join, mut leave) = (None, None);
         if !a.started && a.start <= now {
@@ -72,29 +72,29 @@ impl Sim {
             self.announce(flow, true);
         }
         for c in calls.into_iter().flatten() {
-            self.news.push((app, c));
+            self.apps.news.push((app, c));
         }
         self.tell();
         if let Some(flow) = leave {
             self.announce(flow, false);
         }
         // A wake that was put off since its event was made.
-        let at = self.apps[app as usize].wake_at;
+        let at = self.apps.all[app as usize].wake_at;
         self.arm_application(app, at);
-        let a = &self.apps[app as usize];
+        let a = &self.apps.all[app as usize];
         if let Some(flow) = a.own_flow
-            && !self.flows[flow.0 as usize].listens
+            && !self.flows.all[flow.0 as usize].listens
             && a.started
         {
             let stop = a.stop.filter(|_| !a.stopped).unwrap_or(Time::NEVER);
-            self.flows[flow.0 as usize].free_until = a.armed.min(stop);
+            self.flows.all[flow.0 as usize].free_until = a.armed.min(stop);
         }
     }
 
     /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
-        let f = &mut self.flows[flow.0 as usize];
+        let f = &mut self.flows.all[flow.0 as usize];
         // A member's connections join one by one.
         if matches!(f.carrier, Carrier::Member(_)) || std::mem::replace(&mut f.present, joins) == joins {
             return;
@@ -104,16 +104,16 @@ impl Sim {
             _ => 2,
         };
         let keys = f.keys;
-        for (way, backward) in self.ways[flow.0 as usize]
+        for (way, backward) in self.net.ways[flow.0 as usize]
             .into_iter()
             .zip([false, true])
             .take(directions)
         {
             for hop in 0..usize::from(way.len) {
-                let port = self.routes[way.start as usize + hop];
+                let port = self.net.routes[way.start as usize + hop];
                 let wire = WirePacket::look(flow, backward);
                 let look = SimPacket { wire, keys };
-                if let Queue::Explicit(e) = &mut self.ports[port as usize].queue {
+                if let Queue::Explicit(e) = &mut self.net.ports[port as usize].queue {
                     match joins {
                         true => e.server.queue.flow_joined(&look, now),
                         false => e.server.queue.flow_left(&look, now),
@@ -126,7 +126,7 @@ impl Sim {
 
     /// One pending event a wake: a later wish leaves the armed event alone, which looks again when it comes.
     fn arm_application(&mut self, app: u32, at: Time) {
-        let a = &mut self.apps[app as usize];
+        let a = &mut self.apps.all[app as usize];
         if at < a.armed {
             a.armed = at;
             self.events.push(at, EventKind::Application, app);
@@ -143,7 +143,7 @@ struct View<'a> {
 impl View<'_> {
     fn shut(&mut self, flow: FlowId, side: Side, how: fn(&mut dyn Endpoint, Time)) {
         let now = self.sim.now;
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+        if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             let end = &mut ends[side as usize];
             let was_closed = end.is_closed();
             how(end.as_mut(), now);
@@ -151,6 +151,7 @@ impl View<'_> {
                 // Nothing was ever written, so no acknowledgement will bring the news.
                 let event = AppEvent::Closed;
                 self.sim
+                    .apps
                     .news
                     .push((self.app, AppInput::Transport { flow, side, event }));
             }
@@ -165,11 +166,11 @@ impl Net for View<'_> {
     }
 
     fn rng(&mut self) -> &mut Stream {
-        &mut self.sim.apps[self.app as usize].rng
+        &mut self.sim.apps.all[self.app as usize].rng
     }
 
     fn own_flow(&self) -> Option<FlowId> {
-        self.sim.apps[self.app as usize].own_flow
+        self.sim.apps.all[self.app as usize].own_flow
     }
 
     fn open(&mut self, from: NodeId, to: NodeId, transport: TransportId) -> FlowId {
@@ -182,14 +183,14 @@ impl Net for View<'_> {
     }
 
     fn stay_open(&mut self, flow: FlowId, side: Side) {
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+        if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].stay_open();
         }
     }
 
     fn set_reading(&mut self, flow: FlowId, side: Side, on: bool) {
         let now = self.sim.now;
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+        if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].set_reading(on, now);
             self.sim.pump(flow, side);
         }
@@ -197,7 +198,7 @@ impl Net for View<'_> {
 
     fn write(&mut self, flow: FlowId, side: Side, n: Amount) {
         let now = self.sim.now;
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+        if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].write(n, now);
             self.sim.pump(flow, side);
         }
@@ -237,7 +238,7 @@ impl Net for View<'_> {
 
     fn datagram(&mut self, flow: FlowId, bytes: u32, header: u32) {
         let now = self.sim.now;
-        let f = &mut self.sim.flows[flow.0 as usize];
+        let f = &mut self.sim.flows.all[flow.0 as usize];
         let Carrier::Datagrams { ecn, next_seq } = &mut f.carrier else {
             return;
         };
@@ -245,54 +246,54 @@ impl Net for View<'_> {
         *next_seq += 1;
         f.stats.datagrams += 1;
         f.in_flight += 1;
-        let first = self.sim.routes[self.sim.ways[flow.0 as usize][0].start as usize];
+        let first = self.sim.net.routes[self.sim.net.ways[flow.0 as usize][0].start as usize];
         self.sim.offer(first, p);
     }
 
     fn next_datagram(&self, flow: FlowId) -> u64 {
-        match &self.sim.flows[flow.0 as usize].carrier {
+        match &self.sim.flows.all[flow.0 as usize].carrier {
             Carrier::Datagrams { next_seq, .. } => *next_seq,
             _ => 0,
         }
     }
 
     fn unsent(&self, flow: FlowId, side: Side) -> u64 {
-        match &self.sim.flows[flow.0 as usize].carrier {
+        match &self.sim.flows.all[flow.0 as usize].carrier {
             Carrier::Connection(ends) => ends[side as usize].progress().map_or(0, |p| p.written - p.sent),
             _ => 0,
         }
     }
 
     fn withdraw(&mut self, flow: FlowId, side: Side, bytes: u64) {
-        if let Carrier::Connection(ends) = &mut self.sim.flows[flow.0 as usize].carrier {
+        if let Carrier::Connection(ends) = &mut self.sim.flows.all[flow.0 as usize].carrier {
             ends[side as usize].withdraw(bytes);
         }
     }
 
     fn frame_whole(&mut self, flow: FlowId, made: Time) {
         let now = self.sim.now;
-        if let Some(frames) = self.sim.flows[flow.0 as usize].stats.frames() {
+        if let Some(frames) = self.sim.flows.all[flow.0 as usize].stats.frames() {
             frames.whole(made, now - made);
         }
     }
 
     fn frame_judged(&mut self, flow: FlowId, made: Time, bytes: u64, fate: Fate) {
-        if let Some(frames) = self.sim.flows[flow.0 as usize].stats.frames() {
+        if let Some(frames) = self.sim.flows.all[flow.0 as usize].stats.frames() {
             frames.judge(made, bytes, fate);
         }
     }
 
     fn burst_over(&mut self, flow: FlowId, payload: u64, took: Duration) {
-        let s = &mut self.sim.flows[flow.0 as usize].stats;
+        let s = &mut self.sim.flows.all[flow.0 as usize].stats;
         s.bursts.get_or_insert_default().add(payload, took);
     }
 
     fn relabel(&mut self, flow: FlowId, label: u32) {
-        let present = self.sim.flows[flow.0 as usize].present;
+        let present = self.sim.flows.all[flow.0 as usize].present;
         if present {
             self.sim.announce(flow, false);
         }
-        self.sim.flows[flow.0 as usize].keys.label = label;
+        self.sim.flows.all[flow.0 as usize].keys.label = label;
         if present {
             self.sim.announce(flow, true);
         }
@@ -300,7 +301,7 @@ impl Net for View<'_> {
 
     fn wake(&mut self, at: Time) {
         let at = at.max(self.sim.now);
-        self.sim.apps[self.app as usize].wake_at = at;
+        self.sim.apps.all[self.app as usize].wake_at = at;
         self.sim.arm_application(self.app, at);
     }
 }

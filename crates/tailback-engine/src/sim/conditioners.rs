@@ -79,12 +79,12 @@ impl EdgeOut<SimPacket> for EdgeOutlet<'_> {
 impl Sim {
     /// The packet as disciplines and conditioners hold it.
     fn with_keys(&self, wire: WirePacket) -> SimPacket {
-        let keys = self.flows[wire.flow_id().0 as usize].keys;
+        let keys = self.flows.all[wire.flow_id().0 as usize].keys;
         SimPacket { wire, keys }
     }
 
     pub(super) fn condition(&mut self, port: u32, p: WirePacket) {
-        let edge = self.ports[port as usize].edge;
+        let edge = self.net.ports[port as usize].edge;
         let (packet, seen) = (self.with_keys(p), p.header(&self.extras));
         self.edge_call(edge, |c, now, out| c.forward(packet, &seen, now, out));
     }
@@ -97,11 +97,11 @@ impl Sim {
     /// Let a conditioner follow the sender at one side of a flow.
     pub(crate) fn follow(&mut self, flow: FlowId, side: Side, edge: u32) {
         let i = flow.0 as usize;
-        self.flows[i].followed = true;
-        if self.followers.len() <= i {
-            self.followers.resize(i + 1, Default::default());
+        self.flows.all[i].followed = true;
+        if self.edges.followers.len() <= i {
+            self.edges.followers.resize(i + 1, Default::default());
         }
-        let list = &mut self.followers[i][side as usize];
+        let list = &mut self.edges.followers[i][side as usize];
         if !list.contains(&edge) {
             list.push(edge);
         }
@@ -110,22 +110,22 @@ impl Sim {
     /// Tell the conditioners that follow a sender how it is, before it sends.
     #[cold]
     pub(super) fn show_sender(&mut self, flow: FlowId, side: Side) {
-        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+        let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
             return;
         };
         let end = &ends[side as usize];
         let Some(srtt) = end.srtt() else { return };
         let slow_start = end.in_slow_start();
         let state = SenderState { srtt, slow_start };
-        for i in 0..self.followers[flow.0 as usize][side as usize].len() {
-            let edge = self.followers[flow.0 as usize][side as usize][i];
+        for i in 0..self.edges.followers[flow.0 as usize][side as usize].len() {
+            let edge = self.edges.followers[flow.0 as usize][side as usize][i];
             self.edge_call(edge, |c, now, _| c.sender(flow, state, now));
         }
     }
 
     /// Tell the conditioner before a port, if there is one, that a flow joins or leaves.
     pub(super) fn announce_to_edge(&mut self, port: u32, look: &SimPacket, joins: bool) {
-        let edge = self.ports[port as usize].edge;
+        let edge = self.net.ports[port as usize].edge;
         if edge == crate::wire::port::NO_EDGE {
             return;
         }
@@ -137,7 +137,7 @@ impl Sim {
             }
             false => c.flow_left(look, now),
         });
-        if !self.edges[edge as usize].hears {
+        if !self.edges.all[edge as usize].hears {
             return;
         }
         let side = match look.wire.is_backward() {
@@ -146,24 +146,24 @@ impl Sim {
         };
         if joins {
             self.follow(look.flow(), side, edge);
-        } else if let Some(f) = self.followers.get_mut(look.flow().0 as usize) {
+        } else if let Some(f) = self.edges.followers.get_mut(look.flow().0 as usize) {
             f[side as usize].retain(|e| *e != edge);
         }
     }
 
     /// The delays of the path of packets that look like this one, as seen from a port on it.
     fn path_by(&self, port: u32, look: &SimPacket) -> PathDelay {
-        let ways = self.ways[look.wire.flow_id().0 as usize];
+        let ways = self.net.ways[look.wire.flow_id().0 as usize];
         let backward = usize::from(look.wire.is_backward());
-        let ports = |way: usize| &self.routes[ways[way].start as usize..][..usize::from(ways[way].len)];
+        let ports = |way: usize| &self.net.routes[ways[way].start as usize..][..usize::from(ways[way].len)];
         let delay = |ports: &[u32]| {
-            let sum = ports.iter().map(|p| self.ports[*p as usize].delay.0).sum();
+            let sum = ports.iter().map(|p| self.net.ports[*p as usize].delay.0).sum();
             Duration(sum)
         };
         let (there, back) = (ports(backward), ports(1 - backward));
         let before = there.iter().take_while(|p| **p != port).count();
         // What comes back reaches the host behind the link that leads to this edge.
-        let returned = back.iter().position(|p| *p == self.peer[port as usize]);
+        let returned = back.iter().position(|p| *p == self.net.peer[port as usize]);
         let to_edge = delay(&there[..before]);
         let from_edge = returned.map_or(to_edge, |i| delay(&back[i + 1..]));
         PathDelay {
@@ -175,7 +175,7 @@ impl Sim {
     /// See to it that a conditioner is called when it wants to be.
     pub(crate) fn arm_edge(&mut self, edge: u32) {
         let now = self.now;
-        let slot = &mut self.edges[edge as usize];
+        let slot = &mut self.edges.all[edge as usize];
         if let Some(t) = slot.conditioner.next_timer() {
             let t = t.max(now);
             if t < slot.timer_at || slot.timer_at <= now {
@@ -192,8 +192,8 @@ impl Sim {
         call: impl FnOnce(&mut dyn Conditioner<SimPacket>, Time, &mut dyn EdgeOut<SimPacket>),
     ) {
         let now = self.now;
-        let mut forwarded = std::mem::take(&mut self.forwarded);
-        let slot = &mut self.edges[edge as usize];
+        let mut forwarded = std::mem::take(&mut self.edges.forwarded);
+        let slot = &mut self.edges.all[edge as usize];
         let port = slot.port;
         let mut out = EdgeOutlet {
             forwarded: &mut forwarded,
@@ -210,41 +210,41 @@ impl Sim {
         for (to, what) in counted_as(16, messages) {
             self.send_message(edge, to, what);
         }
-        if self.edges[edge as usize].watched {
+        if self.edges.all[edge as usize].watched {
             self.record_edge(edge);
         }
         for p in forwarded.drain(..) {
             self.offer_impaired(port, p.wire);
         }
-        self.forwarded = forwarded;
+        self.edges.forwarded = forwarded;
     }
 
     /// A message arrives after the propagation delay between the edges; to an edge that is not there it is lost.
     fn send_message(&mut self, from: u32, to: EdgeId, what: EdgeMessage) {
-        let Some(delay) = self.edge_delay.get(from as usize).and_then(|d| d.get(to.0 as usize)) else {
+        let Some(delay) = self.edges.delay.get(from as usize).and_then(|d| d.get(to.0 as usize)) else {
             return;
         };
         let at = self.now + *delay;
         let from = EdgeId(from);
         let m = Some(Message { from, to, what });
-        let slot = match self.free_messages.pop() {
+        let slot = match self.edges.free_messages.pop() {
             Some(Reverse(i)) => {
-                self.messages[i as usize] = m;
+                self.edges.messages[i as usize] = m;
                 i as usize
             }
             None => {
-                self.messages.push(m);
-                self.messages.len() - 1
+                self.edges.messages.push(m);
+                self.edges.messages.len() - 1
             }
         };
         self.events.push(at, EventKind::Message, slot as u32);
     }
 
     pub(super) fn on_edge_timer(&mut self, edge: u32) {
-        if self.edges[edge as usize].timer_at != self.now {
+        if self.edges.all[edge as usize].timer_at != self.now {
             return;
         }
-        self.edges[edge as usize].timer_at = Time::NEVER;
+        self.edges.all[edge as usize].timer_at = Time::NEVER;
         self.edge_call(edge, |c, now, out| {
             // It may have been put off, or given up, since.
             if c.next_timer().is_some_and(|t| t <= now) {
@@ -254,8 +254,8 @@ impl Sim {
     }
 
     pub(super) fn on_message(&mut self, slot: u32) {
-        if let Some(m) = self.messages[slot as usize].take() {
-            self.free_messages.push(Reverse(slot));
+        if let Some(m) = self.edges.messages[slot as usize].take() {
+            self.edges.free_messages.push(Reverse(slot));
             self.edge_call(m.to.0, |c, now, _| c.message(m.from, m.what, now));
         }
     }

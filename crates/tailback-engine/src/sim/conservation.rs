@@ -24,7 +24,7 @@ impl Conservation {
 impl Sim {
     /// The packets of the port of this number.
     pub fn conservation(&self, port: u32) -> Conservation {
-        let p = &self.ports[port as usize];
+        let p = &self.net.ports[port as usize];
         let queued = match &p.queue {
             // One ring holds queue and wire together.
             Queue::Fused(_) => 0,
@@ -40,7 +40,7 @@ impl Sim {
 
     /// How many ports there are: two a link.
     pub fn ports(&self) -> u32 {
-        self.ports.len() as u32
+        self.net.ports.len() as u32
     }
 
     /// Entries of the event list and of the timers that are kept in order beside it, live and outdated.

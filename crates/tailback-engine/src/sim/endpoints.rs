@@ -15,9 +15,10 @@ const CONTROL_BYTES: u32 = 40;
 /// So many packets of an endpoint in one event are counted as work: some tenth of a millisecond.
 const LONG_BURST: u32 = 1 << 10;
 
-/// Collects an endpoint's news.
+/// Collects an endpoint's news, if its application listens.
 struct Listener<'a> {
     news: &'a mut Vec<(u32, AppInput)>,
+    listens: bool,
     app: u32,
     flow: FlowId,
     side: Side,
@@ -25,14 +26,10 @@ struct Listener<'a> {
 
 impl AppEvents for Listener<'_> {
     fn event(&mut self, event: AppEvent) {
-        self.news.push((
-            self.app,
-            AppInput::Transport {
-                flow: self.flow,
-                side: self.side,
-                event,
-            },
-        ));
+        if self.listens {
+            let (flow, side) = (self.flow, self.side);
+            self.news.push((self.app, AppInput::Transport { flow, side, event }));
+        }
     }
 }
 
@@ -41,7 +38,7 @@ impl Sim {
     pub(super) fn arrive(&mut self, p: WirePacket) {
         let now = self.now;
         let id = p.flow_id();
-        let flow = &mut self.flows[id.0 as usize];
+        let flow = &mut self.flows.all[id.0 as usize];
         flow.in_flight -= 1;
         let side = if p.is_backward() {
             Side::Source
@@ -69,28 +66,23 @@ impl Sim {
                 if !(flow.listens | flow.awaited[side as usize] | flow.followed | flow.watched | self.ahead.never)
                     && let Some(plain) = p.to_plain()
                 {
-                    let from = self.outbox.len();
-                    if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.outbox) {
+                    let from = self.flows.outbox.len();
+                    if let Some(wake) = ends[side as usize].predict(&plain, now, &mut self.flows.outbox) {
                         return self.send_plain(id, side, from, wake);
                     }
                 }
                 let segment = p.to_segment(&self.extras);
                 self.extras.release(&p);
                 let end = &mut ends[side as usize];
-                if flow.listens {
-                    end.on_segment(
-                        &segment,
-                        now,
-                        &mut Listener {
-                            news: &mut self.news,
-                            app: flow.app,
-                            flow: id,
-                            side,
-                        },
-                    );
-                } else {
-                    end.on_segment(&segment, now, &mut ());
-                }
+                let (listens, app, news) = (flow.listens, flow.app, &mut self.apps.news);
+                let mut listener = Listener {
+                    news,
+                    listens,
+                    app,
+                    flow: id,
+                    side,
+                };
+                end.on_segment(&segment, now, &mut listener);
                 if flow.awaited[side as usize] {
                     self.look_for_acknowledged(id, side);
                 }
@@ -102,7 +94,7 @@ impl Sim {
                     quality.deliver(p.seq(), now - p.born());
                 }
                 if flow.listens {
-                    self.news.push((
+                    self.apps.news.push((
                         flow.app,
                         AppInput::Datagram {
                             flow: id,
@@ -122,7 +114,7 @@ impl Sim {
                 {
                     quality.deliver(p.seq(), now - p.born());
                 }
-                self.emitted.push(Emitted::new(&p, now));
+                self.flows.emitted.push(Emitted::new(&p, now));
             }
             Carrier::Member(_) | Carrier::Closed => {
                 self.extras.release(&p);
@@ -137,14 +129,14 @@ impl Sim {
         let now = self.now;
         let request = p.request(&self.extras);
         self.extras.release(&p);
-        let flow = &mut self.flows[id.0 as usize];
+        let flow = &mut self.flows.all[id.0 as usize];
         match (&mut flow.carrier, request) {
             (Carrier::Connection(ends), Some(r)) => {
                 ends[side as usize].on_request(r, now);
                 self.pump(id, side);
             }
             (Carrier::Datagrams { .. }, Some(request)) if flow.app != NO_APP => {
-                self.news.push((flow.app, AppInput::Request { flow: id, request }));
+                self.apps.news.push((flow.app, AppInput::Request { flow: id, request }));
                 self.tell();
             }
             _ => self.reuse_if_done(id),
@@ -157,8 +149,8 @@ impl Sim {
     fn send_plain(&mut self, id: FlowId, side: Side, from: usize, wake: Wake) {
         let now = self.now;
         let backward = side == Side::Destination;
-        let sent = self.outbox.len() - from;
-        let flow = &mut self.flows[id.0 as usize];
+        let sent = self.flows.outbox.len() - from;
+        let flow = &mut self.flows.all[id.0 as usize];
         flow.in_flight += sent as u32;
         let not_before = match wake.not_before {
             Time::NEVER => Time::NEVER,
@@ -175,25 +167,25 @@ impl Sim {
             return;
         }
         self.sent += sent as u32;
-        let route = self.ways[id.0 as usize][usize::from(backward)];
-        let first = self.routes[route.start as usize];
+        let route = self.net.ways[id.0 as usize][usize::from(backward)];
+        let first = self.net.routes[route.start as usize];
         for i in from..from + sent {
-            let p = WirePacket::from_plain(&self.outbox[i], id, backward, &mut self.extras);
+            let p = WirePacket::from_plain(&self.flows.outbox[i], id, backward, &mut self.extras);
             self.offer(first, p);
         }
-        self.outbox.truncate(from);
+        self.flows.outbox.truncate(from);
     }
 
     /// After any call of an endpoint: send what it has, arm its timer, pass its news on.
     pub(super) fn pump(&mut self, id: FlowId, side: Side) {
         let now = self.now;
         let backward = side == Side::Destination;
-        if self.flows[id.0 as usize].followed {
+        if self.flows.all[id.0 as usize].followed {
             self.show_sender(id, side);
         }
         let mut burst = 0;
         loop {
-            let flow = &mut self.flows[id.0 as usize];
+            let flow = &mut self.flows.all[id.0 as usize];
             let Carrier::Connection(ends) = &mut flow.carrier else {
                 break;
             };
@@ -202,14 +194,14 @@ impl Sim {
             let transmit = end.poll_transmit(now);
             let not_before = match &transmit {
                 Transmit::Segment(s) => {
-                    let route = self.ways[id.0 as usize][usize::from(backward)];
+                    let route = self.net.ways[id.0 as usize][usize::from(backward)];
                     flow.in_flight += 1;
                     burst += 1;
                     if burst == LONG_BURST {
                         self.count_burst(&mut burst);
                     }
                     let p = WirePacket::from_segment(s, id, backward, now, &mut self.extras);
-                    let first = self.routes[route.start as usize];
+                    let first = self.net.routes[route.start as usize];
                     self.offer(first, p);
                     continue;
                 }
@@ -227,10 +219,10 @@ impl Sim {
             break;
         }
         self.sent += burst;
-        if self.flows[id.0 as usize].watched {
+        if self.flows.all[id.0 as usize].watched {
             self.record_flow(id.0);
         }
-        if !self.news.is_empty() {
+        if !self.apps.news.is_empty() {
             self.tell();
         }
     }
@@ -252,7 +244,7 @@ impl Sim {
                 Side::Destination
             },
         );
-        let flow = &mut self.flows[id.0 as usize];
+        let flow = &mut self.flows.all[id.0 as usize];
         if flow.timers[side as usize] != now {
             // It has run ahead, or was put forward.
             return;
@@ -261,39 +253,35 @@ impl Sim {
         if side == Side::Destination {
             self.forget_timers(id.0);
         }
-        let flow = &mut self.flows[id.0 as usize];
+        let flow = &mut self.flows.all[id.0 as usize];
         let Carrier::Connection(ends) = &mut flow.carrier else {
             return;
         };
         let end = &mut ends[side as usize];
         if end.next_timeout().is_some_and(|t| t <= now) {
-            if flow.listens {
-                end.on_timeout(
-                    now,
-                    &mut Listener {
-                        news: &mut self.news,
-                        app: flow.app,
-                        flow: id,
-                        side,
-                    },
-                );
-            } else {
-                end.on_timeout(now, &mut ());
-            }
+            let (listens, app, news) = (flow.listens, flow.app, &mut self.apps.news);
+            let mut listener = Listener {
+                news,
+                listens,
+                app,
+                flow: id,
+                side,
+            };
+            end.on_timeout(now, &mut listener);
         }
         self.pump(id, side);
     }
 
     /// Give a slot back once its connection is over and nothing of it is in flight.
     pub(super) fn reuse_if_done(&mut self, id: FlowId) {
-        if self.flows[id.0 as usize].is_reusable() {
-            self.free_flows.push(id.0);
+        if self.flows.all[id.0 as usize].is_reusable() {
+            self.flows.free.push(id.0);
         }
     }
 
     /// Send a request from the near end of `port` back to where `about` came from, along the links it took.
     pub(super) fn send_request(&mut self, port: u32, about: &WirePacket, r: Request) {
-        if self.ahead.has_any() && !self.ports[port as usize].sends_requests() {
+        if self.ahead.has_any() && !self.net.ports[port as usize].sends_requests() {
             // What has been done ahead of time could not know of it.
             return self.give_up(Broken {
                 port,
@@ -302,13 +290,13 @@ impl Sim {
             });
         }
         let flow_id = about.flow_id();
-        let flow = &mut self.flows[flow_id.0 as usize];
+        let flow = &mut self.flows.all[flow_id.0 as usize];
         if matches!(flow.carrier, Carrier::Closed) {
             // Nobody is left to hear it, and the slot may be free already.
             return;
         }
         let [came, back] = {
-            let [there, back] = self.ways[flow_id.0 as usize];
+            let [there, back] = self.net.ways[flow_id.0 as usize];
             if about.is_backward() {
                 [back, there]
             } else {
@@ -324,7 +312,7 @@ impl Sim {
             self.now,
             &mut self.extras,
         );
-        let way = &self.routes[came.start as usize..came.start as usize + usize::from(came.len)];
+        let way = &self.net.routes[came.start as usize..came.start as usize + usize::from(came.len)];
         let links_behind = way.iter().position(|x| *x == port).unwrap_or(0);
         if links_behind == 0 {
             // The queue stands in the source itself.
@@ -332,7 +320,7 @@ impl Sim {
         }
         let hop = usize::from(back.len) - links_behind;
         p.set_hop(hop);
-        let first = self.routes[back.start as usize + hop];
+        let first = self.net.routes[back.start as usize + hop];
         self.offer(first, p);
     }
 }

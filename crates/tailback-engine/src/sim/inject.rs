@@ -25,25 +25,25 @@ impl Sim {
     /// The ports at the ends of the ways of all flows, and the shortest delay of one: so much later than an event
     /// inside the network a packet that it lets go can come out at the earliest.
     pub fn last_ports(&self) -> (Vec<u32>, Duration) {
-        let last = |r: &Route| self.routes[usize::from(r.len) + r.start as usize - 1];
-        let ways = self.ways.iter().flatten().filter(|r| r.len > 0);
+        let last = |r: &Route| self.net.routes[usize::from(r.len) + r.start as usize - 1];
+        let ways = self.net.ways.iter().flatten().filter(|r| r.len > 0);
         let mut ports: Vec<u32> = ways.map(last).collect();
         ports.sort_unstable();
         ports.dedup();
-        let delays = ports.iter().map(|p| self.ports[*p as usize].delay);
+        let delays = ports.iter().map(|p| self.net.ports[*p as usize].delay);
         let shortest = delays.min().unwrap_or(Duration(0));
         (ports, shortest)
     }
 
     /// When the first of the packets comes out that are on these wires already.
     pub fn next_out(&self, ports: &[u32]) -> Option<Time> {
-        let heads = ports.iter().filter_map(|p| self.ports[*p as usize].wire.front());
+        let heads = ports.iter().filter_map(|p| self.net.ports[*p as usize].wire.front());
         heads.map(|f| f.arrives).min()
     }
 
     /// A packet comes from one end of an injected flow, now: its headers as a segment, and its code point.
     pub fn inject(&mut self, flow: FlowId, backward: bool, s: &Segment, dscp: Dscp) {
-        let f = &mut self.flows[flow.0 as usize];
+        let f = &mut self.flows.all[flow.0 as usize];
         let Carrier::Injected(ends) = &mut f.carrier else {
             debug_assert!(false, "the ends of flow {} are simulated", flow.0);
             return;
@@ -54,20 +54,20 @@ impl Sim {
             f.stats.datagrams = s.seq + 1;
         }
         let p = WirePacket::from_segment(s, flow, backward, self.now, &mut self.extras).with_dscp(dscp);
-        let way = self.ways[flow.0 as usize][usize::from(backward)];
-        let first = self.routes[way.start as usize];
+        let way = self.net.ways[flow.0 as usize][usize::from(backward)];
+        let first = self.net.routes[way.start as usize];
         self.offer(first, p);
     }
 
     /// What has arrived since the last call, in order; `into` is emptied first.
     pub fn take_emitted(&mut self, into: &mut Vec<Emitted>) {
         into.clear();
-        std::mem::swap(into, &mut self.emitted);
+        std::mem::swap(into, &mut self.flows.emitted);
     }
 
     /// What is known of the ends of an injected flow.
     pub fn ends_mut(&mut self, flow: FlowId) -> Option<&mut Injected> {
-        match &mut self.flows[flow.0 as usize].carrier {
+        match &mut self.flows.all[flow.0 as usize].carrier {
             Carrier::Injected(ends) => Some(ends),
             _ => None,
         }
@@ -76,15 +76,15 @@ impl Sim {
     /// When a flow starts, and when it stops producing data if that is before the end.
     pub fn schedule(&self, flow: FlowId) -> (Time, Option<Time>) {
         let app = |a: &AppSlot| (a.start, a.stop);
-        match self.flows[flow.0 as usize].app {
+        match self.flows.all[flow.0 as usize].app {
             NO_APP => (Time::ZERO, None),
-            a => app(&self.apps[a as usize]),
+            a => app(&self.apps.all[a as usize]),
         }
     }
 
     /// Add a series that was recorded outside.
     pub fn add_series(&mut self, what: &str, probe: &str, unit: &'static str, points: &[(Time, f64)]) {
-        let recorder = self.recorder.get_or_insert_default();
+        let recorder = self.watch.recorder.get_or_insert_default();
         let mut series = Series::new(what.into(), probe.into(), unit, Source::Outside, false);
         for (time, value) in points {
             series.point(*time, 0, *value);
@@ -94,7 +94,7 @@ impl Sim {
 
     /// The hosts at the ends of a flow, for queues that go by them.
     pub fn set_hosts(&mut self, flow: FlowId, source: u32, destination: u32) {
-        let keys = &mut self.flows[flow.0 as usize].keys;
+        let keys = &mut self.flows.all[flow.0 as usize].keys;
         (keys.source, keys.destination, keys.label) = (source, destination, destination);
     }
 }

@@ -1,137 +1,15 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
+use super::outlet::Outlet;
 use super::{Broken, Sim};
-use crate::sim::flow::{Carrier, Flow};
-use crate::sim::recorder::{ALL, Fate, LogRow, Recorder, Source};
-use crate::wire::event::{EventKind, EventList};
-use crate::wire::packet::{Extras, SimPacket, WirePacket};
+use crate::sim::flow::Carrier;
+use crate::wire::event::EventKind;
+use crate::wire::packet::{SimPacket, WirePacket};
 use crate::wire::port::prefetch::prefetch;
-use crate::wire::port::{Before, NO_EDGE, Offer, Port, PortStats, Queue};
-use crate::wire::tap::{Sight, Tap};
-use tailback_base::{Ecn, Packet, Request, Time};
+use crate::wire::port::{Before, NO_EDGE, Offer, Port, Queue};
+use tailback_base::{Ecn, Packet, Time};
 use tailback_queue::server::{Sent, Stuck};
-use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId, Server};
-
-/// The tap, if it looks at a port.
-struct Shown<'a> {
-    tap: &'a mut Box<dyn Tap>,
-    reached: Time,
-}
-
-impl<'a> Shown<'a> {
-    #[inline(always)]
-    fn of(tap: &'a mut Option<Box<dyn Tap>>, before: u8, events: &EventList) -> Option<Shown<'a>> {
-        let tap = tap.as_mut().filter(|_| before & Before::TAP != 0)?;
-        let reached = events.now();
-        Some(Shown { tap, reached })
-    }
-
-    fn sight<'p>(&self, now: Time, port: u32, packet: &'p WirePacket, extras: &'p Extras) -> Sight<'p> {
-        Sight {
-            now,
-            reached: self.reached,
-            port,
-            packet,
-            extras,
-        }
-    }
-}
-
-/// What a discipline reports to, at one port.
-pub(super) struct Outlet<'a> {
-    port: u32,
-    now: Time,
-    pub(super) stats: &'a mut PortStats,
-    flows: &'a mut [Flow],
-    extras: &'a mut Extras,
-    recorder: &'a mut Option<Box<Recorder>>,
-    shown: Option<Shown<'a>>,
-    requests: &'a mut Vec<(u32, WirePacket, Request)>,
-    free_flows: &'a mut Vec<u32>,
-}
-
-impl Outlet<'_> {
-    pub(super) fn log(&mut self, p: &WirePacket, fate: Fate) {
-        if let Some(log) = self.recorder.as_mut().and_then(|r| r.log.as_mut()) {
-            let flow = p.flow_id().0;
-            log.push(LogRow {
-                time: self.now,
-                port: self.port,
-                flow,
-                sequence: p.seq(),
-                bytes: p.size(),
-                fate,
-            });
-        }
-    }
-
-    pub(super) fn drop_wire(&mut self, p: &WirePacket, place: Place, why: DropReason) {
-        self.stats.count_drop(place, why, p);
-        let f = &mut self.flows[p.flow_id().0 as usize];
-        f.in_flight -= 1;
-        if p.is_counted() {
-            f.stats.of(p).dropped += 1;
-            if let Some(quality) = f.stats.quality() {
-                quality.lose(p.seq());
-            }
-        }
-        if f.is_reusable() {
-            self.free_flows.push(p.flow_id().0);
-        }
-        self.log(p, Fate::Dropped(place, why));
-        if let Some(shown) = &mut self.shown {
-            let sight = shown.sight(self.now, self.port, p, self.extras);
-            shown.tap.dropped(&sight, place, why);
-        }
-        self.extras.release(p);
-    }
-
-    pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
-        self.stats.count_mark(why, p);
-        if p.is_counted() {
-            self.flows[p.flow_id().0 as usize].stats.of(p).marked += 1;
-        }
-        self.log(p, Fate::Marked(why));
-        if let Some(shown) = &mut self.shown {
-            let sight = shown.sight(self.now, self.port, p, self.extras);
-            shown.tap.marked(&sight, why);
-        }
-    }
-
-    /// A packet that never gets to the queue: what stands before it drops it.
-    pub(super) fn drop_before(&mut self, p: &WirePacket, why: DropReason) {
-        self.stats.arrived_packets += 1;
-        self.stats.arrived_bytes += u64::from(p.size());
-        self.drop_wire(p, Place::Arriving, why);
-    }
-}
-
-impl Out<SimPacket> for Outlet<'_> {
-    fn dropped(&mut self, p: SimPacket, place: Place, why: DropReason) {
-        self.drop_wire(&p.wire, place, why);
-    }
-    fn marked(&mut self, p: &SimPacket, why: MarkReason) {
-        self.mark_wire(&p.wire, why);
-    }
-    fn request(&mut self, about: &SimPacket, r: Request) {
-        self.requests.push((self.port, about.wire, r));
-    }
-    fn note(&mut self, probe: ProbeId, index: u32, value: f64) {
-        let Some(r) = self.recorder else { return };
-        for i in r.port_series.get(self.port as usize).into_iter().flatten() {
-            let s = &mut r.series[*i as usize];
-            let told = Source::Discipline {
-                port: self.port,
-                probe: probe.0,
-                index: ALL,
-            };
-            if s.source == told {
-                s.told = true;
-                s.point(self.now, index, value);
-            }
-        }
-    }
-}
+use tailback_queue::{DropReason, MarkReason, Place, Server};
 
 /// Wires shorter than this, in slots, belong to small networks, whose state fits in the processor's cache: nothing is
 /// fetched ahead.
@@ -144,7 +22,7 @@ impl Sim {
     /// A packet reaches the head of a port: conditioner, impairments, queue.
     #[inline]
     pub(super) fn offer(&mut self, port: u32, p: WirePacket) {
-        let before = self.ports[port as usize].before;
+        let before = self.net.ports[port as usize].before;
         if before == 0 {
             self.enqueue(port, p);
         } else if before & Before::CONDITIONER != 0 {
@@ -157,7 +35,7 @@ impl Sim {
     #[inline(never)]
     pub(super) fn offer_impaired(&mut self, port: u32, mut p: WirePacket) {
         let now = self.now;
-        if let Some(i) = &mut self.ports[port as usize].impair {
+        if let Some(i) = &mut self.net.ports[port as usize].impair {
             let v = i.judge(now);
             if v.drop {
                 return self.outlet(port).drop_before(&p, DropReason::Impairment);
@@ -168,14 +46,14 @@ impl Sim {
                 out.mark_wire(&p, MarkReason::Impairment);
             }
             let copy = v.copy.then(|| {
-                self.flows[p.flow_id().0 as usize].in_flight += 1;
+                self.flows.all[p.flow_id().0 as usize].in_flight += 1;
                 self.extras.duplicate(p)
             });
             for p in [Some(p), copy].into_iter().flatten() {
                 match v.hold_until {
                     None => self.enter(port, p),
                     Some(t) => {
-                        if let Some(i) = &mut self.ports[port as usize].impair {
+                        if let Some(i) = &mut self.net.ports[port as usize].impair {
                             i.hold(p, t);
                         }
                         self.schedule_release(port);
@@ -189,12 +67,12 @@ impl Sim {
 
     /// A packet has passed what stands before a queue.
     fn enter(&mut self, port: u32, p: WirePacket) {
-        if self.ports[port as usize].before & Before::TAP == 0 {
+        if self.net.ports[port as usize].before & Before::TAP == 0 {
             return self.enqueue(port, p);
         }
         self.show(port, &p, |tap, at| tap.arrived(at));
         let now = self.now;
-        match self.ports[port as usize].offer_fused(&p, now) {
+        match self.net.ports[port as usize].offer_fused(&p, now) {
             Offer::Taken(arrives) => {
                 self.show(port, &p, |tap, at| tap.sent(at));
                 self.depart(port, p, arrives);
@@ -204,34 +82,8 @@ impl Sim {
         }
     }
 
-    /// Show a packet to the tap, if it looks at this port.
-    #[inline(always)]
-    fn show(&mut self, port: u32, p: &WirePacket, what: impl FnOnce(&mut dyn Tap, &Sight<'_>)) {
-        let before = self.ports[port as usize].before;
-        if let Some(shown) = Shown::of(&mut self.tap, before, &self.events) {
-            let sight = shown.sight(self.now, port, p, &self.extras);
-            what(&mut **shown.tap, &sight);
-        }
-    }
-
-    /// What a port reports to.
-    pub(super) fn outlet(&mut self, port: u32) -> Outlet<'_> {
-        let at = &mut self.ports[port as usize];
-        Outlet {
-            port,
-            now: self.now,
-            stats: &mut at.stats,
-            flows: &mut self.flows,
-            extras: &mut self.extras,
-            recorder: &mut self.recorder,
-            shown: Shown::of(&mut self.tap, at.before, &self.events),
-            requests: &mut self.requests,
-            free_flows: &mut self.free_flows,
-        }
-    }
-
     pub(super) fn schedule_release(&mut self, port: u32) {
-        let Some(i) = &mut self.ports[port as usize].impair else {
+        let Some(i) = &mut self.net.ports[port as usize].impair else {
             return;
         };
         if let Some(t) = i.next_release()
@@ -244,14 +96,18 @@ impl Sim {
 
     pub(super) fn on_release(&mut self, port: u32) {
         let now = self.now;
-        let Some(i) = &mut self.ports[port as usize].impair else {
+        let Some(i) = &mut self.net.ports[port as usize].impair else {
             return;
         };
         if i.release_at != now {
             return;
         }
         i.release_at = Time::NEVER;
-        while let Some(p) = self.ports[port as usize].impair.as_mut().and_then(|i| i.release(now)) {
+        while let Some(p) = self.net.ports[port as usize]
+            .impair
+            .as_mut()
+            .and_then(|i| i.release(now))
+        {
             self.enter(port, p);
         }
         self.schedule_release(port);
@@ -259,7 +115,7 @@ impl Sim {
 
     pub(super) fn enqueue(&mut self, port: u32, p: WirePacket) {
         let now = self.now;
-        match self.ports[port as usize].offer_fused(&p, now) {
+        match self.net.ports[port as usize].offer_fused(&p, now) {
             Offer::Taken(arrives) => self.depart(port, p, arrives),
             Offer::Full => self.overflow(port, p),
             Offer::Explicit => self.enqueue_explicit(port, p),
@@ -276,7 +132,7 @@ impl Sim {
         let now = self.now;
         let mut packet = SimPacket {
             wire: p,
-            keys: self.flows[p.flow_id().0 as usize].keys,
+            keys: self.flows.all[p.flow_id().0 as usize].keys,
         };
         packet.set_stamp(now);
         self.work(port, |server, out| {
@@ -302,7 +158,7 @@ impl Sim {
 
     /// Whether an event still holds: a server that has changed its mind leaves the old one in the list.
     fn is_due(&self, port: u32, at: impl FnOnce(&Server<SimPacket>) -> Time) -> bool {
-        matches!(&self.ports[port as usize].queue, Queue::Explicit(e) if at(&e.server) == self.now)
+        matches!(&self.net.ports[port as usize].queue, Queue::Explicit(e) if at(&e.server) == self.now)
     }
 
     /// Call an explicit port's server; then the packet that begins its transmission, new events, statistics, requests
@@ -314,34 +170,24 @@ impl Sim {
         call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
     ) {
         let now = self.now;
-        let at = &mut self.ports[port as usize];
-        let Queue::Explicit(e) = &mut at.queue else { return };
-        let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
-        let mut out = Outlet {
-            port,
-            now,
-            stats: &mut at.stats,
-            flows: &mut self.flows,
-            extras: &mut self.extras,
-            recorder: &mut self.recorder,
-            shown: Shown::of(&mut self.tap, at.before, &self.events),
-            requests: &mut self.requests,
-            free_flows: &mut self.free_flows,
+        let (Queue::Explicit(e), mut out) = self.at(port) else {
+            return;
         };
+        let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
         let sent = call(&mut e.server, &mut out);
         let (service, timer) = (e.server.service_at(), e.server.timer_at());
+        let stuck = if sent.is_none() { e.server.stuck() } else { None };
+        Port::settle(e, out.stats, now);
         if service != service_at && service != Time::NEVER {
             self.events.push(service, EventKind::Service, port);
         }
         if timer != timer_at && timer != Time::NEVER {
             self.events.push(timer, EventKind::QueueTimer, port);
         }
-        if sent.is_none()
-            && let Some(stuck) = e.server.stuck()
-        {
+        if let Some(stuck) = stuck {
             return self.stuck(port, stuck);
         }
-        Port::settle(e, &mut at.stats, now);
+        let at = &mut self.net.ports[port as usize];
         let (is_watched, delay, before) = (at.watched, at.delay, at.before);
         if let Some(sent) = &sent {
             at.transmit(sent);
@@ -377,7 +223,7 @@ impl Sim {
     /// The packet at the head of a wire reaches the far end.
     #[inline]
     pub(super) fn deliver(&mut self, port: u32) {
-        let p = &mut self.ports[port as usize];
+        let p = &mut self.net.ports[port as usize];
         let hands_ahead = p.hands_ahead;
         // Where packets may be handed on it keeps its place until that is done: what this brings to the port waits
         // behind it.
@@ -398,15 +244,15 @@ impl Sim {
             self.show_exit(port, packet);
         }
         packet.next_hop();
-        let route = self.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
+        let route = self.net.ways[packet.flow_id().0 as usize][usize::from(packet.is_backward())];
         if packet.hop() < usize::from(route.len) {
-            let next = self.routes[route.start as usize + packet.hop()];
+            let next = self.net.routes[route.start as usize + packet.hop()];
             self.offer(next, packet);
         } else {
             self.arrive(packet);
         }
         if hands_ahead {
-            self.ports[port as usize].wire.pop();
+            self.net.ports[port as usize].wire.pop();
             self.hand_on_waiting(port);
         }
     }
@@ -414,11 +260,11 @@ impl Sim {
     /// A packet has reached the far end of a port that something watches.
     #[cold]
     fn show_exit(&mut self, port: u32, p: WirePacket) {
-        if self.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
+        if self.net.ports[port as usize].before & Before::TAP_AT_EXIT != 0 {
             self.show(port, &p, |tap, at| tap.delivered(at));
         }
         // The conditioner of the opposite port sees what this one delivers.
-        let edge = self.ports[self.peer[port as usize] as usize].edge;
+        let edge = self.net.ports[self.net.peer[port as usize] as usize].edge;
         if edge != NO_EDGE {
             self.show_reverse(edge, p);
         }
@@ -426,18 +272,18 @@ impl Sim {
 
     /// Bring near what the next packets of a long wire will need.
     fn look_ahead(&self, port: u32) {
-        let wire = &self.ports[port as usize].wire;
+        let wire = &self.net.ports[port as usize].wire;
         if let Some((id, ..)) = wire.peek(AHEAD_FAR) {
-            prefetch(&self.ways[id.0 as usize]);
-            prefetch(&self.flows[id.0 as usize]);
+            prefetch(&self.net.ways[id.0 as usize]);
+            prefetch(&self.flows.all[id.0 as usize]);
         }
         if let Some((id, back, hop)) = wire.peek(AHEAD_NEAR) {
             let id = id.0 as usize;
-            let route = self.ways[id][usize::from(back)];
+            let route = self.net.ways[id][usize::from(back)];
             if hop + 1 < usize::from(route.len) {
-                let next = self.routes[route.start as usize + hop + 1];
-                prefetch(&self.ports[next as usize]);
-            } else if let Carrier::Connection(ends) = &self.flows[id].carrier {
+                let next = self.net.routes[route.start as usize + hop + 1];
+                prefetch(&self.net.ports[next as usize]);
+            } else if let Carrier::Connection(ends) = &self.flows.all[id].carrier {
                 prefetch(&*ends[usize::from(!back)]);
             }
         }
@@ -445,10 +291,14 @@ impl Sim {
 
     pub(super) fn on_rate_change(&mut self, port: u32) {
         let now = self.now;
-        let changes = self.rate_changes.get_mut(&port).filter(|changes| !changes.is_empty());
+        let changes = self
+            .net
+            .rate_changes
+            .get_mut(&port)
+            .filter(|changes| !changes.is_empty());
         let Some(changes) = changes else { return };
         let (_, rate) = changes.remove(0);
-        self.ports[port as usize].set_rate(rate);
+        self.net.ports[port as usize].set_rate(rate);
         if let Some((t, _)) = changes.first() {
             self.events.push((*t).max(now), EventKind::RateChange, port);
         }

@@ -41,15 +41,15 @@ pub struct Retired {
 impl Sim {
     /// Rows of the results: the flows and members that the scenario made. They come before all other slots.
     pub(crate) fn declared(&self) -> usize {
-        self.flows.partition_point(|f| f.declared)
+        self.flows.all.partition_point(|f| f.declared)
     }
 
     /// The totals of every row at this instant.
     pub(crate) fn snapshots(&self, now: Time) -> Vec<Snapshot> {
-        let (rows, open) = self.flows.split_at(self.declared());
+        let (rows, open) = self.flows.all.split_at(self.declared());
         let mut totals: Vec<Snapshot> = counted_as(32, rows).map(|f| f.snapshot(now)).collect();
         for f in counted_as(32, open).filter(|f| matches!(f.carrier, Carrier::Connection(_))) {
-            if let Some(member) = self.apps[f.app as usize].own_flow {
+            if let Some(member) = self.apps.all[f.app as usize].own_flow {
                 totals[member.0 as usize].add(&f.snapshot(now));
             }
         }
@@ -59,7 +59,7 @@ impl Sim {
     /// Totals of the connections that were opened and closed, for the group of that index.
     pub fn retired(&self, group: usize) -> Retired {
         let mut sum = Retired::default();
-        let rows = self.flows.iter().filter(|f| f.group as usize == group);
+        let rows = self.flows.all.iter().filter(|f| f.group as usize == group);
         for c in rows.filter_map(Flow::closed) {
             sum.connections += c.connections;
             sum.delivered += c.delivered[0];
@@ -74,7 +74,7 @@ impl Sim {
     /// Number of slots for connections, in use or free: does not grow while closed connections are replaced by new
     /// ones.
     pub fn flow_slots(&self) -> usize {
-        self.flows.len() - self.declared()
+        self.flows.all.len() - self.declared()
     }
 
     /// `opener` is the side whose application sends the SYN.
@@ -89,31 +89,31 @@ impl Sim {
         let now = self.now;
         // One call of an application may open any number.
         done(128);
-        let (forward, backward) = self.router.routes(from, to, &mut self.routes, &self.peer);
-        let between = &self.transports[transport.0 as usize].between;
+        let (forward, backward) = self.net.router.routes(from, to, &mut self.net.routes, &self.net.peer);
+        let between = &self.apps.transports[transport.0 as usize].between;
         if !between.as_ref().is_none_or(|all| all.contains(&[from, to])) && self.ahead.has_any() {
             // What has been done ahead of time could not know of it.
             self.give_up(Broken {
-                port: self.routes[forward.start as usize],
+                port: self.net.routes[forward.start as usize],
                 does: "is on the way of a connection that an application opened and had not said that it would".into(),
                 remedy: "let it open connections between the client and the servers of its context alone".into(),
             });
         }
-        let make = self.transports[transport.0 as usize].make.clone();
-        let mut stream = self.transports[transport.0 as usize].stream.clone();
+        let make = self.apps.transports[transport.0 as usize].make.clone();
+        let mut stream = self.apps.transports[transport.0 as usize].stream.clone();
         let mut ends = make(&mut || self.path(from, to), &mut stream);
         if opener == Side::Destination {
             ends.reverse();
         }
-        self.transports[transport.0 as usize].stream = stream;
+        self.apps.transports[transport.0 as usize].stream = stream;
         // The row of the application passes on its name and its weight; the aggregate is that of the ends.
-        let (group, index, keys) = match self.apps[app as usize].own_flow {
+        let (group, index, keys) = match self.apps.all[app as usize].own_flow {
             Some(member) => {
-                let f = &self.flows[member.0 as usize];
-                let aggregate = [from, to].map(|n| self.edge_numbers.get(&n.0).copied().unwrap_or(0));
+                let f = &self.flows.all[member.0 as usize];
+                let aggregate = [from, to].map(|n| self.apps.edge_numbers.get(&n.0).copied().unwrap_or(0));
                 (f.group, f.index, Keys { aggregate, ..f.keys })
             }
-            None => (self.apps[app as usize].group, 0, Keys::default()),
+            None => (self.apps.all[app as usize].group, 0, Keys::default()),
         };
         let flow = Flow {
             group,
@@ -140,16 +140,16 @@ impl Sim {
             opened: now,
             stats: FlowStats::default(),
         };
-        let id = match self.free_flows.pop() {
+        let id = match self.flows.free.pop() {
             Some(i) => {
-                self.flows[i as usize] = flow;
-                self.ways[i as usize] = [forward, backward];
+                self.flows.all[i as usize] = flow;
+                self.net.ways[i as usize] = [forward, backward];
                 FlowId(i)
             }
             None => {
-                self.flows.push(flow);
-                self.ways.push([forward, backward]);
-                FlowId((self.flows.len() - 1) as u32)
+                self.flows.all.push(flow);
+                self.net.ways.push([forward, backward]);
+                FlowId((self.flows.all.len() - 1) as u32)
             }
         };
         self.announce(id, true);
@@ -158,7 +158,7 @@ impl Sim {
 
     /// A connection that an application opened is over.
     pub(super) fn retire(&mut self, id: FlowId) {
-        let lifetime = (self.now - self.flows[id.0 as usize].opened).seconds();
+        let lifetime = (self.now - self.flows.all[id.0 as usize].opened).seconds();
         if let Some(closed) = self.fold(id) {
             closed.connections += 1;
             closed.lifetime += lifetime;
@@ -168,15 +168,15 @@ impl Sim {
 
     /// Add what a connection counted to the row of its member. The connection is no more.
     fn fold(&mut self, id: FlowId) -> Option<&mut Closed> {
-        let total = self.flows[id.0 as usize].snapshot(self.now);
+        let total = self.flows.all[id.0 as usize].snapshot(self.now);
         self.announce(id, false);
         self.forget_awaited(id);
-        let f = &mut self.flows[id.0 as usize];
+        let f = &mut self.flows.all[id.0 as usize];
         f.carrier = Carrier::Closed;
         f.timers = [Time::NEVER; 2];
         let stats = std::mem::take(&mut f.stats);
-        let member = self.apps[f.app as usize].own_flow?;
-        let member = &mut self.flows[member.0 as usize];
+        let member = self.apps.all[f.app as usize].own_flow?;
+        let member = &mut self.flows.all[member.0 as usize];
         // An application that feeds a connection of its own has no row for others.
         let Carrier::Member(closed) = &mut member.carrier else {
             return None;
@@ -191,8 +191,8 @@ impl Sim {
 
     /// The run is over: what open connections counted belongs to their members.
     pub(super) fn fold_open(&mut self) {
-        for i in counted_as(32, self.declared()..self.flows.len()) {
-            if matches!(self.flows[i].carrier, Carrier::Connection(_)) {
+        for i in counted_as(32, self.declared()..self.flows.all.len()) {
+            if matches!(self.flows.all[i].carrier, Carrier::Connection(_)) {
                 self.fold(FlowId(i as u32));
             }
         }
@@ -200,12 +200,12 @@ impl Sim {
 
     /// A member asks for nothing more. When all have, a run that ends with its sessions ends after this instant.
     pub(super) fn member_finished(&mut self, app: u32) {
-        let slot = &mut self.apps[app as usize];
+        let slot = &mut self.apps.all[app as usize];
         if std::mem::replace(&mut slot.finished, true) {
             return;
         }
-        self.unfinished -= 1;
-        if let (0, Some(tick)) = (self.unfinished, self.end_tick) {
+        self.apps.unfinished -= 1;
+        if let (0, Some(tick)) = (self.apps.unfinished, self.end_tick) {
             self.events.push(self.now, crate::wire::event::EventKind::Tick, tick);
         }
     }

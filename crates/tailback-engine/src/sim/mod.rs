@@ -16,6 +16,7 @@ pub mod injected;
 mod links;
 pub mod members;
 pub mod names;
+mod outlet;
 pub mod recorder;
 mod recording;
 pub mod route;
@@ -99,63 +100,96 @@ pub(crate) struct Broken {
 pub struct Sim {
     pub(crate) now: Time,
     pub(crate) events: EventList,
-    pub(crate) ports: Vec<Port>,
-    /// Pairs of opposite directions: `peer[p]`.
-    pub(crate) peer: Vec<u32>,
-    /// By port, of those whose rate changes.
-    pub(crate) rate_changes: BTreeMap<u32, Vec<(Time, BitRate)>>,
-    pub(crate) routes: Vec<u32>,
-    pub(crate) flows: Vec<Flow>,
-    /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
-    pub(crate) ways: Vec<[Route; 2]>,
-    /// Totals at the start of statistics, when that is not the start of the run.
-    pub(crate) baseline: Vec<Snapshot>,
-    pub(crate) apps: Vec<AppSlot>,
-    pub(crate) edges: Vec<EdgeSlot>,
-    /// The edges that follow the ends of flows, source first; as long as the last flow that has one.
-    pub(crate) followers: Vec<[Vec<u32>; 2]>,
-    /// Propagation delay between edges, by (from, to).
-    pub(crate) edge_delay: Vec<Vec<Duration>>,
-    pub(crate) messages: Vec<Option<Message>>,
-    /// Places among them that are free: the first is taken, since its number breaks ties.
-    pub(crate) free_messages: BinaryHeap<Reverse<u32>>,
-    pub(crate) ticks: Vec<Tick>,
-    pub(crate) intervals: Vec<(Time, Vec<Snapshot>)>,
-    /// Ports with rows by interval, and their totals at the ends of the intervals.
-    pub(crate) interval_ports: Vec<u32>,
-    pub(crate) port_intervals: Vec<Vec<PortSnapshot>>,
+    pub(crate) net: Topology,
     pub(crate) extras: Extras,
-    pub(crate) recorder: Option<Box<Recorder>>,
-    pub(crate) tap: Option<Box<dyn Tap>>,
-    pub(crate) counters: EngineCounters,
+    pub(crate) flows: Flows,
+    pub(crate) apps: Applications,
+    pub(crate) edges: Edges,
+    pub(crate) watch: Watch,
     pub(crate) ahead: ahead::Ahead,
+    pub(crate) counters: EngineCounters,
     /// Packets that connections have sent in this call of [`Sim::run_some`].
     pub(crate) sent: u32,
-    pub(crate) transports: Vec<members::TransportMaker>,
-    /// The number among aggregates of each node where sessions have ends.
-    pub(crate) edge_numbers: BTreeMap<u32, u16>,
-    pub(crate) router: route::Router,
-    pub(crate) free_flows: Vec<u32>,
-    pub(crate) transfers: Vec<transfers::TransferRow>,
-    pub(crate) pages: Vec<transfers::PageRow>,
-    pub(crate) awaited: transfers::Awaited,
-    /// Members that have not said that they ask for nothing more.
-    pub(crate) unfinished: u32,
-    /// The tick to push when there are none, if the run is to end then.
+    /// Control packets to send, with the port they come from.
+    requests: Vec<(u32, WirePacket, Request)>,
+    /// The tick to push when all members have finished, if the run is to end then.
     pub(crate) end_tick: Option<u32>,
     ended: Option<Time>,
     pub(crate) broken: Option<Broken>,
+}
+
+/// Ports, and the ways of packets over them.
+#[derive(Default)]
+pub(crate) struct Topology {
+    pub ports: Vec<Port>,
+    /// Pairs of opposite directions: `peer[p]`.
+    pub peer: Vec<u32>,
+    /// By port, of those whose rate changes.
+    pub rate_changes: BTreeMap<u32, Vec<(Time, BitRate)>>,
+    /// The ports of all ways, one way after the other.
+    pub routes: Vec<u32>,
+    /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
+    pub ways: Vec<[Route; 2]>,
+    pub router: route::Router,
+}
+
+/// Flows, and what their ends leave to be done.
+#[derive(Default)]
+pub(crate) struct Flows {
+    pub all: Vec<Flow>,
+    /// Slots of connections that are over.
+    pub free: Vec<u32>,
     /// What ends have to send after segments that were predicted.
     outbox: Vec<Plain>,
-    /// News for applications, delivered when the call that caused it is over.
-    news: Vec<(u32, AppInput)>,
-    /// Control packets to send, with the port they come from.
-    requests: Vec<(u32, WirePacket, Request)>,
-    forwarded: Vec<SimPacket>,
     /// Packets of injected flows that have reached their destinations.
     emitted: Vec<injected::Emitted>,
+}
+
+/// Applications, what they have asked for, and what they have not heard yet.
+#[derive(Default)]
+pub(crate) struct Applications {
+    pub all: Vec<AppSlot>,
+    pub transports: Vec<members::TransportMaker>,
+    /// The number among aggregates of each node where sessions have ends.
+    pub edge_numbers: BTreeMap<u32, u16>,
+    pub transfers: Vec<transfers::TransferRow>,
+    pub pages: Vec<transfers::PageRow>,
+    pub awaited: transfers::Awaited,
+    /// Members that may still ask for something.
+    pub unfinished: u32,
+    /// News, delivered when the call that caused it is over.
+    news: Vec<(u32, AppInput)>,
     /// News is being delivered further up the stack.
     telling: bool,
+}
+
+/// Conditioners, and the messages between them.
+#[derive(Default)]
+pub(crate) struct Edges {
+    pub all: Vec<EdgeSlot>,
+    /// The edges that follow the ends of flows, source first; as long as the last flow that has one.
+    pub followers: Vec<[Vec<u32>; 2]>,
+    /// Propagation delay between edges, by (from, to).
+    pub delay: Vec<Vec<Duration>>,
+    pub messages: Vec<Option<Message>>,
+    /// Places among them that are free: the first is taken, since its number breaks ties.
+    pub free_messages: BinaryHeap<Reverse<u32>>,
+    /// What a conditioner lets through, during its call.
+    forwarded: Vec<SimPacket>,
+}
+
+/// What is recorded while the run goes on.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub recorder: Option<Box<Recorder>>,
+    pub tap: Option<Box<dyn Tap>>,
+    pub ticks: Vec<Tick>,
+    /// Totals at the start of statistics, when that is not the start of the run.
+    pub baseline: Vec<Snapshot>,
+    pub intervals: Vec<(Time, Vec<Snapshot>)>,
+    /// Ports with rows by interval, and their totals at the ends of the intervals.
+    pub interval_ports: Vec<u32>,
+    pub port_intervals: Vec<Vec<PortSnapshot>>,
 }
 
 impl Sim {
@@ -163,46 +197,22 @@ impl Sim {
         Sim {
             now: Time::ZERO,
             events: EventList::new(),
-            ports: Vec::new(),
-            peer: Vec::new(),
-            rate_changes: BTreeMap::new(),
-            routes: Vec::new(),
-            flows: Vec::new(),
-            ways: Vec::new(),
-            baseline: Vec::new(),
-            apps: Vec::new(),
-            edges: Vec::new(),
-            followers: Vec::new(),
-            edge_delay: Vec::new(),
-            messages: Vec::new(),
-            free_messages: BinaryHeap::new(),
-            ticks: Vec::new(),
-            intervals: Vec::new(),
-            interval_ports: Vec::new(),
-            port_intervals: Vec::new(),
+            net: Topology {
+                router,
+                ..Topology::default()
+            },
             extras: Extras::default(),
-            recorder: None,
-            tap: None,
-            counters: EngineCounters::default(),
+            flows: Flows::default(),
+            apps: Applications::default(),
+            edges: Edges::default(),
+            watch: Watch::default(),
             ahead: ahead::Ahead::default(),
+            counters: EngineCounters::default(),
             sent: 0,
-            transports: Vec::new(),
-            edge_numbers: BTreeMap::new(),
-            router,
-            free_flows: Vec::new(),
-            transfers: Vec::new(),
-            pages: Vec::new(),
-            awaited: transfers::Awaited::new(),
-            unfinished: 0,
+            requests: Vec::new(),
             end_tick: None,
             ended: None,
             broken: None,
-            outbox: Vec::new(),
-            news: Vec::new(),
-            requests: Vec::new(),
-            forwarded: Vec::new(),
-            emitted: Vec::new(),
-            telling: false,
         }
     }
 

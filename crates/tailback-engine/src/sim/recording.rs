@@ -17,36 +17,36 @@ impl Sim {
     pub(crate) fn read(&mut self, source: Source) -> f64 {
         let now = self.now;
         match source {
-            Source::Queue(p) => self.ports[p as usize].waiting(now).0 as f64,
-            Source::QueueBytes(p) => self.ports[p as usize].waiting(now).1 as f64,
-            Source::PortDelivered(p) => self.ports[p as usize].stats.delivered_bytes as f64,
+            Source::Queue(p) => self.net.ports[p as usize].waiting(now).0 as f64,
+            Source::QueueBytes(p) => self.net.ports[p as usize].waiting(now).1 as f64,
+            Source::PortDelivered(p) => self.net.ports[p as usize].stats.delivered_bytes as f64,
             Source::Sojourn { percent, .. } if percent > 100 => f64::NAN,
             Source::Sojourn { port, percent } => {
-                let waits = self.ports[port as usize].sojourn(now);
+                let waits = self.net.ports[port as usize].sojourn(now);
                 waits.map_or(f64::NAN, |h| h.quantile(f64::from(percent) / 100.0))
             }
-            Source::Discipline { port, probe, index } => match &self.ports[port as usize].queue {
+            Source::Discipline { port, probe, index } => match &self.net.ports[port as usize].queue {
                 Queue::Explicit(e) => e.server.queue.read(ProbeId(probe), index),
                 Queue::Fused(_) => f64::NAN,
             },
             Source::Outside => f64::NAN,
             Source::Edge { edge, probe, index } => {
-                let conditioner = &self.edges[edge as usize].conditioner;
+                let conditioner = &self.edges.all[edge as usize].conditioner;
                 conditioner.read(usize::from(probe), index, now)
             }
             Source::EdgeSent { index, .. } if index >= 64 => f64::NAN,
-            Source::EdgeSent { edge, index } => self.edges[edge as usize].sent(Dscp(index as u8)).packets as f64,
-            Source::Endpoint { flow, side, probe } => match &self.flows[flow as usize].carrier {
+            Source::EdgeSent { edge, index } => self.edges.all[edge as usize].sent(Dscp(index as u8)).packets as f64,
+            Source::Endpoint { flow, side, probe } => match &self.flows.all[flow as usize].carrier {
                 Carrier::Connection(ends) => ends[side as usize].read(usize::from(probe)),
                 _ => f64::NAN,
             },
-            Source::Delivered { flow, by } => self.flows[flow as usize].delivered(by) as f64,
+            Source::Delivered { flow, by } => self.flows.all[flow as usize].delivered(by) as f64,
         }
     }
 
     pub(super) fn record_changes(&mut self, series: &[u32]) {
         for &i in counted_as(8, series) {
-            let Some(r) = &self.recorder else { return };
+            let Some(r) = &self.watch.recorder else { return };
             let s = &r.series[i as usize];
             let source = s.source;
             if source.is_indexed() {
@@ -57,7 +57,7 @@ impl Sim {
             }
             let value = self.read(source);
             let now = self.now;
-            if let Some(r) = &mut self.recorder {
+            if let Some(r) = &mut self.watch.recorder {
                 r.series[i as usize].change(now, value);
             }
         }
@@ -74,7 +74,7 @@ impl Sim {
             if index == MOST_INDICES {
                 return self.endless(series, source);
             }
-            if let Some(r) = &mut self.recorder {
+            if let Some(r) = &mut self.watch.recorder {
                 r.series[series as usize].change_at(now, index, value);
             }
         }
@@ -82,33 +82,33 @@ impl Sim {
 
     #[cold]
     pub(super) fn record_port(&mut self, port: u32) {
-        let Some(r) = &mut self.recorder else { return };
+        let Some(r) = &mut self.watch.recorder else { return };
         let list = std::mem::take(&mut r.port_series[port as usize]);
         self.record_changes(&list);
-        if let Some(r) = &mut self.recorder {
+        if let Some(r) = &mut self.watch.recorder {
             r.port_series[port as usize] = list;
         }
     }
 
     #[cold]
     pub(super) fn record_edge(&mut self, edge: u32) {
-        let Some(r) = &mut self.recorder else { return };
+        let Some(r) = &mut self.watch.recorder else { return };
         let list = std::mem::take(&mut r.edge_series[edge as usize]);
         self.record_changes(&list);
-        if let Some(r) = &mut self.recorder {
+        if let Some(r) = &mut self.watch.recorder {
             r.edge_series[edge as usize] = list;
         }
     }
 
     #[cold]
     pub(super) fn record_flow(&mut self, flow: u32) {
-        let Some(r) = &mut self.recorder else { return };
+        let Some(r) = &mut self.watch.recorder else { return };
         let Some(slot) = r.flow_series.get_mut(flow as usize) else {
             return;
         };
         let list = std::mem::take(slot);
         self.record_changes(&list);
-        if let Some(r) = &mut self.recorder {
+        if let Some(r) = &mut self.watch.recorder {
             r.flow_series[flow as usize] = list;
         }
     }
@@ -116,6 +116,7 @@ impl Sim {
     /// The value every on-change series starts with.
     pub(crate) fn record_start(&mut self) {
         let all: Vec<u32> = self
+            .watch
             .recorder
             .iter()
             .flat_map(|r| counted(0..r.series.len() as u32).filter(|i| r.series[*i as usize].on_change))
@@ -126,23 +127,24 @@ impl Sim {
     pub(super) fn on_tick(&mut self, tick: u32) {
         let now = self.now;
         self.ahead.ticks[tick as usize] = Time::NEVER;
-        match &mut self.ticks[tick as usize] {
+        match &mut self.watch.ticks[tick as usize] {
             Tick::Warmup => {
-                for p in counted_as(16, &mut self.ports) {
+                for p in counted_as(16, &mut self.net.ports) {
                     p.restart_statistics(now);
                 }
                 let totals = counted_as(32, self.snapshots(now));
-                self.baseline = totals.map(Snapshot::without_delays).collect();
-                for f in counted_as(16, &mut self.flows) {
+                self.watch.baseline = totals.map(Snapshot::without_delays).collect();
+                for f in counted_as(16, &mut self.flows.all) {
                     f.stats.restart(now);
                 }
-                for e in counted(&mut self.edges) {
+                for e in counted(&mut self.edges.all) {
                     e.sent.clear();
                 }
-                self.intervals.clear();
-                self.intervals
-                    .push((now, counted_as(32, &self.baseline).cloned().collect()));
-                self.port_intervals.clear();
+                self.watch.intervals.clear();
+                self.watch
+                    .intervals
+                    .push((now, counted_as(32, &self.watch.baseline).cloned().collect()));
+                self.watch.port_intervals.clear();
                 self.snapshot_ports();
             }
             Tick::End => {
@@ -159,12 +161,12 @@ impl Sim {
                 let next = now + *period;
                 let list = std::mem::take(series);
                 for &i in counted_as(16, &list) {
-                    let Some(source) = self.recorder.as_ref().map(|r| r.series[i as usize].source) else {
+                    let Some(source) = self.watch.recorder.as_ref().map(|r| r.series[i as usize].source) else {
                         continue;
                     };
                     self.sample(i, source);
                 }
-                if let Tick::Sample { series, .. } = &mut self.ticks[tick as usize] {
+                if let Tick::Sample { series, .. } = &mut self.watch.ticks[tick as usize] {
                     *series = list;
                 }
                 self.events.push(next, EventKind::Tick, tick);
@@ -188,7 +190,7 @@ impl Sim {
             if matches!(source, Source::EdgeSent { .. }) && value == 0.0 || !is_written(index, value) {
                 continue;
             }
-            if let Some(r) = &mut self.recorder {
+            if let Some(r) = &mut self.watch.recorder {
                 r.series[series as usize].point(now, index, value);
             }
         }
@@ -196,10 +198,14 @@ impl Sim {
 
     #[cold]
     fn endless(&mut self, series: u32, source: Source) {
-        let name = self.recorder.as_ref().map(|r| r.series[series as usize].probe.clone());
+        let name = self
+            .watch
+            .recorder
+            .as_ref()
+            .map(|r| r.series[series as usize].probe.clone());
         let port = match source {
             Source::Discipline { port, .. } => port,
-            Source::Edge { edge, .. } | Source::EdgeSent { edge, .. } => self.edges[edge as usize].port,
+            Source::Edge { edge, .. } | Source::EdgeSent { edge, .. } => self.edges.all[edge as usize].port,
             _ => 0,
         };
         self.give_up(Broken {
@@ -215,29 +221,29 @@ impl Sim {
     /// Close the interval that ends now, if it is not empty.
     fn end_interval(&mut self) {
         let now = self.now;
-        if self.intervals.last().is_none_or(|(t, _)| *t < now) {
+        if self.watch.intervals.last().is_none_or(|(t, _)| *t < now) {
             let mut rows = self.snapshots(now);
-            for (f, row) in counted(&mut self.flows).zip(&mut rows) {
+            for (f, row) in counted(&mut self.flows.all).zip(&mut rows) {
                 if let Some(meter) = &mut f.stats.meter {
                     row.convergence = meter.close(now);
                     meter.restart(now);
                 }
             }
-            self.intervals.push((now, rows));
+            self.watch.intervals.push((now, rows));
             self.snapshot_ports();
         }
     }
 
     /// The totals of the ports that have rows by interval.
     pub(crate) fn snapshot_ports(&mut self) {
-        let ports = counted_as(16, &self.interval_ports);
-        let rows = ports.map(|p| self.ports[*p as usize].snapshot(self.now)).collect();
-        self.port_intervals.push(rows);
+        let ports = counted_as(16, &self.watch.interval_ports);
+        let rows = ports.map(|p| self.net.ports[*p as usize].snapshot(self.now)).collect();
+        self.watch.port_intervals.push(rows);
     }
 
     /// The run is over: close the last interval, which may be shorter than the others.
     pub(crate) fn finish(&mut self) {
-        if self.ticks.iter().any(|t| matches!(t, Tick::Interval(_))) {
+        if self.watch.ticks.iter().any(|t| matches!(t, Tick::Interval(_))) {
             self.end_interval();
         }
         self.fold_open();

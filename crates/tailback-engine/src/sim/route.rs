@@ -181,8 +181,8 @@ impl Sim {
     /// What the endpoints of a flow may know of the lines under it.
     pub(crate) fn path(&mut self, from: NodeId, to: NodeId) -> Path {
         let mut path = Path::default();
-        let (ports, peer) = (&self.ports, &self.peer);
-        for arc in self.router.path(from, to, peer).unwrap_or_default() {
+        let (ports, peer) = (&self.net.ports, &self.net.peer);
+        for arc in self.net.router.path(from, to, peer).unwrap_or_default() {
             let back = peer[arc.port as usize];
             for (way, port) in [(&mut path.there, arc.port), (&mut path.back, back)] {
                 let port = &ports[port as usize];

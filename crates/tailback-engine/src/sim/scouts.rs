@@ -7,7 +7,7 @@
 //! costs more than it gives. What counts is not how large the network is but how much of it is busy: of a thousand
 //! people who browse few wait for data.
 
-use super::Sim;
+use super::{Sim, Topology};
 use crate::sim::flow::Carrier;
 use crate::wire::event::EventKind;
 use crate::wire::port::prefetch::prefetch;
@@ -19,14 +19,10 @@ impl Sim {
     /// Bring near what the next events will need: first the port, then its head, then whose that is, then the ends.
     #[inline(never)]
     pub(super) fn scout(&mut self) {
-        let Sim {
-            events,
-            ports,
-            flows,
-            ways,
-            routes,
-            ..
-        } = self;
+        let (events, flows) = (&mut self.events, &self.flows.all);
+        let Topology {
+            ports, ways, routes, ..
+        } = &self.net;
         events.scout(|stage, kind, entity| {
             if kind != EventKind::Delivery {
                 return;

@@ -55,9 +55,9 @@ fn repairs(end: &dyn Endpoint, now: Time) -> Repairs {
 
 impl Sim {
     pub(super) fn ask(&mut self, app: u32, bytes: u64) -> TransferId {
-        let id = TransferId(self.transfers.len() as u32);
-        self.transfers.push(TransferRow {
-            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
+        let id = TransferId(self.apps.transfers.len() as u32);
+        self.apps.transfers.push(TransferRow {
+            member: self.apps.all[app as usize].own_flow.map_or(0, |f| f.0),
             transfer: Transfer {
                 bytes,
                 asked: self.now,
@@ -75,9 +75,9 @@ impl Sim {
     /// Write `bytes` to one side for a transfer.
     pub(super) fn send(&mut self, id: TransferId, flow: FlowId, side: Side, bytes: u64, part: Part) {
         let least = self.least(flow, side, bytes);
-        self.transfers[id.0 as usize].transfer.least += least;
+        self.apps.transfers[id.0 as usize].transfer.least += least;
         let now = self.now;
-        let f = &mut self.flows[flow.0 as usize];
+        let f = &mut self.flows.all[flow.0 as usize];
         let Carrier::Connection(ends) = &mut f.carrier else {
             return;
         };
@@ -88,7 +88,8 @@ impl Sim {
             let written = end.progress().map_or(u64::MAX, |p| p.written);
             let before = repairs(&**end, now);
             let key = (flow.0, side == Side::Destination);
-            self.awaited
+            self.apps
+                .awaited
                 .entry(key)
                 .or_default()
                 .push_back(Waiting { written, id, before });
@@ -99,14 +100,14 @@ impl Sim {
     /// How long these bytes take from one side to the other if nothing else is on the way and no window holds them
     /// back: a round trip if the connection is not open yet, the delay, and the time on the slowest line.
     fn least(&self, flow: FlowId, side: Side, bytes: u64) -> Duration {
-        let ways = self.ways[flow.0 as usize];
-        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+        let ways = self.net.ways[flow.0 as usize];
+        let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
             return Duration::ZERO;
         };
         let ports = |way: usize| {
             let way = ways[way];
-            let numbers = &self.routes[way.start as usize..way.start as usize + usize::from(way.len)];
-            numbers.iter().map(|p| &self.ports[*p as usize])
+            let numbers = &self.net.routes[way.start as usize..way.start as usize + usize::from(way.len)];
+            numbers.iter().map(|p| &self.net.ports[*p as usize])
         };
         let delay = |way: usize| Duration(ports(way).map(|p| p.delay.0).sum());
         let end = &ends[side as usize];
@@ -121,7 +122,7 @@ impl Sim {
     }
 
     pub(super) fn arrived(&mut self, id: TransferId, bytes: u64) -> Option<Transfer> {
-        let row = &mut self.transfers[id.0 as usize];
+        let row = &mut self.apps.transfers[id.0 as usize];
         row.arrived += bytes;
         row.transfer.first.get_or_insert(self.now);
         if row.arrived < row.transfer.bytes || row.transfer.done.is_some() {
@@ -132,9 +133,9 @@ impl Sim {
     }
 
     pub(super) fn begin_page(&mut self, app: u32, objects: u64, bytes: u64) -> PageId {
-        let id = PageId(self.pages.len() as u32);
-        self.pages.push(PageRow {
-            member: self.apps[app as usize].own_flow.map_or(0, |f| f.0),
+        let id = PageId(self.apps.pages.len() as u32);
+        self.apps.pages.push(PageRow {
+            member: self.apps.all[app as usize].own_flow.map_or(0, |f| f.0),
             page: Page {
                 objects,
                 bytes,
@@ -146,14 +147,14 @@ impl Sim {
     }
 
     pub(super) fn end_page(&mut self, id: PageId) {
-        self.pages[id.0 as usize].page.done.get_or_insert(self.now);
+        self.apps.pages[id.0 as usize].page.done.get_or_insert(self.now);
     }
 
     /// A segment has reached an end that waits for the acknowledgement of transfers.
     #[cold]
     pub(super) fn look_for_acknowledged(&mut self, flow: FlowId, side: Side) {
         let key = (flow.0, side == Side::Destination);
-        let Carrier::Connection(ends) = &self.flows[flow.0 as usize].carrier else {
+        let Carrier::Connection(ends) = &self.flows.all[flow.0 as usize].carrier else {
             return;
         };
         let acknowledged = match ends[side as usize].progress() {
@@ -162,14 +163,14 @@ impl Sim {
                 // An end that keeps no count says when everything is acknowledged.
                 let event = AppEvent::AllAcknowledged;
                 let all = AppInput::Transport { flow, side, event };
-                if self.news.iter().any(|n| n.1 == all) {
+                if self.apps.news.iter().any(|n| n.1 == all) {
                     u64::MAX
                 } else {
                     0
                 }
             }
         };
-        let Some(waiting) = self.awaited.get_mut(&key) else {
+        let Some(waiting) = self.apps.awaited.get_mut(&key) else {
             return;
         };
         if waiting.front().is_some_and(|w| w.written > acknowledged) {
@@ -180,7 +181,7 @@ impl Sim {
             && w.written <= acknowledged
         {
             waiting.pop_front();
-            let transfer = &mut self.transfers[w.id.0 as usize].transfer;
+            let transfer = &mut self.apps.transfers[w.id.0 as usize].transfer;
             transfer.acked = Some(self.now);
             transfer.repairs = Repairs {
                 timeouts: so_far.timeouts - w.before.timeouts,
@@ -188,17 +189,17 @@ impl Sim {
             };
         }
         if waiting.is_empty() {
-            self.awaited.remove(&key);
-            self.flows[flow.0 as usize].awaited[side as usize] = false;
+            self.apps.awaited.remove(&key);
+            self.flows.all[flow.0 as usize].awaited[side as usize] = false;
         }
     }
 
     /// A connection is over: what is not acknowledged will not be.
     pub(super) fn forget_awaited(&mut self, flow: FlowId) {
-        let awaited = std::mem::take(&mut self.flows[flow.0 as usize].awaited);
+        let awaited = std::mem::take(&mut self.flows.all[flow.0 as usize].awaited);
         for backward in [false, true] {
             if awaited[usize::from(backward)] {
-                self.awaited.remove(&(flow.0, backward));
+                self.apps.awaited.remove(&(flow.0, backward));
             }
         }
     }
