@@ -151,9 +151,23 @@ class Network:
 
     def record(self, name: str | None = None, **params: Any) -> Network:
         """Record probes of a link or of a group of flows; parameters as in the scenario's `[record.NAME]`."""
-        tables = self.document.setdefault("record", {})
+        return self._add("record", name, params)
+
+    def change(self, name: str | None = None, **params: Any) -> Network:
+        """Change a link or a group of flows during the run; parameters as in the scenario's `[change.NAME]`.
+
+            net.change(link="bottleneck", rate=["5Mbps", "20Mbps"], at=["10s", "20s"])
+            net.change(link="bottleneck", trace="lte.csv")
+        """
+        # `from` is a word of Python.
+        if "start" in params:
+            params["from"] = params.pop("start")
+        return self._add("change", name, params)
+
+    def _add(self, family: str, name: str | None, params: dict[str, Any]) -> Network:
+        tables = self.document.setdefault(family, {})
         if name is None:
-            name = base = str(params.get("link") or params.get("flows") or "record").replace(".", "-")
+            name = base = str(params.get("link") or params.get("flows") or family).replace(".", "-")
             n = 1
             while name in tables:
                 n += 1
@@ -232,7 +246,7 @@ class Network:
     def __repr__(self) -> str:
         parts = [
             f"{k} {', '.join(self.document[k])}"
-            for k in ("link", "flows", "sessions", "record")
+            for k in ("link", "flows", "sessions", "change", "record")
             if self.document.get(k)
         ]
         topology = self.document.get("topology")

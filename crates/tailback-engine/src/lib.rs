@@ -5,6 +5,7 @@
 //! conditioners in Rust use [`build::network::Network`] directly; `tests/extension_points/` shows each in 50 lines.
 
 pub mod build;
+pub mod change;
 pub mod declare;
 pub mod library;
 pub mod measure;

@@ -2,12 +2,15 @@
 //!
 //! [`crate::scenario`] makes a [`Spec`] from TOML or from Python; the engine trusts it. Units are in the types.
 
+use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
 use crate::declare::tables::DELAY_ONLY_BPS;
 use crate::traffic::session;
 use std::fmt;
-use tailback_base::{BitRate, Duration, Settings, Time};
+use std::sync::Arc;
+use tailback_base::{BitRate, Duration, Settings};
+use tailback_queue::trace::Trace;
 
 /// One scenario, ready to run with any seed.
 #[derive(Clone, Debug)]
@@ -81,8 +84,28 @@ pub struct DirectionSpec {
     /// A model of family `conditioner`, if this direction begins at an edge router.
     pub conditioner: Option<Settings>,
     pub impairments: Vec<Impairment>,
-    /// Rate changes during the run, in order of time.
-    pub rate_changes: Vec<(Time, BitRate)>,
+    /// What changes during the run.
+    pub changes: Vec<Change>,
+    /// What its rate follows in place of `rate`.
+    pub trace: Option<Arc<Trace>>,
+}
+
+impl DirectionSpec {
+    /// The least and the greatest rate that it has during a run; of a trace, its mean and its greatest.
+    pub fn rates(&self) -> [BitRate; 2] {
+        let mut all = vec![self.rate];
+        for change in &self.changes {
+            if let Values::Rate(rates) = &change.to {
+                all.extend(rates);
+            }
+        }
+        if let Some(trace) = &self.trace {
+            let (mean, most) = trace.span();
+            all = vec![BitRate(mean as u64), BitRate(most as u64)];
+        }
+        let fold = |f: fn(u64, u64) -> u64| BitRate(all.iter().map(|r| r.0).reduce(f).unwrap_or(self.rate.0));
+        [fold(u64::min), fold(u64::max)]
+    }
 }
 
 /// A group of flows that share everything but start, delays and rates.
@@ -114,6 +137,8 @@ pub struct GroupSpec {
     pub meter: Option<Settings>,
     /// What arrives later is late; none where nothing is late, or where the source has a deadline of its own.
     pub deadline: Option<Duration>,
+    /// What changes during the run.
+    pub changes: Vec<Change>,
     pub start: Instants,
     /// When the flow stops producing data; without it, at the end of the run.
     pub stop: Option<Instants>,

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, Ecn, Packet, Size, Time};
 use tailback_engine::build::network::{Direction, Network, QueueChoice, Transport};
+use tailback_engine::change::{Change, Schedule, Values};
 use tailback_engine::results::table::Table;
 use tailback_engine::traffic::application::AppInput;
 use tailback_engine::wire::packet::SimPacket;
@@ -127,7 +128,10 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
     let (a, b) = (net.node("a"), net.node("b"));
     let mut there = drop_tail(mbps(8), ms(5), Size::Unlimited);
     // The last change comes while the line is idle.
-    there.rate_changes = vec![(Time(3_500_000), mbps(2)), (at(13), mbps(4)), (at(50), mbps(1))];
+    there.changes = vec![Change {
+        to: Values::Rate([2, 4, 1].map(mbps).to_vec()),
+        when: Schedule::At(vec![Time(3_500_000), at(13), at(50)]),
+    }];
     let link = net.link("ab", a, b, there, wire(ms(5)));
     let group = net.group("f");
     let flow = net.flow(group, 0, a, b, DATAGRAMS);

@@ -9,7 +9,8 @@
 
 use crate::pieces::queue_aqms::QueueAqms;
 use crate::view::QueueView;
-use tailback_base::{Packet, ProbeDef, Time};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Packet, ProbeDef, Settings, Time};
 
 pub use crate::line::{Line, OnWire};
 pub use crate::report::{Backlog, DropReason, MarkReason, Out, Place, ProbeId, signal};
@@ -21,6 +22,14 @@ pub enum Service<P> {
     /// Packets are stored, but none may leave before this instant.
     Wait(Time),
     Empty,
+}
+
+/// The answer of a discipline whose values cannot change during a run.
+pub fn fixed(settings: &Settings) -> Refusal {
+    Refusal::new(
+        format!("the values of \"{}\" cannot change during a run", settings.model.name),
+        "give them from the beginning",
+    )
 }
 
 /// A queue discipline. One object per link direction.
@@ -41,6 +50,13 @@ pub trait QueueDiscipline<P: Packet> {
     }
     fn on_timer(&mut self, _line: &Line, _out: &mut dyn Out<P>) {}
     fn backlog(&self) -> Backlog;
+    /// Go on with these settings, which are of its own model; packets and state stay.
+    ///
+    /// # Errors
+    /// Settings that contradict each other, and, by default, any: most values of most disciplines are fixed.
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        Err(fixed(settings))
+    }
     /// Give each queue an AQM of its own, before the first packet. Comes back from a discipline that has one queue.
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         Err(aqms)
@@ -88,6 +104,9 @@ impl<P: Packet> QueueDiscipline<P> for Box<dyn QueueDiscipline<P>> {
     }
     fn backlog(&self) -> Backlog {
         (**self).backlog()
+    }
+    fn reconfigure(&mut self, settings: &Settings) -> Result<(), Refusal> {
+        (**self).reconfigure(settings)
     }
     fn give_aqms(&mut self, aqms: QueueAqms<P>) -> Result<(), QueueAqms<P>> {
         (**self).give_aqms(aqms)

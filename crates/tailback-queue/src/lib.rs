@@ -38,6 +38,7 @@ pub mod report;
 pub mod row;
 pub mod server;
 pub mod testing;
+pub mod trace;
 pub mod view;
 
 pub use admission::{Admission, Decision, Waiting};

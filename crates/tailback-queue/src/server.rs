@@ -19,6 +19,8 @@
 //! packet costs a division when its size differs from the one before it, and the calls of the discipline.
 
 use crate::discipline::{Line, OnWire, Out, QueueDiscipline, Service};
+use crate::trace::{Follower, Trace};
+use std::sync::Arc;
 use tailback_base::{BitRate, Duration, KeyField, Packet, Time};
 
 /// Transmission times of a line, without drift: within a busy period the sum of the times is exact to 1 ns.
@@ -87,6 +89,8 @@ pub struct Sent<P> {
 pub struct Server<P> {
     pub queue: Box<dyn QueueDiscipline<P>>,
     clock: LineClock,
+    /// What the rate of the line follows, if it follows a trace.
+    trace: Option<Box<Follower>>,
     /// When the line has sent everything it was given.
     free_at: Time,
     /// When the discipline is asked again without an arrival.
@@ -133,6 +137,7 @@ impl<P: Packet> Server<P> {
         let mut server = Server {
             queue,
             clock: LineClock::new(rate),
+            trace: None,
             free_at: Time::ZERO,
             service_at: Time::NEVER,
             timer_at: Time::NEVER,
@@ -151,6 +156,11 @@ impl<P: Packet> Server<P> {
     /// The packet on the line keeps the rate it was sent with.
     pub fn set_rate(&mut self, rate: BitRate) {
         self.clock.set_rate(rate);
+    }
+
+    /// Let the rate of the line follow a trace from time zero on.
+    pub fn follow(&mut self, trace: Arc<Trace>) {
+        self.trace = Some(Box::new(Follower::new(trace)));
     }
 
     /// When the line has sent everything it was given.
@@ -183,10 +193,13 @@ impl<P: Packet> Server<P> {
         Some(self.service_at.min(self.timer_at)).filter(|t| *t != Time::NEVER)
     }
 
-    fn line(&self, now: Time) -> Line {
+    fn line(&mut self, now: Time) -> Line {
         Line {
             now,
-            rate: self.clock.rate(),
+            rate: match &mut self.trace {
+                Some(trace) => trace.rate(now),
+                None => self.clock.rate(),
+            },
             busy: self.on_wire.filter(|w| w.until > now),
         }
     }
@@ -261,7 +274,10 @@ impl<P: Packet> Server<P> {
         match self.queue.dequeue(&line, out) {
             Service::Send(packet) => {
                 let was_idle = self.free_at < now;
-                self.free_at = now + self.clock.service(packet.bytes(), was_idle);
+                self.free_at = match &mut self.trace {
+                    Some(trace) => trace.send(packet.bytes(), now, was_idle),
+                    None => now + self.clock.service(packet.bytes(), was_idle),
+                };
                 self.service_at = self.free_at;
                 self.on_wire = Some(OnWire {
                     until: self.free_at,

@@ -61,6 +61,8 @@ pub enum Kind {
 pub enum Per {
     /// The flows take the values of a list in turn.
     Flow,
+    /// The changes of a run take the values of a list in turn.
+    Change,
     /// One value for each colour: green, yellow, red.
     Colour,
 }
@@ -69,7 +71,7 @@ impl Per {
     /// How long a list may be.
     fn allows(self, length: usize) -> bool {
         match self {
-            Per::Flow => length > 0,
+            Per::Flow | Per::Change => length > 0,
             Per::Colour => length == 1 || length == 3,
         }
     }
@@ -77,6 +79,7 @@ impl Per {
     fn taken(self) -> &'static str {
         match self {
             Per::Flow => "taken by the flows in turn",
+            Per::Change => "taken in turn",
             Per::Colour => "one for each colour: green, yellow, red",
         }
     }

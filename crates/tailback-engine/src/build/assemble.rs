@@ -5,7 +5,10 @@
 //! draws.
 
 use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
+use crate::change::Values;
+use crate::declare::impairments::{Harm, Impairment};
 use crate::sim::ahead::looks_at_everything;
+use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
 use crate::sim::flow::{Carrier, Flow, FlowStats, NO_APP};
 use crate::sim::names::{PortName, PortNames, natural};
@@ -75,6 +78,10 @@ impl Network {
         }
         for edge in self.hearing {
             sim.edges.all[edge as usize].hears = true;
+        }
+        for (flows, change) in self.changes {
+            let flows = flows.map(|f| flow_ids[f as usize].0).collect();
+            sim.plan_change(Altered::Flows(flows), change);
         }
         sim.apps.transports = self.transports;
         sim.apps.edge_numbers = self.edge_numbers;
@@ -274,16 +281,24 @@ fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
 }
 
 /// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
-fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32) {
+fn add_port(sim: &mut Sim, mut d: Direction, named: impl FnOnce() -> Named, peer: u32) {
+    let fixed = d.is_fixed();
     let queue = match d.queue {
-        // Fused arithmetic has fixed departures when the rate cannot change.
-        QueueChoice::DropTail(limit) if d.rate_changes.is_empty() => Queue::Fused(Fused::new(limit)),
+        QueueChoice::DropTail(limit) if fixed => Queue::Fused(Fused::new(limit)),
         QueueChoice::DropTail(limit) => {
             Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail)), d.rate)))
         }
         QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q, d.rate))),
     };
     let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
+    if let (Queue::Explicit(e), Some(trace)) = (&mut port.queue, d.trace) {
+        e.server.follow(trace);
+    }
+    let loses = d.changes.iter().any(|c| matches!(c.to, Values::Loss(_)));
+    if loses && !d.impairments.iter().any(|i| matches!(i, Impairment::Random { .. })) {
+        let (probability, action) = (0.0, Harm::Drop);
+        d.impairments.push(Impairment::Random { probability, action });
+    }
     if !d.impairments.is_empty() {
         let stream = named().text(".impairments").stream();
         port.impair = Impairments::new(&d.impairments, stream);
@@ -296,9 +311,8 @@ fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u3
     {
         sim.events.push(e.server.timer_at(), EventKind::QueueTimer, number);
     }
-    if let Some((t, _)) = d.rate_changes.first() {
-        sim.events.push(*t, EventKind::RateChange, number);
-        sim.net.rate_changes.insert(number, d.rate_changes);
+    for change in d.changes {
+        sim.plan_change(Altered::Port(number), change);
     }
     sim.net.peer.push(peer);
     sim.net.ports.push(port);

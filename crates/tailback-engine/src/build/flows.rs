@@ -95,6 +95,7 @@ pub(super) fn add_group<'s>(
     let sizes = library.sizes(g.sizes.model)?;
     let text = stem(&g.name);
     let stem = net.stem(&text);
+    let first = net.next_flow();
     let private = usize::from(g.access.is_some()) + usize::from(g.exit.is_some());
     net.expect(g.count as usize, g.count as usize * private);
     for i in counted_as(UNITS, 0..g.count) {
@@ -161,6 +162,10 @@ pub(super) fn add_group<'s>(
         if let Some(m) = &g.meter {
             net.measure(flow, ConvergenceMeter::from_settings(m, i));
         }
+    }
+    let flows = first..net.next_flow();
+    for change in &g.changes {
+        net.change(flows.clone(), change.clone());
     }
     Ok(())
 }

@@ -37,16 +37,16 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                     context: context(d, seed, &name),
                 })),
                 // Departures of a fused queue are not events, so a queue watched at every change is simulated.
-                (None, Some(limit)) if !observed => QueueChoice::DropTail(limit),
+                (None, Some(limit)) if !observed && d.changes.is_empty() => QueueChoice::DropTail(limit),
                 _ => QueueChoice::Discipline(hooks.library().queues.build(&d.queue, context(d, seed, &name))?),
             };
-            let (impairments, rate_changes) = (d.impairments.clone(), d.rate_changes.clone());
             Ok(Direction {
                 rate: d.rate,
                 delay: d.delay,
                 queue,
-                impairments,
-                rate_changes,
+                impairments: d.impairments.clone(),
+                changes: d.changes.clone(),
+                trace: d.trace.clone(),
                 quantiles: true,
             })
         };

@@ -3,6 +3,7 @@
 //! [`Network::build`] then numbers everything (see `assemble.rs`).
 
 pub use super::assemble::Built;
+use crate::change::Change;
 use crate::declare::impairments::Impairment;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::sim::flow::Media;
@@ -11,10 +12,13 @@ use crate::sim::names::{End, LinkName};
 use crate::traffic::application::{Application, Ends, NodeId, Side, TransportId};
 use crate::wire::packet::SimPacket;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Ecn, Named, Size, Stream, Time};
 use tailback_conditioner::Conditioner;
 use tailback_queue::QueueDiscipline;
+use tailback_queue::trace::Trace;
 use tailback_transport::Connection;
 
 /// What it takes to build a flow, or a port of a private link, as units of [`tailback_base::work`].
@@ -25,7 +29,7 @@ pub(super) const UNITS: usize = 256;
 pub struct LinkId(pub(super) u32);
 
 /// A flow, as returned by [`Network::flow`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FlowHandle(pub(super) u32);
 
 /// What stands before a line.
@@ -41,12 +45,20 @@ pub struct Direction {
     pub delay: Duration,
     pub queue: QueueChoice,
     pub impairments: Vec<Impairment>,
-    pub rate_changes: Vec<(Time, BitRate)>,
+    /// What changes during the run.
+    pub changes: Vec<Change>,
+    /// What the rate follows in place of `rate`.
+    pub trace: Option<Arc<Trace>>,
     /// Keep a histogram of the time in the queue.
     pub quantiles: bool,
 }
 
 impl Direction {
+    /// Whether its queue and line are simulated: departures that are computed at arrival are fixed.
+    pub(super) fn is_fixed(&self) -> bool {
+        self.changes.is_empty() && self.trace.is_none()
+    }
+
     /// An unlimited FIFO.
     pub fn new(rate: BitRate, delay: Duration) -> Direction {
         Direction {
@@ -54,7 +66,8 @@ impl Direction {
             delay,
             queue: QueueChoice::DropTail(Size::Unlimited),
             impairments: Vec::new(),
-            rate_changes: Vec::new(),
+            changes: Vec::new(),
+            trace: None,
             quantiles: false,
         }
     }
@@ -137,6 +150,8 @@ pub struct Network {
     pub(super) flows: Vec<FlowDef>,
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edge_numbers: BTreeMap<u32, u16>,
+    /// Of flows, by the numbers of their handles.
+    pub(super) changes: Vec<(Range<u32>, Change)>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
@@ -155,6 +170,7 @@ impl Network {
             flows: Vec::new(),
             transports: Vec::new(),
             edge_numbers: BTreeMap::new(),
+            changes: Vec::new(),
             edges: Vec::new(),
             followers: Vec::new(),
             hearing: Vec::new(),
@@ -313,6 +329,16 @@ impl Network {
     /// The destination label the flow starts with; the number of its destination unless it is set.
     pub fn set_label(&mut self, flow: FlowHandle, label: u32) {
         self.flows[flow.0 as usize].label = Some(label);
+    }
+
+    /// Let the flows between two handles change during the run: the first, and the one behind the last.
+    pub fn change(&mut self, flows: Range<FlowHandle>, change: Change) {
+        self.changes.push((flows.start.0..flows.end.0, change));
+    }
+
+    /// The handle of the next flow.
+    pub fn next_flow(&self) -> FlowHandle {
+        FlowHandle(self.flows.len() as u32)
     }
 
     /// The flow's share at schedulers that share the line by weight; 1 unless it is set.

@@ -19,4 +19,7 @@ pub const SOME_TIME: Kind = Kind::Time {
 
 pub const RATE: Kind = Kind::Rate { min: 1.0, max: 1e14 };
 
+/// Schedulers count weights in billionths.
+pub const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
+
 pub const PROBABILITY: Kind = Kind::Real { min: 0.0, max: 1.0 };

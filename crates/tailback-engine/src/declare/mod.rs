@@ -1,6 +1,7 @@
 //! What the engine declares itself: the tables of a scenario, impairments, instants. The queue, transport and
 //! conditioner crates declare their own models, and each traffic source stands in [`crate::traffic`].
 
+pub mod changes;
 pub mod impairments;
 pub mod instants;
 pub mod kinds;

@@ -4,16 +4,13 @@
 //! as `[link.NAME]`; both are read by [`crate::scenario::read`], everything else by the parameter's own check.
 
 pub use crate::declare::kinds::LONGEST_SECONDS;
-pub(super) use crate::declare::kinds::{RATE, SOME_TIME, TIME};
+pub(super) use crate::declare::kinds::{RATE, SOME_TIME, TIME, WEIGHT};
 use tailback_base::model::{Kind, Model, Param, Per, ProbeDef};
 
 /// The most flows of a scenario, all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
 /// The rate of a private link that is there only to delay: fast enough to take no time.
 pub const DELAY_ONLY_BPS: u64 = 100_000_000_000_000;
-
-/// Schedulers count weights in billionths.
-const WEIGHT: Kind = Kind::Real { min: 0.001, max: 1e6 };
 
 /// What stands at the top of the file.
 #[rustfmt::skip]
@@ -48,6 +45,8 @@ pub static SCENARIO: Model = Model {
             "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", ""),
         Param::new("profile", Kind::Named("profile"), "none",
             "Named sets of tcp values, which flows and other sets choose by `profile`.", ""),
+        Param::new("change", Kind::Named("change"), "none",
+            "What changes while the run goes on: rates, delays, losses, values of queues, weights; by name.", ""),
         Param::new("record", Kind::Named("record"), "none", "What to record in the course of the run, by name.", ""),
     ],
     probes: &[],

@@ -3,7 +3,7 @@
 //! Everything that reads a scenario or builds a network asks a [`Library`]. The standard one has what tailback ships; a
 //! caller adds to a copy of it.
 
-use crate::declare::{impairments, instants, tables};
+use crate::declare::{changes, impairments, instants, tables};
 pub mod outside;
 
 use crate::measure::convergence;
@@ -67,6 +67,7 @@ impl Library {
                     &tables::LINK,
                     &tables::FLOWS,
                     &tables::SESSIONS,
+                    &changes::CHANGE,
                     &tables::RECORD,
                 ],
             ),

@@ -210,11 +210,10 @@ impl<'a> Lines<'a> {
 
 impl<'a> Line<'a> {
     fn new(name: String, spec: &'a DirectionSpec) -> Line<'a> {
-        let changed = spec.rate_changes.iter().map(|c| c.1.bits_per_second());
         Line {
             name,
             spec,
-            rate: changed.fold(spec.rate.bits_per_second(), f64::max),
+            rate: spec.rates()[1].bits_per_second(),
             data: 0.0,
             acks: 0.0,
             waiting: 0.0,

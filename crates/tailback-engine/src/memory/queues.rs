@@ -41,7 +41,7 @@ pub fn add(parts: &mut Parts, spec: &Spec, library: &Library, lines: &Lines) {
         if l.spec.conditioner.is_some() {
             bytes += DISCIPLINE + 300.0 * l.flows;
         }
-        bytes += l.spec.rate_changes.len() as f64 * BLOCK;
+        bytes += (l.spec.changes.len() + l.spec.trace.as_ref().map_or(0, |t| t.len())) as f64 * BLOCK;
         parts.add(&format!("link.{}.queue", l.name), bytes, 0.0);
     }
     // What a discipline keeps by flow grows with the numbers of flows.

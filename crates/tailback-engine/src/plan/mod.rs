@@ -10,16 +10,15 @@ pub mod axes;
 pub mod chunks;
 pub mod execute;
 pub mod keeper;
-pub mod key;
 #[cfg(feature = "parquet")]
 pub mod lock;
 #[cfg(feature = "parquet")]
 pub mod store;
 pub mod tables;
 
+pub use crate::scenario::key::Key;
 pub use axes::{Axis, Combination, product, zip};
 pub use execute::{Execution, Report, RunReport, Status};
-pub use key::Key;
 #[cfg(feature = "parquet")]
 pub use store::Keep;
 

@@ -4,6 +4,8 @@
 //! against someone who wants a collision. Values stand as given: "1s" and "1000ms" make two digests.
 
 use super::document::{Node, Tree};
+use super::key::Key;
+use crate::declare::changes::{DIGEST, MAHIMAHI, TRACE};
 use serde_json::{Map, Value, json};
 use tailback_base::model::Raw;
 
@@ -33,24 +35,33 @@ fn scalar(raw: &Raw) -> Value {
 
 /// 32 hexadecimal digits for a canonical scenario.
 pub fn digest(document: &Value) -> String {
-    let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    let mut eat = |bytes: &[u8]| {
-        for b in bytes {
-            hash = (hash ^ u128::from(*b)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
-        }
-    };
+    let mut bytes = Vec::new();
     match document {
         Value::Object(map) => {
             for (key, value) in map.iter().filter(|(k, _)| *k != "seed") {
-                eat(json!(key).to_string().as_bytes());
-                eat(b":");
-                eat(value.to_string().as_bytes());
-                eat(b"\n");
+                bytes.extend(json!(key).to_string().bytes());
+                bytes.push(b':');
+                bytes.extend(placeless(key, value).to_string().bytes());
+                bytes.push(b'\n');
             }
         }
-        other => eat(other.to_string().as_bytes()),
+        other => bytes.extend(other.to_string().bytes()),
     }
-    format!("{hash:032x}")
+    Key::of(bytes).to_string()
+}
+
+/// A trace stands for itself by its digest, wherever it is.
+fn placeless(key: &str, value: &Value) -> Value {
+    let mut value = value.clone();
+    if let ("change", Value::Object(tables)) = (key, &mut value) {
+        for table in tables.values_mut().filter_map(Value::as_object_mut) {
+            if table.contains_key(DIGEST.name) {
+                table.remove(TRACE.name);
+                table.remove(MAHIMAHI.name);
+            }
+        }
+    }
+    value
 }
 
 /// The tree as TOML text that reads back to the same tree. `[link.NAME]` and its like get headers, deeper tables are
@@ -74,7 +85,7 @@ pub fn to_toml(root: &Node) -> String {
 /// A table of nothing but tables, at least one.
 fn is_family(name: &str, node: &Node) -> bool {
     let tables = node.entries();
-    matches!(name, "link" | "flows" | "profile" | "record")
+    matches!(name, "link" | "flows" | "profile" | "change" | "record")
         && !tables.is_empty()
         && tables.iter().all(|e| matches!(e.node.tree, Tree::Table(_)))
 }

@@ -68,6 +68,30 @@ impl Node {
         }
     }
 
+    /// The entries of a table, to be changed.
+    pub fn entries_mut(&mut self) -> &mut [Entry] {
+        match &mut self.tree {
+            Tree::Table(entries) => entries,
+            _ => &mut [],
+        }
+    }
+
+    /// A value of a table, to be changed.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
+        self.entries_mut()
+            .iter_mut()
+            .find(|e| e.key == key)
+            .map(|e| &mut e.node)
+    }
+
+    /// Give a table another entry; its place is that of the value.
+    pub fn insert(&mut self, key: &str, node: Node) {
+        if let Tree::Table(entries) = &mut self.tree {
+            let (key, key_at) = (key.to_string(), node.at.clone());
+            entries.push(Entry { key, key_at, node });
+        }
+    }
+
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|e| e.key == key)
     }

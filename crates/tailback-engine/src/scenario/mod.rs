@@ -27,6 +27,7 @@ pub mod describe;
 pub mod document;
 pub mod error;
 mod file;
+pub mod key;
 mod outside;
 pub mod overrides;
 pub mod read;
@@ -136,6 +137,7 @@ pub fn load_json_with(
 
 fn load(mut document: Document, overrides: &[String], library: &Library) -> Result<Loaded, ScenarioError> {
     overrides::apply(&mut document, overrides)?;
+    read::changes::seal(&mut document);
     let renamed = aliases::canonical(&mut document.root, &library.catalogue);
     let (spec, warnings) = read::read(&document, library)?;
     let json = canonical::to_json(&document.root);

@@ -2,6 +2,7 @@
 
 use super::tests_errors::GOOD;
 use super::{Loaded, canonical, document::Document, load_json, load_text};
+use crate::change::{Schedule, Values};
 use crate::declare::impairments::{Harm, Impairment};
 use crate::declare::instants::Instants;
 use crate::declare::tables::{FLOW_PROBES, LINK_PROBES};
@@ -131,13 +132,12 @@ fn the_rich_one() {
         (side.reverse.rate, side.reverse.queue.size("buffer")),
         (BitRate(1_000_000), Size::Bytes(3000))
     );
-    assert_eq!(
-        side.forward.rate_changes,
-        [
-            (Time(2_000_000_000), BitRate(3_000_000)),
-            (Time(5_000_000_000), BitRate(5_000_000))
-        ]
-    );
+    let [change] = &side.forward.changes[..] else {
+        panic!("{:?}", side.forward.changes)
+    };
+    assert!(matches!(&change.to, Values::Rate(rates) if *rates == [BitRate(3_000_000), BitRate(5_000_000)]));
+    let times = [Time(2_000_000_000), Time(5_000_000_000)];
+    assert_eq!(change.when, Schedule::At(times.to_vec()));
     assert_eq!(
         side.forward.impairments[1],
         Impairment::ByIndex {

@@ -62,6 +62,8 @@ pub(crate) struct Ahead {
     horizon: Time,
     /// When the ticks that look at everything are due, by number; never for others.
     pub ticks: Vec<Time>,
+    /// When flows change next, if they do.
+    pub change: Option<Time>,
     /// Armed timers of the destinations behind each port, if they share the port of their answers: time and entity of
     /// the event.
     timers: Vec<BinaryHeap<Reverse<(Time, u32)>>>,
@@ -156,7 +158,8 @@ impl Sim {
                 self.find_what_runs_ahead();
             }
         }
-        self.ahead.horizon = self.ahead.ticks.iter().fold(until, |a, b| a.min(*b));
+        let Ahead { ticks, change, .. } = &self.ahead;
+        self.ahead.horizon = ticks.iter().chain(change).fold(until, |a, b| a.min(*b));
     }
 
     /// The rules, for the network as it stands.

@@ -5,7 +5,7 @@ use crate::measure::frames::Fate;
 use crate::sim::flow::Carrier;
 use crate::traffic::application::{AppInput, Net, NodeId, PageId, Part, Side, Transfer, TransferId, TransportId};
 use crate::wire::event::EventKind;
-use crate::wire::packet::{SimPacket, WirePacket};
+use crate::wire::packet::{Keys, SimPacket, WirePacket};
 use crate::wire::port::Queue;
 use tailback_base::{Duration, FlowId, Stream, Time};
 use tailback_transport::{Amount, AppEvent, Endpoint};
@@ -92,6 +92,18 @@ impl Sim {
     }
 
     /// Tell the queues and conditioners on a flow's way that it joins or leaves, unless they know.
+    /// What queues look at in the packets of a flow is another from now on.
+    pub(super) fn alter_keys(&mut self, flow: FlowId, alter: impl FnOnce(&mut Keys)) {
+        let present = self.flows.all[flow.0 as usize].present;
+        if present {
+            self.announce(flow, false);
+        }
+        alter(&mut self.flows.all[flow.0 as usize].keys);
+        if present {
+            self.announce(flow, true);
+        }
+    }
+
     pub(crate) fn announce(&mut self, flow: FlowId, joins: bool) {
         let now = self.now;
         let f = &mut self.flows.all[flow.0 as usize];
@@ -289,14 +301,7 @@ impl Net for View<'_> {
     }
 
     fn relabel(&mut self, flow: FlowId, label: u32) {
-        let present = self.sim.flows.all[flow.0 as usize].present;
-        if present {
-            self.sim.announce(flow, false);
-        }
-        self.sim.flows.all[flow.0 as usize].keys.label = label;
-        if present {
-            self.sim.announce(flow, true);
-        }
+        self.sim.alter_keys(flow, |keys| keys.label = label);
     }
 
     fn wake(&mut self, at: Time) {

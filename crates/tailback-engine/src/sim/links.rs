@@ -177,6 +177,7 @@ impl Sim {
         let sent = call(&mut e.server, &mut out);
         let (service, timer) = (e.server.service_at(), e.server.timer_at());
         let stuck = if sent.is_none() { e.server.stuck() } else { None };
+        let not_before = e.not_before;
         Port::settle(e, out.stats, now);
         if service != service_at && service != Time::NEVER {
             self.events.push(service, EventKind::Service, port);
@@ -206,7 +207,8 @@ impl Sim {
             self.requests = requests;
         }
         if let Some(sent) = sent {
-            self.depart(port, sent.packet.wire.without_stamp(), sent.end + delay);
+            let arrives = (sent.end + delay).max(not_before);
+            self.depart(port, sent.packet.wire.without_stamp(), arrives);
         }
     }
 
@@ -286,21 +288,6 @@ impl Sim {
             } else if let Carrier::Connection(ends) = &self.flows.all[id].carrier {
                 prefetch(&*ends[usize::from(!back)]);
             }
-        }
-    }
-
-    pub(super) fn on_rate_change(&mut self, port: u32) {
-        let now = self.now;
-        let changes = self
-            .net
-            .rate_changes
-            .get_mut(&port)
-            .filter(|changes| !changes.is_empty());
-        let Some(changes) = changes else { return };
-        let (_, rate) = changes.remove(0);
-        self.net.ports[port as usize].set_rate(rate);
-        if let Some((t, _)) = changes.first() {
-            self.events.push((*t).max(now), EventKind::RateChange, port);
         }
     }
 }

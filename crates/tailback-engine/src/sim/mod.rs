@@ -7,6 +7,7 @@
 
 pub(crate) mod ahead;
 mod applications;
+pub(crate) mod changes;
 pub(crate) mod conditioners;
 pub mod conservation;
 mod endpoints;
@@ -36,7 +37,7 @@ pub use flow::Closed;
 pub use members::Retired;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use tailback_base::{BitRate, Duration, FlowId, Request, Stream, Time};
+use tailback_base::{Duration, FlowId, Request, Stream, Time};
 use tailback_conditioner::{EdgeId, EdgeMessage};
 use tailback_transport::Plain;
 
@@ -107,6 +108,7 @@ pub struct Sim {
     pub(crate) edges: Edges,
     pub(crate) watch: Watch,
     pub(crate) ahead: ahead::Ahead,
+    changes: Vec<changes::Planned>,
     pub(crate) counters: EngineCounters,
     /// Packets that connections have sent in this call of [`Sim::run_some`].
     pub(crate) sent: u32,
@@ -124,8 +126,6 @@ pub(crate) struct Topology {
     pub ports: Vec<Port>,
     /// Pairs of opposite directions: `peer[p]`.
     pub peer: Vec<u32>,
-    /// By port, of those whose rate changes.
-    pub rate_changes: BTreeMap<u32, Vec<(Time, BitRate)>>,
     /// The ports of all ways, one way after the other.
     pub routes: Vec<u32>,
     /// Ways there and back of each flow, apart from the rest of it: a packet on its way needs nothing else.
@@ -207,6 +207,7 @@ impl Sim {
             edges: Edges::default(),
             watch: Watch::default(),
             ahead: ahead::Ahead::default(),
+            changes: Vec::new(),
             counters: EngineCounters::default(),
             sent: 0,
             requests: Vec::new(),
@@ -255,7 +256,10 @@ impl Sim {
                 EventKind::Release => self.on_release(entity),
                 EventKind::EdgeTimer => self.on_edge_timer(entity),
                 EventKind::Message => self.on_message(entity),
-                EventKind::RateChange => self.on_rate_change(entity),
+                EventKind::Change => {
+                    self.on_change(entity);
+                    self.look_to(until);
+                }
                 EventKind::Tick => {
                     self.on_tick(entity);
                     self.look_to(until);

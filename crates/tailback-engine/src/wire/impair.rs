@@ -76,6 +76,17 @@ impl Impairments {
         }))
     }
 
+    /// The probability of the first random loss.
+    pub fn set_loss(&mut self, to: f64) {
+        let found = self.stages.iter_mut().find_map(|s| match &mut s.what {
+            Impairment::Random { probability, .. } => Some(probability),
+            _ => None,
+        });
+        if let Some(probability) = found {
+            *probability = to;
+        }
+    }
+
     /// Decide about the packet that arrives now.
     pub fn judge(&mut self, now: Time) -> Verdict {
         let mut v = Verdict {

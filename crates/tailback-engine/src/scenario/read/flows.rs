@@ -201,6 +201,7 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
         sizes: sizes?,
         meter: meter.flatten(),
         deadline,
+        changes: vec![],
         start: start?,
         stop: stop.flatten(),
     })

@@ -2,6 +2,7 @@
 
 use super::conditioners::{Before, conditioner};
 use super::names::{bad_name, is_name};
+use crate::change::{Change, Schedule, Values};
 use crate::declare::impairments as declared;
 use crate::declare::impairments::Impairment;
 use crate::declare::tables::LINK;
@@ -88,7 +89,8 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             queue,
             conditioner: there,
             impairments: impair,
-            rate_changes: changes,
+            changes,
+            trace: None,
         },
         reverse: DirectionSpec {
             rate: reverse_rate,
@@ -96,7 +98,8 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
             queue: reverse_queue,
             conditioner: back,
             impairments: reverse_impair,
-            rate_changes: reverse_changes,
+            changes: reverse_changes,
+            trace: None,
         },
     })
 }
@@ -137,7 +140,7 @@ fn can_build(r: &mut Reader, queue: &Filled, given: &Node, (rate, delay): (BitRa
     }
 }
 
-fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<(Time, BitRate)> {
+fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<Change> {
     let list = r.model_list(node, path, "rate-change");
     let mut changes: Vec<(Time, BitRate)> = list
         .iter()
@@ -154,7 +157,14 @@ fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<(Time, BitRate)>
             "keep one of the two",
         ));
     }
-    changes
+    if changes.is_empty() {
+        return vec![];
+    }
+    let (times, rates) = changes.into_iter().unzip();
+    vec![Change {
+        to: Values::Rate(rates),
+        when: Schedule::At(times),
+    }]
 }
 
 /// The impairments of one direction.

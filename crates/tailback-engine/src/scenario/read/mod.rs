@@ -4,6 +4,7 @@
 //! are not routed over links that could not be read.
 
 pub mod advice;
+pub mod changes;
 pub mod conditioners;
 pub mod flows;
 pub mod instants;
@@ -96,7 +97,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         duration: settings.map(|s| s.time("duration")),
         marking: given_marking != Some(false),
     };
-    let groups = groups_of(r, part(root, "flows"), &around, &mut routes);
+    let mut groups = groups_of(r, part(root, "flows"), &around, &mut routes);
     let session_entries = named(r, part(root, "sessions"), "sessions");
     let sessions = sessions::sessions(r, &session_entries, &around, &groups, &mut routes);
     if let (None, None, Some(flows)) = (part(root, "flows"), part(root, "sessions"), SCENARIO.param("flows")) {
@@ -106,6 +107,14 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let duration = around.duration;
     let marking = marking::decide(r, given_marking, &groups, &sessions);
     marking::follow(r, &mut links, part(root, "link"), &marking);
+    let network = changes::Network {
+        links: &mut links,
+        groups: &mut groups,
+        whole: r.seen() == 0,
+        marks: marking.on,
+        duration,
+    };
+    network.change(r, root);
     let record_entries = named(r, part(root, "record"), "record");
     let known = recording::Known {
         links: &links,

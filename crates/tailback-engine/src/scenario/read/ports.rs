@@ -189,7 +189,6 @@ impl Most {
                 (because, "allow larger windows")
             }
         };
-        let rates = port.rate_changes.iter().map(|(_, rate)| *rate);
         Some(Most {
             bytes,
             packet,
@@ -197,7 +196,7 @@ impl Most {
             because,
             remedy,
             by_buffer,
-            rate: rates.chain([port.rate]).min()?,
+            rate: port.rates()[0],
         })
     }
 

@@ -29,7 +29,7 @@ use tailback_base::Time;
 #[repr(u8)]
 pub enum EventKind {
     /// A link's rate changes.
-    RateChange,
+    Change,
     /// A line falls free, or a discipline that asked to wait may send.
     Service,
     /// A discipline's own timer.
@@ -52,7 +52,7 @@ pub enum EventKind {
 
 impl EventKind {
     const ALL: [EventKind; 10] = [
-        EventKind::RateChange,
+        EventKind::Change,
         EventKind::Service,
         EventKind::QueueTimer,
         EventKind::Delivery,

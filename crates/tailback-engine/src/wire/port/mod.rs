@@ -73,6 +73,8 @@ impl Fused {
 /// Any other discipline, before its line.
 pub struct Explicit {
     pub server: Server<SimPacket>,
+    /// No packet arrives earlier, since one that was sent before the delay fell arrives then.
+    pub not_before: Time,
     backlog: u64,
     changed: Time,
 }
@@ -413,12 +415,19 @@ impl Port {
         }
     }
 
-    /// The packet on the line keeps the rate it was sent with.
+    /// The packet on the line keeps the rate it was sent with. Explicit ports only.
     pub fn set_rate(&mut self, rate: BitRate) {
-        match &mut self.queue {
-            Queue::Fused(_) => self.clock.set_rate(rate),
-            Queue::Explicit(e) => e.server.set_rate(rate),
+        if let Queue::Explicit(e) = &mut self.queue {
+            e.server.set_rate(rate);
         }
+    }
+
+    /// What is on the way keeps its delay, and nothing overtakes it. Explicit ports only.
+    pub fn set_delay(&mut self, delay: Duration) {
+        if let Queue::Explicit(e) = &mut self.queue {
+            e.not_before = e.not_before.max(e.server.free_at() + self.delay);
+        }
+        self.delay = delay;
     }
 
     /// Time the line was busy between `since` and `now`, seconds.
@@ -480,6 +489,7 @@ impl Explicit {
     pub fn new(queue: Box<dyn QueueDiscipline<SimPacket>>, rate: BitRate) -> Explicit {
         Explicit {
             server: Server::new(queue, rate),
+            not_before: Time::ZERO,
             backlog: 0,
             changed: Time::ZERO,
         }

@@ -1,0 +1,81 @@
+//! What alters a run while it goes on: values, and when each takes effect.
+//!
+//! A change has values that are taken in turn, at instants of a list or periodically. What it alters holds it: a
+//! direction of a link its rate, delay, losses and queue, a group of flows their weight and congestion control. A line
+//! may also follow a trace from a file ([`trace`]), without any event.
+//!
+//! Cost: one event a change, whatever the number of changes.
+
+pub mod trace;
+
+use std::sync::Arc;
+use tailback_base::{BitRate, Duration, Settings, Time};
+
+/// The values of a change, in the order in which they take effect.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// Of a link; the packet on the line keeps the rate that it was sent with.
+    Rate(Vec<BitRate>),
+    /// Of a link; no packet overtakes one that is on the way.
+    Delay(Vec<Duration>),
+    /// The probability of random loss before the queue of a link.
+    Loss(Vec<f64>),
+    /// The settings of a link's queue; its packets and its state stay.
+    Queue(Vec<Arc<Settings>>),
+    /// Of flows, at schedulers that share the line by weight; packets that wait keep theirs.
+    Weight(Vec<f64>),
+}
+
+impl Values {
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Rate(v) => v.len(),
+            Values::Delay(v) => v.len(),
+            Values::Loss(v) | Values::Weight(v) => v.len(),
+            Values::Queue(v) => v.len(),
+        }
+    }
+}
+
+/// When the values take effect.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Schedule {
+    /// At these instants, in order.
+    At(Vec<Time>),
+    /// From an instant on, after each period.
+    Every { from: Time, period: Duration },
+}
+
+impl Schedule {
+    /// The n-th instant, from 0.
+    pub fn nth(&self, n: usize) -> Option<Time> {
+        match self {
+            Schedule::At(times) => times.get(n).copied(),
+            Schedule::Every { from, period } => Some(Time(from.0.saturating_add(period.0.saturating_mul(n as u64)))),
+        }
+    }
+}
+
+/// What changes, and when; the values are taken in turn.
+#[derive(Clone, Debug)]
+pub struct Change {
+    pub to: Values,
+    pub when: Schedule,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_ends_and_a_period_does_not() {
+        let list = Schedule::At(vec![Time(3), Time(5)]);
+        assert_eq!([0, 1, 2].map(|n| list.nth(n)), [Some(Time(3)), Some(Time(5)), None]);
+        let every = Schedule::Every {
+            from: Time(3),
+            period: Duration(10),
+        };
+        assert_eq!([0, 1, 1_000_000].map(|n| every.nth(n).unwrap().0), [3, 13, 10_000_003]);
+    }
+}

@@ -1,0 +1,237 @@
+//! Trace files: rates over time, and Mahimahi's opportunities to deliver.
+//!
+//! Rates are a CSV file whose first line names two columns: `time_s`, `time_ms` or `time`, and `rate_bps`, `rate_kbps`,
+//! `rate_mbps` or `rate`. In `time` and `rate` each value carries its unit. Lines that are empty or begin with `#` are
+//! left out. Mahimahi's files (Netravali et al., USENIX ATC 2015, section 3.2) have a whole number of milliseconds in
+//! each line, at which a packet of 1504 bytes may be delivered; the trace begins again after its last line.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use tailback_base::quantity::{Refusal, parse_rate, parse_time};
+use tailback_base::{BitRate, Time};
+use tailback_queue::trace::{Fault, Trace};
+
+/// No trace is longer.
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes of an opportunity: a packet of 1500 bytes and the four that Mahimahi's tunnel puts before it.
+const OPPORTUNITY_BYTES: u32 = 1504;
+
+/// The form of a trace file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Before the first rate a line has its own; a trace that does not wrap holds its last.
+    Rates {
+        own: BitRate,
+        wraps: bool,
+    },
+    Mahimahi,
+}
+
+/// Where a trace is: beside the scenario that names it, or counted from the current directory.
+pub fn place(scenario: &str, file: &str) -> PathBuf {
+    let beside = Path::new(scenario).parent().map(|folder| folder.join(file));
+    beside.filter(|p| p.is_file()).unwrap_or_else(|| file.into())
+}
+
+/// The bytes of a trace file.
+///
+/// # Errors
+/// A file that is not there, cannot be read, or is too long.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Refusal> {
+    let name = path.display();
+    let remedy = "check the path; it counts from the scenario's folder, or from the current directory";
+    let fail = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Refusal::new(format!("there is no file \"{name}\""), remedy),
+        _ => Refusal::new(format!("{name} cannot be read: {e}"), remedy),
+    };
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(fail)?;
+    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    match bytes.len() as u64 > MOST_BYTES {
+        true => Err(Refusal::new(
+            format!("{name} is longer than {} MB", MOST_BYTES >> 20),
+            "give a trace, or cut it",
+        )),
+        false => Ok(bytes),
+    }
+}
+
+/// The trace that a text describes; `name` is the file's.
+///
+/// # Errors
+/// Names file, line and value, and what to write instead.
+pub fn parse(text: &str, name: &str, form: Form) -> Result<Trace, Refusal> {
+    let lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim()));
+    let mut lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    // The line of each step, for messages.
+    let mut places = Vec::new();
+    let trace = match form {
+        Form::Mahimahi => {
+            let mut at = Vec::new();
+            for (number, line) in lines {
+                let ms: u64 = line.parse().map_err(|_| {
+                    let remedy = "each line has the milliseconds since the beginning, such as 17";
+                    wrong(name, number, line, "a whole number of milliseconds", remedy)
+                })?;
+                at.push(Time(ms.saturating_mul(1_000_000)));
+                places.push(number);
+            }
+            Trace::opportunities(at, OPPORTUNITY_BYTES)
+        }
+        Form::Rates { own, wraps } => {
+            let (number, first) = lines.next().ok_or_else(|| fault(name, &[], Fault::Empty))?;
+            let columns = Columns::named(first).ok_or_else(|| {
+                let remedy = "begin with time_s,rate_bps (or time_ms, time; rate_kbps, rate_mbps, rate)";
+                wrong(name, number, first, "a line with the names of two columns", remedy)
+            })?;
+            let mut rates = Vec::new();
+            for (number, line) in lines {
+                rates.push(
+                    columns
+                        .row(line)
+                        .map_err(|(value, what, remedy)| wrong(name, number, &value, what, &remedy))?,
+                );
+                places.push(number);
+            }
+            Trace::rates(&rates, own, wraps)
+        }
+    };
+    trace.map_err(|f| fault(name, &places, f))
+}
+
+fn wrong(name: &str, line: usize, value: &str, what: &str, remedy: &str) -> Refusal {
+    let shown: String = value.chars().take(40).collect();
+    Refusal::new(format!("{name}, line {line}: \"{shown}\" is not {what}"), remedy)
+}
+
+fn fault(name: &str, places: &[usize], fault: Fault) -> Refusal {
+    match fault {
+        Fault::Empty => Refusal::new(
+            format!("{name} has no values"),
+            "give at least one line with a time and a rate",
+        ),
+        Fault::Order(step) => Refusal::new(
+            format!(
+                "{name}, line {}: this time is not later than the one before it",
+                places[step]
+            ),
+            "sort the lines by time, and keep one of two at the same time",
+        ),
+        Fault::Dead => Refusal::new(
+            format!("nothing is ever sent after the end of {name}"),
+            "end with a rate above 0, or give end = \"wrap\" and a last line later than 0",
+        ),
+    }
+}
+
+/// The two columns of a file of rates, and their units.
+struct Columns {
+    /// Which of a line's fields.
+    time: usize,
+    rate: usize,
+    /// Seconds and bit/s of one; without them each value has its unit.
+    seconds: Option<f64>,
+    bps: Option<f64>,
+}
+
+type Wrong = (String, &'static str, String);
+
+impl Columns {
+    fn named(line: &str) -> Option<Columns> {
+        let names: Vec<&str> = line.split(',').map(str::trim).collect();
+        let find = |units: &[(&str, Option<f64>)]| {
+            let found = |(i, name): (usize, &&str)| units.iter().find(|u| u.0 == *name).map(|u| (i, u.1));
+            names.iter().enumerate().find_map(found)
+        };
+        let (time, seconds) = find(&[("time_s", Some(1.0)), ("time_ms", Some(1e-3)), ("time", None)])?;
+        let (rate, bps) = find(&[
+            ("rate_bps", Some(1.0)),
+            ("rate_kbps", Some(1e3)),
+            ("rate_mbps", Some(1e6)),
+            ("rate", None),
+        ])?;
+        Some(Columns {
+            time,
+            rate,
+            seconds,
+            bps,
+        })
+    }
+
+    fn row(&self, line: &str) -> Result<(Time, u64), Wrong> {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let field = |i: usize, what: &'static str| {
+            let remedy = || "give each line a value in both columns".to_string();
+            fields.get(i).copied().ok_or_else(|| (line.to_string(), what, remedy()))
+        };
+        let (time, rate) = (
+            field(self.time, "a time and a rate")?,
+            field(self.rate, "a time and a rate")?,
+        );
+        let at = match self.seconds {
+            Some(unit) => number(time, unit * 1e9, "a time", "write a number from 0 on")?,
+            None => parse_time(time).map_err(|e| (time.to_string(), "a time", e.remedy))?.0,
+        };
+        let bps = match self.bps {
+            Some(unit) => number(rate, unit, "a rate", "write a number from 0 on")?,
+            None if rate == "0" => 0,
+            None => parse_rate(rate).map_err(|e| (rate.to_string(), "a rate", e.remedy))?.0,
+        };
+        Ok((Time(at), bps))
+    }
+}
+
+fn number(text: &str, unit: f64, what: &'static str, remedy: &str) -> Result<u64, Wrong> {
+    let found = text.parse::<f64>().ok().map(|x| (x * unit).round());
+    let fits = found.filter(|x| (0.0..=1e18).contains(x));
+    fits.map(|x| x as u64)
+        .ok_or_else(|| (text.to_string(), what, remedy.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRAPS: Form = Form::Rates {
+        own: BitRate(1),
+        wraps: true,
+    };
+
+    fn said(text: &str, form: Form) -> String {
+        let e = parse(text, "t.csv", form).unwrap_err();
+        format!("{}: {}", e.problem, e.remedy)
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_unit() {
+        let a = parse("time_s,rate_mbps\n0,12\n# cable\n\n1.5,6\n3,0\n", "t.csv", WRAPS).unwrap();
+        let b = parse(
+            "rate,node,time\n12Mbps,x,0ms\n6000kbps,y,1500ms\n0,z,3s\n",
+            "t.csv",
+            WRAPS,
+        )
+        .unwrap();
+        assert_eq!(a, b);
+        assert_eq!(a.len(), 2);
+        let m = parse("1\n1\n5\n", "m", Form::Mahimahi).unwrap();
+        assert_eq!(m.len(), 3);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        assert!(said("0,12\n", WRAPS).starts_with("t.csv, line 1: \"0,12\" is not a line with the names"));
+        assert!(said("time_s,rate_bps\n0,1\n1,fast\n", WRAPS).starts_with("t.csv, line 3: \"fast\" is not a rate"));
+        assert!(said("time_s,rate_bps\n0,1\n1\n", WRAPS).contains("line 3: \"1\" is not a time and a rate"));
+        assert!(said("time_s,rate_bps\n0,-1\n", WRAPS).contains("line 2: \"-1\""));
+        assert!(said("time_s,rate_bps\n0,1\n0,2\n", WRAPS).contains("line 3: this time is not later"));
+        assert!(said("time,rate\n0s,1\n", WRAPS).contains("line 2: \"1\" is not a rate"));
+        assert!(said("", WRAPS).contains("has no values"));
+        assert!(said("7\n6\n", Form::Mahimahi).contains("line 2"));
+        assert!(said("7.5\n", Form::Mahimahi).contains("\"7.5\" is not a whole number"));
+        let holds = Form::Rates {
+            own: BitRate(1),
+            wraps: false,
+        };
+        assert!(said("time_s,rate_bps\n0,1\n5,0\n", holds).contains("nothing is ever sent after the end"));
+    }
+}

@@ -1,0 +1,400 @@
+//! The `[change.NAME]` tables: what changes while the run goes on.
+
+use super::names::{among, named};
+use crate::change::trace::{self, Form};
+use crate::change::{Change, Schedule, Values};
+use crate::declare::changes::{
+    AT, CHANGE, DELAYS, DIGEST, END, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, TraceEnd,
+    WEIGHTS,
+};
+use crate::scenario::check::{Filled, Reader, join, refused};
+use crate::scenario::document::{Document, Entry, Node, Tree};
+use crate::scenario::error::{At, Problem, shorten};
+use crate::scenario::key::Key;
+use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
+use std::path::Path;
+use std::sync::Arc;
+use tailback_base::model::Raw;
+use tailback_base::{Duration, Param, Settings, Stream, Time};
+use tailback_queue::{BuildContext, marking};
+
+/// What a table may change: a key, and whether it is of a link.
+const VALUES: [(&Param, bool); 7] = [
+    (&RATES.param, true),
+    (&DELAYS.param, true),
+    (&LOSSES.param, true),
+    (&QUEUES, true),
+    (&TRACE.param, true),
+    (&MAHIMAHI.param, true),
+    (&WEIGHTS.param, false),
+];
+
+/// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
+/// What is wrong with a file is said when the table is read.
+pub fn seal(document: &mut Document) {
+    let file = document.file.clone();
+    let Some(changes) = document.root.get_mut("change") else {
+        return;
+    };
+    for table in changes.entries_mut() {
+        for key in [TRACE.name, MAHIMAHI.name] {
+            let Some(value) = table.node.get_mut(key) else { continue };
+            let Tree::Scalar(Raw::Text(name)) = &value.tree else {
+                continue;
+            };
+            let place = trace::place(&file, name);
+            let Ok(bytes) = trace::bytes(&place) else { continue };
+            value.tree = Tree::Scalar(Raw::Text(place.display().to_string()));
+            let at = value.at.clone();
+            if table.node.get(DIGEST.name).is_none() {
+                table
+                    .node
+                    .insert(DIGEST.name, Node::text(&Key::of(bytes).to_string(), at));
+            }
+        }
+    }
+}
+
+/// What the tables may change.
+pub struct Network<'n> {
+    pub links: &'n mut [LinkSpec],
+    pub groups: &'n mut [GroupSpec],
+    /// Everything could be read; otherwise an unknown name may be that of a broken table, and nothing is said about it.
+    pub whole: bool,
+    /// Whether its queues mark.
+    pub marks: bool,
+    pub duration: Option<Duration>,
+}
+
+impl Network<'_> {
+    /// The links and groups that the tables change get their changes.
+    pub fn change(self, r: &mut Reader, root: &Node) {
+        for entry in named(r, root.get("change").map(|e| &e.node), "change") {
+            let path = join("change", &entry.key);
+            let Some(filled) = r.fill(&entry.node, &path, &CHANGE, &[]) else {
+                continue;
+            };
+            let table = Table {
+                entry,
+                queue: filled.settings.get(&LINK).and_then(|name| queue_of(root, &name)),
+                filled,
+                whole: self.whole,
+                marks: self.marks,
+                duration: self.duration,
+            };
+            table.read(r, self.links, self.groups);
+        }
+    }
+}
+
+/// What the scenario says of the queue in a direction of a link.
+fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
+    let (link, reverse) = direction
+        .strip_suffix(".reverse")
+        .map_or((direction, false), |n| (n, true));
+    let link = &root.get("link")?.node.get(link)?.node;
+    let own = link.get("reverse_queue").filter(|_| reverse);
+    Some(&own.or_else(|| link.get("queue"))?.node)
+}
+
+/// One table.
+struct Table<'d> {
+    entry: &'d Entry,
+    filled: Filled<'d>,
+    /// The queue of the link.
+    queue: Option<&'d Node>,
+    whole: bool,
+    marks: bool,
+    duration: Option<Duration>,
+}
+
+impl Table<'_> {
+    fn read(&self, r: &mut Reader, links: &mut [LinkSpec], groups: &mut [GroupSpec]) {
+        let s = &self.filled.settings;
+        let Some((key, of_link)) = self.what(r) else { return };
+        match (s.get(&LINK), s.get(&FLOWS)) {
+            (Some(name), None) if of_link => {
+                let Some(direction) = self.direction(r, &name, links) else {
+                    return;
+                };
+                if [TRACE.name, MAHIMAHI.name].contains(&key) {
+                    self.trace(r, key, direction);
+                } else if let Some(change) = self.link_change(r, key, direction) {
+                    direction.changes.push(change);
+                }
+            }
+            (None, Some(name)) if !of_link => {
+                let Some(group) = self.group(r, &name, groups) else {
+                    return;
+                };
+                let values = Values::Weight(s.get(&WEIGHTS));
+                if let Some(when) = self.when(r, &values) {
+                    group.changes.push(Change { to: values, when });
+                }
+            }
+            _ => {
+                let (kind, example) = match of_link {
+                    true => ("of a link", "give link = \"NAME\", and no flows"),
+                    false => ("of flows", "give flows = \"NAME\", and no link"),
+                };
+                self.complain(r, key, format!("\"{key}\" is {kind}"), example);
+            }
+        }
+    }
+
+    fn at(&self, key: &str) -> At {
+        let node = &self.entry.node;
+        node.get(key).map_or(node.at.clone(), |e| e.node.at.clone())
+    }
+
+    fn complain(&self, r: &mut Reader, key: &str, problem: String, remedy: impl Into<String>) {
+        let path = self.filled.key(key);
+        r.complain(Problem::new("conflict", self.at(key), &path, problem, remedy));
+    }
+
+    /// The one thing that the table changes.
+    fn what(&self, r: &mut Reader) -> Option<(&'static str, bool)> {
+        let given = VALUES.iter().filter(|(p, _)| self.entry.node.get(p.name).is_some());
+        let given: Vec<_> = given.map(|(p, of_link)| (p.name, *of_link)).collect();
+        let names: Vec<&str> = VALUES.iter().map(|(p, _)| p.name).collect();
+        let remedy = format!("give one of {}", names.join(", "));
+        match given[..] {
+            [one] => return Some(one),
+            [] => self.complain(r, RATES.name, format!("[{}] changes nothing", self.filled.path), remedy),
+            [_, second, ..] => {
+                let problem = format!("[{}] changes several things", self.filled.path);
+                let remedy = format!("{remedy}, and another table for another thing");
+                self.complain(r, second.0, problem, remedy);
+            }
+        }
+        None
+    }
+
+    fn direction<'s>(&self, r: &mut Reader, name: &str, links: &'s mut [LinkSpec]) -> Option<&'s mut DirectionSpec> {
+        let (link, reverse) = name.strip_suffix(".reverse").map_or((name, false), |n| (n, true));
+        if !links.iter().any(|l| l.name == link) {
+            self.unknown(
+                r,
+                LINK.name,
+                link,
+                "link",
+                links.iter().map(|l| l.name.as_str()),
+                "links",
+            );
+            return None;
+        }
+        let found = links.iter_mut().find(|l| l.name == link)?;
+        Some(if reverse {
+            &mut found.reverse
+        } else {
+            &mut found.forward
+        })
+    }
+
+    fn group<'s>(&self, r: &mut Reader, name: &str, groups: &'s mut [GroupSpec]) -> Option<&'s mut GroupSpec> {
+        if !groups.iter().any(|g| g.name == name) {
+            let known = groups.iter().map(|g| g.name.as_str());
+            self.unknown(r, FLOWS.name, name, "group of flows", known, "groups of flows");
+            return None;
+        }
+        groups.iter_mut().find(|g| g.name == name)
+    }
+
+    fn unknown<'n>(
+        &self,
+        r: &mut Reader,
+        key: &str,
+        name: &str,
+        what: &str,
+        known: impl Iterator<Item = &'n str> + Clone,
+        all: &str,
+    ) {
+        if self.whole {
+            let (near, remedy) = among(name, known, all);
+            let problem = format!("there is no {what} \"{}\"", shorten(name, 60));
+            let problem = Problem::new("value", self.at(key), &self.filled.key(key), problem, remedy);
+            r.complain(problem.value(name).nearest(near.as_deref()));
+        }
+    }
+
+    /// When the values take effect.
+    fn when(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
+        let when = self.schedule(r, values)?;
+        let first = when.nth(0)?;
+        let key = [AT.name, FROM.name]
+            .into_iter()
+            .find(|key| self.entry.node.get(key).is_some());
+        let key = key.unwrap_or(EVERY.name);
+        if let Some(end) = self.duration.filter(|d| first.0 >= d.0) {
+            let text = format!(
+                "the first value takes effect at {}, and the run is over at {end}",
+                Duration(first.0)
+            );
+            r.warn(self.at(key), self.filled.key(key), text);
+        }
+        Some(when)
+    }
+
+    fn schedule(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
+        let s = &self.filled.settings;
+        let times: Vec<Time> = s.get(&AT).into_iter().map(|d| Time(d.0)).collect();
+        match (times.is_empty(), s.get(&EVERY)) {
+            (true, Some(period)) => {
+                let from = Time(s.get(&FROM).unwrap_or(period).0);
+                return Some(Schedule::Every { from, period });
+            }
+            (false, None) if s.get(&FROM).is_some() => {
+                let problem = "`from` begins a period, and the instants are given".to_string();
+                self.complain(
+                    r,
+                    FROM.name,
+                    problem,
+                    "leave `from` out, or give `every` in place of `at`",
+                );
+            }
+            (false, None) => {
+                if let Some(i) = times.windows(2).position(|w| w[0] >= w[1]) {
+                    let late = Duration(times[i + 1].0);
+                    let problem = format!("the instant {late} is not later than the one before it");
+                    self.complain(r, AT.name, problem, "give the instants in order, each once");
+                } else if values.len() > times.len() {
+                    let problem = format!("there are {} values for {} instants", values.len(), times.len());
+                    self.complain(r, AT.name, problem, "give as many instants as values");
+                } else {
+                    return Some(Schedule::At(times));
+                }
+            }
+            (none, _) => {
+                let (said, key) = if none {
+                    ("not when", AT.name)
+                } else {
+                    ("when in two ways", EVERY.name)
+                };
+                let problem = format!("[{}] says {said} the values take effect", self.filled.path);
+                self.complain(
+                    r,
+                    key,
+                    problem,
+                    "give one of at = [\"10s\", \"20s\"] and every = \"10s\"",
+                );
+            }
+        }
+        None
+    }
+
+    fn link_change(&self, r: &mut Reader, key: &'static str, direction: &DirectionSpec) -> Option<Change> {
+        let s = &self.filled.settings;
+        if key == RATES.name && direction.trace.is_some() {
+            self.complain(
+                r,
+                key,
+                "the link follows a trace".into(),
+                "leave the rates or the trace out",
+            );
+            return None;
+        }
+        let to = match key {
+            _ if key == RATES.name => Values::Rate(s.get(&RATES)),
+            _ if key == DELAYS.name => Values::Delay(s.get(&DELAYS)),
+            _ if key == LOSSES.name => Values::Loss(s.get(&LOSSES)),
+            _ => Values::Queue(self.queues(r, direction)?),
+        };
+        let when = self.when(r, &to)?;
+        Some(Change { to, when })
+    }
+
+    /// The settings of the link's queue with the values of each table.
+    fn queues(&self, r: &mut Reader, direction: &DirectionSpec) -> Option<Vec<Arc<Settings>>> {
+        let node = &self.entry.node.get(QUEUES.name)?.node;
+        let path = self.filled.key(QUEUES.name);
+        let before = r.seen();
+        let tables = match &node.tree {
+            Tree::List(tables) => tables.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        let settings = tables.iter().filter_map(|own| self.queue(r, own, &path, direction));
+        let settings = settings.map(Arc::new).collect();
+        (r.seen() == before).then_some(settings)
+    }
+
+    fn queue(&self, r: &mut Reader, own: &Node, path: &str, direction: &DirectionSpec) -> Option<Settings> {
+        let given = self.queue?;
+        let kind = own
+            .get("kind")
+            .and_then(|e| e.node.raw())
+            .unwrap_or(Raw::Text(own.show()));
+        let name = direction.queue.model.name;
+        if kind != Raw::Text(name.into()) {
+            let problem = format!("the queue of the link is \"{name}\", and this is {}", own.show());
+            let remedy =
+                format!("give a table with kind = \"{name}\"; another queue cannot take its place during a run");
+            r.complain(Problem::new("conflict", own.at.clone(), path, problem, remedy));
+            return None;
+        }
+        let mut merged = own.clone();
+        for entry in given.entries().iter().filter(|e| own.get(&e.key).is_none()) {
+            merged.insert(&entry.key, entry.node.clone());
+        }
+        let filled = r.model(&merged, path, "queue")?;
+        let mut settings = filled.settings.with_profile(&[]).unwrap_or(filled.settings.clone());
+        marking::follow(&mut settings, self.marks);
+        let context = BuildContext {
+            stream: Stream::new(0, "check"),
+            rate: direction.rate,
+            delay: direction.delay,
+        };
+        let built = r.library.queues.build(&direction.queue, context);
+        match built.and_then(|mut queue| queue.reconfigure(&settings)) {
+            Ok(()) => Some(settings),
+            Err(e) => {
+                r.complain(refused(&filled, own, e));
+                None
+            }
+        }
+    }
+
+    /// The trace that the direction follows from now on.
+    fn trace(&self, r: &mut Reader, key: &'static str, direction: &mut DirectionSpec) {
+        let s = &self.filled.settings;
+        let rates = |c: &Change| matches!(c.to, Values::Rate(_));
+        if direction.trace.is_some() || direction.changes.iter().any(rates) {
+            let problem = "the rate of the link changes in two ways".to_string();
+            return self.complain(r, key, problem, "keep one of them");
+        }
+        for other in [AT.name, EVERY.name, FROM.name] {
+            if self.entry.node.get(other).is_some() {
+                let problem = format!("a trace has its own instants, and \"{other}\" is given");
+                return self.complain(r, other, problem, format!("leave {other} out"));
+            }
+        }
+        let wraps = s.get(&END) == TraceEnd::Wrap;
+        let (name, form) = match s.get(&MAHIMAHI) {
+            Some(_) if !wraps => {
+                let problem = "opportunities to deliver have no rate that could hold".to_string();
+                return self.complain(r, END.name, problem, "leave `end` out");
+            }
+            Some(name) => (name, Form::Mahimahi),
+            None => {
+                let own = direction.rate;
+                (s.get(&TRACE).unwrap_or_default(), Form::Rates { own, wraps })
+            }
+        };
+        let read = trace::bytes(Path::new(&name)).and_then(|bytes| {
+            let digest = Key::of(bytes.iter().copied()).to_string();
+            if s.get(&DIGEST).is_some_and(|d| d != digest) {
+                return Err(tailback_base::quantity::Refusal::new(
+                    format!("{name} has changed since the scenario was stored"),
+                    "bring the old file back, or leave `digest` out for the new one",
+                ));
+            }
+            trace::parse(&String::from_utf8_lossy(&bytes), &name, form)
+        });
+        match read {
+            Ok(trace) => direction.trace = Some(Arc::new(trace)),
+            Err(e) => {
+                let problem = Problem::new("value", self.at(key), &self.filled.key(key), e.problem, e.remedy);
+                r.complain(problem.value(name));
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Changes during a run: the next value of a change takes effect.
+
+use super::{Broken, Sim};
+use crate::change::{Change, Values};
+use crate::wire::event::EventKind;
+use crate::wire::port::Queue;
+use tailback_base::work::counted_as;
+use tailback_base::{FlowId, Time};
+
+/// What a change alters.
+#[derive(Clone, Debug)]
+pub(crate) enum Altered {
+    Port(u32),
+    Flows(Vec<u32>),
+}
+
+/// A change, and how many of its values have taken effect.
+pub(crate) struct Planned {
+    of: Altered,
+    change: Change,
+    done: usize,
+}
+
+impl Planned {
+    fn next(&self) -> Option<Time> {
+        self.change.when.nth(self.done)
+    }
+}
+
+impl Sim {
+    /// Let a change take effect in its time.
+    pub(crate) fn plan_change(&mut self, of: Altered, change: Change) {
+        let number = self.changes.len() as u32;
+        self.changes.push(Planned { of, change, done: 0 });
+        self.await_change(number);
+    }
+
+    fn await_change(&mut self, number: u32) {
+        if let Some(t) = self.changes[number as usize].next() {
+            self.events.push(t.max(self.now), EventKind::Change, number);
+        }
+        let of_flows = self.changes.iter().filter(|c| matches!(c.of, Altered::Flows(_)));
+        self.ahead.change = of_flows.filter_map(Planned::next).min();
+    }
+
+    pub(super) fn on_change(&mut self, number: u32) {
+        let changes = std::mem::take(&mut self.changes);
+        let Planned { of, change, done } = &changes[number as usize];
+        let value = done % change.to.len();
+        match of {
+            Altered::Port(port) => self.change_port(*port, &change.to, value),
+            Altered::Flows(flows) => {
+                for flow in counted_as(16, flows) {
+                    self.change_flow(FlowId(*flow), &change.to, value);
+                }
+            }
+        }
+        self.changes = changes;
+        self.changes[number as usize].done += 1;
+        self.await_change(number);
+    }
+
+    fn change_port(&mut self, port: u32, to: &Values, value: usize) {
+        let at = &mut self.net.ports[port as usize];
+        match to {
+            Values::Rate(rates) => at.set_rate(rates[value]),
+            Values::Delay(delays) => at.set_delay(delays[value]),
+            Values::Loss(probabilities) => {
+                if let Some(impairments) = &mut at.impair {
+                    impairments.set_loss(probabilities[value]);
+                }
+            }
+            Values::Queue(settings) => {
+                if let Queue::Explicit(e) = &mut at.queue {
+                    let refused = e.server.queue.reconfigure(&settings[value]).err();
+                    if let Some(e) = refused {
+                        let (does, remedy) = (e.problem, e.remedy);
+                        self.give_up(Broken { port, does, remedy });
+                    }
+                }
+            }
+            Values::Weight(_) => {}
+        }
+    }
+
+    fn change_flow(&mut self, id: FlowId, to: &Values, value: usize) {
+        if let Values::Weight(weights) = to {
+            self.alter_keys(id, |keys| keys.weight = weights[value]);
+        }
+    }
+}

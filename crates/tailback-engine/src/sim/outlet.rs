@@ -1,0 +1,164 @@
+//! What a port's queue, and what stands before it, report to: counters of the port and the flow, the log, the tap.
+
+use super::{Flows, Sim};
+use crate::sim::recorder::{ALL, Fate, LogRow, Recorder, Source};
+use crate::wire::event::EventList;
+use crate::wire::packet::{Extras, SimPacket, WirePacket};
+use crate::wire::port::{Before, PortStats, Queue};
+use crate::wire::tap::{Sight, Tap};
+use tailback_base::{Request, Time};
+use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId};
+
+/// The tap, if it looks at a port.
+pub(super) struct Shown<'a> {
+    pub(super) tap: &'a mut Box<dyn Tap>,
+    reached: Time,
+}
+
+impl<'a> Shown<'a> {
+    #[inline(always)]
+    pub(super) fn of(tap: &'a mut Option<Box<dyn Tap>>, before: u8, events: &EventList) -> Option<Shown<'a>> {
+        let tap = tap.as_mut().filter(|_| before & Before::TAP != 0)?;
+        let reached = events.now();
+        Some(Shown { tap, reached })
+    }
+
+    pub(super) fn sight<'p>(&self, now: Time, port: u32, packet: &'p WirePacket, extras: &'p Extras) -> Sight<'p> {
+        Sight {
+            now,
+            reached: self.reached,
+            port,
+            packet,
+            extras,
+        }
+    }
+}
+
+/// What a discipline reports to, at one port.
+pub(super) struct Outlet<'a> {
+    port: u32,
+    now: Time,
+    pub(super) stats: &'a mut PortStats,
+    flows: &'a mut Flows,
+    extras: &'a mut Extras,
+    recorder: &'a mut Option<Box<Recorder>>,
+    shown: Option<Shown<'a>>,
+    requests: &'a mut Vec<(u32, WirePacket, Request)>,
+}
+
+impl Outlet<'_> {
+    pub(super) fn log(&mut self, p: &WirePacket, fate: Fate) {
+        if let Some(log) = self.recorder.as_mut().and_then(|r| r.log.as_mut()) {
+            let flow = p.flow_id().0;
+            log.push(LogRow {
+                time: self.now,
+                port: self.port,
+                flow,
+                sequence: p.seq(),
+                bytes: p.size(),
+                fate,
+            });
+        }
+    }
+
+    pub(super) fn drop_wire(&mut self, p: &WirePacket, place: Place, why: DropReason) {
+        self.stats.count_drop(place, why, p);
+        let f = &mut self.flows.all[p.flow_id().0 as usize];
+        f.in_flight -= 1;
+        if p.is_counted() {
+            f.stats.of(p).dropped += 1;
+            if let Some(quality) = f.stats.quality() {
+                quality.lose(p.seq());
+            }
+        }
+        if f.is_reusable() {
+            self.flows.free.push(p.flow_id().0);
+        }
+        self.log(p, Fate::Dropped(place, why));
+        if let Some(shown) = &mut self.shown {
+            let sight = shown.sight(self.now, self.port, p, self.extras);
+            shown.tap.dropped(&sight, place, why);
+        }
+        self.extras.release(p);
+    }
+
+    pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
+        self.stats.count_mark(why, p);
+        if p.is_counted() {
+            self.flows.all[p.flow_id().0 as usize].stats.of(p).marked += 1;
+        }
+        self.log(p, Fate::Marked(why));
+        if let Some(shown) = &mut self.shown {
+            let sight = shown.sight(self.now, self.port, p, self.extras);
+            shown.tap.marked(&sight, why);
+        }
+    }
+
+    /// A packet that never gets to the queue: what stands before it drops it.
+    pub(super) fn drop_before(&mut self, p: &WirePacket, why: DropReason) {
+        self.stats.arrived_packets += 1;
+        self.stats.arrived_bytes += u64::from(p.size());
+        self.drop_wire(p, Place::Arriving, why);
+    }
+}
+
+impl Out<SimPacket> for Outlet<'_> {
+    fn dropped(&mut self, p: SimPacket, place: Place, why: DropReason) {
+        self.drop_wire(&p.wire, place, why);
+    }
+    fn marked(&mut self, p: &SimPacket, why: MarkReason) {
+        self.mark_wire(&p.wire, why);
+    }
+    fn request(&mut self, about: &SimPacket, r: Request) {
+        self.requests.push((self.port, about.wire, r));
+    }
+    fn note(&mut self, probe: ProbeId, index: u32, value: f64) {
+        let Some(r) = self.recorder else { return };
+        for i in r.port_series.get(self.port as usize).into_iter().flatten() {
+            let s = &mut r.series[*i as usize];
+            let told = Source::Discipline {
+                port: self.port,
+                probe: probe.0,
+                index: ALL,
+            };
+            if s.source == told {
+                s.told = true;
+                s.point(self.now, index, value);
+            }
+        }
+    }
+}
+
+impl Sim {
+    /// A port's queue, and what it reports to.
+    #[inline(always)]
+    pub(super) fn at(&mut self, port: u32) -> (&mut Queue, Outlet<'_>) {
+        let at = &mut self.net.ports[port as usize];
+        let out = Outlet {
+            port,
+            now: self.now,
+            stats: &mut at.stats,
+            flows: &mut self.flows,
+            extras: &mut self.extras,
+            recorder: &mut self.watch.recorder,
+            shown: Shown::of(&mut self.watch.tap, at.before, &self.events),
+            requests: &mut self.requests,
+        };
+        (&mut at.queue, out)
+    }
+
+    /// What a port reports to.
+    pub(super) fn outlet(&mut self, port: u32) -> Outlet<'_> {
+        self.at(port).1
+    }
+
+    /// Show a packet to the tap, if it looks at this port.
+    #[inline(always)]
+    pub(super) fn show(&mut self, port: u32, p: &WirePacket, what: impl FnOnce(&mut dyn Tap, &Sight<'_>)) {
+        let before = self.net.ports[port as usize].before;
+        if let Some(shown) = Shown::of(&mut self.watch.tap, before, &self.events) {
+            let sight = shown.sight(self.now, port, p, &self.extras);
+            what(&mut **shown.tap, &sight);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What changes while a run goes on: rates, delays, losses, queues and weights, at given instants, periodically, or
+//! after a trace file.
+
+mod common;
+use common::*;
+use std::path::PathBuf;
+use tailback_engine::scenario::{load_file, load_json, load_text};
+
+const LINE: &str = "[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\nqueue = \"droptail\"\n";
+
+/// Datagrams of 1000 B at 4 Mb/s for 10 s, over 8 Mb/s, and this.
+fn datagrams(change: &str) -> String {
+    format!(
+        "duration = \"10s\"\nwarmup = \"0s\"\ninterval = \"1s\"\n{}[flows.f]\n\
+         traffic = {{ kind = \"cbr\", rate = \"4Mbps\" }}\npacket_size = \"1000B\"\n{change}",
+        LINE.replace("\"droptail\"", "{ kind = \"droptail\", buffer = \"50 packets\" }")
+    )
+}
+
+fn delivered_by_second(change: &str) -> Vec<f64> {
+    let o = run_text(&datagrams(change));
+    let t = &o["intervals"];
+    (0..t.rows()).map(|i| number(t, "goodput_wire_bps", i) / 1e6).collect()
+}
+
+fn refused(change: &str) -> String {
+    load_text(&datagrams(change), "lab.toml", &[])
+        .expect_err(change)
+        .to_string()
+}
+
+#[test]
+fn the_rate_follows_a_list_and_a_period() {
+    let listed = delivered_by_second(
+        "[change.evening]\nlink = \"line\"\nrate = [\"2Mbps\", \"8Mbps\"]\nat = [\"3s\", \"6s\"]\n",
+    );
+    for (i, mbps) in [(1, 4.0), (4, 2.0), (9, 4.0)] {
+        near(listed[i], mbps, 0.05);
+    }
+    let every = delivered_by_second(
+        "[change.p]\nlink = \"line\"\nrate = [\"2Mbps\", \"3Mbps\"]\nevery = \"2s\"\nfrom = \"0s\"\n",
+    );
+    for (i, mbps) in [(1, 2.0), (3, 3.0), (5, 2.0), (7, 3.0), (9, 2.0)] {
+        near(every[i], mbps, 0.05);
+    }
+}
+
+#[test]
+fn a_million_changes_are_a_million_events() {
+    let o = run_text(&datagrams(
+        "[change.p]\nlink = \"line\"\nrate = [\"8Mbps\", \"4Mbps\"]\nevery = \"10us\"\n",
+    ));
+    let events = o.engine.events as f64;
+    assert!((1e6..1.1e6).contains(&events), "{events}");
+}
+
+/// A packet sent after the delay has fallen by 100 ms does not arrive before those sent earlier.
+#[test]
+fn delays_change_and_nothing_overtakes() {
+    let o = run_text(&datagrams(
+        "[change.path]\nlink = \"line\"\ndelay = [\"105ms\", \"5ms\"]\nat = [\"3s\", \"6s\"]\n",
+    ));
+    let t = &o["flows"];
+    // 3 of 10 s with 100 ms more; behind the fall, 100 ms of packets that wait up to 100 ms.
+    near(number(t, "delay_mean_s", 0), 0.006 + 0.1 * 0.3 + 0.05 * 0.01, 2e-4);
+}
+
+#[test]
+fn losses_come_and_go() {
+    let seconds = delivered_by_second("[change.fade]\nlink = \"line\"\nloss = [0.5, 0]\nat = [\"3s\", \"6s\"]\n");
+    for (i, mbps) in [(1, 4.0), (4, 2.0), (8, 4.0)] {
+        near(seconds[i], mbps, 0.4);
+    }
+    near(seconds[1], 4.0, 0.01);
+    near(seconds[8], 4.0, 0.01);
+}
+
+/// Two backlogged flows under SCFQ: the share of the second follows its weight.
+#[test]
+fn weights_change_the_shares() {
+    let o = run_text(
+        "duration = \"20s\"\ninterval = \"5s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\n\
+         queue = { kind = \"scfq\", buffer = \"200 packets\" }\n[flows.one]\ntraffic = { kind = \"cbr\", rate = \"8Mbps\" }\n\
+         [flows.two]\ntraffic = { kind = \"cbr\", rate = \"8Mbps\" }\n\
+         [change.w]\nflows = \"two\"\nweight = [3]\nat = [\"10s\"]\n",
+    );
+    let t = &o["intervals"];
+    let mbps: Vec<f64> = (0..t.rows()).map(|i| number(t, "goodput_wire_bps", i) / 1e6).collect();
+    // Rows by interval, then by flow.
+    let share = |interval: usize| mbps[2 * interval + 1] / mbps[2 * interval];
+    near(share(1), 1.0, 0.02);
+    near(share(3), 3.0, 0.06);
+}
+
+/// A file in a folder of its own, which goes with it.
+struct Lab(PathBuf);
+
+impl Lab {
+    fn new(name: &str, trace: &str) -> Lab {
+        let folder = std::env::temp_dir().join(format!("tailback-changes-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("trace"), trace).unwrap();
+        Lab(folder)
+    }
+
+    fn scenario(&self, change: &str) -> PathBuf {
+        let path = self.0.join("lab.toml");
+        std::fs::write(&path, datagrams(&format!("[change.t]\nlink = \"line\"\n{change}"))).unwrap();
+        path
+    }
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_line_follows_a_trace_of_rates_and_through_an_outage() {
+    let lab = Lab::new("rates", "time_s,rate_mbps\n0,8\n3,1\n5,0\n6,8\n");
+    let loaded = load_file(lab.scenario("trace = \"trace\"\nend = \"hold\"\n"), &[]).unwrap();
+    let o = tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap();
+    let t = &o["intervals"];
+    let mbps: Vec<f64> = (0..t.rows()).map(|i| number(t, "goodput_wire_bps", i) / 1e6).collect();
+    for (i, expected) in [(2, 4.0), (4, 1.0), (5, 0.0), (9, 4.0)] {
+        near(mbps[i], expected, 0.1);
+    }
+    // It wraps: the seventh second is the first again, and nothing follows the fifth.
+    let loaded = load_file(lab.scenario("trace = \"trace\"\n"), &[]).unwrap();
+    let o = tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap();
+    let t = &o["intervals"];
+    near(number(t, "goodput_wire_bps", 9), 1e6, 1e5);
+}
+
+/// One opportunity each 10 ms: 100 packets of 1000 B a second, the rest of each opportunity is used by the next.
+#[test]
+fn a_line_follows_mahimahi() {
+    let lab = Lab::new("mahimahi", "10\n20\n30\n40\n50\n");
+    let loaded = load_file(lab.scenario("mahimahi = \"trace\"\n"), &[]).unwrap();
+    let o = tailback_engine::run::run(&loaded.spec, 1, &Default::default()).unwrap();
+    near(
+        number(&o["intervals"], "goodput_wire_bps", 5),
+        1504.0 * 8.0 * 100.0,
+        9000.0,
+    );
+}
+
+#[test]
+fn a_stored_scenario_names_its_trace_by_digest() {
+    let lab = Lab::new("digest", "time_s,rate_mbps\n0,8\n5,1\n9,2\n");
+    let loaded = load_file(lab.scenario("trace = \"trace\"\n"), &[]).unwrap();
+    let stored = loaded.document.to_string();
+    let again = load_json(&stored, "stored", &[]).unwrap();
+    assert_eq!(again.digest, loaded.digest);
+    // Elsewhere it is the same scenario.
+    let copy = Lab::new("digest-copy", "time_s,rate_mbps\n0,8\n5,1\n9,2\n");
+    assert_eq!(
+        load_file(copy.scenario("trace = \"trace\"\n"), &[]).unwrap().digest,
+        loaded.digest
+    );
+    std::fs::write(lab.0.join("trace"), "time_s,rate_mbps\n0,8\n5,2\n9,2\n").unwrap();
+    assert_ne!(
+        load_file(lab.scenario("trace = \"trace\"\n"), &[]).unwrap().digest,
+        loaded.digest
+    );
+    let said = load_json(&stored, "stored", &[]).unwrap_err().to_string();
+    assert!(said.contains("has changed since the scenario was stored"), "{said}");
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    for (change, said) in [
+        (
+            "[change.x]\nlink = \"lin\"\nrate = \"1Mbps\"\nat = \"1s\"\n",
+            "did you mean \"line\"?",
+        ),
+        (
+            "[change.x]\nflows = \"g\"\nweight = 2\nat = \"1s\"\n",
+            "there is no group of flows \"g\"",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nat = \"1s\"\n",
+            "[change.x] changes nothing",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nrate = \"1Mbps\"\nloss = 0.1\nat = \"1s\"\n",
+            "changes several things",
+        ),
+        (
+            "[change.x]\nflows = \"f\"\nrate = \"1Mbps\"\nat = \"1s\"\n",
+            "\"rate\" is of a link",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nrate = \"1Mbps\"\n",
+            "says not when the values take effect",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nrate = \"1Mbps\"\nat = \"1s\"\nevery = \"1s\"\n",
+            "when in two ways",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nrate = \"1Mbps\"\nat = [\"2s\", \"1s\"]\n",
+            "1s is not later than the one before",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nrate = [\"1Mbps\", \"2Mbps\"]\nat = \"2s\"\n",
+            "2 values for 1 instants",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\ntrace = \"nowhere.csv\"\n",
+            "there is no file \"nowhere.csv\"",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\ntrace = \"nowhere.csv\"\nat = \"1s\"\n",
+            "a trace has its own instants",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nmahimahi = \"x\"\nend = \"hold\"\n",
+            "have no rate that could hold",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nqueue = \"codel\"\nat = \"1s\"\n",
+            "another queue cannot take its place",
+        ),
+        (
+            "[change.x]\nlink = \"line\"\nqueue = { kind = \"droptail\", buffer = \"x\" }\nat = \"1s\"\n",
+            "buffer",
+        ),
+    ] {
+        let message = refused(change);
+        assert!(message.contains(said), "{change}\n{message}");
+    }
+    let late = load_text(
+        &datagrams("[change.x]\nlink = \"line\"\nloss = 1\nat = \"10s\"\n"),
+        "lab.toml",
+        &[],
+    )
+    .unwrap();
+    assert!(
+        late.warnings[0].contains("the run is over at 10s"),
+        "{:?}",
+        late.warnings
+    );
+}

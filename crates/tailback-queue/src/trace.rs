@@ -1,0 +1,337 @@
+//! A line whose rate follows a trace: rates that change at given times, or opportunities to deliver.
+//!
+//! *Rates*: a packet takes the rates of the time that it is on the line, also those that begin in the middle of it. A
+//! rate of 0 is an outage: the rest of the packet waits for its end. *Opportunities*, the form of Mahimahi (Netravali et
+//! al., USENIX ATC 2015, section 3.2): at each instant of the list the line may deliver so many bytes. A packet is sent
+//! when the last of its bytes has found an opportunity; what is left of one serves the packets behind it at the same
+//! instant, and is lost if none waits.
+//!
+//! A trace that ends holds its last rate, or begins again. Before the first of its rates the line has its own.
+//!
+//! State: where in the trace the line is, and what the last packet left of the unit of time or of the opportunity in
+//! which it ended. A packet costs a division; a step of the trace costs a few instructions once each lap.
+
+use std::sync::Arc;
+use tailback_base::{BitRate, Duration, Time};
+
+/// What a line follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trace {
+    steps: Steps,
+    /// The trace begins again after this time; without it the last rate holds.
+    lap: Option<Duration>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Steps {
+    /// Since the beginning of a lap, in order of time, the first at 0; bit/s.
+    Rates(Vec<(Time, u64)>),
+    /// Since the beginning of a lap, in order of time, several at one instant if they repeat it.
+    Opportunities { at: Vec<Time>, bytes: u32 },
+}
+
+/// What is wrong with a trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// There is no step.
+    Empty,
+    /// This step is earlier than the one before it; for rates, not later.
+    Order(usize),
+    /// Nothing is ever delivered, or nothing after the last step.
+    Dead,
+}
+
+impl Trace {
+    /// Rates from these instants on. `own` is the rate of the line before the first. With `wraps` the last instant is
+    /// the end of a lap, and its rate is not used.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    ///
+    /// ```
+    /// use tailback_base::{BitRate, Time};
+    /// use tailback_queue::trace::{Fault, Trace};
+    ///
+    /// let second = |n: u64| Time(n * 1_000_000_000);
+    /// let own = BitRate(1_000_000);
+    /// assert!(Trace::rates(&[(second(1), 500_000), (second(2), 0)], own, true).is_ok());
+    /// // The outage would never end.
+    /// assert_eq!(Trace::rates(&[(second(1), 500_000), (second(2), 0)], own, false), Err(Fault::Dead));
+    /// ```
+    pub fn rates(rates: &[(Time, u64)], own: BitRate, wraps: bool) -> Result<Trace, Fault> {
+        let (last, first) = (rates.last().ok_or(Fault::Empty)?, rates[0]);
+        if let Some(i) = rates.windows(2).position(|w| w[0].0 >= w[1].0) {
+            return Err(Fault::Order(i + 1));
+        }
+        let mut steps = Vec::with_capacity(rates.len() + 1);
+        if first.0 > Time::ZERO {
+            steps.push((Time::ZERO, own.0));
+        }
+        steps.extend_from_slice(rates);
+        if wraps {
+            steps.pop();
+        }
+        let dead = if wraps {
+            steps.iter().all(|s| s.1 == 0)
+        } else {
+            last.1 == 0
+        };
+        match dead {
+            true => Err(Fault::Dead),
+            false => Ok(Trace {
+                steps: Steps::Rates(steps),
+                lap: wraps.then_some(Duration(last.0.0)),
+            }),
+        }
+    }
+
+    /// Opportunities to deliver so many bytes each; the last ends a lap.
+    ///
+    /// # Errors
+    /// See [`Fault`].
+    pub fn opportunities(at: Vec<Time>, bytes: u32) -> Result<Trace, Fault> {
+        let last = *at.last().ok_or(Fault::Empty)?;
+        if let Some(i) = at.windows(2).position(|w| w[0] > w[1]) {
+            return Err(Fault::Order(i + 1));
+        }
+        if last == Time::ZERO || bytes == 0 {
+            return Err(Fault::Dead);
+        }
+        Ok(Trace {
+            steps: Steps::Opportunities { at, bytes },
+            lap: Some(Duration(last.0)),
+        })
+    }
+
+    /// The mean rate of a lap, and the greatest rate of a step. Opportunities have their mean only.
+    pub fn span(&self) -> (f64, f64) {
+        match &self.steps {
+            Steps::Opportunities { at, bytes } => {
+                let lap = self.lap.unwrap_or_default().seconds();
+                let mean = at.len() as f64 * f64::from(*bytes) * 8.0 / lap;
+                (mean, mean)
+            }
+            Steps::Rates(steps) => {
+                let most = steps.iter().map(|s| s.1).max().unwrap_or(0) as f64;
+                let end = self.lap.map_or_else(|| steps[steps.len() - 1].0, |lap| Time(lap.0));
+                let ends = steps[1..].iter().map(|s| s.0).chain([end]);
+                let bits: f64 = steps
+                    .iter()
+                    .zip(ends)
+                    .map(|(s, e)| s.1 as f64 * (e - s.0).seconds())
+                    .sum();
+                let mean = if end > Time::ZERO { bits / end.seconds() } else { most };
+                (mean, most)
+            }
+        }
+    }
+
+    /// How many steps a lap has.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match &self.steps {
+            Steps::Rates(steps) => steps.len(),
+            Steps::Opportunities { at, .. } => at.len(),
+        }
+    }
+}
+
+/// Where a line is in its trace.
+#[derive(Clone, Debug)]
+pub struct Follower {
+    trace: Arc<Trace>,
+    /// When the present lap began.
+    began: Time,
+    /// The step in force, or the opportunity that is used next.
+    at: usize,
+    /// What the last packet left: of a nanosecond, in bit times 1e-9; of the opportunity, in bytes.
+    left: u64,
+}
+
+impl Follower {
+    pub fn new(trace: Arc<Trace>) -> Follower {
+        let left = match &trace.steps {
+            Steps::Rates(_) => 0,
+            Steps::Opportunities { bytes, .. } => u64::from(*bytes),
+        };
+        Follower {
+            trace,
+            began: Time::ZERO,
+            at: 0,
+            left,
+        }
+    }
+
+    /// The rate at this instant; while a packet is on the line, at its end at the earliest. Of opportunities, the mean.
+    pub fn rate(&mut self, now: Time) -> BitRate {
+        match &self.trace.steps {
+            Steps::Opportunities { .. } => BitRate(self.trace.span().0 as u64),
+            Steps::Rates(_) => {
+                while self.end_of_step() <= now {
+                    self.step();
+                }
+                BitRate(self.rate_of_step())
+            }
+        }
+    }
+
+    /// When a packet has been sent whose transmission begins now. A line that was idle has nothing left of before.
+    pub fn send(&mut self, bytes: u32, now: Time, was_idle: bool) -> Time {
+        match self.trace.steps {
+            Steps::Rates(_) => self.send_at_rates(bytes, now, was_idle),
+            Steps::Opportunities { bytes: each, .. } => self.send_at_opportunities(bytes, each, now),
+        }
+    }
+
+    fn send_at_rates(&mut self, bytes: u32, now: Time, was_idle: bool) -> Time {
+        let mut need = u128::from(bytes) * 8_000_000_000;
+        if !was_idle {
+            need = need.saturating_sub(u128::from(self.left));
+        }
+        let mut from = now;
+        loop {
+            let end = self.end_of_step();
+            if end <= from {
+                self.step();
+                continue;
+            }
+            let rate = u128::from(self.rate_of_step());
+            let room = rate * u128::from((end - from).0);
+            if end == Time::NEVER || need <= room {
+                let ns = need.div_ceil(rate.max(1));
+                self.left = (ns * rate - need) as u64;
+                return from + Duration(ns as u64);
+            }
+            need -= room;
+            from = end;
+        }
+    }
+
+    fn send_at_opportunities(&mut self, bytes: u32, each: u32, now: Time) -> Time {
+        let mut need = u64::from(bytes);
+        loop {
+            let at = self.opportunity();
+            if at < now {
+                self.step();
+                self.left = u64::from(each);
+                continue;
+            }
+            if need <= self.left {
+                self.left -= need;
+                return at;
+            }
+            need -= self.left;
+            self.step();
+            self.left = u64::from(each);
+        }
+    }
+
+    fn opportunity(&self) -> Time {
+        match &self.trace.steps {
+            Steps::Opportunities { at, .. } => self.began + Duration(at[self.at].0),
+            Steps::Rates(_) => Time::NEVER,
+        }
+    }
+
+    fn rate_of_step(&self) -> u64 {
+        match &self.trace.steps {
+            Steps::Rates(steps) => steps[self.at].1,
+            Steps::Opportunities { .. } => 0,
+        }
+    }
+
+    /// When the step in force ends; never for the last of a trace that holds.
+    fn end_of_step(&self) -> Time {
+        let Steps::Rates(steps) = &self.trace.steps else {
+            return Time::NEVER;
+        };
+        match (steps.get(self.at + 1), self.trace.lap) {
+            (Some(next), _) => self.began + Duration(next.0.0),
+            (None, Some(lap)) => self.began + lap,
+            (None, None) => Time::NEVER,
+        }
+    }
+
+    fn step(&mut self) {
+        self.at += 1;
+        if self.at == self.trace.len() {
+            self.at = 0;
+            self.began += self.trace.lap.unwrap_or_default();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn at(ms: u64) -> Time {
+        Time(ms * MS)
+    }
+
+    /// 1500 bytes at 12 Mb/s take 1 ms.
+    fn follow(rates: &[(u64, u64)], wraps: bool) -> Follower {
+        let rates: Vec<(Time, u64)> = rates.iter().map(|(t, mbps)| (at(*t), mbps * 1_000_000)).collect();
+        Follower::new(Arc::new(Trace::rates(&rates, BitRate(1), wraps).unwrap()))
+    }
+
+    #[test]
+    fn a_packet_takes_the_rates_of_its_time() {
+        let mut line = follow(&[(0, 12), (10, 6), (20, 24)], false);
+        assert_eq!(line.send(1500, at(0), true), at(1));
+        // Half of it at 12, half at 6 Mb/s.
+        assert_eq!(line.send(1500, Time(9_500_000), true), at(11));
+        assert_eq!(line.rate(at(15)), BitRate(6_000_000));
+        // The last rate holds.
+        assert_eq!(line.send(3000, at(1000), true), at(1001));
+    }
+
+    #[test]
+    fn an_outage_delays_what_it_finds() {
+        let mut line = follow(&[(0, 12), (10, 0), (20, 12)], false);
+        assert_eq!(line.send(1500, Time(9_500_000), true), Time(20_500_000));
+        let mut line = follow(&[(0, 12), (10, 0), (20, 12)], true);
+        assert_eq!(line.send(1500, at(12), true), at(21));
+        // The second lap: 20 to 30 ms at 12 Mb/s, then nothing until 40 ms.
+        assert_eq!(line.send(1500, at(35), true), at(41));
+        assert_eq!(line.send(1500, at(1_000_000), true), at(1_000_001));
+    }
+
+    #[test]
+    fn a_busy_line_loses_no_part_of_a_nanosecond() {
+        let mut line = follow(&[(0, 7), (1000, 7)], false);
+        let mut now = Time::ZERO;
+        for i in 0..7000 {
+            now = line.send(1000, now, i == 0);
+        }
+        assert_eq!(now, at(8000));
+    }
+
+    #[test]
+    fn opportunities_serve_who_waits_and_nobody_else() {
+        let trace = Trace::opportunities([1, 1, 3, 10].map(at).to_vec(), 1504).unwrap();
+        assert_eq!(trace.span().0, 4.0 * 1504.0 * 8.0 / 0.010);
+        let mut line = Follower::new(Arc::new(trace));
+        assert_eq!(line.send(1500, at(0), true), at(1));
+        // 4 bytes of the first are left, 1504 of the second: 8 of those 1508 are left.
+        assert_eq!(line.send(1500, at(1), false), at(1));
+        assert_eq!(line.send(1500, at(1), false), at(3));
+        // What was left at 3 ms is lost by now.
+        assert_eq!(line.send(40, at(4), true), at(10));
+        // The next lap.
+        assert_eq!(line.send(1500, at(10), false), at(11));
+        assert_eq!(line.send(3000, at(12), true), at(20));
+    }
+
+    #[test]
+    fn faults_are_found() {
+        let own = BitRate(1);
+        assert_eq!(Trace::rates(&[], own, true), Err(Fault::Empty));
+        assert_eq!(Trace::rates(&[(at(1), 1), (at(1), 2)], own, true), Err(Fault::Order(1)));
+        assert_eq!(Trace::rates(&[(at(0), 0), (at(5), 3)], own, true), Err(Fault::Dead));
+        assert_eq!(Trace::opportunities(vec![at(2), at(1)], 1504), Err(Fault::Order(1)));
+        assert_eq!(Trace::opportunities(vec![Time::ZERO], 1504), Err(Fault::Dead));
+    }
+}
