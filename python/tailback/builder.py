@@ -158,10 +158,11 @@ class Network:
 
             net.change(link="bottleneck", rate=["5Mbps", "20Mbps"], at=["10s", "20s"])
             net.change(link="bottleneck", trace="lte.csv")
+
+        `from` of the table is `from_` here.
         """
-        # `from` is a word of Python.
-        if "start" in params:
-            params["from"] = params.pop("start")
+        if "from_" in params:
+            params["from"] = params.pop("from_")
         return self._add("change", name, params)
 
     def _add(self, family: str, name: str | None, params: dict[str, Any]) -> Network:

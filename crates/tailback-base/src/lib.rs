@@ -7,6 +7,7 @@
 
 pub mod bucket;
 pub mod colour;
+pub mod counters;
 pub mod fate;
 pub mod model;
 pub mod packet;

@@ -165,8 +165,7 @@ impl LiveBox {
             s.timeouts = timeouts;
             s.rtt_samples = rtt.len() as u64;
             s.rtt_sum = rtt.iter().sum();
-            s.rtt_min = rtt.iter().copied().fold(f64::INFINITY, f64::min);
-            s.rtt_max = rtt.iter().copied().fold(0.0, f64::max);
+            rtt.iter().for_each(|r| s.rtt.note(*r));
             let [network, window, application] = limited_s.map(Duration::from_seconds);
             (s.limited_by_network, s.limited_by_window_cap) = (network, window);
             s.limited_by_application = application;

@@ -5,6 +5,7 @@
 //! endpoint checks).
 
 use crate::segment::{Plain, Segment};
+use tailback_base::counters::Extremes;
 use tailback_base::{Duration, ProbeDef, Request, Time};
 
 /// How much an application writes.
@@ -56,28 +57,29 @@ impl AppEvents for () {
     fn event(&mut self, _: AppEvent) {}
 }
 
-/// What a sender counted since it was created. Times sum to the time since its first transmission.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct SenderReport {
-    /// Data segments sent, retransmissions included.
-    pub sent_packets: u64,
-    pub sent_payload_bytes: u64,
-    pub retransmitted_packets: u64,
-    pub timeouts: u64,
-    pub fast_retransmits: u64,
-    /// Window reductions that answered an ECN echo.
-    pub ecn_reductions: u64,
-    /// Time the congestion window was what held the sender back.
-    pub limited_by_network: Duration,
-    /// Time the advertised window or the window cap was.
-    pub limited_by_window_cap: Duration,
-    /// Time there was nothing to send.
-    pub limited_by_application: Duration,
-    /// Round-trip samples taken, and their sum and extremes, seconds.
-    pub rtt_samples: u64,
-    pub rtt_sum: f64,
-    pub rtt_min: f64,
-    pub rtt_max: f64,
+tailback_base::counters! {
+    /// What a sender counted since it was created. Times sum to the time since its first transmission.
+    #[derive(Clone, Copy, PartialEq, Debug, Default)]
+    pub struct SenderReport {
+        /// Data segments sent, retransmissions included.
+        pub sent_packets: u64,
+        pub sent_payload_bytes: u64,
+        pub retransmitted_packets: u64,
+        pub timeouts: u64,
+        pub fast_retransmits: u64,
+        /// Window reductions that answered an ECN echo.
+        pub ecn_reductions: u64,
+        /// Time the congestion window was what held the sender back.
+        pub limited_by_network: Duration,
+        /// Time the advertised window or the window cap was.
+        pub limited_by_window_cap: Duration,
+        /// Time there was nothing to send.
+        pub limited_by_application: Duration,
+        /// Round-trip samples taken, and their sum and extremes, seconds.
+        pub rtt_samples: u64,
+        pub rtt_sum: f64,
+        pub rtt: Extremes,
+    }
 }
 
 /// How far the bytes have come that an application wrote to one end.

@@ -142,7 +142,7 @@ fn with_timestamps_every_ack_is_a_sample() {
     p.run(20.0, &mut lose(&[30]));
     let r = p.sender.report(p.now);
     assert!(r.rtt_samples > 25, "{}", r.rtt_samples);
-    assert!((r.rtt_min - 0.1).abs() < 1e-9 && r.rtt_sum > 0.0);
+    assert!((r.rtt.least - 0.1).abs() < 1e-9 && r.rtt_sum > 0.0);
 }
 
 /// ACKs that fit nothing are counted and change nothing.

@@ -19,6 +19,7 @@
 
 use crate::declare::kinds::{PROBABILITY, RATE, SOME_TIME};
 use std::collections::VecDeque;
+use tailback_base::counters::Counter;
 use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Time, Value};
 
 pub static MODEL: Model = Model {
@@ -64,12 +65,40 @@ pub static MODEL: Model = Model {
     probes: &[],
 };
 
-/// The times of one interval, seconds since the clock started: every delivery counts, all but the first, sliding
-/// window.
-pub type ConvergenceTimes = [f64; 3];
+/// The times of one interval, seconds since the clock started; NaN if nothing was measured.
+#[derive(Clone, Copy, Debug)]
+pub struct ConvergenceTimes {
+    /// Every delivery counts.
+    pub every: f64,
+    /// All but the first.
+    pub without_first: f64,
+    /// Those in the sliding window.
+    pub sliding: f64,
+}
 
-/// Nothing was measured.
-pub const UNMEASURED: ConvergenceTimes = [f64::NAN; 3];
+impl From<[f64; 3]> for ConvergenceTimes {
+    fn from([every, without_first, sliding]: [f64; 3]) -> ConvergenceTimes {
+        ConvergenceTimes {
+            every,
+            without_first,
+            sliding,
+        }
+    }
+}
+
+impl Default for ConvergenceTimes {
+    fn default() -> ConvergenceTimes {
+        [f64::NAN; 3].into()
+    }
+}
+
+/// Two totals leave the times of the later.
+impl Counter for ConvergenceTimes {
+    fn add(&mut self, _: &ConvergenceTimes) {}
+    fn since(&self, _: &ConvergenceTimes) -> ConvergenceTimes {
+        *self
+    }
+}
 
 /// Relative error of the comparisons.
 const ROUNDING: f64 = 1e-12;
@@ -163,10 +192,10 @@ impl ConvergenceMeter {
     /// The interval ends: its times.
     pub fn close(&mut self, now: Time) -> ConvergenceTimes {
         let Some(origin) = self.origin else {
-            return [(now - self.start).seconds(); 3];
+            return [(now - self.start).seconds(); 3].into();
         };
         self.pass(now);
-        self.out.map(|t| (t - origin).seconds())
+        self.out.map(|t| (t - origin).seconds()).into()
     }
 
     /// Time passes without a delivery.
@@ -236,11 +265,16 @@ mod tests {
         ConvergenceMeter::new(rate * 0.9, most, from_first, Duration(GAP * window_gaps))
     }
 
-    fn run(m: &mut ConvergenceMeter, times: impl Iterator<Item = u64>, end: u64) -> ConvergenceTimes {
+    fn by_rule(t: ConvergenceTimes) -> [f64; 3] {
+        [t.every, t.without_first, t.sliding]
+    }
+
+    fn run(m: &mut ConvergenceMeter, times: impl Iterator<Item = u64>, end: u64) -> [f64; 3] {
         for t in times {
             m.deliver(Time(t), 1000);
         }
-        m.close(Time(end)).map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
+        let times = m.close(Time(end));
+        [times.every, times.without_first, times.sliding].map(|s| (s * 1e9 / GAP as f64 * 1e6).round() / 1e6)
     }
 
     /// Even gaps, the clock started by the first packet: with it R is never below the rate; without it, R just before
@@ -296,7 +330,7 @@ mod tests {
             for t in &times {
                 m.deliver(Time(*t), 1000);
             }
-            let got = m.close(Time(end));
+            let got = by_rule(m.close(Time(end)));
             let origin = if from_first { times[0] } else { 0 };
             let (window, step) = (25 * GAP, GAP / 50);
             let mut last = [origin; 3];

@@ -1,7 +1,7 @@
 //! The table `datagrams`: how the datagrams of a flow that has a deadline fare, one row a flow.
 
 use super::column::{Column, table};
-use super::summary::{quantiles, ratio};
+use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::measure::quality::Losses;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ struct DatagramRow {
     losses: Losses,
     late: u64,
     copies: u64,
-    /// Mean, median, 95th and 99th percentile, maximum.
-    delay: [f64; 5],
+    delay: Spread,
     /// At the end, mean, maximum.
     jitter: [f64; 3],
 }
@@ -58,11 +57,11 @@ static COLUMNS: &[Column<DatagramRow>] = &[
         ratio(r.late as f64, r.resolved())
     }),
     Column::count("copies", "packets", "arrivals of what had arrived before", |r| r.copies),
-    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay[0]),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+    Column::real("delay_mean_s", "s", "one-way delay", |r| r.delay.mean),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
     Column::real(
         "jitter_s",
         "s",
@@ -92,7 +91,7 @@ pub(super) fn read(reading: &Reading) -> Table {
             losses: quality.losses(next),
             late: quality.late,
             copies: quality.copies,
-            delay: quantiles(Some(&quality.delay)),
+            delay: Spread::of(Some(&quality.delay)),
             jitter: quality.jitter(),
         })
     });

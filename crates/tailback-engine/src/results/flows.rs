@@ -1,7 +1,7 @@
 //! The table `flows`: one row a flow.
 
 use super::column::{Column, table};
-use super::summary::{goodput, quantiles, ratio, rtt_mean, wire_ratio};
+use super::summary::{Spread, goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
 use crate::sim::flow::{Flow, Snapshot};
 use crate::traffic::bursts::BurstStats;
@@ -15,8 +15,7 @@ struct FlowRow {
     start_s: f64,
     seconds: f64,
     counted: Snapshot,
-    /// Mean, median, 95th and 99th percentile, maximum.
-    delay: [f64; 5],
+    delay: Spread,
     bursts: BurstStats,
     connections: u64,
 }
@@ -41,7 +40,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "throughput_bps",
         "bit/s",
         "everything that reached the destination, whole packets, repeats included",
-        |r| r.counted.received_wire_bytes as f64 * 8.0 / r.seconds,
+        |r| r.counted.data.received_wire_bytes as f64 * 8.0 / r.seconds,
     ),
     Column::count(
         "sent_packets",
@@ -53,7 +52,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "received_packets",
         "packets",
         "data packets that reached the destination",
-        |r| r.counted.received_packets,
+        |r| r.counted.data.received_packets,
     ),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.counted.sender.retransmitted_packets
@@ -68,29 +67,29 @@ static COLUMNS: &[Column<FlowRow>] = &[
         |r| r.counted.sender.fast_retransmits,
     ),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
-        r.counted.dropped
+        r.counted.data.dropped
     }),
     Column::count(
         "marked_packets",
         "packets",
         "CE marks set on data packets on the way",
-        |r| r.counted.marked,
+        |r| r.counted.data.marked,
     ),
     Column::real("delay_mean_s", "s", "one-way delay, first link to destination", |r| {
-        r.delay[0]
+        r.delay.mean
     }),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
     Column::real("rtt_mean_s", "s", "round-trip time as the sender sampled it", |r| {
         rtt_mean(&r.counted.sender)
     }),
     Column::real("rtt_min_s", "s", "its minimum over the life of the flow", |r| {
-        r.sampled(r.counted.sender.rtt_min)
+        r.sampled(r.counted.sender.rtt.least)
     }),
     Column::real("rtt_max_s", "s", "its maximum over the life of the flow", |r| {
-        r.sampled(r.counted.sender.rtt_max)
+        r.sampled(r.counted.sender.rtt.greatest)
     }),
     Column::word(
         "limited_by",
@@ -125,7 +124,7 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "fresh_packets",
         "packets",
         "data packets that reached the destination and were no retransmissions",
-        |r| r.counted.received_packets - r.counted.repeats,
+        |r| r.counted.data.received_packets - r.counted.data.repeats,
     ),
     Column::count("rtt_samples", "1", "round-trip samples behind rtt_mean_s", |r| {
         r.counted.sender.rtt_samples
@@ -169,19 +168,19 @@ static COLUMNS: &[Column<FlowRow>] = &[
         "reverse_received_packets",
         "packets",
         "of these, packets that reached the source",
-        |r| r.reverse().map_or(0, |b| b.received_packets),
+        |r| r.reverse().map_or(0, |b| b.data.received_packets),
     ),
     Column::count(
         "reverse_dropped_packets",
         "packets",
         "of these, packets lost on the way",
-        |r| r.reverse().map_or(0, |b| b.dropped),
+        |r| r.reverse().map_or(0, |b| b.data.dropped),
     ),
     Column::count(
         "reverse_marked_packets",
         "packets",
         "CE marks set on them on the way",
-        |r| r.reverse().map_or(0, |b| b.marked),
+        |r| r.reverse().map_or(0, |b| b.data.marked),
     ),
     Column::count(
         "connections",
@@ -199,7 +198,7 @@ impl FlowRow {
             start_s: f.opened.seconds(),
             seconds: reading.seconds(),
             counted: reading.counted(i).clone(),
-            delay: quantiles(Some(&f.stats.forward.delay)),
+            delay: Spread::of(Some(&f.stats.forward.delay)),
             bursts: f.stats.bursts.as_deref().cloned().unwrap_or_default(),
             connections: f.closed().map_or(0, |c| c.connections),
         }

@@ -1,7 +1,7 @@
 //! The table `frames`: how the frames of a source of video fare, one row a flow.
 
 use super::column::{Column, table};
-use super::summary::{quantiles, ratio};
+use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::measure::frames::FrameStats;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ struct FrameRow {
     id: Arc<str>,
     group: Arc<str>,
     stats: FrameStats,
-    /// Mean, median, 95th and 99th percentile, maximum.
-    delay: [f64; 5],
+    delay: Spread,
 }
 
 static COLUMNS: &[Column<FrameRow>] = &[
@@ -58,12 +57,12 @@ static COLUMNS: &[Column<FrameRow>] = &[
         "delay_mean_s",
         "s",
         "from the time of a frame to the delivery of its last packet, of all that became whole",
-        |r| r.delay[0],
+        |r| r.delay.mean,
     ),
-    Column::real("delay_p50_s", "s", "its median", |r| r.delay[1]),
-    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay[2]),
-    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay[3]),
-    Column::real("delay_max_s", "s", "its maximum", |r| r.delay[4]),
+    Column::real("delay_p50_s", "s", "its median", |r| r.delay.p50),
+    Column::real("delay_p95_s", "s", "its 95th percentile", |r| r.delay.p95),
+    Column::real("delay_p99_s", "s", "its 99th percentile", |r| r.delay.p99),
+    Column::real("delay_max_s", "s", "its maximum", |r| r.delay.max),
 ];
 
 pub(super) fn read(reading: &Reading) -> Table {
@@ -73,7 +72,7 @@ pub(super) fn read(reading: &Reading) -> Table {
             id: reading.id(i),
             group: reading.group(f.group),
             stats: stats.clone(),
-            delay: quantiles(Some(&stats.delay)),
+            delay: Spread::of(Some(&stats.delay)),
         })
     });
     table("frames", COLUMNS, rows)

@@ -105,7 +105,7 @@ impl GroupRow {
         self.sent += counted.sent_packets();
         self.retransmitted += counted.sender.retransmitted_packets;
         self.timeouts += counted.sender.timeouts;
-        self.dropped += counted.dropped;
+        self.dropped += counted.data.dropped;
         self.connections += f.closed().map_or(0, |c| c.connections);
         if let Some(bursts) = &f.stats.bursts {
             self.bursts.merge(bursts);

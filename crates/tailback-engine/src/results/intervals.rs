@@ -3,9 +3,10 @@
 use super::column::{Column, table};
 use super::summary::{goodput, ratio, rtt_mean, wire_ratio};
 use super::{Reading, Table};
-use crate::sim::flow::{Snapshot, since};
+use crate::sim::flow::Snapshot;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::counters::Counter;
 
 /// What happened to a flow in one interval.
 struct IntervalRow {
@@ -31,10 +32,10 @@ static COLUMNS: &[Column<IntervalRow>] = &[
         r.counted.sent_packets()
     }),
     Column::count("dropped_packets", "packets", "data packets lost on the way", |r| {
-        r.counted.dropped
+        r.counted.data.dropped
     }),
     Column::count("marked_packets", "packets", "CE marks set on the way", |r| {
-        r.counted.marked
+        r.counted.data.marked
     }),
     Column::real("delay_mean_s", "s", "one-way delay", |r| {
         ratio(r.counted.delay_sum, r.counted.delay_count as f64)
@@ -43,13 +44,13 @@ static COLUMNS: &[Column<IntervalRow>] = &[
         "received_packets",
         "packets",
         "data packets that reached the destination",
-        |r| r.counted.received_packets,
+        |r| r.counted.data.received_packets,
     ),
     Column::count(
         "fresh_packets",
         "packets",
         "of these, packets that were no retransmissions",
-        |r| r.counted.received_packets - r.counted.repeats,
+        |r| r.counted.data.received_packets - r.counted.data.repeats,
     ),
     Column::count("retransmitted_packets", "packets", "data packets sent again", |r| {
         r.counted.sender.retransmitted_packets
@@ -76,19 +77,19 @@ static COLUMNS: &[Column<IntervalRow>] = &[
         "settled_s",
         "s",
         "until its rate stayed at what is reserved; for flows with a settling meter",
-        |r| r.counted.convergence[0],
+        |r| r.counted.convergence.every,
     ),
     Column::real(
         "settled_without_first_s",
         "s",
         "the same, the first delivery not counted",
-        |r| r.counted.convergence[1],
+        |r| r.counted.convergence.without_first,
     ),
     Column::real(
         "settled_sliding_s",
         "s",
         "the same, the rate taken over the sliding window",
-        |r| r.counted.convergence[2],
+        |r| r.counted.convergence.sliding,
     ),
 ];
 
@@ -107,7 +108,7 @@ pub(super) fn read(reading: &Reading) -> Table {
                 group: reading.group(f.group),
                 from: *from,
                 to: *to,
-                counted: since(after.get(i)?, before.get(i)?),
+                counted: after.get(i)?.since(before.get(i)?),
             })
         })
     });

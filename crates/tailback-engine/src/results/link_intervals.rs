@@ -3,9 +3,10 @@
 use super::column::{Column, table};
 use super::summary::ratio;
 use super::{Reading, Table};
-use crate::wire::port::snapshot::{PortSnapshot, since};
+use crate::wire::port::snapshot::PortSnapshot;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::counters::Counter;
 
 /// What happened at a port in one interval.
 struct LinkIntervalRow {
@@ -77,7 +78,7 @@ pub(super) fn read(reading: &Reading) -> Table {
                 name,
                 from: times[0].0,
                 to: times[1].0,
-                counted: since(a, b),
+                counted: a.since(b),
             });
         }
     }

@@ -1,7 +1,7 @@
 //! The table `links`: one row a direction of a declared link.
 
 use super::column::{Column, table};
-use super::summary::{quantiles, ratio};
+use super::summary::{Spread, ratio};
 use super::{Reading, Table};
 use crate::wire::port::PortStats;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ struct LinkRow {
     queue_seconds: f64,
     seconds: f64,
     counted: PortStats,
-    /// Mean, median, 95th and 99th percentile, maximum.
-    sojourn: [f64; 5],
+    sojourn: Spread,
 }
 
 static COLUMNS: &[Column<LinkRow>] = &[
@@ -60,12 +59,12 @@ static COLUMNS: &[Column<LinkRow>] = &[
         r.counted.max_queue
     }),
     Column::real("sojourn_mean_s", "s", "arrival to start of transmission", |r| {
-        r.sojourn[0]
+        r.sojourn.mean
     }),
-    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn[1]),
-    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn[2]),
-    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn[3]),
-    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn[4]),
+    Column::real("sojourn_p50_s", "s", "its median", |r| r.sojourn.p50),
+    Column::real("sojourn_p95_s", "s", "its 95th percentile", |r| r.sojourn.p95),
+    Column::real("sojourn_p99_s", "s", "its 99th percentile", |r| r.sojourn.p99),
+    Column::real("sojourn_max_s", "s", "its maximum", |r| r.sojourn.max),
     Column::count("arrived_bytes", "bytes", "bytes that reached its head", |r| {
         r.counted.arrived_bytes
     }),
@@ -84,7 +83,7 @@ pub(super) fn read(reading: &Reading) -> Table {
         busy_s: port.busy_seconds(reading.to()),
         queue_seconds: port.queue_seconds(reading.to()),
         seconds: reading.seconds(),
-        sojourn: quantiles(port.sojourn(reading.to()).as_ref()),
+        sojourn: Spread::of(port.sojourn(reading.to()).as_ref()),
         counted: port.stats.clone(),
     });
     table("links", COLUMNS, rows)

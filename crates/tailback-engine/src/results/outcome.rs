@@ -4,7 +4,7 @@ use super::{
     Table, completions, datagrams, flows, frames, groups, intervals, link_intervals, links, log, losses, pages, series,
     transfers,
 };
-use crate::sim::flow::{Flow, Snapshot, since};
+use crate::sim::flow::{Flow, Snapshot};
 use crate::sim::names::PortNames;
 use crate::sim::route::Router;
 use crate::sim::transfers::TransferRow;
@@ -14,6 +14,7 @@ use crate::wire::port::Port;
 use std::ops::Index;
 use std::sync::Arc;
 use tailback_base::Time;
+use tailback_base::counters::Counter;
 use tailback_base::rng::digits;
 use tailback_base::work::counted_as;
 
@@ -182,7 +183,7 @@ impl Outcome {
         let groups = frame.groups.iter().map(|g| g.as_str().into()).collect();
         let mut counted = sim.snapshots(frame.to);
         for (total, before) in counted_as(32, &mut counted).zip(&sim.watch.baseline) {
-            *total = since(total, before);
+            *total = total.since(before);
         }
         let mut names = FlowNames::of(frame.groups);
         let rows = counted_as(16, &sim.flows.all[..sim.declared()]);

@@ -35,11 +35,27 @@ pub fn jain(x: &[f64]) -> f64 {
     }
 }
 
-/// Mean, median, 95th and 99th percentile and maximum; NaN without samples.
-pub fn quantiles(h: Option<&Histogram>) -> [f64; 5] {
-    h.map_or([f64::NAN; 5], |h| {
-        [h.mean(), h.quantile(0.5), h.quantile(0.95), h.quantile(0.99), h.max()]
-    })
+/// A distribution in a few numbers; NaN without samples.
+#[derive(Clone, Copy)]
+pub struct Spread {
+    pub mean: f64,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    pub fn of(h: Option<&Histogram>) -> Spread {
+        let read = |what: fn(&Histogram) -> f64| h.map_or(f64::NAN, what);
+        Spread {
+            mean: read(Histogram::mean),
+            p50: read(|h| h.quantile(0.5)),
+            p95: read(|h| h.quantile(0.95)),
+            p99: read(|h| h.quantile(0.99)),
+            max: read(Histogram::max),
+        }
+    }
 }
 
 /// Payload delivered in order, once, bit/s.
@@ -49,9 +65,9 @@ pub fn goodput(s: &Snapshot, seconds: f64) -> f64 {
 
 /// Whole packets over payload, of what arrived.
 pub fn wire_ratio(s: &Snapshot) -> f64 {
-    let payload = s.received_payload_bytes;
+    let payload = s.data.received_payload_bytes;
     if payload > 0 {
-        s.received_wire_bytes as f64 / payload as f64
+        s.data.received_wire_bytes as f64 / payload as f64
     } else {
         1.0
     }

@@ -6,7 +6,7 @@
 use super::canonical;
 use super::document::{Node, Tree};
 use super::error::At;
-use crate::declare::tables;
+use crate::declare::{changes, tables};
 use crate::library::Library;
 use serde_json::{Map, Value, json};
 use tailback_base::model::{Catalogue, Kind, Model, Param, Raw};
@@ -22,7 +22,7 @@ const NAME: &str = "^[A-Za-z0-9_-]{1,64}$";
 /// The schema of the whole scenario.
 pub fn schema() -> Value {
     let mut definitions = Map::new();
-    for model in [&tables::LINK, &tables::FLOWS, &tables::RECORD] {
+    for model in [&tables::LINK, &tables::FLOWS, &changes::CHANGE, &tables::RECORD] {
         definitions.insert(model.name.to_string(), table(model));
     }
     definitions.insert("profile".into(), object(&tailback_transport::tcp::MODEL, false));

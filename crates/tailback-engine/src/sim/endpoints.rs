@@ -50,12 +50,12 @@ impl Sim {
         }
         if p.payload() > 0 {
             let s = flow.stats.of(&p);
-            s.received_packets += 1;
-            s.received_wire_bytes += u64::from(p.size());
-            s.received_payload_bytes += u64::from(p.payload());
+            s.data.received_packets += 1;
+            s.data.received_wire_bytes += u64::from(p.size());
+            s.data.received_payload_bytes += u64::from(p.payload());
             s.delay.add(now - p.born());
             if p.flags().has(Flags::RETRANSMISSION) {
-                s.repeats += 1;
+                s.data.repeats += 1;
             }
             if let (Some(meter), false) = (&mut flow.stats.meter, p.is_backward()) {
                 meter.deliver(now, p.size());

@@ -1,6 +1,6 @@
 //! A flow: its ends, its way through the network, and what is counted of it.
 
-use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes, UNMEASURED};
+use crate::measure::convergence::{ConvergenceMeter, ConvergenceTimes};
 use crate::measure::frames::FrameStats;
 use crate::measure::histogram::Histogram;
 use crate::measure::quality::Quality;
@@ -8,7 +8,8 @@ use crate::sim::injected::Injected;
 use crate::traffic::application::{Ends, Side};
 use crate::traffic::bursts::BurstStats;
 use crate::wire::packet::{Keys, WirePacket};
-use tailback_base::{Duration, Ecn, Time};
+use tailback_base::counters::Counter;
+use tailback_base::{Ecn, Time};
 use tailback_transport::SenderReport;
 
 /// A stretch of the table of routes: ports in order of travel.
@@ -49,10 +50,10 @@ pub struct Closed {
 
 impl Closed {
     pub(super) fn add(&mut self, total: &Snapshot) {
-        add_report(&mut self.senders[0], &total.sender);
+        self.senders[0].add(&total.sender);
         self.delivered[0] += total.delivered;
         if let Some(back) = &total.reverse {
-            add_report(&mut self.senders[1], &back.sender);
+            self.senders[1].add(&back.sender);
             self.delivered[1] += back.delivered;
         }
     }
@@ -126,17 +127,26 @@ pub struct Media {
 #[derive(Default, Debug, Clone)]
 #[repr(C)]
 pub struct DataStats {
-    /// Data packets that arrived, retransmissions included.
-    pub received_packets: u64,
-    pub received_wire_bytes: u64,
-    pub received_payload_bytes: u64,
+    pub data: DataCounters,
     /// One-way delay of the data packets that arrived.
     pub delay: Histogram,
-    /// Lost on the way, and marked: everything but pure ACKs and control packets.
-    pub dropped: u64,
-    pub marked: u64,
-    /// Data packets that arrived and were retransmissions.
-    pub repeats: u64,
+}
+
+tailback_base::counters! {
+    /// Packets and bytes of the data that go one way.
+    #[derive(Default, Debug, Clone, Copy)]
+    #[repr(C)]
+    pub struct DataCounters {
+        /// Data packets that arrived, retransmissions included.
+        pub received_packets: u64,
+        pub received_wire_bytes: u64,
+        pub received_payload_bytes: u64,
+        /// Lost on the way, and marked: everything but pure ACKs and control packets.
+        pub dropped: u64,
+        pub marked: u64,
+        /// Data packets that arrived and were retransmissions.
+        pub repeats: u64,
+    }
 }
 
 impl FlowStats {
@@ -181,25 +191,22 @@ impl FlowStats {
     }
 }
 
-/// The totals of a flow at one instant; differences give rates over an interval.
-#[derive(Clone, Debug, Default)]
-pub struct Snapshot {
-    pub sender: SenderReport,
-    /// New payload delivered in order, bytes.
-    pub delivered: u64,
-    pub received_packets: u64,
-    pub repeats: u64,
-    pub received_wire_bytes: u64,
-    pub received_payload_bytes: u64,
-    pub datagrams: u64,
-    pub dropped: u64,
-    pub marked: u64,
-    pub delay_sum: f64,
-    pub delay_count: u64,
-    /// Of the interval that ends at the snapshot.
-    pub convergence: ConvergenceTimes,
-    /// The same of the data from the destination to the source, if there have been any.
-    pub reverse: Option<Box<Snapshot>>,
+tailback_base::counters! {
+    /// The totals of a flow at one instant; differences give rates over an interval.
+    #[derive(Clone, Debug, Default)]
+    pub struct Snapshot {
+        pub sender: SenderReport,
+        /// New payload delivered in order, bytes.
+        pub delivered: u64,
+        pub data: DataCounters,
+        pub datagrams: u64,
+        pub delay_sum: f64,
+        pub delay_count: u64,
+        /// Of the interval that ends at the snapshot.
+        pub convergence: ConvergenceTimes,
+        /// The same of the data from the destination to the source, if there have been any.
+        pub reverse: Option<Box<Snapshot>>,
+    }
 }
 
 impl Flow {
@@ -214,8 +221,8 @@ impl Flow {
             (Carrier::Connection([_, destination]), Side::Source) => destination.received_bytes(),
             (Carrier::Connection([source, _]), Side::Destination) => source.received_bytes(),
             (Carrier::Injected(ends), side) => ends.delivered(side),
-            (_, Side::Source) => self.stats.forward.received_payload_bytes,
-            (_, Side::Destination) => self.stats.reverse.as_ref().map_or(0, |r| r.received_payload_bytes),
+            (_, Side::Source) => self.stats.forward.data.received_payload_bytes,
+            (_, Side::Destination) => self.stats.reverse.as_ref().map_or(0, |r| r.data.received_payload_bytes),
         }
     }
 
@@ -258,20 +265,14 @@ impl Flow {
 impl Snapshot {
     fn of(s: &DataStats) -> Snapshot {
         Snapshot {
-            delivered: s.received_payload_bytes,
-            received_packets: s.received_packets,
-            repeats: s.repeats,
-            received_wire_bytes: s.received_wire_bytes,
-            received_payload_bytes: s.received_payload_bytes,
-            dropped: s.dropped,
-            marked: s.marked,
+            delivered: s.data.received_payload_bytes,
+            data: s.data,
             delay_count: s.delay.count(),
             delay_sum: if s.delay.count() == 0 {
                 0.0
             } else {
                 s.delay.mean() * s.delay.count() as f64
             },
-            convergence: UNMEASURED,
             ..Snapshot::default()
         }
     }
@@ -289,29 +290,11 @@ impl Snapshot {
     }
 
     fn add_closed(&mut self, closed: &Closed) {
-        add_report(&mut self.sender, &closed.senders[0]);
+        self.sender.add(&closed.senders[0]);
         self.delivered += closed.delivered[0];
         if let Some(back) = &mut self.reverse {
-            add_report(&mut back.sender, &closed.senders[1]);
+            back.sender.add(&closed.senders[1]);
             back.delivered += closed.delivered[1];
-        }
-    }
-
-    /// Add the totals of a connection to those of its member.
-    pub fn add(&mut self, other: &Snapshot) {
-        add_report(&mut self.sender, &other.sender);
-        self.delivered += other.delivered;
-        self.received_packets += other.received_packets;
-        self.repeats += other.repeats;
-        self.received_wire_bytes += other.received_wire_bytes;
-        self.received_payload_bytes += other.received_payload_bytes;
-        self.datagrams += other.datagrams;
-        self.dropped += other.dropped;
-        self.marked += other.marked;
-        self.delay_sum += other.delay_sum;
-        self.delay_count += other.delay_count;
-        if let Some(back) = &other.reverse {
-            self.reverse.get_or_insert_default().add(back);
         }
     }
 
@@ -331,65 +314,5 @@ impl Snapshot {
         } else {
             self.sender.sent_packets
         }
-    }
-}
-
-/// Add the counters of one sender to those of others; extremes of the round-trip time are those of all.
-pub fn add_report(sum: &mut SenderReport, r: &SenderReport) {
-    if r.rtt_samples > 0 {
-        let first = sum.rtt_samples == 0;
-        sum.rtt_min = if first { r.rtt_min } else { sum.rtt_min.min(r.rtt_min) };
-        sum.rtt_max = if first { r.rtt_max } else { sum.rtt_max.max(r.rtt_max) };
-    }
-    sum.sent_packets += r.sent_packets;
-    sum.sent_payload_bytes += r.sent_payload_bytes;
-    sum.retransmitted_packets += r.retransmitted_packets;
-    sum.timeouts += r.timeouts;
-    sum.fast_retransmits += r.fast_retransmits;
-    sum.ecn_reductions += r.ecn_reductions;
-    sum.limited_by_network += r.limited_by_network;
-    sum.limited_by_window_cap += r.limited_by_window_cap;
-    sum.limited_by_application += r.limited_by_application;
-    sum.rtt_samples += r.rtt_samples;
-    sum.rtt_sum += r.rtt_sum;
-}
-
-/// `a - b`, field by field; extremes of the round-trip time are those of the whole life of the connection.
-pub fn since(a: &Snapshot, b: &Snapshot) -> Snapshot {
-    let (s, t) = (&a.sender, &b.sender);
-    let less = |x: Duration, y: Duration| Duration(x.0.saturating_sub(y.0));
-    Snapshot {
-        sender: SenderReport {
-            sent_packets: s.sent_packets - t.sent_packets,
-            sent_payload_bytes: s.sent_payload_bytes - t.sent_payload_bytes,
-            retransmitted_packets: s.retransmitted_packets - t.retransmitted_packets,
-            timeouts: s.timeouts - t.timeouts,
-            fast_retransmits: s.fast_retransmits - t.fast_retransmits,
-            ecn_reductions: s.ecn_reductions - t.ecn_reductions,
-            limited_by_network: less(s.limited_by_network, t.limited_by_network),
-            limited_by_window_cap: less(s.limited_by_window_cap, t.limited_by_window_cap),
-            limited_by_application: less(s.limited_by_application, t.limited_by_application),
-            rtt_samples: s.rtt_samples - t.rtt_samples,
-            rtt_sum: s.rtt_sum - t.rtt_sum,
-            rtt_min: s.rtt_min,
-            rtt_max: s.rtt_max,
-        },
-        delivered: a.delivered - b.delivered,
-        received_packets: a.received_packets - b.received_packets,
-        repeats: a.repeats - b.repeats,
-        received_wire_bytes: a.received_wire_bytes - b.received_wire_bytes,
-        received_payload_bytes: a.received_payload_bytes - b.received_payload_bytes,
-        datagrams: a.datagrams - b.datagrams,
-        dropped: a.dropped - b.dropped,
-        marked: a.marked - b.marked,
-        delay_sum: a.delay_sum - b.delay_sum,
-        delay_count: a.delay_count - b.delay_count,
-        convergence: a.convergence,
-        reverse: a.reverse.as_deref().map(|x| {
-            Box::new(match &b.reverse {
-                Some(y) => since(x, y),
-                None => x.clone(),
-            })
-        }),
     }
 }

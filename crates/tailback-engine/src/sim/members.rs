@@ -11,6 +11,7 @@ use crate::sim::flow::{Carrier, Closed, DataStats, Flow, FlowStats, Snapshot};
 use crate::traffic::application::{Ends, NodeId, Side, TransportId};
 use crate::wire::packet::Keys;
 use std::rc::Rc;
+use tailback_base::counters::Counter;
 use tailback_base::work::{counted_as, done};
 use tailback_base::{FlowId, Stream, Time};
 use tailback_transport::path::Path;
@@ -218,12 +219,7 @@ impl Sim {
 
 impl DataStats {
     fn merge(&mut self, other: &DataStats) {
-        self.received_packets += other.received_packets;
-        self.received_wire_bytes += other.received_wire_bytes;
-        self.received_payload_bytes += other.received_payload_bytes;
+        self.data.add(&other.data);
         self.delay.merge(&other.delay);
-        self.dropped += other.dropped;
-        self.marked += other.marked;
-        self.repeats += other.repeats;
     }
 }

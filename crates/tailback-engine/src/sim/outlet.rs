@@ -66,7 +66,7 @@ impl Outlet<'_> {
         let f = &mut self.flows.all[p.flow_id().0 as usize];
         f.in_flight -= 1;
         if p.is_counted() {
-            f.stats.of(p).dropped += 1;
+            f.stats.of(p).data.dropped += 1;
             if let Some(quality) = f.stats.quality() {
                 quality.lose(p.seq());
             }
@@ -85,7 +85,7 @@ impl Outlet<'_> {
     pub(super) fn mark_wire(&mut self, p: &WirePacket, why: MarkReason) {
         self.stats.count_mark(why, p);
         if p.is_counted() {
-            self.flows.all[p.flow_id().0 as usize].stats.of(p).marked += 1;
+            self.flows.all[p.flow_id().0 as usize].stats.of(p).data.marked += 1;
         }
         self.log(p, Fate::Marked(why));
         if let Some(shown) = &mut self.shown {

@@ -113,8 +113,7 @@ impl Sender {
 
     fn sample(&mut self, rtt: Duration) {
         let (r, rtt) = (&mut self.report, rtt.seconds());
-        r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
-        r.rtt_max = r.rtt_max.max(rtt);
+        r.rtt.note(rtt);
         r.rtt_samples += 1;
         r.rtt_sum += rtt;
     }

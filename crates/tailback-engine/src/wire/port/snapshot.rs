@@ -4,23 +4,25 @@ use super::{Port, Queue};
 use tailback_base::Time;
 use tailback_queue::DropReason;
 
-/// Counted since the start of statistics.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PortSnapshot {
-    pub arrived_packets: u64,
-    pub delivered_packets: u64,
-    pub delivered_bytes: u64,
-    pub dropped: u64,
-    /// Drops for [`DropReason::Early`], of the drops.
-    pub dropped_early: u64,
-    pub marked: u64,
-    /// Time the line was sending, seconds.
-    pub busy: f64,
-    /// Integral of the waiting packets, packet-seconds.
-    pub queue: f64,
-    /// Packets whose transmission started, and the sum of their times in the queue, seconds.
-    pub started: u64,
-    pub waited: f64,
+tailback_base::counters! {
+    /// Counted since the start of statistics.
+    #[derive(Clone, Copy, Debug, Default)]
+    pub struct PortSnapshot {
+        pub arrived_packets: u64,
+        pub delivered_packets: u64,
+        pub delivered_bytes: u64,
+        pub dropped: u64,
+        /// Drops for [`DropReason::Early`], of the drops.
+        pub dropped_early: u64,
+        pub marked: u64,
+        /// Time the line was sending, seconds.
+        pub busy: f64,
+        /// Integral of the waiting packets, packet-seconds.
+        pub queue: f64,
+        /// Packets whose transmission started, and the sum of their times in the queue, seconds.
+        pub started: u64,
+        pub waited: f64,
+    }
 }
 
 impl Port {
@@ -51,21 +53,5 @@ impl Port {
             started,
             waited,
         }
-    }
-}
-
-/// `a - b`, field by field.
-pub fn since(a: &PortSnapshot, b: &PortSnapshot) -> PortSnapshot {
-    PortSnapshot {
-        arrived_packets: a.arrived_packets - b.arrived_packets,
-        delivered_packets: a.delivered_packets - b.delivered_packets,
-        delivered_bytes: a.delivered_bytes - b.delivered_bytes,
-        dropped: a.dropped - b.dropped,
-        dropped_early: a.dropped_early - b.dropped_early,
-        marked: a.marked - b.marked,
-        busy: a.busy - b.busy,
-        queue: a.queue - b.queue,
-        started: a.started - b.started,
-        waited: a.waited - b.waited,
     }
 }

@@ -417,8 +417,7 @@ impl ControlBlock {
         }
         let (r, round_trip) = (&mut self.report, now.since(sent));
         let rtt = round_trip.seconds();
-        r.rtt_min = if r.rtt_samples == 0 { rtt } else { r.rtt_min.min(rtt) };
-        r.rtt_max = r.rtt_max.max(rtt);
+        r.rtt.note(rtt);
         r.rtt_samples += 1;
         r.rtt_sum += rtt;
         round_trip
