@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use std::cell::RefCell;
 use std::rc::Rc;
 use tailback_base::{BitRate, Duration, Ecn, Packet, Size, Time};
-use tailback_engine::build::network::{Direction, Network, QueueChoice, Transport};
+use tailback_engine::build::network::{Alters, Direction, Network, QueueChoice, Transport};
 use tailback_engine::change::{Change, Schedule, Values};
 use tailback_engine::results::table::Table;
 use tailback_engine::traffic::application::AppInput;
@@ -128,10 +128,14 @@ fn a_rate_change_takes_effect_with_the_next_packet() {
     let (a, b) = (net.node("a"), net.node("b"));
     let mut there = drop_tail(mbps(8), ms(5), Size::Unlimited);
     // The last change comes while the line is idle.
-    there.changes = vec![Change {
+    let change = Change {
         to: Values::Rate([2, 4, 1].map(mbps).to_vec()),
         when: Schedule::At(vec![Time(3_500_000), at(13), at(50)]),
-    }];
+    };
+    there.alters = Some(Box::new(Alters {
+        changes: vec![change],
+        trace: None,
+    }));
     let link = net.link("ab", a, b, there, wire(ms(5)));
     let group = net.group("f");
     let flow = net.flow(group, 0, a, b, DATAGRAMS);

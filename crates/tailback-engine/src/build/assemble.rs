@@ -4,9 +4,9 @@
 //! "s10"), so that adding an unrelated link changes no tie elsewhere. Random streams are named after the thing that
 //! draws.
 
-use super::network::{AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS};
-use crate::change::Values;
-use crate::declare::impairments::{Harm, Impairment};
+use super::network::{
+    Alters, AppDef, Direction, FlowDef, FlowHandle, LinkDef, LinkId, Network, QueueChoice, Transport, UNITS,
+};
 use crate::sim::ahead::looks_at_everything;
 use crate::sim::changes::Altered;
 use crate::sim::conditioners::EdgeSlot;
@@ -281,24 +281,16 @@ fn graph(nodes: usize, links: &[LinkDef], link_ports: &[[u32; 2]]) -> Router {
 }
 
 /// The next port: a queue, a line, and what harms packets before them. `peer` is the opposite direction.
-fn add_port(sim: &mut Sim, mut d: Direction, named: impl FnOnce() -> Named, peer: u32) {
-    let fixed = d.is_fixed();
+fn add_port(sim: &mut Sim, d: Direction, named: impl FnOnce() -> Named, peer: u32) {
     let queue = match d.queue {
-        QueueChoice::DropTail(limit) if fixed => Queue::Fused(Fused::new(limit)),
+        // Departures that are computed at arrival are fixed.
+        QueueChoice::DropTail(limit) if d.alters.is_none() => Queue::Fused(Fused::new(limit)),
         QueueChoice::DropTail(limit) => {
             Queue::Explicit(Box::new(Explicit::new(Box::new(Fifo::new(limit, DropTail)), d.rate)))
         }
         QueueChoice::Discipline(q) => Queue::Explicit(Box::new(Explicit::new(q, d.rate))),
     };
     let mut port = Port::new(d.rate, d.delay, queue, d.quantiles);
-    if let (Queue::Explicit(e), Some(trace)) = (&mut port.queue, d.trace) {
-        e.server.follow(trace);
-    }
-    let loses = d.changes.iter().any(|c| matches!(c.to, Values::Loss(_)));
-    if loses && !d.impairments.iter().any(|i| matches!(i, Impairment::Random { .. })) {
-        let (probability, action) = (0.0, Harm::Drop);
-        d.impairments.push(Impairment::Random { probability, action });
-    }
     if !d.impairments.is_empty() {
         let stream = named().text(".impairments").stream();
         port.impair = Impairments::new(&d.impairments, stream);
@@ -311,11 +303,20 @@ fn add_port(sim: &mut Sim, mut d: Direction, named: impl FnOnce() -> Named, peer
     {
         sim.events.push(e.server.timer_at(), EventKind::QueueTimer, number);
     }
-    for change in d.changes {
-        sim.plan_change(Altered::Port(number), change);
-    }
     sim.net.peer.push(peer);
     sim.net.ports.push(port);
+    if let Some(alters) = d.alters {
+        add_changes(sim, number, *alters);
+    }
+}
+
+fn add_changes(sim: &mut Sim, port: u32, alters: Alters) {
+    if let (Queue::Explicit(e), Some(trace)) = (&mut sim.net.ports[port as usize].queue, alters.trace) {
+        e.server.follow(trace);
+    }
+    for change in alters.changes {
+        sim.plan_change(Altered::Port(port), change);
+    }
 }
 
 /// Propagation delay between two nodes, along the path that packets take.

@@ -1,7 +1,7 @@
 //! The links of a scenario: a direction's line, queue and impairments.
 
 use super::conditioners::Site;
-use super::network::{Direction, Network, QueueChoice};
+use super::network::{Alters, Direction, Network, QueueChoice};
 use crate::build::hooks::{Hooks, PortContext};
 use crate::library::outside::handed_for;
 use crate::spec::{DirectionSpec, Sampling, Spec, Target};
@@ -45,8 +45,12 @@ pub(super) fn add<'s>(net: &mut Network, spec: &'s Spec, seed: u64, hooks: &Hook
                 delay: d.delay,
                 queue,
                 impairments: d.impairments.clone(),
-                changes: d.changes.clone(),
-                trace: d.trace.clone(),
+                alters: (!d.changes.is_empty() || d.trace.is_some()).then(|| {
+                    Box::new(Alters {
+                        changes: d.changes.clone(),
+                        trace: d.trace.clone(),
+                    })
+                }),
                 quantiles: true,
             })
         };

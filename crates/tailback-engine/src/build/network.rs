@@ -45,20 +45,21 @@ pub struct Direction {
     pub delay: Duration,
     pub queue: QueueChoice,
     pub impairments: Vec<Impairment>,
-    /// What changes during the run.
-    pub changes: Vec<Change>,
-    /// What the rate follows in place of `rate`.
-    pub trace: Option<Arc<Trace>>,
+    /// What changes during the run; most private links have none.
+    pub alters: Option<Box<Alters>>,
     /// Keep a histogram of the time in the queue.
     pub quantiles: bool,
 }
 
-impl Direction {
-    /// Whether its queue and line are simulated: departures that are computed at arrival are fixed.
-    pub(super) fn is_fixed(&self) -> bool {
-        self.changes.is_empty() && self.trace.is_none()
-    }
+/// What changes in a direction of a link.
+#[derive(Default)]
+pub struct Alters {
+    pub changes: Vec<Change>,
+    /// What the rate follows in place of that of the link.
+    pub trace: Option<Arc<Trace>>,
+}
 
+impl Direction {
     /// An unlimited FIFO.
     pub fn new(rate: BitRate, delay: Duration) -> Direction {
         Direction {
@@ -66,8 +67,7 @@ impl Direction {
             delay,
             queue: QueueChoice::DropTail(Size::Unlimited),
             impairments: Vec::new(),
-            changes: Vec::new(),
-            trace: None,
+            alters: None,
             quantiles: false,
         }
     }

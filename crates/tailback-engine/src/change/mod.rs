@@ -18,7 +18,7 @@ pub enum Values {
     Rate(Vec<BitRate>),
     /// Of a link; no packet overtakes one that is on the way.
     Delay(Vec<Duration>),
-    /// The probability of random loss before the queue of a link.
+    /// The probability of the first random loss among the impairments of a link.
     Loss(Vec<f64>),
     /// The settings of a link's queue; its packets and its state stay.
     Queue(Vec<Arc<Settings>>),

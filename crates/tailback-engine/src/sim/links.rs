@@ -1,12 +1,12 @@
 //! Links: a packet meets conditioner, impairments, queue, line and wire, in this order.
 
-use super::outlet::Outlet;
+use super::outlet::{At, Outlet};
 use super::{Broken, Sim};
 use crate::sim::flow::Carrier;
 use crate::wire::event::EventKind;
 use crate::wire::packet::{SimPacket, WirePacket};
 use crate::wire::port::prefetch::prefetch;
-use crate::wire::port::{Before, NO_EDGE, Offer, Port, Queue};
+use crate::wire::port::{Before, NO_EDGE, Offer, Queue};
 use tailback_base::{Ecn, Packet, Time};
 use tailback_queue::server::{Sent, Stuck};
 use tailback_queue::{DropReason, MarkReason, Place, Server};
@@ -170,15 +170,23 @@ impl Sim {
         call: impl FnOnce(&mut Server<SimPacket>, &mut Outlet) -> Option<Sent<SimPacket>>,
     ) {
         let now = self.now;
-        let (Queue::Explicit(e), mut out) = self.at(port) else {
-            return;
-        };
+        let At {
+            queue,
+            mut out,
+            watched,
+            delay,
+        } = self.at(port);
+        let Queue::Explicit(e) = queue else { return };
         let (service_at, timer_at) = (e.server.service_at(), e.server.timer_at());
         let sent = call(&mut e.server, &mut out);
         let (service, timer) = (e.server.service_at(), e.server.timer_at());
         let stuck = if sent.is_none() { e.server.stuck() } else { None };
+        e.settle(out.stats, now);
+        if let Some(sent) = &sent {
+            out.stats.transmit(sent);
+            out.show_sent(&sent.packet.wire);
+        }
         let not_before = e.not_before;
-        Port::settle(e, out.stats, now);
         if service != service_at && service != Time::NEVER {
             self.events.push(service, EventKind::Service, port);
         }
@@ -188,15 +196,7 @@ impl Sim {
         if let Some(stuck) = stuck {
             return self.stuck(port, stuck);
         }
-        let at = &mut self.net.ports[port as usize];
-        let (is_watched, delay, before) = (at.watched, at.delay, at.before);
-        if let Some(sent) = &sent {
-            at.transmit(sent);
-            if before & Before::TAP != 0 {
-                self.show(port, &sent.packet.wire, |tap, at| tap.sent(at));
-            }
-        }
-        if is_watched {
+        if watched {
             self.record_port(port);
         }
         if !self.requests.is_empty() {

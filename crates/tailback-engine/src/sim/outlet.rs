@@ -6,7 +6,7 @@ use crate::wire::event::EventList;
 use crate::wire::packet::{Extras, SimPacket, WirePacket};
 use crate::wire::port::{Before, PortStats, Queue};
 use crate::wire::tap::{Sight, Tap};
-use tailback_base::{Request, Time};
+use tailback_base::{Duration, Request, Time};
 use tailback_queue::{DropReason, MarkReason, Out, Place, ProbeId};
 
 /// The tap, if it looks at a port.
@@ -94,6 +94,14 @@ impl Outlet<'_> {
         }
     }
 
+    /// The line takes a packet.
+    pub(super) fn show_sent(&mut self, p: &WirePacket) {
+        if let Some(shown) = &mut self.shown {
+            let sight = shown.sight(self.now, self.port, p, self.extras);
+            shown.tap.sent(&sight);
+        }
+    }
+
     /// A packet that never gets to the queue: what stands before it drops it.
     pub(super) fn drop_before(&mut self, p: &WirePacket, why: DropReason) {
         self.stats.arrived_packets += 1;
@@ -129,10 +137,19 @@ impl Out<SimPacket> for Outlet<'_> {
     }
 }
 
+/// A port that is about to work.
+pub(super) struct At<'a> {
+    pub queue: &'a mut Queue,
+    pub out: Outlet<'a>,
+    /// A probe of it is recorded at every change.
+    pub watched: bool,
+    pub delay: Duration,
+}
+
 impl Sim {
-    /// A port's queue, and what it reports to.
+    /// A port, and what it reports to.
     #[inline(always)]
-    pub(super) fn at(&mut self, port: u32) -> (&mut Queue, Outlet<'_>) {
+    pub(super) fn at(&mut self, port: u32) -> At<'_> {
         let at = &mut self.net.ports[port as usize];
         let out = Outlet {
             port,
@@ -144,12 +161,17 @@ impl Sim {
             shown: Shown::of(&mut self.watch.tap, at.before, &self.events),
             requests: &mut self.requests,
         };
-        (&mut at.queue, out)
+        At {
+            queue: &mut at.queue,
+            out,
+            watched: at.watched,
+            delay: at.delay,
+        }
     }
 
     /// What a port reports to.
     pub(super) fn outlet(&mut self, port: u32) -> Outlet<'_> {
-        self.at(port).1
+        self.at(port).out
     }
 
     /// Show a packet to the tap, if it looks at this port.

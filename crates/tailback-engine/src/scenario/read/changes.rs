@@ -7,6 +7,7 @@ use crate::declare::changes::{
     AT, CHANGE, DELAYS, DIGEST, END, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, TraceEnd,
     WEIGHTS,
 };
+use crate::declare::impairments::{Harm, Impairment};
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Document, Entry, Node, Tree};
 use crate::scenario::error::{At, Problem, shorten};
@@ -120,6 +121,11 @@ impl Table<'_> {
                 if [TRACE.name, MAHIMAHI.name].contains(&key) {
                     self.trace(r, key, direction);
                 } else if let Some(change) = self.link_change(r, key, direction) {
+                    let is_random = |i: &Impairment| matches!(i, Impairment::Random { .. });
+                    if key == LOSSES.name && !direction.impairments.iter().any(is_random) {
+                        let (probability, action) = (0.0, Harm::Drop);
+                        direction.impairments.push(Impairment::Random { probability, action });
+                    }
                     direction.changes.push(change);
                 }
             }

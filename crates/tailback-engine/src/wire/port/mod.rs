@@ -197,6 +197,15 @@ impl PortStats {
         losses.marks[why as usize].add(p.size());
     }
 
+    /// A packet begins its transmission, after its time in an explicit queue.
+    #[inline]
+    pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
+        if let Some(h) = &mut self.sojourn {
+            h.add(sent.begin - sent.packet.stamp());
+        }
+        self.busy_ns += (sent.end - sent.begin).0;
+    }
+
     fn colours(&self) -> impl Iterator<Item = &ColourLosses> {
         self.losses.iter().flat_map(|l| l.colours.iter().map(|c| &c.1))
     }
@@ -376,25 +385,6 @@ impl Port {
         }
     }
 
-    /// Explicit ports only: bring the queue's time average up to date after a call.
-    #[inline]
-    pub fn settle(e: &mut Explicit, stats: &mut PortStats, now: Time) {
-        let area = u128::from(e.backlog) * u128::from(now.0 - e.changed.0);
-        stats.queue_ns = (stats.queue_ns.get() + area).into();
-        e.changed = now;
-        e.backlog = e.server.queue.backlog().packets;
-        stats.max_queue = stats.max_queue.max(e.backlog);
-    }
-
-    /// Explicit ports only: a packet begins its transmission. It is for the caller to put it on the wire.
-    pub fn transmit(&mut self, sent: &Sent<SimPacket>) {
-        let service = sent.end - sent.begin;
-        if let Some(h) = &mut self.stats.sojourn {
-            h.add(sent.begin - sent.packet.stamp());
-        }
-        self.stats.busy_ns += service.0;
-    }
-
     /// Whether its discipline may send requests to sources.
     pub fn sends_requests(&self) -> bool {
         matches!(&self.queue, Queue::Explicit(e) if e.server.queue.sends_requests())
@@ -493,5 +483,15 @@ impl Explicit {
             backlog: 0,
             changed: Time::ZERO,
         }
+    }
+
+    /// Bring the queue's time average up to date after a call.
+    #[inline]
+    pub fn settle(&mut self, stats: &mut PortStats, now: Time) {
+        let area = u128::from(self.backlog) * u128::from(now.0 - self.changed.0);
+        stats.queue_ns = (stats.queue_ns.get() + area).into();
+        self.changed = now;
+        self.backlog = self.server.queue.backlog().packets;
+        stats.max_queue = stats.max_queue.max(self.backlog);
     }
 }
