@@ -218,6 +218,16 @@ impl Settings {
         T::of(value).unwrap_or_else(|| self.wrong(key.name, value))
     }
 
+    /// The value that a list, whose values are taken in turn, has for the one of this number.
+    pub fn turn<T: Typed>(&self, key: &Key<Vec<T>>, number: u32) -> T {
+        let all = self.value(key.name);
+        let own = match all {
+            Value::List(list) => list.get(number as usize % list.len().max(1)),
+            one => Some(one),
+        };
+        own.and_then(T::of).unwrap_or_else(|| self.wrong(key.name, all))
+    }
+
     /// The value of a parameter that not every model has: nothing in one without.
     pub fn find_key<T: Typed>(&self, key: &Key<T>) -> Option<T> {
         self.model.param(key.name).map(|_| self.get(key))
@@ -373,6 +383,11 @@ impl Settings {
             Value::None => None,
             v => self.wrong(name, v),
         }
+    }
+
+    /// The model that a parameter always holds, by its default or a profile.
+    pub fn within(&self, name: &str) -> &Settings {
+        self.nested(name).unwrap_or_else(|| self.wrong(name, self.value(name)))
     }
 
     /// The models a parameter holds, in order.
