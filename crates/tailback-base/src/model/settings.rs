@@ -302,13 +302,6 @@ impl Settings {
         }
     }
 
-    pub fn level(&self, name: &str) -> Level {
-        match self.value(name) {
-            Value::Level(l) => *l,
-            v => self.wrong(name, v),
-        }
-    }
-
     pub fn text(&self, name: &str) -> &str {
         match self.value(name) {
             Value::Text(t) => t,
@@ -323,24 +316,6 @@ impl Settings {
             Value::None => &[],
             v => self.wrong(name, v),
         }
-    }
-
-    /// The times of a list; empty for `none`.
-    pub fn times(&self, name: &str) -> Vec<Duration> {
-        let time = |v: &Value| match v {
-            Value::Time(d) => *d,
-            v => self.wrong(name, v),
-        };
-        self.list(name).iter().map(time).collect()
-    }
-
-    /// The rates of a list; empty for `none`.
-    pub fn rates(&self, name: &str) -> Vec<BitRate> {
-        let rate = |v: &Value| match v {
-            Value::Rate(r) => *r,
-            v => self.wrong(name, v),
-        };
-        self.list(name).iter().map(rate).collect()
     }
 
     /// The numbers of a list; empty for `none`.
@@ -362,18 +337,6 @@ impl Settings {
             v => self.wrong(name, v),
         };
         self.list(name).iter().map(flag).collect()
-    }
-
-    /// The words of a list; empty for `none`.
-    pub fn texts(&self, name: &str) -> Vec<&str> {
-        let mut words = vec![];
-        for v in self.list(name) {
-            match v {
-                Value::Text(t) => words.push(t.as_str()),
-                v => self.wrong(name, v),
-            }
-        }
-        words
     }
 
     /// The model a parameter holds; `None` when it is absent.
