@@ -2,11 +2,12 @@
 
 use crate::build::hooks::{Hooks, interrupted};
 use crate::build::{Prepared, prepare};
+use crate::declare::tables::End;
 use crate::library::outside::is_outside;
 use crate::results::outcome::{Frame, Outcome};
 use crate::sim::Broken;
 use crate::sim::names::PortNames;
-use crate::spec::{End, Spec};
+use crate::spec::Spec;
 use std::cell::Cell;
 use tailback_base::quantity::Refusal;
 use tailback_base::work;

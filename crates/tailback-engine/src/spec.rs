@@ -5,7 +5,7 @@
 use crate::change::{Change, Values};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
-use crate::declare::tables::DELAY_ONLY_BPS;
+use crate::declare::tables::{DELAY_ONLY_BPS, End};
 use crate::traffic::session;
 use std::fmt;
 use std::sync::Arc;
@@ -153,15 +153,6 @@ impl fmt::Display for Marking {
             MarkingBecause::NotCapable => f.write_str("no flow has ECN on"),
         }
     }
-}
-
-/// What ends a run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
-    /// Its duration.
-    Duration,
-    /// The last session that has nothing more to ask for, or its duration.
-    Sessions,
 }
 
 /// Clients and servers that open connections while the run goes on.

@@ -61,7 +61,7 @@ pub fn marks(port: &Settings) -> bool {
 
 /// Whether a model of a port marks from a delay on, by `ce_threshold`.
 pub fn steps(port: &Settings) -> bool {
-    let step = |s: &&Settings| declares(s, &CE_THRESHOLD) && s.get(&CE_THRESHOLD).is_some();
+    let step = |s: &&Settings| s.find_key(&CE_THRESHOLD).flatten().is_some();
     port.models().iter().any(step)
 }
 

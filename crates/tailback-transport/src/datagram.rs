@@ -23,9 +23,9 @@ pub static MODEL: Model = Model {
 params! {
     const PARAMS;
 
-    HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
+    pub HEADER: u32 = Key::new("header", Kind::Bytes { min: 0, max: 255 }, "0B",
         "How many bytes of each packet are no payload; packet_size is always the size on the wire.", "");
-    ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
+    pub ECN: bool = Key::new("ecn", Kind::Bool, "false", "Datagrams are ECN-capable (ECT(0)).", "RFC 3168 section 5");
 }
 
 /// Its row in the list of transports.

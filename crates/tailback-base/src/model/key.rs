@@ -27,12 +27,18 @@
 //! assert_eq!(settings.get(&TARGET), Duration::from_millis(7));
 //! ```
 //!
-//! A time that is declared as a number is refused by the compiler:
+//! A time that is declared as a number is refused by the compiler, and so is a word without a meaning:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0080
 //! # use tailback_base::model::Key;
 //! # use tailback_base::{Duration, Kind};
 //! const TARGET: Key<Duration> = Key::new("target", Kind::Real { min: 0.0, max: 1.0 }, "0.5", "", "");
+//! ```
+//!
+//! ```compile_fail,E0080
+//! # use tailback_base::model::{Key, Kind};
+//! # use tailback_base::Colour;
+//! const COLOUR: Key<Colour> = Key::new("colour", Kind::Choice(&["green", "blue"]), "green", "", "");
 //! ```
 
 use super::settings::Value;
@@ -85,6 +91,14 @@ impl<T: Typed> Key<T> {
         Key::new(self.param.name, self.param.kind, default, self.param.doc, source)
     }
 
+    /// The same parameter with another sentence, for another table.
+    pub const fn with_doc(&self, doc: &'static str) -> Key<T> {
+        Key {
+            param: Param { doc, ..self.param },
+            of: PhantomData,
+        }
+    }
+
     /// The same parameter with values of another kind, such as one for each colour.
     pub const fn of_kind<U: Typed>(&self, kind: Kind) -> Key<U> {
         Key::new(
@@ -124,6 +138,8 @@ enum Of {
     Size,
     Level,
     Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
 }
 
 impl Shape {
@@ -162,9 +178,34 @@ impl Shape {
             | (Of::Size, Kind::Size)
             | (Of::Level, Kind::Level)
             | (Of::Text, Kind::Choice(_) | Kind::Text) => true,
+            (Of::Word(known), Kind::Choice(words)) => are_among(words, known),
             _ => false,
         }
     }
+}
+
+/// Whether all of these words are known.
+const fn are_among(words: &[&str], known: &[&str]) -> bool {
+    let mut i = 0;
+    while i < words.len() {
+        let mut j = 0;
+        while j < known.len() && !are_equal(words[i].as_bytes(), known[j].as_bytes()) {
+            j += 1;
+        }
+        if j == known.len() {
+            return false;
+        }
+        i += 1;
+    }
+    true
+}
+
+const fn are_equal(a: &[u8], b: &[u8]) -> bool {
+    let mut i = 0;
+    while i < a.len() && i < b.len() && a[i] == b[i] {
+        i += 1;
+    }
+    i == a.len() && i == b.len()
 }
 
 const fn is_none(default: &str) -> bool {
@@ -242,13 +283,20 @@ pub trait Choice: Copy + 'static {
     where
         Self: PartialEq,
     {
-        let i = Self::MEANINGS.iter().position(|m| *m == self);
-        i.map_or("", |i| Self::WORDS[i])
+        let mut pairs = Self::WORDS.iter().zip(Self::MEANINGS);
+        let own = pairs.find(|(_, meaning)| **meaning == self);
+        own.map_or_else(
+            || panic!("a meaning without a word beside {:?}", Self::WORDS),
+            |(word, _)| word,
+        )
     }
 }
 
 impl<T: Choice> Typed for T {
-    const SHAPE: Shape = Shape::one(Of::Text);
+    const SHAPE: Shape = {
+        assert!(T::WORDS.len() == T::MEANINGS.len(), "each word has one meaning");
+        Shape::one(Of::Word(T::WORDS))
+    };
     fn of(value: &Value) -> Option<Self> {
         let Value::Text(word) = value else { return None };
         let i = T::WORDS.iter().position(|w| w == word)?;

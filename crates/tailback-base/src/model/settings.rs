@@ -218,6 +218,16 @@ impl Settings {
         T::of(value).unwrap_or_else(|| self.wrong(key.name, value))
     }
 
+    /// The value that a list, whose values are taken in turn, has for the one of this number.
+    pub fn turn<T: Typed>(&self, key: &Key<Vec<T>>, number: u32) -> T {
+        let all = self.value(key.name);
+        let own = match all {
+            Value::List(list) => list.get(number as usize % list.len().max(1)),
+            one => Some(one),
+        };
+        own.and_then(T::of).unwrap_or_else(|| self.wrong(key.name, all))
+    }
+
     /// The value of a parameter that not every model has: nothing in one without.
     pub fn find_key<T: Typed>(&self, key: &Key<T>) -> Option<T> {
         self.model.param(key.name).map(|_| self.get(key))
@@ -292,13 +302,6 @@ impl Settings {
         }
     }
 
-    pub fn level(&self, name: &str) -> Level {
-        match self.value(name) {
-            Value::Level(l) => *l,
-            v => self.wrong(name, v),
-        }
-    }
-
     pub fn text(&self, name: &str) -> &str {
         match self.value(name) {
             Value::Text(t) => t,
@@ -313,24 +316,6 @@ impl Settings {
             Value::None => &[],
             v => self.wrong(name, v),
         }
-    }
-
-    /// The times of a list; empty for `none`.
-    pub fn times(&self, name: &str) -> Vec<Duration> {
-        let time = |v: &Value| match v {
-            Value::Time(d) => *d,
-            v => self.wrong(name, v),
-        };
-        self.list(name).iter().map(time).collect()
-    }
-
-    /// The rates of a list; empty for `none`.
-    pub fn rates(&self, name: &str) -> Vec<BitRate> {
-        let rate = |v: &Value| match v {
-            Value::Rate(r) => *r,
-            v => self.wrong(name, v),
-        };
-        self.list(name).iter().map(rate).collect()
     }
 
     /// The numbers of a list; empty for `none`.
@@ -354,18 +339,6 @@ impl Settings {
         self.list(name).iter().map(flag).collect()
     }
 
-    /// The words of a list; empty for `none`.
-    pub fn texts(&self, name: &str) -> Vec<&str> {
-        let mut words = vec![];
-        for v in self.list(name) {
-            match v {
-                Value::Text(t) => words.push(t.as_str()),
-                v => self.wrong(name, v),
-            }
-        }
-        words
-    }
-
     /// The model a parameter holds; `None` when it is absent.
     pub fn nested(&self, name: &str) -> Option<&Settings> {
         match self.value(name) {
@@ -373,6 +346,11 @@ impl Settings {
             Value::None => None,
             v => self.wrong(name, v),
         }
+    }
+
+    /// The model that a parameter always holds, by its default or a profile.
+    pub fn within(&self, name: &str) -> &Settings {
+        self.nested(name).unwrap_or_else(|| self.wrong(name, self.value(name)))
     }
 
     /// The models a parameter holds, in order.

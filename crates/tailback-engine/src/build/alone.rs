@@ -16,6 +16,7 @@ use crate::traffic::entry::{Context, Entry, Output, Streams};
 use tailback_base::quantity::Refusal;
 use tailback_base::{Duration, FlowId, Named, Stream, Time};
 use tailback_transport::Amount;
+use tailback_transport::datagram::HEADER;
 
 /// Whether such a source needs to hear nothing.
 pub fn writes_alone(source: &Entry) -> bool {
@@ -49,7 +50,7 @@ pub fn source_alone(spec: &Spec, seed: u64, group: &GroupSpec, index: u32) -> Re
         sizes: &|| (sizes.build)(&group.sizes),
         header: match connection {
             Some(_) => 0,
-            None => group.transport.count("header") as u32,
+            None => group.transport.get(&HEADER),
         },
         connection: connection.is_some(),
         segment: connection.as_ref().map_or(1, |c| c.segment_bytes()),

@@ -19,6 +19,7 @@ use tailback_base::quantity::Refusal;
 use tailback_base::work::counted_as;
 use tailback_base::{Ecn, Named, Time};
 use tailback_transport::Connection;
+use tailback_transport::datagram::{ECN, HEADER};
 
 /// What all groups of a run share.
 pub(super) struct Around<'a> {
@@ -80,12 +81,8 @@ pub(super) fn add_group<'s>(
     let (header, ecn) = match connection {
         Some(_) => (0, Ecn::NotEct),
         None => (
-            g.transport.count("header") as u32,
-            if g.transport.flag("ecn") {
-                Ecn::Ect0
-            } else {
-                Ecn::NotEct
-            },
+            g.transport.get(&HEADER),
+            if g.transport.get(&ECN) { Ecn::Ect0 } else { Ecn::NotEct },
         ),
     };
     let own = around.connections.get(&g.name);

@@ -15,7 +15,8 @@ mod recordings;
 mod sessions;
 
 use crate::build::hooks::Hooks;
-use crate::spec::{End, Spec};
+use crate::declare::tables::End;
+use crate::spec::Spec;
 use crate::wire::packet::MAX_TIME;
 use network::{Built, Network};
 use tailback_base::Time;

@@ -1,6 +1,9 @@
 //! What a scenario wants recorded, found by the names of things and of their probes.
 
 use super::network::Built;
+use crate::declare::tables::{
+    DELIVERED_BYTES, GOODPUT, PASSED_PACKETS, SOJOURN_PERCENTILES, WAITING_BYTES, WAITING_PACKETS,
+};
 use crate::sim::flow::Carrier;
 use crate::sim::recorder::{ALL, Recorder, Series, Source};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
@@ -52,7 +55,10 @@ pub(super) fn declare(spec: &Spec, built: &mut Built) -> Result<(), Refusal> {
                         // It changes with each packet that leaves.
                         Source::Sojourn { .. } => {
                             return Err(Refusal::new(
-                                "the probe \"sojourn_percentiles\" is taken at a step, not on change",
+                                format!(
+                                    "the probe \"{}\" is taken at a step, not on change",
+                                    SOJOURN_PERCENTILES.name
+                                ),
                                 "give every = \"1s\", or the time at which it is wanted, in the place of on_change",
                             ));
                         }
@@ -99,12 +105,14 @@ fn of_link(name: &str, reverse: bool, probe: &str, built: &Built) -> Option<Foun
     };
     let port = built.port_names.find(&full)?;
     let what = format!("link.{full}");
-    match probe {
-        "queue" => return Some((what, "packets", Source::Queue(port))),
-        "queue_bytes" => return Some((what, "bytes", Source::QueueBytes(port))),
-        "sojourn_percentiles" => return Some((what, "s", Source::Sojourn { port, percent: ALL })),
-        "delivered_bytes" => return Some((what, "bytes", Source::PortDelivered(port))),
-        _ => {}
+    let of_every_port = [
+        (WAITING_PACKETS, Source::Queue(port)),
+        (WAITING_BYTES, Source::QueueBytes(port)),
+        (DELIVERED_BYTES, Source::PortDelivered(port)),
+        (SOJOURN_PERCENTILES, Source::Sojourn { port, percent: ALL }),
+    ];
+    if let Some((def, source)) = of_every_port.into_iter().find(|(def, _)| def.name == probe) {
+        return Some((what, def.unit, source));
     }
     let Queue::Explicit(e) = &built.sim.net.ports[port as usize].queue else {
         return None;
@@ -130,8 +138,8 @@ fn of_edges(name: &str, probe: &str, built: &Built) -> Option<Vec<Found>> {
             continue;
         }
         let (what, edge) = (format!("edge.{port}"), i as u32);
-        if probe == "packets" {
-            found.push((what, "packets", Source::EdgeSent { edge, index: ALL }));
+        if probe == PASSED_PACKETS.name {
+            found.push((what, PASSED_PACKETS.unit, Source::EdgeSent { edge, index: ALL }));
             continue;
         }
         let probes = e.conditioner.probes();
@@ -155,8 +163,8 @@ fn of_flows(group: &str, reverse: bool, probe: &str, built: &Built) -> Option<Ve
             continue;
         }
         let (what, flow) = (format!("flows.{group}.{}{suffix}", f.index), id as u32);
-        if probe == "goodput" {
-            found.push((what, "bytes", Source::Delivered { flow, by: side }));
+        if probe == GOODPUT.name {
+            found.push((what, GOODPUT.unit, Source::Delivered { flow, by: side }));
             continue;
         }
         let Carrier::Connection(ends) = &f.carrier else {

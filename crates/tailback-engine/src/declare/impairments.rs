@@ -1,8 +1,8 @@
 //! What links do to packets before their queue: the models of the family `impairment`, and a row for each.
 
-use crate::declare::kinds::{PROBABILITY, SOME_TIME};
-use tailback_base::Duration;
-use tailback_base::model::{Kind, Model, Param, Settings, Value};
+use crate::declare::kinds::{self, SOME_TIME};
+use tailback_base::model::{Choice, Key, Kind, Model, Settings};
+use tailback_base::{Duration, params};
 
 /// What a link does to a packet before its queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,20 +50,26 @@ pub enum Harm {
     Mark,
 }
 
-const ACTION: Param = Param::new(
-    "action",
-    Kind::Choice(&["drop", "mark"]),
-    "drop",
-    "Drop the packet, or set CE if it is ECN-capable.",
-    "",
-);
+params! {
+    ACTION: Harm = Key::choice("action", "drop", "Drop the packet, or set CE if it is ECN-capable.", "");
+    INDICES: Vec<u64> = Key::new("indices", Kind::List(&Kind::Count { min: 0, max: u64::MAX }), "",
+        "The indices; the first packet to arrive has index 0.", "");
+    N: u64 = Key::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "How often.", "");
+    PROBABILITY: f64 = Key::new("probability", kinds::PROBABILITY, "", "How likely.", "");
+    PROBABILITY_ALONE: f64 = PROBABILITY.with_doc("How likely, for each packet on its own.");
+    TO_BAD: f64 = Key::new("to_bad", kinds::PROBABILITY, "", "Probability of going from good to bad, per packet.", "");
+    TO_GOOD: f64 = Key::new("to_good", kinds::PROBABILITY, "",
+        "Probability of going from bad to good, per packet.", "");
+    LOSS_GOOD: f64 = Key::new("loss_good", kinds::PROBABILITY, "0",
+        "Probability of loss in the good state.", "Gilbert 1960");
+    LOSS_BAD: f64 = Key::new("loss_bad", kinds::PROBABILITY, "1", "Probability of loss in the bad state.", "");
+    DELAY: Duration = Key::new("delay", SOME_TIME, "", "How long it is held back.", "");
+    LONGEST: Duration = Key::new("max", SOME_TIME, "", "The longest wait.", "");
+}
 
-fn action(s: &Settings) -> Harm {
-    match s.text("action") {
-        "mark" => Harm::Mark,
-        "drop" => Harm::Drop,
-        other => unreachable!("`action` is declared without {other}"),
-    }
+impl Choice for Harm {
+    const WORDS: &'static [&'static str] = &["drop", "mark"];
+    const MEANINGS: &'static [Harm] = &[Harm::Drop, Harm::Mark];
 }
 
 /// An impairment, and how its table is read.
@@ -81,29 +87,16 @@ static ROWS: [Row; 7] = [
             title: "Chosen packets",
             summary: "Strikes the packets with these arrival indices.",
             source: "",
-            params: &[
-                Param::new(
-                    "indices",
-                    Kind::List(&Kind::Count { min: 0, max: u64::MAX }),
-                    "",
-                    "The indices; the first packet to arrive has index 0.",
-                    "",
-                ),
-                ACTION,
-            ],
+            params: &[INDICES.param, ACTION.param],
             probes: &[],
         },
         read: |s| {
-            let number = |v: &Value| match v {
-                Value::Count(n) => *n,
-                v => unreachable!("`indices` is declared as whole numbers, not {v:?}"),
-            };
-            let mut indices: Vec<u64> = s.list("indices").iter().map(number).collect();
+            let mut indices = s.get(&INDICES);
             indices.sort_unstable();
             indices.dedup();
             Impairment::ByIndex {
                 indices,
-                action: action(s),
+                action: s.get(&ACTION),
             }
         },
     },
@@ -114,15 +107,12 @@ static ROWS: [Row; 7] = [
             title: "Every n-th packet",
             summary: "Strikes the packets with index n-1, 2n-1 and so on.",
             source: "",
-            params: &[
-                Param::new("n", Kind::Count { min: 1, max: u64::MAX }, "", "How often.", ""),
-                ACTION,
-            ],
+            params: &[N.param, ACTION.param],
             probes: &[],
         },
         read: |s| Impairment::EveryNth {
-            n: s.count("n"),
-            action: action(s),
+            n: s.get(&N),
+            action: s.get(&ACTION),
         },
     },
     Row {
@@ -132,12 +122,12 @@ static ROWS: [Row; 7] = [
             title: "Random loss",
             summary: "Strikes each packet on its own with one probability.",
             source: "",
-            params: &[Param::new("probability", PROBABILITY, "", "How likely.", ""), ACTION],
+            params: &[PROBABILITY.param, ACTION.param],
             probes: &[],
         },
         read: |s| Impairment::Random {
-            probability: s.real("probability"),
-            action: action(s),
+            probability: s.get(&PROBABILITY),
+            action: s.get(&ACTION),
         },
     },
     Row {
@@ -149,44 +139,20 @@ static ROWS: [Row; 7] = [
                       packet.",
             source: "E. N. Gilbert 1960; E. O. Elliott 1963",
             params: &[
-                Param::new(
-                    "to_bad",
-                    PROBABILITY,
-                    "",
-                    "Probability of going from good to bad, per packet.",
-                    "",
-                ),
-                Param::new(
-                    "to_good",
-                    PROBABILITY,
-                    "",
-                    "Probability of going from bad to good, per packet.",
-                    "",
-                ),
-                Param::new(
-                    "loss_good",
-                    PROBABILITY,
-                    "0",
-                    "Probability of loss in the good state.",
-                    "Gilbert 1960",
-                ),
-                Param::new(
-                    "loss_bad",
-                    PROBABILITY,
-                    "1",
-                    "Probability of loss in the bad state.",
-                    "",
-                ),
-                ACTION,
+                TO_BAD.param,
+                TO_GOOD.param,
+                LOSS_GOOD.param,
+                LOSS_BAD.param,
+                ACTION.param,
             ],
             probes: &[],
         },
         read: |s| Impairment::Gilbert {
-            to_bad: s.real("to_bad"),
-            to_good: s.real("to_good"),
-            loss_good: s.real("loss_good"),
-            loss_bad: s.real("loss_bad"),
-            action: action(s),
+            to_bad: s.get(&TO_BAD),
+            to_good: s.get(&TO_GOOD),
+            loss_good: s.get(&LOSS_GOOD),
+            loss_bad: s.get(&LOSS_BAD),
+            action: s.get(&ACTION),
         },
     },
     Row {
@@ -196,17 +162,11 @@ static ROWS: [Row; 7] = [
             title: "Duplication",
             summary: "Sends a packet twice.",
             source: "",
-            params: &[Param::new(
-                "probability",
-                PROBABILITY,
-                "",
-                "How likely, for each packet on its own.",
-                "",
-            )],
+            params: &[PROBABILITY_ALONE.param],
             probes: &[],
         },
         read: |s| Impairment::Duplicate {
-            probability: s.real("probability"),
+            probability: s.get(&PROBABILITY),
         },
     },
     Row {
@@ -216,21 +176,12 @@ static ROWS: [Row; 7] = [
             title: "Reordering",
             summary: "Holds a packet back, so that later ones overtake it.",
             source: "",
-            params: &[
-                Param::new(
-                    "probability",
-                    PROBABILITY,
-                    "",
-                    "How likely, for each packet on its own.",
-                    "",
-                ),
-                Param::new("delay", SOME_TIME, "", "How long it is held back.", ""),
-            ],
+            params: &[PROBABILITY_ALONE.param, DELAY.param],
             probes: &[],
         },
         read: |s| Impairment::Reorder {
-            probability: s.real("probability"),
-            delay: s.time("delay"),
+            probability: s.get(&PROBABILITY),
+            delay: s.get(&DELAY),
         },
     },
     Row {
@@ -240,10 +191,10 @@ static ROWS: [Row; 7] = [
             title: "Random send delay",
             summary: "Each packet waits a time uniform in 0 to `max`, never overtaking.",
             source: "",
-            params: &[Param::new("max", SOME_TIME, "", "The longest wait.", "")],
+            params: &[LONGEST.param],
             probes: &[],
         },
-        read: |s| Impairment::SendDelay { max: s.time("max") },
+        read: |s| Impairment::SendDelay { max: s.get(&LONGEST) },
     },
 ];
 

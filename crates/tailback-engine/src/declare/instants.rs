@@ -2,8 +2,29 @@
 //! the family `instants`, and a row for each.
 
 use crate::declare::kinds::{SOME_TIME, TIME};
-use tailback_base::model::{Kind, Model, Param, Per, Settings};
-use tailback_base::{Duration, Time};
+use tailback_base::model::{Key, Kind, Model, Per, Settings};
+use tailback_base::{Duration, Time, choice, params};
+
+choice! {
+    enum Order {
+        Index = "index",
+        Random = "random",
+    }
+}
+
+params! {
+    pub TIMES: Vec<Duration> = Key::new("times", Kind::Each(Per::Flow, &TIME), "",
+        "The instants, since the start of the run.", "");
+    FROM: Duration = Key::new("from", TIME, "0s", "The earliest instant.", "");
+    TO: Duration = Key::new("to", TIME, "", "The latest instant, not itself included.", "");
+    FIRST_GAP: Duration = FROM.with_doc("Where the first gap begins.");
+    MEAN_GAP: Duration = Key::new("mean_gap", SOME_TIME, "", "The mean gap.", "");
+    ORDER: Order = Key::choice("order", "index",
+        "Which flow takes which instant: one after the other, or drawn.", "");
+    DELAY: Vec<Duration> = Key::new("delay", Kind::Each(Per::Flow, &SOME_TIME), "", "How long.", "");
+    SHORTEST: Duration = FROM.with_doc("The shortest time.");
+    LONGEST: Duration = Key::new(TO.param.name, SOME_TIME, "", "The longest time, not itself included.", "");
+}
 
 /// One instant a flow.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,13 +52,7 @@ pub static AT: Model = Model {
     title: "Given instants",
     summary: "The flows take these instants in turn. Short: the instant or the list alone.",
     source: "",
-    params: &[Param::new(
-        "times",
-        Kind::Each(Per::Flow, &TIME),
-        "",
-        "The instants, since the start of the run.",
-        "",
-    )],
+    params: &[TIMES.param],
     probes: &[],
 };
 
@@ -47,10 +62,7 @@ pub static UNIFORM: Model = Model {
     title: "Uniform instants",
     summary: "Each flow draws its instant uniformly between two.",
     source: "",
-    params: &[
-        Param::new("from", TIME, "0s", "The earliest instant.", ""),
-        Param::new("to", TIME, "", "The latest instant, not itself included.", ""),
-    ],
+    params: &[FROM.param, TO.param],
     probes: &[],
 };
 
@@ -60,17 +72,7 @@ pub static POISSON: Model = Model {
     title: "Poisson instants",
     summary: "Each flow follows the one before after an exponential gap.",
     source: "",
-    params: &[
-        Param::new("from", TIME, "0s", "Where the first gap begins.", ""),
-        Param::new("mean_gap", SOME_TIME, "", "The mean gap.", ""),
-        Param::new(
-            "order",
-            Kind::Choice(&["index", "random"]),
-            "index",
-            "Which flow takes which instant: one after the other, or drawn.",
-            "",
-        ),
-    ],
+    params: &[FIRST_GAP.param, MEAN_GAP.param, ORDER.param],
     probes: &[],
 };
 
@@ -80,13 +82,7 @@ pub static AFTER: Model = Model {
     title: "A time after the start",
     summary: "This long after the flow's own start; for `stop`.",
     source: "",
-    params: &[Param::new(
-        "delay",
-        Kind::Each(Per::Flow, &SOME_TIME),
-        "",
-        "How long.",
-        "",
-    )],
+    params: &[DELAY.param],
     probes: &[],
 };
 
@@ -96,10 +92,7 @@ pub static AFTER_UNIFORM: Model = Model {
     title: "A drawn time after the start",
     summary: "After the flow's own start, by a time that it draws uniformly between two; for `stop`.",
     source: "",
-    params: &[
-        Param::new("from", TIME, "0s", "The shortest time.", ""),
-        Param::new("to", SOME_TIME, "", "The longest time, not itself included.", ""),
-    ],
+    params: &[SHORTEST.param, LONGEST.param],
     probes: &[],
 };
 
@@ -117,9 +110,8 @@ static ROWS: [Row; 5] = [
     Row {
         model: &AT,
         read: |s, _| {
-            Ok(Instants::Listed(
-                s.times("times").into_iter().map(|d| Time(d.0)).collect(),
-            ))
+            let times = s.get(&TIMES).into_iter();
+            Ok(Instants::Listed(times.map(|d| Time(d.0)).collect()))
         },
     },
     Row {
@@ -136,9 +128,9 @@ static ROWS: [Row; 5] = [
         model: &POISSON,
         read: |s, _| {
             Ok(Instants::Poisson {
-                from: Time(s.time("from").0),
-                mean_gap: s.time("mean_gap"),
-                shuffled: s.text("order") == "random",
+                from: Time(s.get(&FIRST_GAP).0),
+                mean_gap: s.get(&MEAN_GAP),
+                shuffled: s.get(&ORDER) == Order::Random,
             })
         },
     },
@@ -146,7 +138,7 @@ static ROWS: [Row; 5] = [
         model: &AFTER,
         read: |s, stop| {
             stop_only(s, stop)?;
-            Ok(Instants::After(s.times("delay")))
+            Ok(Instants::After(s.get(&DELAY)))
         },
     },
     Row {
@@ -160,10 +152,15 @@ static ROWS: [Row; 5] = [
 ];
 
 fn span(s: &Settings) -> Result<(Duration, Duration), Wrong> {
-    let (from, to) = (s.time("from"), s.time("to"));
+    let (from, to) = (s.get(&FROM), s.get(&TO));
     if from >= to {
         let problem = format!("from {from} to {to} there is no time");
-        return Err(("to", problem, to.to_string(), "give a `to` that is later than `from`"));
+        return Err((
+            TO.name,
+            problem,
+            to.to_string(),
+            "give a `to` that is later than `from`",
+        ));
     }
     Ok((from, to))
 }

@@ -4,8 +4,9 @@
 //! as `[link.NAME]`; both are read by [`crate::scenario::read`], everything else by the parameter's own check.
 
 pub use crate::declare::kinds::LONGEST_SECONDS;
-pub(super) use crate::declare::kinds::{RATE, SOME_TIME, TIME, WEIGHT};
-use tailback_base::model::{Kind, Model, Param, Per, ProbeDef};
+use crate::declare::kinds::{self, SOME_TIME, TIME};
+use tailback_base::model::{Choice, Key, Kind, Model, Param, Per, ProbeDef};
+use tailback_base::{BitRate, Duration, params};
 
 /// The most flows of a scenario, all groups together.
 pub const MOST_FLOWS: u64 = 2_000_000;
@@ -13,7 +14,6 @@ pub const MOST_FLOWS: u64 = 2_000_000;
 pub const DELAY_ONLY_BPS: u64 = 100_000_000_000_000;
 
 /// What stands at the top of the file.
-#[rustfmt::skip]
 pub static SCENARIO: Model = Model {
     name: "scenario",
     family: "table",
@@ -21,69 +21,84 @@ pub static SCENARIO: Model = Model {
     summary: "A scenario is a network of links, flows over it, and what to record. Every quantity carries its unit \
               in text.",
     source: "",
-    params: &[
-        Param::new("name", Kind::Text, "none",
-            "What to call the scenario in results; without it, the name of the file.", ""),
-        Param::new("duration", SOME_TIME, "", "How much simulated time to run.", ""),
-        Param::new("warmup", TIME, "0s", "How much time at the start is simulated but not counted in statistics.", ""),
-        Param::new("seed", Kind::Count { min: 0, max: i64::MAX as u64, }, "1", "The seed of all random streams.", ""),
-        Param::new("interval", SOME_TIME, "none",
-            "Report each flow by intervals of this length, beside the totals.", ""),
-        Param::new("marking", Kind::Bool, "none",
-            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session \
-             has \
-             ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168"),
-        Param::new("log_drops", Kind::Bool, "false", "Keep one row for each dropped or marked packet.", ""),
-        Param::new("topology", Kind::Model("topology"), "none",
-            "A well-known network, whose links need not be written out.", ""),
-        Param::new("link", Kind::Named("link"), "none",
-            "The links, by name; nodes come into being by being named.", ""),
-        Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", ""),
-        Param::new("sessions", Kind::Named("sessions"), "none",
-            "Clients and servers that open connections while the run goes on, by name.", ""),
-        Param::new("end", Kind::Choice(&["duration", "sessions"]), "duration",
-            "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", ""),
-        Param::new("profile", Kind::Named("profile"), "none",
-            "Named sets of tcp values, which flows and other sets choose by `profile`.", ""),
-        Param::new("change", Kind::Named("change"), "none",
-            "What changes while the run goes on: rates, delays, losses, values of queues, weights; by name.", ""),
-        Param::new("record", Kind::Named("record"), "none", "What to record in the course of the run, by name.", ""),
-    ],
+    params: top::PARAMS,
     probes: &[],
 };
 
+/// The keys at the top.
+pub mod top {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub NAME: Option<String> = Key::new("name", Kind::Text, "none",
+            "What to call the scenario in results; without it, the name of the file.", "");
+        pub DURATION: Duration = Key::new("duration", SOME_TIME, "", "How much simulated time to run.", "");
+        pub WARMUP: Duration = Key::new("warmup", TIME, "0s",
+            "How much time at the start is simulated but not counted in statistics.", "");
+        pub SEED: u64 = Key::new("seed", Kind::Count { min: 0, max: i64::MAX as u64 }, "1",
+            "The seed of all random streams.", "");
+        pub INTERVAL: Option<Duration> = Key::new("interval", SOME_TIME, "none",
+            "Report each flow by intervals of this length, beside the totals.", "");
+        pub MARKING: Option<bool> = Key::new("marking", Kind::Bool, "none",
+            "Whether queues mark ECN-capable packets instead of dropping them. Default: true where a flow or session \
+             has ECN on, in live runs and gateways false. A queue's own `ecn` overrides it.", "RFC 3168");
+        pub LOG_DROPS: bool = Key::new("log_drops", Kind::Bool, "false",
+            "Keep one row for each dropped or marked packet.", "");
+        pub TOPOLOGY = Param::new("topology", Kind::Model("topology"), "none",
+            "A well-known network, whose links need not be written out.", "");
+        pub LINKS = Param::new("link", Kind::Named("link"), "none",
+            "The links, by name; nodes come into being by being named.", "");
+        pub FLOWS = Param::new("flows", Kind::Named("flows"), "none", "The groups of flows, by name.", "");
+        pub SESSIONS = Param::new("sessions", Kind::Named("sessions"), "none",
+            "Clients and servers that open connections while the run goes on, by name.", "");
+        pub END: End = Key::choice("end", "duration",
+            "What ends the run: its duration, or earlier the last session that has nothing more to ask for.", "");
+        pub PROFILES = Param::new("profile", Kind::Named("profile"), "none",
+            "Named sets of tcp values, which flows and other sets choose by `profile`.", "");
+        pub CHANGES = Param::new("change", Kind::Named("change"), "none",
+            "What changes while the run goes on: rates, delays, losses, values of queues, weights; by name.", "");
+        pub RECORDINGS = Param::new("record", Kind::Named("record"), "none",
+            "What to record in the course of the run, by name.", "");
+    }
+}
+
+/// What ends a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Its duration.
+    Duration,
+    /// The last session that has nothing more to ask for, or its duration.
+    Sessions,
+}
+
+impl Choice for End {
+    const WORDS: &'static [&'static str] = &["duration", "sessions"];
+    const MEANINGS: &'static [End] = &[End::Duration, End::Sessions];
+}
+
 /// The parameters of a link, after those given.
-#[rustfmt::skip]
 macro_rules! link_params {
     ($($own:expr),*) => {
         &[
             $($own,)*
-            Param::new("rate", RATE, "", "The rate of the line.", ""),
-            Param::new("delay", TIME, "", "One-way propagation delay.", ""),
-            Param::new("queue", Kind::Model("queue"), "",
-                "The queue discipline before the line, with its buffer.", ""),
-            Param::new("conditioner", Kind::Model("conditioner"), "none",
-                "What marks, shapes or polices packets before the queue, at an edge router; without it, nothing.", ""),
-            Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
-                "What happens to packets before the queue, in this order.", ""),
-            Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
-                "Changes of the rate during the run.", ""),
-            Param::new("reverse_rate", RATE, "none", "The rate in the other direction; without it, the same rate.", ""),
-            Param::new("reverse_delay", TIME, "none",
-                "The delay in the other direction; without it, the same delay.", ""),
-            Param::new("reverse_queue", Kind::Model("queue"), "none",
-                "The queue in the other direction; without it, another of the same sort.", ""),
-            Param::new("reverse_conditioner", Kind::Model("conditioner"), "none",
-                "The conditioner of the other direction; without it, none.", ""),
-            Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
-                "What happens to packets in the other direction; without it, nothing.", ""),
-            Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
-                "Changes of the rate in the other direction; without it, none.", ""),
+            link::RATE.param,
+            link::DELAY.param,
+            link::QUEUE,
+            link::CONDITIONER,
+            link::IMPAIR,
+            link::RATE_CHANGES,
+            link::REVERSE_RATE.param,
+            link::REVERSE_DELAY.param,
+            link::REVERSE_QUEUE,
+            link::REVERSE_CONDITIONER,
+            link::REVERSE_IMPAIR,
+            link::REVERSE_RATE_CHANGES,
         ]
     };
 }
 
-#[rustfmt::skip]
 pub static LINK: Model = Model {
     name: "link",
     family: "table",
@@ -91,58 +106,119 @@ pub static LINK: Model = Model {
     summary: "Each direction has a queue, a line of some rate, and a delay. Results call the way from `from` to \
               `to` by the link's name, the way back `NAME.reverse`.",
     source: "",
-    params: link_params!(
-        Param::new("from", Kind::Text, "", "The node at one end.", ""),
-        Param::new("to", Kind::Text, "", "The node at the other end.", "")),
+    params: link_params!(link::FROM.param, link::TO.param),
     probes: &LINK_PROBES,
 };
 
+/// The keys of a link, and of a topology made of links.
+pub mod link {
+    use super::*;
+
+    params! {
+        pub FROM: String = Key::new("from", Kind::Text, "", "The node at one end.", "");
+        pub TO: String = Key::new("to", Kind::Text, "", "The node at the other end.", "");
+        pub RATE: BitRate = Key::new("rate", kinds::RATE, "", "The rate of the line.", "");
+        pub DELAY: Duration = Key::new("delay", TIME, "", "One-way propagation delay.", "");
+        pub QUEUE = Param::new("queue", Kind::Model("queue"), "",
+            "The queue discipline before the line, with its buffer.", "");
+        pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
+            "What marks, shapes or polices packets before the queue, at an edge router; without it, nothing.", "");
+        pub IMPAIR = Param::new("impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to packets before the queue, in this order.", "");
+        pub RATE_CHANGES = Param::new("rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
+            "Changes of the rate during the run.", "");
+        pub REVERSE_RATE: Option<BitRate> = Key::new("reverse_rate", kinds::RATE, "none",
+            "The rate in the other direction; without it, the same rate.", "");
+        pub REVERSE_DELAY: Option<Duration> = Key::new("reverse_delay", TIME, "none",
+            "The delay in the other direction; without it, the same delay.", "");
+        pub REVERSE_QUEUE = Param::new("reverse_queue", Kind::Model("queue"), "none",
+            "The queue in the other direction; without it, another of the same sort.", "");
+        pub REVERSE_CONDITIONER = Param::new("reverse_conditioner", Kind::Model("conditioner"), "none",
+            "The conditioner of the other direction; without it, none.", "");
+        pub REVERSE_IMPAIR = Param::new("reverse_impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to packets in the other direction; without it, nothing.", "");
+        pub REVERSE_RATE_CHANGES = Param::new("reverse_rate_changes", Kind::List(&Kind::Model("rate-change")), "none",
+            "Changes of the rate in the other direction; without it, none.", "");
+        pub HOPS: u32 = Key::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "");
+    }
+
+    /// The parts of one direction that have tables of their own.
+    pub struct Parts {
+        pub queue: Param,
+        pub conditioner: Param,
+        pub impair: Param,
+        pub rate_changes: Param,
+    }
+
+    /// Those of the way there and of the way back.
+    pub const PARTS: [Parts; 2] = [
+        Parts {
+            queue: QUEUE,
+            conditioner: CONDITIONER,
+            impair: IMPAIR,
+            rate_changes: RATE_CHANGES,
+        },
+        Parts {
+            queue: REVERSE_QUEUE,
+            conditioner: REVERSE_CONDITIONER,
+            impair: REVERSE_IMPAIR,
+            rate_changes: REVERSE_RATE_CHANGES,
+        },
+    ];
+}
+
 /// What any link can be asked for, whatever its discipline.
-pub static LINK_PROBES: [ProbeDef; 4] = [
-    ProbeDef {
-        name: "queue",
-        unit: "packets",
-        doc: "Packets waiting, without the one on the line.",
-        per: "",
-    },
-    ProbeDef {
-        name: "queue_bytes",
-        unit: "bytes",
-        doc: "Bytes waiting, without the packet on the line.",
-        per: "",
-    },
-    ProbeDef {
-        name: "delivered_bytes",
-        unit: "bytes",
-        doc: "Bytes that have left the line since the start.",
-        per: "",
-    },
-    ProbeDef {
-        name: "sojourn_percentiles",
-        unit: "s",
-        doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those \
-              that left since the end of the warm-up; to 3 %.",
-        per: "percent",
-    },
-];
+pub static LINK_PROBES: [ProbeDef; 4] = [WAITING_PACKETS, WAITING_BYTES, DELIVERED_BYTES, SOJOURN_PERCENTILES];
+
+pub const WAITING_PACKETS: ProbeDef = ProbeDef {
+    name: "queue",
+    unit: "packets",
+    doc: "Packets waiting, without the one on the line.",
+    per: "",
+};
+
+pub const WAITING_BYTES: ProbeDef = ProbeDef {
+    name: "queue_bytes",
+    unit: "bytes",
+    doc: "Bytes waiting, without the packet on the line.",
+    per: "",
+};
+
+pub const DELIVERED_BYTES: ProbeDef = ProbeDef {
+    name: "delivered_bytes",
+    unit: "bytes",
+    doc: "Bytes that have left the line since the start.",
+    per: "",
+};
+
+pub const SOJOURN_PERCENTILES: ProbeDef = ProbeDef {
+    name: "sojourn_percentiles",
+    unit: "s",
+    doc: "Time in the queue that so many percent of packets have not exceeded, 0 to 100 (the index), of those that left \
+          since the end of the warm-up; to 3 %.",
+    per: "percent",
+};
 
 /// What any edge can be asked for, whatever its conditioner.
-pub static EDGE_PROBES: [ProbeDef; 1] = [ProbeDef {
+pub static EDGE_PROBES: [ProbeDef; 1] = [PASSED_PACKETS];
+
+pub const PASSED_PACKETS: ProbeDef = ProbeDef {
     name: "packets",
     unit: "packets",
     doc: "Packets let through since the start, one row for each colour that has any (index: its DiffServ code point).",
     per: "colour",
-}];
+};
 
 /// What any flow can be asked for, whatever its transport.
-pub static FLOW_PROBES: [ProbeDef; 1] = [ProbeDef {
+pub static FLOW_PROBES: [ProbeDef; 1] = [GOODPUT];
+
+pub const GOODPUT: ProbeDef = ProbeDef {
     name: "goodput",
     unit: "bytes",
     doc: "Payload delivered to the application since the start.",
     per: "",
-}];
+};
 
-#[rustfmt::skip]
 pub static DUMBBELL: Model = Model {
     name: "dumbbell",
     family: "topology",
@@ -154,7 +230,6 @@ pub static DUMBBELL: Model = Model {
     probes: &[],
 };
 
-#[rustfmt::skip]
 pub static PARKING_LOT: Model = Model {
     name: "parking-lot",
     family: "topology",
@@ -162,11 +237,10 @@ pub static PARKING_LOT: Model = Model {
     summary: "A chain of links `hop1` .. `hopN` between nodes `r0` .. `rN`, all alike. `[link.hop2]` may override \
               fields of one. Flows run from `r0` to `rN` unless they choose other nodes.",
     source: "",
-    params: link_params!(Param::new("hops", Kind::Count { min: 1, max: 10_000 }, "", "How many links in a row.", "")),
+    params: link_params!(link::HOPS.param),
     probes: &[],
 };
 
-#[rustfmt::skip]
 pub static FLOWS: Model = Model {
     name: "flows",
     family: "table",
@@ -175,104 +249,126 @@ pub static FLOWS: Model = Model {
               its values in turn. A table named after a transport, such as `tcp = { variant = \"reno\" }`, chooses \
               that transport.",
     source: "",
-    params: &[
-        Param::new("count", Kind::Count { min: 1, max: MOST_FLOWS, }, "1", "How many flows.", ""),
-        Param::new("from", Kind::Text, "none",
-            "The node the data comes from; without it, where the topology or the only link begins.", ""),
-        Param::new("to", Kind::Text, "none",
-            "The node the data goes to; without it, where the topology or the only link ends.", ""),
-        Param::new("weight", Kind::Each(Per::Flow, &WEIGHT), "1",
-            "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
-             do not look at it.", ""),
-        Param::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
-            "The round trip with empty queues and without transmission times; sets the access delay.", ""),
-        Param::new("access_rate", Kind::Each(Per::Flow, &RATE), "none",
-            "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
-             asked for, one that only delays.", ""),
-        Param::new("access_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
-        Param::new("exit_rate", Kind::Each(Per::Flow, &RATE), "none",
-            "Each flow has its own destination host behind a link of this rate.", ""),
-        Param::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
-        Param::new("send_delay", TIME, "none",
-            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for \
-             none.", ""),
-        Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to data on the access link.", ""),
-        Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
-            "What happens to data on the exit link.", ""),
-        Param::new("conditioner", Kind::Model("conditioner"), "none",
-            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no \
-             time, \
-             if no other is asked for).", ""),
-        Param::new("source_edge", Kind::Text, "none",
-            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, \
-             `from`.", ""),
-        Param::new("destination_edge", Kind::Text, "none",
-            "The edge at which they leave; without it, `to`.", ""),
-        Param::new("transport", Kind::Model("transport"), "none",
-            "The protocol; without it tcp for bulk, transfer and bursts, udp for the rest.", ""),
-        Param::new("traffic", Kind::Model("traffic"), "bulk", "What the application sends, and when.", ""),
-        Param::new("packet_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
-            "Size of each datagram: short for sizes = { kind = \"fixed\", bytes = ... }.", ""),
-        Param::new("sizes", Kind::Model("sizes"), "fixed",
-            "Where the sizes of datagrams, or of writes to tcp, come from.", ""),
-        Param::new("meter", Kind::Model("meter"), "none",
-            "What else the table of intervals says about each flow.", ""),
-        Param::new("deadline", SOME_TIME, "none",
-            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer \
-             than this. \
-             Voice and video have it without being asked, with 150ms.", ""),
-        Param::new("start", Kind::Model("instants"), "0s",
-            "When the flows start: an instant, a list taken in turn, or a table with kind.", ""),
-        Param::new("stop", Kind::Model("instants"), "none",
-            "When the flows stop sending; without it, at the end of the run.", ""),
-    ],
+    params: flows::PARAMS,
     probes: &FLOW_PROBES,
 };
 
-#[rustfmt::skip]
+/// The keys of a group of flows.
+pub mod flows {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub COUNT: u32 = Key::new("count", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many flows.", "");
+        pub FROM: Option<String> = Key::new("from", Kind::Text, "none",
+            "The node the data comes from; without it, where the topology or the only link begins.", "");
+        pub TO: Option<String> = Key::new("to", Kind::Text, "none",
+            "The node the data goes to; without it, where the topology or the only link ends.", "");
+        pub WEIGHT: Vec<f64> = Key::new("weight", Kind::Each(Per::Flow, &kinds::WEIGHT), "1",
+            "The flow's share where a queue shares the line by weight: twice the weight, twice the rate. Other queues \
+             do not look at it.", "");
+        pub RTT: Vec<Duration> = Key::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
+            "The round trip with empty queues and without transmission times; sets the access delay.", "");
+        pub ACCESS_RATE: Vec<BitRate> = Key::new("access_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
+            "Each flow has its own source host behind a link of this rate. Without it there is none, or, if a delay is \
+             asked for, one that only delays.", "");
+        pub ACCESS_DELAY: Vec<Duration> = Key::new("access_delay", Kind::Each(Per::Flow, &TIME), "none",
+            "One-way delay of that link.", "");
+        pub EXIT_RATE: Vec<BitRate> = Key::new("exit_rate", Kind::Each(Per::Flow, &kinds::RATE), "none",
+            "Each flow has its own destination host behind a link of this rate.", "");
+        pub EXIT_DELAY: Vec<Duration> = Key::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none",
+            "One-way delay of that link.", "");
+        pub SEND_DELAY: Option<Duration> = Key::new("send_delay", TIME, "none",
+            "Each packet leaves its source after a wait uniform in 0 to this, in order; breaks phase effects. 0s for \
+             none.", "");
+        pub ACCESS_IMPAIR = Param::new("access_impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to data on the access link.", "");
+        pub EXIT_IMPAIR = Param::new("exit_impair", Kind::List(&Kind::Model("impairment")), "none",
+            "What happens to data on the exit link.", "");
+        pub CONDITIONER = Param::new("conditioner", Kind::Model("conditioner"), "none",
+            "What marks, shapes or polices each flow in its source host, before the access link (one that takes no \
+             time, if no other is asked for).", "");
+        pub SOURCE_EDGE: Option<String> = Key::new("source_edge", Kind::Text, "none",
+            "The edge at which the flows enter, for conditioners and queues that go by aggregate; without it, `from`.",
+            "");
+        pub DESTINATION_EDGE: Option<String> = Key::new("destination_edge", Kind::Text, "none",
+            "The edge at which they leave; without it, `to`.", "");
+        pub TRANSPORT = Param::new("transport", Kind::Model("transport"), "none",
+            "The protocol; without it tcp for bulk, transfer and bursts, udp for the rest.", "");
+        pub TRAFFIC = Param::new("traffic", Kind::Model("traffic"), "bulk",
+            "What the application sends, and when.", "");
+        pub PACKET_SIZE: Option<u32> = Key::new("packet_size", Kind::Bytes { min: 1, max: 65_535 }, "none",
+            "Size of each datagram: short for sizes = { kind = \"fixed\", bytes = ... }.", "");
+        pub SIZES = Param::new("sizes", Kind::Model("sizes"), "fixed",
+            "Where the sizes of datagrams, or of writes to tcp, come from.", "");
+        pub METER = Param::new("meter", Kind::Model("meter"), "none",
+            "What else the table of intervals says about each flow.", "");
+        pub DEADLINE: Option<Duration> = Key::new("deadline", SOME_TIME, "none",
+            "Measure how datagrams fare: the table of datagrams has losses by runs, jitter, and what takes longer than \
+             this. Voice and video have it without being asked, with 150ms.", "");
+        pub START = Param::new("start", Kind::Model("instants"), "0s",
+            "When the flows start: an instant, a list taken in turn, or a table with kind.", "");
+        pub STOP = Param::new("stop", Kind::Model("instants"), "none",
+            "When the flows stop sending; without it, at the end of the run.", "");
+    }
+}
+
 pub static SESSIONS: Model = Model {
     name: "sessions",
     family: "table",
     title: "Sessions",
     summary: "Clients that talk to servers over connections opened while the run goes on. `kind` says how; the \
               parameters of the kind stand in the same table. Data go from the servers at `from` to the clients at \
-              `to`. \
-              Each client has one row in the results, whatever number of connections it opens, and each transfer has \
-              one \
-              in the table of transfers. A table named after a transport, such as `tcp = { variant = \"reno\" }`, \
-              chooses \
-              that transport.",
+              `to`. Each client has one row in the results, whatever number of connections it opens, and each \
+              transfer has one in the table of transfers. A table named after a transport, such as \
+              `tcp = { variant = \"reno\" }`, chooses that transport.",
     source: "",
-    params: &[
-        Param::new("clients", Kind::Count { min: 1, max: MOST_FLOWS, }, "1", "How many clients.", ""),
-        Param::new("servers", Kind::Count { min: 1, max: MOST_FLOWS, }, "none",
-            "How many servers, which the clients take in turn; without it, one for each client.", ""),
-        Param::new("from", Kind::Text, "none",
-            "The node of the servers; without it, where the topology or the only link begins.", ""),
-        Param::new("to", Kind::Text, "none",
-            "The node of the clients; without it, where the topology or the only link ends.", ""),
-        Param::new("weight", Kind::Each(Per::Flow, &WEIGHT), "1",
-            "The client's share where a queue shares the line by weight. Other queues do not look at it.", ""),
-        Param::new("rtt", Kind::Each(Per::Flow, &TIME), "none",
-            "The round trip with empty queues and without transmission times; sets the delay of the clients' \
-             links.", ""),
-        Param::new("access_rate", Kind::Each(Per::Flow, &RATE), "none",
-            "Each server has its own host behind a link of this rate.", ""),
-        Param::new("access_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
-        Param::new("exit_rate", Kind::Each(Per::Flow, &RATE), "none",
-            "Each client has its own host behind a link of this rate.", ""),
-        Param::new("exit_delay", Kind::Each(Per::Flow, &TIME), "none", "One-way delay of that link.", ""),
-        Param::new("transport", Kind::Model("transport"), "tcp", "The protocol of the connections.", ""),
-        Param::new("start", Kind::Model("instants"), "0s",
-            "When the clients start: an instant, a list taken in turn, or a table with kind.", ""),
-        Param::new("stop", Kind::Model("instants"), "none",
-            "When they begin nothing more; without it, at the end of the run.", ""),
-    ],
+    params: sessions::PARAMS,
     probes: &[],
 };
 
-#[rustfmt::skip]
+/// The keys of sessions. What flows have too is read by the keys of [`flows`].
+pub mod sessions {
+    pub use super::flows::{ACCESS_DELAY, EXIT_DELAY};
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub CLIENTS: u32 = Key::new("clients", Kind::Count { min: 1, max: MOST_FLOWS }, "1", "How many clients.", "");
+        pub SERVERS: Option<u32> = Key::new("servers", Kind::Count { min: 1, max: MOST_FLOWS }, "none",
+            "How many servers, which the clients take in turn; without it, one for each client.", "");
+        pub FROM: Option<String> = flows::FROM.with_doc(
+            "The node of the servers; without it, where the topology or the only link begins.");
+        pub TO: Option<String> = flows::TO.with_doc(
+            "The node of the clients; without it, where the topology or the only link ends.");
+        pub WEIGHT: Vec<f64> = flows::WEIGHT.with_doc(
+            "The client's share where a queue shares the line by weight. Other queues do not look at it.");
+        pub RTT: Vec<Duration> = flows::RTT.with_doc(
+            "The round trip with empty queues and without transmission times; sets the delay of the clients' links.");
+        pub ACCESS_RATE: Vec<BitRate> = flows::ACCESS_RATE.with_doc(
+            "Each server has its own host behind a link of this rate.");
+        ACCESS_DELAY;
+        pub EXIT_RATE: Vec<BitRate> = flows::EXIT_RATE.with_doc(
+            "Each client has its own host behind a link of this rate.");
+        EXIT_DELAY;
+        pub TRANSPORT = Param {
+            default: "tcp",
+            doc: "The protocol of the connections.",
+            ..flows::TRANSPORT
+        };
+        pub START = Param {
+            doc: "When the clients start: an instant, a list taken in turn, or a table with kind.",
+            ..flows::START
+        };
+        pub STOP = Param {
+            doc: "When they begin nothing more; without it, at the end of the run.",
+            ..flows::STOP
+        };
+    }
+}
+
 pub static RECORD: Model = Model {
     name: "record",
     family: "table",
@@ -280,32 +376,49 @@ pub static RECORD: Model = Model {
     summary: "Which quantities of a link, of the flows of a group or of a conditioner to write down, and when. Give \
               one of `link`, `flows` and `edge`, and one of `every` and `on_change`.",
     source: "",
-    params: &[
-        Param::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", ""),
-        Param::new("flows", Kind::Text, "none",
-            "The group of flows: `NAME`, or `NAME.reverse` for what the destinations send back.", ""),
-        Param::new("edge", Kind::Text, "none",
-            "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", ""),
-        Param::new("probes", Kind::List(&Kind::Text), "",
-            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a \
-             million queues, \
-             a sample has those beyond only where they are not 0.", ""),
-        Param::new("every", SOME_TIME, "none", "A row each time this much time has passed.", ""),
-        Param::new("on_change", Kind::Bool, "false", "A row whenever the value changes.", ""),
-    ],
+    params: record::PARAMS,
     probes: &[],
 };
 
-#[rustfmt::skip]
+/// The keys of a recording.
+pub mod record {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub LINK: Option<String> = Key::new("link", Kind::Text, "none", "The link, `NAME` or `NAME.reverse`.", "");
+        pub FLOWS: Option<String> = Key::new("flows", Kind::Text, "none",
+            "The group of flows: `NAME`, or `NAME.reverse` for what the destinations send back.", "");
+        pub EDGE: Option<String> = Key::new("edge", Kind::Text, "none",
+            "The conditioner of a link, `NAME` or `NAME.reverse`, or of the hosts of a group, `flows.NAME`.", "");
+        pub PROBES: Vec<String> = Key::new("probes", Kind::List(&Kind::Text), "",
+            "The names of the quantities, such as `queue` or `cwnd`. Of one with more than 4,096 values, as of a \
+             million queues, a sample has those beyond only where they are not 0.", "");
+        pub EVERY: Option<Duration> = Key::new("every", SOME_TIME, "none",
+            "A row each time this much time has passed.", "");
+        pub ON_CHANGE: bool = Key::new("on_change", Kind::Bool, "false", "A row whenever the value changes.", "");
+    }
+}
+
 pub static RATE_CHANGE: Model = Model {
     name: "rate-change",
     family: "rate-change",
     title: "A change of rate",
     summary: "From an instant on, the line has another rate.",
     source: "",
-    params: &[
-        Param::new("at", TIME, "", "When.", ""),
-        Param::new("rate", RATE, "", "The new rate.", ""),
-    ],
+    params: rate_change::PARAMS,
     probes: &[],
 };
+
+/// The keys of a change of rate.
+pub mod rate_change {
+    use super::*;
+
+    params! {
+        pub(super) const PARAMS;
+
+        pub AT: Duration = Key::new("at", TIME, "", "When.", "");
+        pub RATE: BitRate = Key::new("rate", kinds::RATE, "", "The new rate.", "");
+    }
+}

@@ -17,10 +17,10 @@
 //! The clock starts with the interval, or, if asked, with the first delivery in it: one has then just ended, and the
 //! next is due a gap later.
 
-use crate::declare::kinds::{PROBABILITY, RATE, SOME_TIME};
+use crate::declare::kinds::{self, PROBABILITY, SOME_TIME};
 use std::collections::VecDeque;
 use tailback_base::counters::Counter;
-use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Time, Value};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Per, Settings, Time, choice, params};
 
 pub static MODEL: Model = Model {
     name: "settling",
@@ -31,39 +31,33 @@ pub static MODEL: Model = Model {
               but the first, or those of a sliding window. An interval that ends outside the band counts with its \
               whole length.",
     source: "Kantawala and Turner 2005, chapter 7",
-    params: &[
-        Param::new(
-            "rate",
-            Kind::Each(Per::Flow, &RATE),
-            "",
-            "The rate reserved for each flow, whole packets.",
-            "",
-        ),
-        Param::new(
-            "within",
-            PROBABILITY,
-            "0.1",
-            "Half the width of the band, as a share of the rate.",
-            "Kantawala and Turner 2005",
-        ),
-        Param::new(
-            "sides",
-            Kind::Choice(&["both", "below"]),
-            "both",
-            "Whether being above the band also counts as outside.",
-            "",
-        ),
-        Param::new(
-            "from",
-            Kind::Choice(&["interval", "first"]),
-            "interval",
-            "What starts the clock: the interval, or the first delivery in it.",
-            "",
-        ),
-        Param::new("window", SOME_TIME, "100ms", "The length of the sliding window.", ""),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+choice! {
+    enum Sides {
+        Both = "both",
+        Below = "below",
+    }
+    enum From {
+        Interval = "interval",
+        First = "first",
+    }
+}
+
+params! {
+    const PARAMS;
+
+    RATE: Vec<BitRate> = Key::new("rate", Kind::Each(Per::Flow, &kinds::RATE), "",
+        "The rate reserved for each flow, whole packets.", "");
+    WITHIN: f64 = Key::new("within", PROBABILITY, "0.1",
+        "Half the width of the band, as a share of the rate.", "Kantawala and Turner 2005");
+    SIDES: Sides = Key::choice("sides", "both", "Whether being above the band also counts as outside.", "");
+    FROM: From = Key::choice("from", "interval",
+        "What starts the clock: the interval, or the first delivery in it.", "");
+    pub WINDOW: Duration = Key::new("window", SOME_TIME, "100ms", "The length of the sliding window.", "");
+}
 
 /// The times of one interval, seconds since the clock started; NaN if nothing was measured.
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +70,7 @@ pub struct ConvergenceTimes {
     pub sliding: f64,
 }
 
-impl From<[f64; 3]> for ConvergenceTimes {
+impl std::convert::From<[f64; 3]> for ConvergenceTimes {
     fn from([every, without_first, sliding]: [f64; 3]) -> ConvergenceTimes {
         ConvergenceTimes {
             every,
@@ -126,19 +120,14 @@ pub struct ConvergenceMeter {
 impl ConvergenceMeter {
     /// The meter of flow `i` of a group whose checked parameters these are.
     pub fn from_settings(s: &Settings, i: u32) -> ConvergenceMeter {
-        let rates = s.list("rate");
-        let rate = match &rates[i as usize % rates.len()] {
-            Value::Rate(r) => *r,
-            v => unreachable!("`rate` is declared as a rate, not {v:?}"),
+        let band = s.get(&WITHIN);
+        let per_ns = s.turn(&RATE, i).bits_per_second() / 8e9;
+        let most = match s.get(&SIDES) {
+            Sides::Both => per_ns * (1.0 + band),
+            Sides::Below => f64::INFINITY,
         };
-        let band = s.real("within");
-        let per_ns = rate.bits_per_second() / 8e9;
-        let most = if s.text("sides") == "below" {
-            f64::INFINITY
-        } else {
-            per_ns * (1.0 + band)
-        };
-        ConvergenceMeter::new(per_ns * (1.0 - band), most, s.text("from") == "first", s.time("window"))
+        let from_first = s.get(&FROM) == From::First;
+        ConvergenceMeter::new(per_ns * (1.0 - band), most, from_first, s.get(&WINDOW))
     }
 
     fn new(least: f64, most: f64, from_first: bool, window: Duration) -> ConvergenceMeter {

@@ -6,12 +6,16 @@ use crate::sim::AppSlot;
 use crate::sim::flow::{DataStats, Flow, Media, Route, Snapshot};
 use crate::sim::transfers::TransferRow;
 use crate::spec::{GroupSpec, Spec};
+use crate::traffic::bulk::BACK;
 use crate::traffic::entry::Output;
 use crate::traffic::registry as sources;
-use crate::traffic::video::remembered_bytes;
+use crate::traffic::video::{FPS, remembered_bytes};
 use crate::wire::port::Port;
-use tailback_base::{Duration, Settings, Value};
-use tailback_transport::tcp::{ConnectionEnd, Receiver, Sender};
+use tailback_base::{Duration, Settings};
+use tailback_transport::tcp::choices::{ConnectionForm, LossSign};
+use tailback_transport::tcp::config::UndoForm;
+use tailback_transport::tcp::params::{CONNECTION, FRTO, LOSS, UNDO};
+use tailback_transport::tcp::{self, ConnectionEnd, Receiver, Sender};
 
 /// What a source is, with its random stream, where sizes come from, and its timer in the event list.
 const SOURCE: f64 = 320.0;
@@ -44,16 +48,12 @@ fn state_bytes() -> f64 {
 
 /// Both ends of a connection and its timers.
 fn ends_bytes(transport: &Settings) -> f64 {
-    if transport.model.name != "tcp" {
+    if !std::ptr::eq(transport.model, &tcp::MODEL) {
         return OTHER_ENDS;
     }
-    let text = |name: &str| match transport.find(name) {
-        Some(Value::Text(t)) => t.clone(),
-        _ => String::new(),
-    };
-    let ends = match text("connection").as_str() {
-        "two-way" => 2.0 * of::<ConnectionEnd>() + CONTROL,
-        _ => of::<Sender>() + of::<Receiver>(),
+    let ends = match transport.get(&CONNECTION) {
+        ConnectionForm::TwoWay => 2.0 * of::<ConnectionEnd>() + CONTROL,
+        ConnectionForm::OneWay => of::<Sender>() + of::<Receiver>(),
     };
     let records = if keeps_records(transport) { BY_TIME } else { 0.0 };
     ends + CONTROL + 4.0 * BLOCK + records
@@ -62,14 +62,16 @@ fn ends_bytes(transport: &Settings) -> f64 {
 /// Whether a sender keeps a record of each segment: where losses are judged by time, or may be undone, or its control
 /// wants rates.
 pub fn keeps_records(transport: &Settings) -> bool {
-    let says = |name: &str, word: &str| matches!(transport.find(name), Some(Value::Text(t)) if t == word);
-    let by_time = says("loss", "rack") || transport.number("frto").unwrap_or(0.0) > 0.0;
-    let undone = says("undo", "full") || says("undo", "rfc4015");
+    if !std::ptr::eq(transport.model, &tcp::MODEL) {
+        return true;
+    }
+    let by_time = transport.get(&LOSS) == LossSign::Rack || transport.get(&FRTO);
+    let undone = transport.get(&UNDO) != UndoForm::Off;
     let rates = transport
         .models()
         .iter()
         .any(|m| matches!(m.model.name, "bbr" | "cubic" | "vegas"));
-    transport.model.name != "tcp" || by_time || undone || rates
+    by_time || undone || rates
 }
 
 /// A connection that an application opens.
@@ -132,10 +134,10 @@ fn flow_bytes(spec: &Spec, g: &GroupSpec, connection: bool, carried: f64) -> f64
             + tables::rows("datagrams", 1.0).0
             + tables::rows("frames", 1.0).0;
     }
-    if let (Output::Media, Some(frames)) = (output, g.traffic.number("fps")) {
+    if let (Output::Media, Some(frames)) = (output, g.traffic.number(FPS.name)) {
         bytes += remembered_bytes(2.0 * frames * spec.duration.seconds());
     }
-    if let Some(back) = g.traffic.number("back") {
+    if let Some(back) = g.traffic.number(BACK.name) {
         bytes += back.min(1.0) * (of::<DataStats>() + BINS);
     }
     if g.conditioner.is_some() {

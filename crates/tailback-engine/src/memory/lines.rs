@@ -13,6 +13,8 @@ use crate::spec::{AccessSpec, DirectionSpec, Spec};
 use crate::traffic::application::NodeId;
 use std::collections::HashMap;
 use tailback_base::{Duration, Size};
+use tailback_queue::params::{AQM, BEFORE};
+use tailback_queue::pieces::params::BUFFER;
 
 /// Bytes of a packet that carries no data.
 const SMALL_PACKET: f64 = 40.0;
@@ -278,10 +280,10 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
     let s = &d.queue;
     let facts = tailback_queue::registry::facts(s.model.name);
     let beside = facts.and_then(|f| f.beside).map_or(0.0, |beside| beside(s) as f64);
-    let held = match s.find("buffer") {
-        Some(tailback_base::Value::Size(Size::Packets(n))) => *n as f64,
-        Some(tailback_base::Value::Size(Size::Bytes(n))) => *n as f64 / packet,
-        _ => f64::INFINITY,
+    let held = match s.find_key(&BUFFER) {
+        Some(Size::Packets(n)) => n as f64,
+        Some(Size::Bytes(n)) => n as f64 / packet,
+        Some(Size::Unlimited) | None => f64::INFINITY,
     };
     held + beside
 }
@@ -289,7 +291,7 @@ pub fn buffer(d: &DirectionSpec, packet: f64) -> f64 {
 /// Whether what waits is held down by drops or marks before the buffer is full.
 fn acts_early(d: &DirectionSpec, library: &Library) -> bool {
     let s = &d.queue;
-    let before = s.models().len() > 1 && (s.find("aqm").is_some() || s.find("before").is_some());
+    let before = s.models().len() > 1 && (s.find(AQM.name).is_some() || s.find(BEFORE.name).is_some());
     let row = library.queues.entries().iter().find(|e| std::ptr::eq(e.model, s.model));
     let own = row.is_some_and(|e| e.admission.is_some() && e.facts.unlimited.is_none());
     before || own || matches!(s.model.name, "fq-codel" | "fq-pie" | "fq-cobalt" | "cake" | "dualpi2")

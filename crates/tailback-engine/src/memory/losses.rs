@@ -8,6 +8,9 @@ use super::lines::{Line, Lines, Use, buffer};
 use crate::declare::impairments::Impairment;
 use crate::spec::Spec;
 use tailback_base::Value;
+use tailback_base::model::Choice;
+use tailback_transport::tcp::config::EcnMode;
+use tailback_transport::tcp::params::ECN;
 
 /// Over Reno's law: controls that grow faster, queues that are never full, losses that come in bursts.
 const MARGIN: f64 = 6.0;
@@ -81,7 +84,8 @@ fn lost(used: &Use, l: &Line, flows: f64, transport: &tailback_base::Settings) -
         .models()
         .iter()
         .any(|m| matches!(m.model.name, "dctcp" | "prague" | "scalable" | "bbr"));
-    let marks = matches!(transport.find("ecn"), Some(Value::Text(t)) if t != "off");
+    // Other transports have a truth value by this name.
+    let marks = matches!(transport.find(ECN.name), Some(Value::Text(t)) if t != EcnMode::Off.word());
     // It sends at the rate it measures, whatever is lost.
     if transport.models().iter().any(|m| m.model.name == "bbr") {
         return 0.5;

@@ -5,6 +5,7 @@ use super::{Parts, losses, of, queues, tables};
 use crate::sim::flow::Snapshot;
 use crate::sim::recorder::{ALWAYS, LogRow, Series};
 use crate::spec::{RecordSpec, Sampling, Spec, Target};
+use crate::traffic::churn::MEAN_HOLD;
 use crate::wire::port::snapshot::PortSnapshot;
 use tailback_base::{Settings, Time};
 
@@ -117,7 +118,7 @@ fn often(spec: &Spec, probe: &str, changes: f64, what: &Target) -> f64 {
     }
     if BY_FLOWS.contains(&probe) {
         let addresses = |g: &crate::spec::GroupSpec| {
-            let kept = g.traffic.number("mean_hold").unwrap_or(f64::INFINITY);
+            let kept = g.traffic.number(MEAN_HOLD.name).unwrap_or(f64::INFINITY);
             f64::from(g.count) * (4.0 + 4.0 * spec.duration.seconds() / kept)
         };
         return changes.min(spec.flows.iter().map(addresses).sum());

@@ -11,6 +11,7 @@ use crate::library::Library;
 use crate::sim::transfers::{PageRow, TransferRow};
 use crate::spec::{SessionSpec, Spec};
 use crate::traffic::session::Asks;
+use tailback_transport::tcp::params::HEADER;
 
 /// A connection lives so many round trips and seconds beside what the line takes for its data: its opening, the last
 /// timer, a lost SYN now and then.
@@ -24,7 +25,7 @@ const TIMES: f64 = 6.0 * 8.0;
 pub fn brings(spec: &Spec, s: &SessionSpec, library: &Library, slowest: f64, round_trip: f64) -> Brings {
     let connection = library.transports.connection(&s.transport).ok().flatten();
     let segment = connection.as_ref().map_or(1460.0, |c| f64::from(c.segment_bytes()));
-    let packet = segment + s.transport.number("header").unwrap_or(0.0);
+    let packet = segment + s.transport.number(HEADER.name).unwrap_or(0.0);
     let two_way = connection
         .as_ref()
         .is_some_and(tailback_transport::Connection::is_two_way);

@@ -4,12 +4,15 @@ use crate::declare::instants::Instants;
 use crate::library::Library;
 use crate::spec::{GroupSpec, Spec};
 use crate::traffic::entry::Offer;
+use crate::traffic::telnet::TRANSFERS;
 use tailback_base::{Settings, Size, Time, Value};
+use tailback_transport::keshav::params::{RTO_MIN, WMAX};
+use tailback_transport::tcp::params::{HEADER, INITIAL_WINDOW, RWND, WINDOW_CAP};
 
 /// The smallest window that a sender is taken to have, packets.
 const LEAST_WINDOW: f64 = 4.0;
 /// RFC 6928, where a transport says nothing of its first window, packets.
-const INITIAL_WINDOW: f64 = 10.0;
+const FIRST_WINDOW: f64 = 10.0;
 
 /// One group, all its flows together.
 pub struct Brings {
@@ -44,7 +47,7 @@ impl Brings {
             .sizes(g.sizes.model)
             .map_or(1500.0, |e| (e.build)(&g.sizes).mean());
         let segment = connection.as_ref().map(|c| f64::from(c.segment_bytes()));
-        let header = g.transport.number("header").unwrap_or(0.0);
+        let header = g.transport.number(HEADER.name).unwrap_or(0.0);
         let source = library.source(g.traffic.model).ok();
         let offer = source.map_or(Offer::Elastic, |e| (e.offer)(&g.traffic, segment.unwrap_or(mean)));
         let seconds = (spec.duration.seconds() - first_start(&g.start)).max(0.0);
@@ -75,7 +78,7 @@ impl Brings {
         let portions = match offer {
             Offer::Portions { once: true, .. } => flows,
             // Each write has a row, if it is asked for.
-            Offer::Paced { .. } if g.traffic.number("transfers") == Some(1.0) => packets,
+            Offer::Paced { .. } if g.traffic.number(TRANSFERS.name) == Some(1.0) => packets,
             _ => 0.0,
         };
         Brings {
@@ -123,14 +126,14 @@ fn packets_of(s: &Settings, name: &str, packet: f64) -> Option<f64> {
 
 /// The least of what caps a window, packets.
 pub fn window_cap(transport: &Settings, packet: f64) -> f64 {
-    let caps = ["rwnd", "window_cap", "wmax"];
+    let caps = [RWND.name, WINDOW_CAP.name, WMAX.name];
     let caps = caps.iter().filter_map(|name| packets_of(transport, name, packet));
     caps.fold(f64::INFINITY, f64::min).max(LEAST_WINDOW)
 }
 
 /// Packets sent again by the clock: each timeout doubles the time to the next, but not for a window that never shrinks.
 pub fn again(transport: &Settings, seconds: f64, cap: f64) -> f64 {
-    let timeout = transport.number("rto_min").unwrap_or(1.0).max(0.1);
+    let timeout = transport.number(RTO_MIN.name).unwrap_or(1.0).max(0.1);
     match transport.model.name {
         "generic" => cap * (seconds / timeout + 1.0),
         _ => 4.0 + 4.0 * (1.0 + seconds).log2(),
@@ -143,6 +146,6 @@ fn first_window(transport: &Settings, packet: f64) -> f64 {
     if transport.model.name == "generic" {
         return f64::INFINITY;
     }
-    let first = packets_of(transport, "initial_window", packet).unwrap_or(INITIAL_WINDOW);
+    let first = packets_of(transport, INITIAL_WINDOW.name, packet).unwrap_or(FIRST_WINDOW);
     first.max(LEAST_WINDOW)
 }

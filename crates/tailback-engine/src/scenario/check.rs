@@ -5,8 +5,7 @@
 
 use super::document::{Entry, Node, Tree};
 use super::error::{At, Problem};
-use crate::library::Library;
-use crate::library::outside;
+use crate::library::{Library, outside};
 use tailback_base::model::{Kind, Model, Param, Raw, Settings, Value, article, nearest};
 use tailback_base::quantity::Refusal;
 
@@ -35,22 +34,44 @@ pub struct Warning {
 pub struct Filled<'d> {
     pub settings: Settings,
     parts: Vec<(&'static Param, &'d Entry)>,
-    /// Keys that the caller said it knows itself.
-    pub extra: Vec<&'d Entry>,
-    /// Where to point for a value that is not there.
-    pub at: At,
+    /// The table itself.
+    pub node: &'d Node,
     pub path: String,
 }
 
 impl<'d> Filled<'d> {
-    /// The node given for a parameter that holds models.
-    pub fn part(&self, name: &str) -> Option<&'d Node> {
-        self.parts.iter().find(|(p, _)| p.name == name).map(|(_, e)| &e.node)
+    /// A table of which nothing has been read yet.
+    fn empty(node: &'d Node, path: &str, model: &'static Model) -> Filled<'d> {
+        Filled {
+            settings: Settings::defaults(model),
+            parts: vec![],
+            node,
+            path: path.to_string(),
+        }
     }
 
-    /// The path of a key of this table.
-    pub fn key(&self, name: &str) -> String {
-        join(&self.path, name)
+    /// The node given for a parameter that holds models.
+    pub fn part(&self, param: &Param) -> Option<&'d Node> {
+        self.parts
+            .iter()
+            .find(|(p, _)| p.name == param.name)
+            .map(|(_, e)| &e.node)
+    }
+
+    /// The path of a parameter of this table.
+    pub fn key(&self, param: &Param) -> String {
+        join(&self.path, param.name)
+    }
+
+    /// A problem with the value of a parameter, at its place.
+    pub fn problem(
+        &self,
+        code: &'static str,
+        param: &Param,
+        problem: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Problem {
+        Problem::new(code, self.node.place_of(param), &self.key(param), problem, remedy)
     }
 }
 
@@ -68,13 +89,13 @@ pub fn join(path: &str, key: &str) -> String {
     }
 }
 
-/// What building a model from these settings refused, at the place of the value that is to blame. `given` is its node.
-pub fn refused(f: &Filled, given: &Node, e: Refusal) -> Problem {
+/// What building a model from these settings refused, at the place of the value that is to blame.
+pub fn refused(f: &Filled, e: Refusal) -> Problem {
     if e.path.is_empty() {
         let name = f.settings.model.name;
-        return Problem::new("conflict", f.at.clone(), &f.path, e.problem, e.remedy).value(name);
+        return Problem::new("conflict", f.node.at.clone(), &f.path, e.problem, e.remedy).value(name);
     }
-    let node = given.at_path(&e.path);
+    let node = f.node.at_path(&e.path);
     let path = join(&f.path, &e.path);
     Problem::new("conflict", node.at.clone(), &path, e.problem, e.remedy).value(node.show())
 }
@@ -137,13 +158,7 @@ impl<'l> Reader<'l> {
         known: &[&str],
     ) -> Option<Filled<'d>> {
         let before = self.seen();
-        let mut filled = Filled {
-            settings: Settings::defaults(model),
-            parts: vec![],
-            extra: vec![],
-            at: node.at.clone(),
-            path: path.to_string(),
-        };
+        let mut filled = Filled::empty(node, path, model);
         let Tree::Table(entries) = &node.tree else {
             let what = owner(model, path);
             let problem = format!("{} is not a table", node.show());
@@ -160,14 +175,12 @@ impl<'l> Reader<'l> {
             return None;
         };
         for entry in entries {
-            if known.contains(&entry.key.as_str()) {
-                filled.extra.push(entry);
-            } else {
+            if !known.contains(&entry.key.as_str()) {
                 self.entry(entry, path, model, known, &mut filled);
             }
         }
         for p in model.params {
-            let given = filled.part(p.name).is_some() || filled.settings.is_given(p.name);
+            let given = filled.part(p).is_some() || filled.settings.is_given(p.name);
             // A key that was given wrongly, or that a mistyped one was meant for, has been complained about already.
             let meant = || {
                 self.problems
@@ -198,7 +211,7 @@ impl<'l> Reader<'l> {
             Err(e) => {
                 self.complain(Problem::new(
                     "value",
-                    filled.at.clone(),
+                    filled.node.at.clone(),
                     &filled.path,
                     e.problem,
                     e.remedy,
@@ -321,7 +334,7 @@ impl<'l> Reader<'l> {
         );
     }
 
-    pub(super) fn missing(&mut self, p: &'static Param, node: &Node, path: &str, model: &'static Model) {
+    pub(super) fn missing(&mut self, p: &Param, node: &Node, path: &str, model: &'static Model) {
         let example = match &p.kind {
             Kind::Named(family) => format!("add a table [{family}.NAME]"),
             Kind::Model(family) => format!(
@@ -400,23 +413,17 @@ impl<'l> Reader<'l> {
         }
     }
 
-    /// A value in short form: what would be the parameter `name` of the model, alone.
+    /// A value in short form: what would be this parameter of the model, alone.
     pub fn fill_short<'d>(
         &mut self,
         node: &'d Node,
         path: &str,
         model: &'static Model,
-        name: &str,
+        param: &Param,
     ) -> Option<Filled<'d>> {
         let before = self.seen();
-        let mut filled = Filled {
-            settings: Settings::defaults(model),
-            parts: vec![],
-            extra: vec![],
-            at: node.at.clone(),
-            path: path.to_string(),
-        };
-        self.param_value(node, path, model.param(name)?, &mut filled.settings);
+        let mut filled = Filled::empty(node, path, model);
+        self.param_value(node, path, model.param(param.name)?, &mut filled.settings);
         if self.seen() > before {
             return None;
         }
@@ -444,13 +451,7 @@ impl<'l> Reader<'l> {
                 Problem::new("missing", node.at.clone(), &join(path, p.name), problem, remedy).value(node.show()),
             );
         }
-        let filled = Filled {
-            settings: Settings::defaults(model),
-            parts: vec![],
-            extra: vec![],
-            at: node.at.clone(),
-            path: path.to_string(),
-        };
+        let filled = Filled::empty(node, path, model);
         if self.seen() > before {
             return None;
         }

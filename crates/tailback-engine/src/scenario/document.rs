@@ -9,7 +9,7 @@
 use super::error::{At, Problem};
 use serde_core::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use std::fmt;
-use tailback_base::model::Raw;
+use tailback_base::model::{Param, Raw};
 use toml::de::{DeTable, DeValue};
 
 /// A scenario with the text it came from.
@@ -94,6 +94,16 @@ impl Node {
 
     pub fn get(&self, key: &str) -> Option<&Entry> {
         self.entries().iter().find(|e| e.key == key)
+    }
+
+    /// What is given for a parameter.
+    pub fn given(&self, param: &Param) -> Option<&Node> {
+        self.get(param.name).map(|e| &e.node)
+    }
+
+    /// Where the value of a parameter stands; this table, if it is left out.
+    pub fn place_of(&self, param: &Param) -> At {
+        self.given(param).unwrap_or(self).at.clone()
     }
 
     /// What stands at a path below this one, such as `before[0].n`, or at as much of it as was given.

@@ -3,7 +3,7 @@
 use super::application::{AppInput, Application, Net, Side};
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use crate::declare::kinds::TIME;
-use tailback_base::{Duration, Model, Param, Settings};
+use tailback_base::{Duration, Key, Model, params};
 use tailback_transport::Amount;
 
 pub static MODEL: Model = Model {
@@ -12,21 +12,21 @@ pub static MODEL: Model = Model {
     title: "Bulk transfer",
     summary: "Always has data to send.",
     source: "",
-    params: &[Param::new(
-        "back",
-        TIME,
-        "none",
-        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; \
-         without it, \
-         it has none.",
-        "",
-    )],
+    params: PARAMS,
     probes: &[],
 };
 
+params! {
+    const PARAMS;
+
+    pub BACK: Option<Duration> = Key::new("back", TIME, "none",
+        "Over a two-way connection: so long after the flow's start the destination, too, always has data to send; \
+         without it, it has none.", "");
+}
+
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
-    build: |s, _| Box::new(Bulk { back: back_after(s) }),
+    build: |s, _| Box::new(Bulk { back: s.get(&BACK) }),
     check: anything,
     offer: |_, _| Offer::Elastic,
     facts: Facts {
@@ -35,11 +35,6 @@ pub static ENTRY: Entry = Entry {
         own_address: false,
     },
 };
-
-/// When the destination begins to send, after the start; none where it does not.
-pub fn back_after(s: &Settings) -> Option<Duration> {
-    (!s.is_none("back")).then(|| s.time("back"))
-}
 
 struct Bulk {
     back: Option<Duration>,

@@ -11,9 +11,10 @@
 
 use super::application::{AppInput, Application, Net, Side};
 use super::conflict::Conflict;
-use super::entry::{Context, Entry, Facts, Offer, Output};
+use super::entry::{Entry, Facts, Offer, Output};
+use super::laws::Distribution;
 use crate::declare::kinds::TIME;
-use tailback_base::{Duration, Kind, Model, Param, Per, Settings, Size, Time, Value};
+use tailback_base::{Duration, Key, Kind, Model, Per, Settings, Size, Time, choice, params};
 use tailback_transport::{Amount, AppEvent};
 
 pub static MODEL: Model = Model {
@@ -24,58 +25,43 @@ pub static MODEL: Model = Model {
               does so again. The time of a burst runs from its first byte handed to the transport to its last \
               acknowledgement.",
     source: "W-BURST of the multi-queue buffer study, after Kantawala and Turner 2005, chapter 3",
-    params: &[
-        Param::new(
-            "size",
-            Kind::Each(Per::Flow, &Kind::Size),
-            "256 packets",
-            "How much each flow sends in a burst: so many full segments, or so many bytes of payload.",
-            "256 packets: Kantawala and Turner 2005",
-        ),
-        Param::new(
-            "mean_think",
-            TIME,
-            "2s",
-            "The mean pause between a burst and the next.",
-            "Kantawala and Turner 2005",
-        ),
-        Param::new(
-            "distribution",
-            Kind::Choice(&["constant", "exponential"]),
-            "exponential",
-            "How the pauses are distributed.",
-            "Kantawala and Turner 2005",
-        ),
-        Param::new(
-            "first",
-            Kind::Choice(&["burst", "pause"]),
-            "burst",
-            "What each flow begins with, at its start.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    SIZE: Vec<Size> = Key::new("size", Kind::Each(Per::Flow, &Kind::Size), "256 packets",
+        "How much each flow sends in a burst: so many full segments, or so many bytes of payload.",
+        "256 packets: Kantawala and Turner 2005");
+    MEAN_THINK: Duration = Key::new("mean_think", TIME, "2s",
+        "The mean pause between a burst and the next.", "Kantawala and Turner 2005");
+    DISTRIBUTION: Distribution = Key::choice("distribution", "exponential",
+        "How the pauses are distributed.", "Kantawala and Turner 2005");
+    FIRST: First = Key::choice("first", "burst", "What each flow begins with, at its start.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
-        let exponential = s.text("distribution") == "exponential";
-        let first = match s.text("first") {
-            "burst" => First::Burst,
-            "pause" => First::Pause,
-            other => unreachable!("`first` is declared as burst or pause: {other}"),
+        let size = match s.turn(&SIZE, context.index) {
+            Size::Packets(n) => n.saturating_mul(u64::from(context.segment)),
+            Size::Bytes(n) => n,
+            // It is refused.
+            Size::Unlimited => u64::MAX,
         };
-        Box::new(Bursts::new(burst_bytes(s, &context), s.time("mean_think"), exponential).beginning_with(first))
+        let bursts = Bursts::new(size, s.get(&MEAN_THINK), s.get(&DISTRIBUTION));
+        Box::new(bursts.beginning_with(s.get(&FIRST)))
     },
     check: finite,
     offer: |s, packet| Offer::Portions {
-        bytes: match s.list("size") {
-            [Value::Size(Size::Bytes(_)), ..] => s.number("size"),
-            _ => s.number("size").map(|packets| packets * packet),
+        bytes: match s.turn(&SIZE, 0) {
+            Size::Bytes(_) => s.number(SIZE.name),
+            _ => s.number(SIZE.name).map(|packets| packets * packet),
         }
         .unwrap_or(f64::INFINITY),
-        pause: s.number("mean_think").unwrap_or(0.0),
+        pause: s.get(&MEAN_THINK).seconds(),
         once: false,
     },
     facts: Facts {
@@ -85,21 +71,12 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// Payload of a burst of one flow.
-fn burst_bytes(s: &Settings, context: &Context) -> u64 {
-    match context.own(s, "size") {
-        Value::Size(Size::Packets(n)) => n.saturating_mul(u64::from(context.segment)),
-        Value::Size(Size::Bytes(n)) => *n,
-        v => unreachable!("`size` is declared as a size, and unlimited ones are refused: {v:?}"),
-    }
-}
-
 fn finite(s: &Settings) -> Result<(), Conflict> {
-    if !s.list("size").contains(&Value::Size(Size::Unlimited)) {
+    if !s.get(&SIZE).contains(&Size::Unlimited) {
         return Ok(());
     }
     Err(Conflict {
-        param: "size",
+        param: SIZE.name,
         value: Some("unlimited".into()),
         problem: "a burst without end has no pause after it".into(),
         remedy: "give a size such as \"256 packets\" or \"384kB\", or traffic = \"bulk\"",
@@ -160,11 +137,12 @@ impl BurstStats {
     }
 }
 
-/// What a flow begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
-    Burst,
-    Pause,
+choice! {
+    /// What a flow begins with.
+    pub enum First {
+        Burst = "burst",
+        Pause = "pause",
+    }
 }
 
 /// The source of one flow.
@@ -172,19 +150,19 @@ pub struct Bursts {
     /// Payload of a burst, bytes.
     size: u64,
     think: Duration,
-    exponential: bool,
+    distribution: Distribution,
     first: First,
     since: Option<Time>,
     stopped: bool,
 }
 
 impl Bursts {
-    /// `think`: mean pause, drawn from an exponential distribution or always the same. It begins with a burst.
-    pub fn new(size: u64, think: Duration, exponential: bool) -> Bursts {
+    /// `think`: the mean pause. It begins with a burst.
+    pub fn new(size: u64, think: Duration, distribution: Distribution) -> Bursts {
         Bursts {
             size,
             think,
-            exponential,
+            distribution,
             first: First::Burst,
             since: None,
             stopped: false,
@@ -212,11 +190,7 @@ impl Bursts {
     }
 
     fn pause(&self, net: &mut dyn Net) {
-        let pause = if self.exponential {
-            Duration(net.rng().exponential(self.think.0 as f64) as u64)
-        } else {
-            self.think
-        };
+        let pause = self.distribution.draw(self.think, net.rng());
         net.wake(net.now() + pause);
     }
 }

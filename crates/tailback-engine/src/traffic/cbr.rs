@@ -4,9 +4,9 @@
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use super::paced::{Paced, Pacer, Pattern, RATE, even_gap};
 use crate::declare::kinds::PROBABILITY;
-use tailback_base::{BitRate, Model, Param};
+use tailback_base::{BitRate, Key, Model, params};
 
 pub static MODEL: Model = Model {
     name: "cbr",
@@ -14,30 +14,29 @@ pub static MODEL: Model = Model {
     title: "Constant bit rate",
     summary: "A packet every size / rate.",
     source: "",
-    params: &[
-        rate_param("The rate of each flow."),
-        Param::new(
-            "jitter",
-            PROBABILITY,
-            "0",
-            "Each gap is multiplied by a number uniform in 1 - jitter to 1 + jitter.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    RATE;
+    JITTER: f64 = Key::new("jitter", PROBABILITY, "0",
+        "Each gap is multiplied by a number uniform in 1 - jitter to 1 + jitter.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
         let cbr = Cbr {
-            rate: own_rate(s, &context),
-            jitter: s.real("jitter"),
+            rate: s.turn(&RATE, context.index),
+            jitter: s.get(&JITTER),
         };
         Box::new(Paced::new(cbr, context))
     },
     check: anything,
-    offer: |s, packet| Offer::paced(s.number("rate"), packet),
+    offer: |s, packet| Offer::paced(s.number(RATE.name), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

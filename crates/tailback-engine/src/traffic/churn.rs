@@ -6,9 +6,9 @@
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use super::paced::{Paced, Pacer, Pattern, own_rate, rate_param};
+use super::paced::{self, Paced, Pacer, Pattern};
 use crate::declare::kinds::LONGEST_SECONDS;
-use tailback_base::{BitRate, Duration, Kind, Model, Param};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, params};
 
 pub static MODEL: Model = Model {
     name: "churn",
@@ -19,33 +19,29 @@ pub static MODEL: Model = Model {
               that \
               one flow ends and another begins.",
     source: "Kantawala and Turner, WUCSE-2005-11, chapter 5",
-    params: &[
-        rate_param("The mean rate of each flow."),
-        Param::new(
-            "mean_hold",
-            Kind::Time {
-                min: 1e-6,
-                max: LONGEST_SECONDS,
-            },
-            "none",
-            "The mean of the exponential time an address is kept; for ever unless given.",
-            "thesis chapter 5: 0.5 to 5 s",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
+    pub MEAN_HOLD: Option<Duration> = Key::new("mean_hold", Kind::Time { min: 1e-6, max: LONGEST_SECONDS }, "none",
+        "The mean of the exponential time an address is kept; for ever unless given.", "thesis chapter 5: 0.5 to 5 s");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
         let churn = Churn {
-            rate: own_rate(s, &context),
-            hold: (!s.is_none("mean_hold")).then(|| s.time("mean_hold")),
+            rate: s.turn(&RATE, context.index),
+            hold: s.get(&MEAN_HOLD),
         };
         Box::new(Paced::new(churn, context))
     },
     check: anything,
-    offer: |s, packet| Offer::paced(s.number("rate"), packet),
+    offer: |s, packet| Offer::paced(s.number(RATE.name), packet),
     facts: Facts {
         output: Output::Packets,
         listens: false,

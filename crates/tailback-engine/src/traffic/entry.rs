@@ -3,7 +3,7 @@
 use super::application::Application;
 use super::conflict::Conflict;
 use super::sizes::Sizes;
-use tailback_base::{Duration, Model, Named, Settings, Stream, Value};
+use tailback_base::{Duration, Model, Named, Settings, Stream};
 
 /// A source: what a scenario may say about it, and how it is made.
 pub struct Entry {
@@ -101,14 +101,6 @@ pub struct Streams(pub Named);
 impl Streams {
     pub fn of(&self, quantity: &str) -> Stream {
         self.0.text(".").text(quantity).stream()
-    }
-}
-
-impl Context<'_> {
-    /// The value of a parameter whose list the flows of a group take in turn.
-    pub fn own<'s>(&self, s: &'s Settings, param: &str) -> &'s Value {
-        let list = s.list(param);
-        &list[self.index as usize % list.len()]
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::conflict::Conflict;
 use crate::declare::kinds::{PROBABILITY, SOME_TIME};
-use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
+use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Value, choice};
 
 const BYTES: Kind = Kind::Bytes { min: 1, max: 1 << 50 };
 
@@ -17,6 +17,23 @@ pub trait Draw {
     /// A draw as a whole number, at least 1.
     fn whole(&self, rng: &mut Stream) -> u64 {
         (libm::round(self.draw(rng)) as u64).max(1)
+    }
+}
+
+choice! {
+    /// How the lengths of a source's times lie around their mean.
+    pub enum Distribution {
+        Constant = "constant",
+        Exponential = "exponential",
+    }
+}
+
+impl Distribution {
+    pub fn draw(self, mean: Duration, rng: &mut Stream) -> Duration {
+        match self {
+            Distribution::Constant => mean,
+            Distribution::Exponential => Duration(rng.exponential(mean.0 as f64) as u64),
+        }
     }
 }
 
@@ -103,9 +120,15 @@ const SHAPE: Kind = Kind::Real { min: 0.0, max: 10.0 };
 const SHAPE_OVER_1: Kind = Kind::Real { min: 1.001, max: 100.0 };
 
 /// The law, of these, that a parameter of these settings holds; none where it says `none`.
-pub fn of(laws: &[&'static Law], s: &Settings, param: &str) -> Option<Box<dyn Draw>> {
-    let own = s.nested(param)?;
+pub fn of(laws: &[&'static Law], s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
+    let own = s.nested(param.name)?;
     Some((row_of(laws, own).build)(own))
+}
+
+/// The law that a parameter always holds.
+pub fn within(laws: &[&'static Law], s: &Settings, param: &Param) -> Box<dyn Draw> {
+    let own = s.within(param.name);
+    (row_of(laws, own).build)(own)
 }
 
 /// The row of the law that these settings are of.
@@ -121,11 +144,11 @@ pub fn anything(_: &Settings) -> Result<(), Conflict> {
 }
 
 /// What contradicts itself in a law that a parameter of these settings holds: the parameter, and the conflict in it.
-pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static str, Conflict)> {
+pub fn conflict(laws: &[&'static Law], s: &Settings) -> Option<(&'static Param, Conflict)> {
     let holds = |p: &&Param| matches!(p.kind, Kind::Model("transfer-size" | "pause"));
     let held = s.model.params.iter().filter(holds);
-    held.filter_map(|p| Some((p.name, s.nested(p.name)?)))
-        .find_map(|(name, own)| Some((name, (row_of(laws, own).check)(own).err()?)))
+    held.filter_map(|p| Some((p, s.nested(p.name)?)))
+        .find_map(|(param, own)| Some((param, (row_of(laws, own).check)(own).err()?)))
 }
 
 /// The value of a parameter of a law: bytes, or nanoseconds.

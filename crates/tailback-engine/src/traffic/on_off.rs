@@ -4,9 +4,10 @@
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use super::laws::Distribution;
+use super::paced::{self, Paced, Pacer, Pattern, even_gap};
 use crate::declare::kinds::SOME_TIME;
-use tailback_base::{BitRate, Duration, Kind, Model, Param, Stream, Time};
+use tailback_base::{BitRate, Duration, Key, Model, Param, Time, params};
 
 pub static MODEL: Model = Model {
     name: "on-off",
@@ -14,37 +15,35 @@ pub static MODEL: Model = Model {
     title: "On-off source",
     summary: "Sends at a constant rate while on, nothing while off.",
     source: "",
-    params: &[
-        rate_param("The rate of each flow while on."),
-        Param::new("mean_on", SOME_TIME, "", "The mean length of a time on.", ""),
-        Param::new("mean_off", SOME_TIME, "", "The mean length of a time off.", ""),
-        Param::new(
-            "distribution",
-            Kind::Choice(&["constant", "exponential"]),
-            "exponential",
-            "How the lengths are distributed.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    RATE: Vec<BitRate> = paced::RATE.with_doc("The rate of each flow while on.");
+    MEAN_ON: Duration = Key::new("mean_on", SOME_TIME, "", "The mean length of a time on.", "");
+    MEAN_OFF: Duration = Key::new("mean_off", SOME_TIME, "", "The mean length of a time off.", "");
+    DISTRIBUTION: Distribution = Key::choice("distribution", "exponential", "How the lengths are distributed.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
         let on_off = OnOff {
-            rate: own_rate(s, &context),
-            on: s.time("mean_on"),
-            off: s.time("mean_off"),
-            exponential: s.text("distribution") == "exponential",
+            rate: s.turn(&RATE, context.index),
+            on: s.get(&MEAN_ON),
+            off: s.get(&MEAN_OFF),
+            distribution: s.get(&DISTRIBUTION),
             on_until: Time::NEVER,
         };
         Box::new(Paced::new(on_off, context))
     },
     check: anything,
     offer: |s, packet| {
-        let number = |name: &str| s.number(name).unwrap_or(0.0);
-        let (rate, on, off) = (number("rate"), number("mean_on"), number("mean_off"));
+        let number = |param: &Param| s.number(param.name).unwrap_or(0.0);
+        let (rate, on, off) = (number(&RATE), number(&MEAN_ON), number(&MEAN_OFF));
         // Each time on begins with a packet, however short it is.
         let cycle = (on + off).max(1e-9);
         Offer::Paced {
@@ -64,23 +63,13 @@ struct OnOff {
     rate: BitRate,
     on: Duration,
     off: Duration,
-    exponential: bool,
+    distribution: Distribution,
     on_until: Time,
-}
-
-impl OnOff {
-    fn length(&self, mean: Duration, rng: &mut Stream) -> Duration {
-        if self.exponential {
-            Duration(rng.exponential(mean.0 as f64) as u64)
-        } else {
-            mean
-        }
-    }
 }
 
 impl Pattern for OnOff {
     fn begin(&mut self, pacer: &mut Pacer, net: &mut dyn Net) {
-        self.on_until = net.now() + self.length(self.on, net.rng()).max(Duration(1));
+        self.on_until = net.now() + self.distribution.draw(self.on, net.rng()).max(Duration(1));
         self.step(pacer, net);
     }
 
@@ -90,8 +79,8 @@ impl Pattern for OnOff {
         if at < self.on_until {
             return net.wake(at);
         }
-        let start = self.on_until + self.length(self.off, net.rng());
-        self.on_until = start + self.length(self.on, net.rng()).max(Duration(1));
+        let start = self.on_until + self.distribution.draw(self.off, net.rng());
+        self.on_until = start + self.distribution.draw(self.on, net.rng()).max(Duration(1));
         pacer.wait_until(start.max(net.now()), net);
     }
 }

@@ -9,24 +9,17 @@ use super::entry::Context;
 use super::sizes::Sizes;
 use crate::declare::kinds;
 use std::collections::VecDeque;
-use tailback_base::{BitRate, Kind, Param, Per, Settings, Time, Value};
+use tailback_base::{BitRate, Key, Kind, Per, Time};
 use tailback_transport::{Amount, AppEvent};
 
-/// The parameter every such source has.
-pub const RATE: Kind = Kind::Each(Per::Flow, &kinds::RATE);
-
-/// A parameter `rate` with its own sentence.
-pub const fn rate_param(doc: &'static str) -> Param {
-    Param::new("rate", RATE, "", doc, "")
-}
-
-/// The rate of the flow a source is built for.
-pub fn own_rate(s: &Settings, context: &Context) -> BitRate {
-    match context.own(s, "rate") {
-        Value::Rate(r) => *r,
-        v => unreachable!("`rate` is declared as a rate, not {v:?}"),
-    }
-}
+/// The parameter every such source has; most have a sentence of their own for it.
+pub const RATE: Key<Vec<BitRate>> = Key::new(
+    "rate",
+    Kind::Each(Per::Flow, &kinds::RATE),
+    "",
+    "The rate of each flow.",
+    "",
+);
 
 /// What one kind of source does: when its packets leave.
 pub trait Pattern {

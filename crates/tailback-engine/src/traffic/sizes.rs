@@ -2,15 +2,26 @@
 
 use super::conflict::Conflict;
 use crate::declare::kinds::PROBABILITY;
-use tailback_base::{Kind, Model, Param, Settings, Stream, Value};
+use tailback_base::{Key, Kind, Model, Settings, Stream, params};
 
 /// Smallest and largest packet on the wire, bytes.
 pub const PACKET_BYTES: (u32, u32) = (1, 65_535);
 
-const BYTES: Kind = Kind::Bytes {
+const PACKET: Kind = Kind::Bytes {
     min: PACKET_BYTES.0 as u64,
     max: PACKET_BYTES.1 as u64,
 };
+
+params! {
+    pub BYTES: u32 = Key::new("bytes", PACKET, "1500B", "The size.", "");
+    MEAN: u32 = Key::new("mean", PACKET, "", "The mean before cutting.", "");
+    MIN: u32 = Key::new("min", PACKET, "40B", "Smaller draws become this.", "");
+    MAX: u32 = Key::new("max", PACKET, "1500B", "Larger draws become this.", "");
+    SMALL: u32 = Key::new("small", PACKET, "", "The small size.", "");
+    LARGE: u32 = Key::new("large", PACKET, "", "The large size.", "");
+    SHARE: f64 = Key::new("share", PROBABILITY, "", "The share of large packets, by number.", "");
+    EACH_BYTES: Vec<u32> = Key::new(BYTES.param.name, Kind::List(&PACKET), "", "The sizes.", "");
+}
 
 /// The sizes of one flow's packets.
 pub trait Sizes {
@@ -35,21 +46,16 @@ pub struct Entry {
 /// Every model of sizes, in the order the reference shows them.
 pub static SIZES: &[&Entry] = &[&FIXED, &EXPONENTIAL, &BIMODAL, &LISTED];
 
-fn bytes(s: &Settings, param: &str) -> u32 {
-    // The declarations allow no larger number.
-    s.count(param) as u32
-}
-
 /// `small` must not be more than `large`.
-fn in_order(s: &Settings, small: &'static str, large: &'static str) -> Result<(), Conflict> {
-    let (a, b) = (s.count(small), s.count(large));
+fn in_order(s: &Settings, small: &Key<u32>, large: &Key<u32>) -> Result<(), Conflict> {
+    let (a, b) = (s.get(small), s.get(large));
     if a <= b {
         return Ok(());
     }
     Err(Conflict {
-        param: small,
+        param: small.name,
         value: None,
-        problem: format!("{small} = {a}B is more than {large} = {b}B"),
+        problem: format!("{} = {a}B is more than {} = {b}B", small.name, large.name),
         remedy: "swap the two",
     })
 }
@@ -61,10 +67,10 @@ pub static FIXED: Entry = Entry {
         title: "One size",
         summary: "All packets have this size.",
         source: "",
-        params: &[Param::new("bytes", BYTES, "1500B", "The size.", "")],
+        params: &[BYTES.param],
         probes: &[],
     },
-    build: |s| Box::new(Fixed(bytes(s, "bytes"))),
+    build: |s| Box::new(Fixed(s.get(&BYTES))),
     check: |_| Ok(()),
 };
 
@@ -93,21 +99,17 @@ pub static EXPONENTIAL: Entry = Entry {
         title: "Exponential sizes",
         summary: "Sizes drawn from an exponential distribution, cut at both ends.",
         source: "",
-        params: &[
-            Param::new("mean", BYTES, "", "The mean before cutting.", ""),
-            Param::new("min", BYTES, "40B", "Smaller draws become this.", ""),
-            Param::new("max", BYTES, "1500B", "Larger draws become this.", ""),
-        ],
+        params: &[MEAN.param, MIN.param, MAX.param],
         probes: &[],
     },
     build: |s| {
         Box::new(Exponential {
-            mean: f64::from(bytes(s, "mean")),
-            min: bytes(s, "min"),
-            max: bytes(s, "max"),
+            mean: f64::from(s.get(&MEAN)),
+            min: s.get(&MIN),
+            max: s.get(&MAX),
         })
     },
-    check: |s| in_order(s, "min", "max"),
+    check: |s| in_order(s, &MIN, &MAX),
 };
 
 /// Rounded to whole bytes and held within the range.
@@ -139,21 +141,17 @@ pub static BIMODAL: Entry = Entry {
         title: "Two sizes",
         summary: "Each packet is large with probability `share`, otherwise small.",
         source: "",
-        params: &[
-            Param::new("small", BYTES, "", "The small size.", ""),
-            Param::new("large", BYTES, "", "The large size.", ""),
-            Param::new("share", PROBABILITY, "", "The share of large packets, by number.", ""),
-        ],
+        params: &[SMALL.param, LARGE.param, SHARE.param],
         probes: &[],
     },
     build: |s| {
         Box::new(Bimodal {
-            small: bytes(s, "small"),
-            large: bytes(s, "large"),
-            share: s.real("share"),
+            small: s.get(&SMALL),
+            large: s.get(&LARGE),
+            share: s.get(&SHARE),
         })
     },
-    check: |s| in_order(s, "small", "large"),
+    check: |s| in_order(s, &SMALL, &LARGE),
 };
 
 struct Bimodal {
@@ -184,16 +182,12 @@ pub static LISTED: Entry = Entry {
         title: "Listed sizes",
         summary: "Sizes taken from a list: packet after packet, in turn.",
         source: "",
-        params: &[Param::new("bytes", Kind::List(&BYTES), "", "The sizes.", "")],
+        params: &[EACH_BYTES.param],
         probes: &[],
     },
     build: |s| {
-        let size = |v: &Value| match v {
-            Value::Count(n) => *n as u32,
-            v => unreachable!("`bytes` is declared as numbers of bytes, not {v:?}"),
-        };
         Box::new(Listed {
-            sizes: s.list("bytes").iter().map(size).collect(),
+            sizes: s.get(&EACH_BYTES),
             next: 0,
         })
     },

@@ -13,7 +13,7 @@
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
 use super::paced::{Paced, Pacer, Pattern};
-use tailback_base::{Kind, Model, Param, Stream};
+use tailback_base::{Key, Kind, Model, Stream, choice, params};
 
 pub static MODEL: Model = Model {
     name: "telnet",
@@ -21,40 +21,26 @@ pub static MODEL: Model = Model {
     title: "Telnet",
     summary: "Sends a packet after each gap between keystrokes, as measured of people at terminals.",
     source: "Danzig and Jamin 1991",
-    params: &[
-        Param::new(
-            "gaps",
-            Kind::Choice(&["tcplib", "exponential"]),
-            "tcplib",
-            "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
-            "Danzig and Jamin 1991",
-        ),
-        Param::new(
-            "transfers",
-            Kind::Bool,
-            "false",
-            "Over a connection each write has a row in the table of transfers: when it was written, and when it was \
-             delivered.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    GAPS: Gaps = Key::choice("gaps", "tcplib",
+        "What gaps are drawn from: the measured table, of mean 1.12 s, or an exponential law of mean 1 s.",
+        "Danzig and Jamin 1991");
+    pub TRANSFERS: bool = Key::new("transfers", Kind::Bool, "false",
+        "Over a connection each write has a row in the table of transfers: when it was written, and when it was \
+         delivered.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
-        let gaps = match s.text("gaps") {
-            "tcplib" => Gaps::Tcplib,
-            "exponential" => Gaps::Exponential,
-            other => unreachable!("`gaps` is declared as tcplib or exponential: {other}"),
-        };
-        let source = Paced::new(Telnet { gaps }, context);
-        Box::new(if s.flag("transfers") {
-            source.with_rows()
-        } else {
-            source
-        })
+        let source = Paced::new(Telnet { gaps: s.get(&GAPS) }, context);
+        Box::new(if s.get(&TRANSFERS) { source.with_rows() } else { source })
     },
     check: anything,
     // A packet a second, about.
@@ -89,10 +75,11 @@ fn quantile(share: f64) -> f64 {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Gaps {
-    Tcplib,
-    Exponential,
+choice! {
+    enum Gaps {
+        Tcplib = "tcplib",
+        Exponential = "exponential",
+    }
 }
 
 impl Gaps {

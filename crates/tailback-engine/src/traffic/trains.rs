@@ -9,9 +9,9 @@
 
 use super::application::Net;
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use super::paced::{Paced, Pacer, Pattern, even_gap, own_rate, rate_param};
+use super::paced::{self, Paced, Pacer, Pattern, even_gap};
 use tailback_base::work::counted_as;
-use tailback_base::{BitRate, Kind, Model, Param, Stream};
+use tailback_base::{BitRate, Key, Kind, Model, Stream, params};
 
 pub static MODEL: Model = Model {
     name: "trains",
@@ -19,32 +19,31 @@ pub static MODEL: Model = Model {
     title: "Packet trains",
     summary: "Trains of packets with independent exponential gaps; all packets of a train at once.",
     source: "Jain and Routhier 1986",
-    params: &[
-        rate_param("The mean rate of each flow."),
-        Param::new(
-            "mean_train",
-            Kind::Real { min: 1.0, max: 1e5 },
-            "10",
-            "Packets in a train, mean of a geometric distribution; 1 is Poisson arrivals.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    RATE: Vec<BitRate> = paced::RATE.with_doc("The mean rate of each flow.");
+    MEAN_TRAIN: f64 = Key::new("mean_train", Kind::Real { min: 1.0, max: 1e5 }, "10",
+        "Packets in a train, mean of a geometric distribution; 1 is Poisson arrivals.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| {
         let trains = Trains {
-            rate: own_rate(s, &context),
-            mean_train: s.real("mean_train"),
+            rate: s.turn(&RATE, context.index),
+            mean_train: s.get(&MEAN_TRAIN),
         };
         Box::new(Paced::new(trains, context))
     },
     check: anything,
     offer: |s, packet| Offer::Paced {
-        rate: s.number("rate").unwrap_or(f64::INFINITY),
-        at_once: s.number("mean_train").unwrap_or(1.0) * packet,
+        rate: s.number(RATE.name).unwrap_or(f64::INFINITY),
+        at_once: s.get(&MEAN_TRAIN) * packet,
         packet,
     },
     facts: Facts {

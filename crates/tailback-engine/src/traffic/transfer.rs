@@ -3,7 +3,7 @@
 
 use super::application::{AppInput, Application, Net, Part, Side, TransferId};
 use super::entry::{Entry, Facts, Offer, Output, anything};
-use tailback_base::{Kind, Model, Param, Per, Value};
+use tailback_base::{Key, Kind, Model, Per, params};
 use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
@@ -12,28 +12,26 @@ pub static MODEL: Model = Model {
     title: "Transfer of a given size",
     summary: "Sends so many bytes, then closes.",
     source: "",
-    params: &[Param::new(
-        "size",
-        Kind::Each(Per::Flow, &Kind::Bytes { min: 1, max: 1 << 50 }),
-        "",
-        "How many bytes each flow sends.",
-        "",
-    )],
+    params: PARAMS,
     probes: &[],
 };
 
+params! {
+    const PARAMS;
+
+    SIZE: Vec<u64> = Key::new("size", Kind::Each(Per::Flow, &Kind::Bytes { min: 1, max: 1 << 50 }), "",
+        "How many bytes each flow sends.", "");
+}
+
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
-    build: |s, context| match context.own(s, "size") {
-        Value::Count(bytes) => Box::new(Transfer {
-            bytes: *bytes,
-            id: None,
-        }),
-        v => unreachable!("`size` is declared as a number of bytes, not {v:?}"),
+    build: |s, context| {
+        let bytes = s.turn(&SIZE, context.index);
+        Box::new(Transfer { bytes, id: None })
     },
     check: anything,
     offer: |s, _| Offer::Portions {
-        bytes: s.number("size").unwrap_or(f64::INFINITY),
+        bytes: s.number(SIZE.name).unwrap_or(f64::INFINITY),
         pause: 0.0,
         once: true,
     },

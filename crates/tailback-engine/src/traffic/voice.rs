@@ -12,7 +12,7 @@
 use super::application::{AppInput, Application, Net};
 use super::entry::{Context, Entry, Facts, Offer, Output, anything};
 use crate::declare::kinds::SOME_TIME;
-use tailback_base::{Duration, Kind, Model, Param, Settings, Stream, Time};
+use tailback_base::{Duration, Key, Kind, Model, Settings, Stream, Time, choice, params};
 
 pub static MODEL: Model = Model {
     name: "voice",
@@ -21,54 +21,40 @@ pub static MODEL: Model = Model {
     summary: "One direction of a call: a packet at even intervals, always or only while somebody speaks. The table of \
               datagrams has what becomes of them.",
     source: "ITU-T G.711, P.59; RFC 3550",
-    params: &[
-        Param::new(
-            "payload",
-            Kind::Bytes { min: 1, max: 60_000 },
-            "160B",
-            "Samples in a packet.",
-            "ITU-T G.711 at 20 ms",
-        ),
-        Param::new(
-            "headers",
-            Kind::Bytes { min: 0, max: 5_000 },
-            "40B",
-            "What a packet has beside them: RTP, UDP and IP.",
-            "RFC 3550: 12 + 8 + 20 B",
-        ),
-        Param::new("period", SOME_TIME, "20ms", "From one packet to the next.", ""),
-        Param::new(
-            "speech",
-            Kind::Choice(&["constant", "on-off"]),
-            "constant",
-            "Whether packets go all the time, or only while somebody speaks.",
-            "",
-        ),
-        Param::new(
-            "mean_talk",
-            SOME_TIME,
-            "1004ms",
-            "The mean of the exponential length of a talk, for speech on-off.",
-            "ITU-T P.59",
-        ),
-        Param::new(
-            "mean_silence",
-            SOME_TIME,
-            "1587ms",
-            "The mean of the exponential length of a silence.",
-            "ITU-T P.59",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+choice! {
+    enum Talker {
+        Constant = "constant",
+        OnOff = "on-off",
+    }
+}
+
+params! {
+    const PARAMS;
+
+    PAYLOAD: u32 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "160B",
+        "Samples in a packet.", "ITU-T G.711 at 20 ms");
+    HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
+        "What a packet has beside them: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
+    PERIOD: Duration = Key::new("period", SOME_TIME, "20ms", "From one packet to the next.", "");
+    SPEECH: Talker = Key::choice("speech", "constant",
+        "Whether packets go all the time, or only while somebody speaks.", "");
+    MEAN_TALK: Duration = Key::new("mean_talk", SOME_TIME, "1004ms",
+        "The mean of the exponential length of a talk, for speech on-off.", "ITU-T P.59");
+    MEAN_SILENCE: Duration = Key::new("mean_silence", SOME_TIME, "1587ms",
+        "The mean of the exponential length of a silence.", "ITU-T P.59");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Voice::new(s, &context)),
     check: anything,
     offer: |s, _| {
-        let packet = s.number("payload").unwrap_or(160.0) + s.number("headers").unwrap_or(40.0);
-        Offer::paced(s.number("period").map(|period| 8.0 * packet / period), packet)
+        let packet = f64::from(s.get(&PAYLOAD)) + f64::from(s.get(&HEADERS));
+        Offer::paced(Some(8.0 * packet / s.get(&PERIOD).seconds()), packet)
     },
     facts: Facts {
         output: Output::Datagrams,
@@ -118,20 +104,16 @@ impl Speech {
 impl Voice {
     fn new(s: &Settings, context: &Context) -> Voice {
         let stream = |quantity: &str| context.streams.of(quantity);
-        let speech = match s.text("speech") {
-            "constant" => None,
-            "on-off" => Some(Speech {
-                talk: (s.time("mean_talk"), stream("talk")),
-                silence: (s.time("mean_silence"), stream("silence")),
-                until: Time::ZERO,
-            }),
-            other => unreachable!("`speech` is declared as constant or on-off: {other}"),
-        };
-        let headers = s.count("headers") as u32;
+        let speech = (s.get(&SPEECH) == Talker::OnOff).then(|| Speech {
+            talk: (s.get(&MEAN_TALK), stream("talk")),
+            silence: (s.get(&MEAN_SILENCE), stream("silence")),
+            until: Time::ZERO,
+        });
+        let headers = s.get(&HEADERS);
         Voice {
-            packet: s.count("payload") as u32 + headers,
+            packet: s.get(&PAYLOAD) + headers,
             headers,
-            period: s.time("period"),
+            period: s.get(&PERIOD),
             phase: stream("phase"),
             speech,
             stopped: false,

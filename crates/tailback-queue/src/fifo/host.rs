@@ -34,7 +34,7 @@ impl<P: Packet, A: Admission<P>> Fifo<P, A> {
 
     /// The FIFO these settings describe, by their `buffer` and, if they have it, `count_in_service`.
     pub fn from_settings(s: &Settings, admission: A) -> Fifo<P, A> {
-        let counted = s.model.param(COUNT_IN_SERVICE.name).is_some() && s.get(&COUNT_IN_SERVICE);
+        let counted = s.find_key(&COUNT_IN_SERVICE) == Some(true);
         Fifo::new(s.size("buffer"), admission).counting_in_service(counted)
     }
 

@@ -61,7 +61,7 @@ where
     D: DropPolicy<P> + 'static,
 {
     // A policy that never evicts has no such parameter: it never has a victim to choose.
-    let counted = settings.model.param("count_newcomer").is_some() && settings.get(&COUNT_NEWCOMER);
+    let counted = settings.find_key(&COUNT_NEWCOMER) == Some(true);
     let port = Port::new(settings.get(&FLOW_BUFFER), classifier, scheduler, policy);
     Box::new(port.counting_newcomer(counted).declaring(&probes(settings)))
 }
@@ -117,7 +117,7 @@ pub fn flow_queueing<P: Packet + 'static>(
     let (key, queues) = (settings.get(&FLOW_HASH_KEY), settings.get(&FLOW_QUEUES) as u32);
     let classifier: Box<dyn Classifier<P>> = match settings.get(&WAYS_OR_NONE) {
         None => Box::new(ByHash::new(Hashed::new(key, queues, stream.bits()))),
-        Some(_) => Box::new(HashSets::from_settings(settings, key, queues, &mut stream)?),
+        Some(ways) => Box::new(HashSets::whole(key, queues, ways, &mut stream)?),
     };
     let scheduler = DrrPlusPlus::new(drr::quantum(settings));
     let declared = settings.model.probes;

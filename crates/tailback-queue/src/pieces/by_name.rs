@@ -105,7 +105,7 @@ impl<P: Packet + 'static> List<P> {
             own: &[WAYS.param.name],
             build: |s, queues, stream| {
                 let key = s.get(&FLOW_HASH_KEY);
-                Ok(Box::new(HashSets::from_settings(s, key, queues, stream)?))
+                Ok(Box::new(HashSets::whole(key, queues, s.get(&WAYS), stream)?))
             },
         },
         MapperRow {

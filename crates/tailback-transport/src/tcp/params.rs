@@ -37,7 +37,7 @@ pub const MOST_AT_ONCE: f64 = 1e6;
 params! {
     const PARAMS;
 
-    PROFILE = Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
+    pub PROFILE = Param::new("profile", Kind::Profile(BUILT_IN), "rfc",
         "The named set of values to start from, or a [profile.NAME] of the scenario; values given beside it win.", "");
     pub VARIANT: Variant = Key::choice("variant", "sack",
         "How lost segments are detected and repaired.", "Tahoe: Jacobson 1988; RFC 5681, 6582, 6675");

@@ -1,13 +1,15 @@
 //! What a scenario says without being wrong, and its author hardly means: a source that waits for a signal no queue on
 //! its way gives; flows that a queue which shares between conversations takes for one; a setpoint above the window.
 
-use crate::spec::LinkSpec;
-use tailback_base::model::Settings;
-use tailback_queue::entry::Queues;
-use tailback_queue::registry::facts;
-
 use super::marking;
 use super::routes::Hop;
+use crate::spec::LinkSpec;
+use tailback_base::KeyField;
+use tailback_base::model::{Choice, Settings};
+use tailback_queue::entry::Queues;
+use tailback_queue::pieces::classify::conversations::CONVERSATION;
+use tailback_queue::registry::facts;
+use tailback_transport::keshav::params::{SETPOINT, WMAX};
 
 /// A warning about flows of this transport over these hops, in a network that marks or does not.
 pub fn about(transport: &Settings, hops: &[Hop], links: &[LinkSpec], network_marks: bool) -> Option<String> {
@@ -43,8 +45,8 @@ pub fn out_of_reach(transport: &Settings) -> Option<String> {
     if transport.model.name != "packet-pair" {
         return None;
     }
-    let (setpoint, wmax) = (transport.real("setpoint"), transport.count("wmax"));
-    (setpoint > wmax as f64).then(|| {
+    let (setpoint, wmax) = (transport.get(&SETPOINT), transport.get(&WMAX));
+    (setpoint > f64::from(wmax)).then(|| {
         format!(
             "packet-pair is to keep setpoint = {setpoint} packets at the bottleneck, and wmax = {wmax} is all it may \
              have \
@@ -59,21 +61,22 @@ pub fn one_conversation(hosts: (bool, bool), hops: &[Hop], links: &[LinkSpec]) -
     hops.iter().find_map(|h| {
         let l = &links[h.link];
         let queue = if h.reverse { &l.reverse.queue } else { &l.forward.queue };
-        queue.model.param("conversation")?;
-        let conversation = queue.text("conversation");
+        let conversation = queue.find_key(&CONVERSATION)?;
         let apart = match conversation {
-            "source" => hosts.0,
-            "destination" => hosts.1,
-            "pair" => hosts.0 || hosts.1,
+            KeyField::Source => hosts.0,
+            KeyField::Destination => hosts.1,
+            KeyField::Pair => hosts.0 || hosts.1,
             _ => true,
         };
         (!apart).then(|| {
             format!(
-                "link {} has {}, which shares between conversations ({conversation}), and to it these flows are one, \
+                "link {} has {}, which shares between conversations ({}), and to it these flows are one, \
                  for \
                  they have the same hosts; give them hosts of their own (access_rate), or the queue conversation = \
                  \"tuple\"",
-                l.name, queue.model.name
+                l.name,
+                queue.model.name,
+                conversation.word()
             )
         })
     })

@@ -8,9 +8,10 @@ use crate::declare::changes::{
     WEIGHTS,
 };
 use crate::declare::impairments::{Harm, Impairment};
+use crate::declare::tables::{link, top};
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Document, Entry, Node, Tree};
-use crate::scenario::error::{At, Problem, shorten};
+use crate::scenario::error::{Problem, shorten};
 use crate::scenario::key::Key;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
 use std::path::Path;
@@ -34,7 +35,7 @@ const VALUES: [(&Param, bool); 7] = [
 /// What is wrong with a file is said when the table is read.
 pub fn seal(document: &mut Document) {
     let file = document.file.clone();
-    let Some(changes) = document.root.get_mut("change") else {
+    let Some(changes) = document.root.get_mut(top::CHANGES.name) else {
         return;
     };
     for table in changes.entries_mut() {
@@ -70,8 +71,8 @@ pub struct Network<'n> {
 impl Network<'_> {
     /// The links and groups that the tables change get their changes.
     pub fn change(self, r: &mut Reader, root: &Node) {
-        for entry in named(r, root.get("change").map(|e| &e.node), "change") {
-            let path = join("change", &entry.key);
+        for entry in named(r, root, &top::CHANGES) {
+            let path = join(top::CHANGES.name, &entry.key);
             let Some(filled) = r.fill(&entry.node, &path, &CHANGE, &[]) else {
                 continue;
             };
@@ -90,12 +91,12 @@ impl Network<'_> {
 
 /// What the scenario says of the queue in a direction of a link.
 fn queue_of<'d>(root: &'d Node, direction: &str) -> Option<&'d Node> {
-    let (link, reverse) = direction
+    let (name, reverse) = direction
         .strip_suffix(".reverse")
         .map_or((direction, false), |n| (n, true));
-    let link = &root.get("link")?.node.get(link)?.node;
-    let own = link.get("reverse_queue").filter(|_| reverse);
-    Some(&own.or_else(|| link.get("queue"))?.node)
+    let table = &root.given(&top::LINKS)?.get(name)?.node;
+    let own = table.given(&link::REVERSE_QUEUE).filter(|_| reverse);
+    own.or_else(|| table.given(&link::QUEUE))
 }
 
 /// One table.
@@ -118,11 +119,11 @@ impl Table<'_> {
                 let Some(direction) = self.direction(r, &name, links) else {
                     return;
                 };
-                if [TRACE.name, MAHIMAHI.name].contains(&key) {
+                if [TRACE.name, MAHIMAHI.name].contains(&key.name) {
                     self.trace(r, key, direction);
                 } else if let Some(change) = self.link_change(r, key, direction) {
                     let is_random = |i: &Impairment| matches!(i, Impairment::Random { .. });
-                    if key == LOSSES.name && !direction.impairments.iter().any(is_random) {
+                    if key.name == LOSSES.name && !direction.impairments.iter().any(is_random) {
                         let (probability, action) = (0.0, Harm::Drop);
                         direction.impairments.push(Impairment::Random { probability, action });
                     }
@@ -143,30 +144,27 @@ impl Table<'_> {
                     true => ("of a link", "give link = \"NAME\", and no flows"),
                     false => ("of flows", "give flows = \"NAME\", and no link"),
                 };
-                self.complain(r, key, format!("\"{key}\" is {kind}"), example);
+                self.complain(r, key, format!("\"{}\" is {kind}", key.name), example);
             }
         }
     }
 
-    fn at(&self, key: &str) -> At {
-        let node = &self.entry.node;
-        node.get(key).map_or(node.at.clone(), |e| e.node.at.clone())
+    fn complain(&self, r: &mut Reader, key: &Param, problem: impl Into<String>, remedy: impl Into<String>) {
+        r.complain(self.filled.problem("conflict", key, problem, remedy));
     }
 
-    fn complain(&self, r: &mut Reader, key: &str, problem: String, remedy: impl Into<String>) {
-        let path = self.filled.key(key);
-        r.complain(Problem::new("conflict", self.at(key), &path, problem, remedy));
+    fn gives(&self, key: &Param) -> bool {
+        self.entry.node.given(key).is_some()
     }
 
     /// The one thing that the table changes.
-    fn what(&self, r: &mut Reader) -> Option<(&'static str, bool)> {
-        let given = VALUES.iter().filter(|(p, _)| self.entry.node.get(p.name).is_some());
-        let given: Vec<_> = given.map(|(p, of_link)| (p.name, *of_link)).collect();
+    fn what(&self, r: &mut Reader) -> Option<(&'static Param, bool)> {
+        let given: Vec<_> = VALUES.into_iter().filter(|(p, _)| self.gives(p)).collect();
         let names: Vec<&str> = VALUES.iter().map(|(p, _)| p.name).collect();
         let remedy = format!("give one of {}", names.join(", "));
         match given[..] {
             [one] => return Some(one),
-            [] => self.complain(r, RATES.name, format!("[{}] changes nothing", self.filled.path), remedy),
+            [] => self.complain(r, &RATES, format!("[{}] changes nothing", self.filled.path), remedy),
             [_, second, ..] => {
                 let problem = format!("[{}] changes several things", self.filled.path);
                 let remedy = format!("{remedy}, and another table for another thing");
@@ -179,14 +177,7 @@ impl Table<'_> {
     fn direction<'s>(&self, r: &mut Reader, name: &str, links: &'s mut [LinkSpec]) -> Option<&'s mut DirectionSpec> {
         let (link, reverse) = name.strip_suffix(".reverse").map_or((name, false), |n| (n, true));
         if !links.iter().any(|l| l.name == link) {
-            self.unknown(
-                r,
-                LINK.name,
-                link,
-                "link",
-                links.iter().map(|l| l.name.as_str()),
-                "links",
-            );
+            self.unknown(r, &LINK, link, "link", links.iter().map(|l| l.name.as_str()), "links");
             return None;
         }
         let found = links.iter_mut().find(|l| l.name == link)?;
@@ -200,7 +191,7 @@ impl Table<'_> {
     fn group<'s>(&self, r: &mut Reader, name: &str, groups: &'s mut [GroupSpec]) -> Option<&'s mut GroupSpec> {
         if !groups.iter().any(|g| g.name == name) {
             let known = groups.iter().map(|g| g.name.as_str());
-            self.unknown(r, FLOWS.name, name, "group of flows", known, "groups of flows");
+            self.unknown(r, &FLOWS, name, "group of flows", known, "groups of flows");
             return None;
         }
         groups.iter_mut().find(|g| g.name == name)
@@ -209,7 +200,7 @@ impl Table<'_> {
     fn unknown<'n>(
         &self,
         r: &mut Reader,
-        key: &str,
+        key: &Param,
         name: &str,
         what: &str,
         known: impl Iterator<Item = &'n str> + Clone,
@@ -218,7 +209,7 @@ impl Table<'_> {
         if self.whole {
             let (near, remedy) = among(name, known, all);
             let problem = format!("there is no {what} \"{}\"", shorten(name, 60));
-            let problem = Problem::new("value", self.at(key), &self.filled.key(key), problem, remedy);
+            let problem = self.filled.problem("value", key, problem, remedy);
             r.complain(problem.value(name).nearest(near.as_deref()));
         }
     }
@@ -227,16 +218,14 @@ impl Table<'_> {
     fn when(&self, r: &mut Reader, values: &Values) -> Option<Schedule> {
         let when = self.schedule(r, values)?;
         let first = when.nth(0)?;
-        let key = [AT.name, FROM.name]
-            .into_iter()
-            .find(|key| self.entry.node.get(key).is_some());
-        let key = key.unwrap_or(EVERY.name);
+        let keys: [&Param; 3] = [&AT, &FROM, &EVERY];
+        let key = keys.into_iter().find(|key| self.gives(key))?;
         if let Some(end) = self.duration.filter(|d| first.0 >= d.0) {
             let text = format!(
                 "the first value takes effect at {}, and the run is over at {end}",
                 Duration(first.0)
             );
-            r.warn(self.at(key), self.filled.key(key), text);
+            r.warn(self.entry.node.place_of(key), self.filled.key(key), text);
         }
         Some(when)
     }
@@ -251,30 +240,25 @@ impl Table<'_> {
             }
             (false, None) if s.get(&FROM).is_some() => {
                 let problem = "`from` begins a period, and the instants are given".to_string();
-                self.complain(
-                    r,
-                    FROM.name,
-                    problem,
-                    "leave `from` out, or give `every` in place of `at`",
-                );
+                self.complain(r, &FROM, problem, "leave `from` out, or give `every` in place of `at`");
             }
             (false, None) => {
                 if let Some(i) = times.windows(2).position(|w| w[0] >= w[1]) {
                     let late = Duration(times[i + 1].0);
                     let problem = format!("the instant {late} is not later than the one before it");
-                    self.complain(r, AT.name, problem, "give the instants in order, each once");
+                    self.complain(r, &AT, problem, "give the instants in order, each once");
                 } else if values.len() > times.len() {
                     let problem = format!("there are {} values for {} instants", values.len(), times.len());
-                    self.complain(r, AT.name, problem, "give as many instants as values");
+                    self.complain(r, &AT, problem, "give as many instants as values");
                 } else {
                     return Some(Schedule::At(times));
                 }
             }
             (none, _) => {
-                let (said, key) = if none {
-                    ("not when", AT.name)
+                let (said, key): (_, &Param) = if none {
+                    ("not when", &AT)
                 } else {
-                    ("when in two ways", EVERY.name)
+                    ("when in two ways", &EVERY)
                 };
                 let problem = format!("[{}] says {said} the values take effect", self.filled.path);
                 self.complain(
@@ -288,21 +272,16 @@ impl Table<'_> {
         None
     }
 
-    fn link_change(&self, r: &mut Reader, key: &'static str, direction: &DirectionSpec) -> Option<Change> {
+    fn link_change(&self, r: &mut Reader, key: &Param, direction: &DirectionSpec) -> Option<Change> {
         let s = &self.filled.settings;
-        if key == RATES.name && direction.trace.is_some() {
-            self.complain(
-                r,
-                key,
-                "the link follows a trace".into(),
-                "leave the rates or the trace out",
-            );
+        if key.name == RATES.name && direction.trace.is_some() {
+            self.complain(r, key, "the link follows a trace", "leave the rates or the trace out");
             return None;
         }
-        let to = match key {
-            _ if key == RATES.name => Values::Rate(s.get(&RATES)),
-            _ if key == DELAYS.name => Values::Delay(s.get(&DELAYS)),
-            _ if key == LOSSES.name => Values::Loss(s.get(&LOSSES)),
+        let to = match key.name {
+            name if name == RATES.name => Values::Rate(s.get(&RATES)),
+            name if name == DELAYS.name => Values::Delay(s.get(&DELAYS)),
+            name if name == LOSSES.name => Values::Loss(s.get(&LOSSES)),
             _ => Values::Queue(self.queues(r, direction)?),
         };
         let when = self.when(r, &to)?;
@@ -311,8 +290,8 @@ impl Table<'_> {
 
     /// The settings of the link's queue with the values of each table.
     fn queues(&self, r: &mut Reader, direction: &DirectionSpec) -> Option<Vec<Arc<Settings>>> {
-        let node = &self.entry.node.get(QUEUES.name)?.node;
-        let path = self.filled.key(QUEUES.name);
+        let node = self.entry.node.given(&QUEUES)?;
+        let path = self.filled.key(&QUEUES);
         let before = r.seen();
         let tables = match &node.tree {
             Tree::List(tables) => tables.as_slice(),
@@ -353,31 +332,32 @@ impl Table<'_> {
         match built.and_then(|mut queue| queue.reconfigure(&settings)) {
             Ok(()) => Some(settings),
             Err(e) => {
-                r.complain(refused(&filled, own, e));
+                r.complain(refused(&filled, e));
                 None
             }
         }
     }
 
     /// The trace that the direction follows from now on.
-    fn trace(&self, r: &mut Reader, key: &'static str, direction: &mut DirectionSpec) {
+    fn trace(&self, r: &mut Reader, key: &Param, direction: &mut DirectionSpec) {
         let s = &self.filled.settings;
         let rates = |c: &Change| matches!(c.to, Values::Rate(_));
         if direction.trace.is_some() || direction.changes.iter().any(rates) {
             let problem = "the rate of the link changes in two ways".to_string();
             return self.complain(r, key, problem, "keep one of them");
         }
-        for other in [AT.name, EVERY.name, FROM.name] {
-            if self.entry.node.get(other).is_some() {
-                let problem = format!("a trace has its own instants, and \"{other}\" is given");
-                return self.complain(r, other, problem, format!("leave {other} out"));
+        let instants: [&Param; 3] = [&AT, &EVERY, &FROM];
+        for other in instants {
+            if self.gives(other) {
+                let problem = format!("a trace has its own instants, and \"{}\" is given", other.name);
+                return self.complain(r, other, problem, format!("leave {} out", other.name));
             }
         }
         let wraps = s.get(&END) == TraceEnd::Wrap;
         let (name, form) = match s.get(&MAHIMAHI) {
             Some(_) if !wraps => {
                 let problem = "opportunities to deliver have no rate that could hold".to_string();
-                return self.complain(r, END.name, problem, "leave `end` out");
+                return self.complain(r, &END, problem, "leave `end` out");
             }
             Some(name) => (name, Form::Mahimahi),
             None => {
@@ -398,8 +378,7 @@ impl Table<'_> {
         match read {
             Ok(trace) => direction.trace = Some(Arc::new(trace)),
             Err(e) => {
-                let problem = Problem::new("value", self.at(key), &self.filled.key(key), e.problem, e.remedy);
-                r.complain(problem.value(name));
+                r.complain(self.filled.problem("value", key, e.problem, e.remedy).value(name));
             }
         }
     }

@@ -22,7 +22,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
     let entry = match library.conditioner(filled.settings.model) {
         Ok(e) => e,
         Err(e) => {
-            r.complain(refused(&filled, node, e));
+            r.complain(refused(&filled, e));
             return None;
         }
     };
@@ -32,7 +32,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
             format!("{name} goes by the state of senders on its host, which no router knows"),
             "give it to [flows.NAME] instead of a link",
         );
-        r.complain(refused(&filled, node, e));
+        r.complain(refused(&filled, e));
         return None;
     }
     let context = BuildContext {
@@ -50,7 +50,7 @@ pub fn conditioner(r: &mut Reader, node: &Node, path: &str, before: Before) -> O
     match entry.build(&filled.settings, context) {
         Ok(_) => Some(filled.settings),
         Err(e) => {
-            r.complain(refused(&filled, node, e));
+            r.complain(refused(&filled, e));
             None
         }
     }

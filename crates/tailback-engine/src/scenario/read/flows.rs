@@ -13,13 +13,15 @@ use super::routes::Routes;
 use super::transport::{deadline, packets, sizes, transport};
 use crate::declare::impairments::Impairment;
 use crate::declare::instants::Instants;
+use crate::declare::tables::flows::*;
 use crate::declare::tables::{DELAY_ONLY_BPS, FLOWS, MOST_FLOWS};
+use crate::measure::convergence;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{AccessSpec, GroupSpec, LinkSpec};
 use crate::wire::packet::MAX_HOPS;
-use tailback_base::model::{Raw, Settings};
+use tailback_base::model::{Key, Param, Raw, Settings};
 use tailback_base::{BitRate, Duration, Time};
 
 /// The most groups of flows.
@@ -70,10 +72,7 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         let before = total;
         total += u64::from(group.count);
         if total > MOST_FLOWS && before <= MOST_FLOWS {
-            let at = entry
-                .node
-                .get("count")
-                .map_or(entry.key_at.clone(), |e| e.node.at.clone());
+            let at = entry.node.given(&COUNT).map_or(&entry.key_at, |n| &n.at).clone();
             too_many(r, at, &join("flows", &entry.key), total);
         }
         groups.push(group);
@@ -85,7 +84,7 @@ pub fn groups(r: &mut Reader, entries: &[&Entry], around: &Around, routes: &mut 
         for g in &groups {
             if first_instant(&g.start).is_some_and(|t| t >= end) {
                 let entry = entries.iter().find(|e| e.key == g.name);
-                let at = entry.map_or(At::Nowhere, |e| place(&e.node, &["start"]));
+                let at = entry.map_or(At::Nowhere, |e| place(&e.node, &[START.name]));
                 let text = format!("no flow starts before the run ends at {}", Duration(end.0));
                 r.warn(at, format!("flows.{}", g.name), text);
             }
@@ -99,7 +98,7 @@ fn too_many(r: &mut Reader, at: At, path: &str, total: u64) {
     let problem = format!("{total} flows are too many: they would take about {gigabytes} GB of memory");
     let remedy = format!("at most {MOST_FLOWS} flows, all groups together; run fewer, or several scenarios");
     r.complain(
-        Problem::new("limit", at, &join(path, "count"), problem, remedy)
+        Problem::new("limit", at, &join(path, COUNT.name), problem, remedy)
             .value(total.to_string())
             .allowed(format!("1 to {MOST_FLOWS} flows")),
     );
@@ -110,13 +109,10 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     let path = join("flows", &entry.key);
     let node = &entry.node;
     // A count out of range gets the message about memory instead of one about a range.
-    if let Some(Entry {
-        node: Node {
-            tree: Tree::Scalar(Raw::Int(n)),
-            at,
-        },
-        ..
-    }) = node.get("count")
+    if let Some(Node {
+        tree: Tree::Scalar(Raw::Int(n)),
+        at,
+    }) = node.given(&COUNT)
         && *n > MOST_FLOWS as i64
     {
         too_many(r, at.clone(), &path, *n as u64);
@@ -124,13 +120,12 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     }
     let names: Vec<&'static str> = r.library.catalogue.family("transport").iter().map(|m| m.name).collect();
     let filled = r.fill(node, &path, &FLOWS, &names);
-    let part = |name: &str| node.get(name).map(|e| &e.node);
-    let key = |name: &str| join(&path, name);
+    let part = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
 
-    let traffic = match part("traffic") {
-        Some(n) => {
-            let filled = r.model(n, &key("traffic"), "traffic").map(|f| f.settings);
-            filled.and_then(|s| with_preset(r, s, n, &key("traffic")))
+    let traffic = match part(&TRAFFIC) {
+        Some((n, key)) => {
+            let filled = r.model(n, &key, "traffic").map(|f| f.settings);
+            filled.and_then(|s| with_preset(r, s, n, &key))
         }
         None => Some(Settings::defaults(&crate::traffic::bulk::MODEL)),
     };
@@ -139,31 +134,32 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     if let (Some(traffic), Some(transport), Some(sizes)) = (&traffic, &transport, &sizes) {
         packets(r, node, &path, traffic, transport, sizes);
     }
-    let start = match part("start") {
-        Some(n) => instants(r, n, &key("start"), false),
+    let start = match part(&START) {
+        Some((n, key)) => instants(r, n, &key, false),
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
-    let meter = part("meter").map(|n| meter(r, n, &key("meter"), around));
-    let host = part("conditioner").map(|n| conditioner(r, n, &key("conditioner"), Before::Host));
-    let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
-    let access_impair = part("access_impair").map_or(vec![], |n| impairments(r, n, &key("access_impair")));
-    let exit_impair = part("exit_impair").map_or(vec![], |n| impairments(r, n, &key("exit_impair")));
+    let meter = part(&METER).map(|(n, key)| meter(r, n, &key, around));
+    let host = part(&CONDITIONER).map(|(n, key)| conditioner(r, n, &key, Before::Host));
+    let stop = part(&STOP).map(|(n, key)| instants(r, n, &key, true));
+    let [access_impair, exit_impair] =
+        [ACCESS_IMPAIR, EXIT_IMPAIR].map(|p| part(&p).map_or(vec![], |(n, key)| impairments(r, n, &key)));
 
     let filled = filled?;
-    let deadline = deadline(r, node, &path, &filled, [traffic.as_ref(), transport.as_ref()]);
-    let (from, to) = ends(r, node, &filled, around)?;
-    let delays = route(r, node, &filled, &from, &to, around, routes);
-    let (mut access, exit) = private_links(r, node, &filled, delays, access_impair, exit_impair);
+    let s = &filled.settings;
+    let deadline = deadline(r, &filled, [traffic.as_ref(), transport.as_ref()]);
+    let (from, to) = ends(r, &filled, around)?;
+    let path_delay = route(r, &filled, &from, &to, around, routes);
+    let (mut access, exit) = private_links(r, &filled, path_delay, access_impair, exit_impair);
     if host.is_some() {
         access.get_or_insert_with(AccessSpec::no_time);
     }
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
-        in_order(r, node, &filled, filled.settings.count("count"), (start, stop));
+        in_order(r, &filled, s.get(&COUNT), (start, stop));
     }
     if r.seen() > before {
         return None;
     }
-    let transport_at = place(node, &[transport.as_ref().map_or("transport", |t| t.model.name)]);
+    let transport_at = place(node, &[transport.as_ref().map_or(TRANSPORT.name, |t| t.model.name)]);
     if let Some(warning) = transport.as_ref().and_then(advice::out_of_reach) {
         r.warn(transport_at.clone(), &path, warning);
     }
@@ -173,25 +169,20 @@ fn group(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) ->
     {
         r.warn(transport_at, &path, warning);
     }
-    if filled.settings.count("count") > 1
+    if s.get(&COUNT) > 1
         && let Some(hops) = routes.path(&from, &to)
         && let Some(warning) = advice::one_conversation((access.is_some(), exit.is_some()), &hops, around.links)
     {
-        r.warn(place(node, &["count"]), &path, warning);
+        r.warn(place(node, &[COUNT.name]), &path, warning);
     }
-    let aggregate = [("source_edge", &from), ("destination_edge", &to)].map(|(key, node)| {
-        if filled.settings.is_none(key) {
-            node.clone()
-        } else {
-            filled.settings.text(key).to_string()
-        }
-    });
+    let aggregate =
+        [(SOURCE_EDGE, &from), (DESTINATION_EDGE, &to)].map(|(key, node)| s.get(&key).unwrap_or_else(|| node.clone()));
     Some(GroupSpec {
         name: entry.key.clone(),
-        count: filled.settings.count("count") as u32,
+        count: s.get(&COUNT),
         from,
         to,
-        weight: filled.settings.reals("weight"),
+        weight: s.get(&WEIGHT),
         access,
         exit,
         aggregate,
@@ -215,24 +206,25 @@ fn meter(r: &mut Reader, node: &Node, path: &str, around: &Around) -> Option<Set
         let remedy = "add interval = \"1s\" or so at the top of the scenario, or leave the meter out";
         r.complain(Problem::new("conflict", node.at.clone(), path, problem, remedy));
     }
-    let window = filled.settings.time("window");
+    let window = filled.settings.get(&convergence::WINDOW);
     if let Some(interval) = around.interval
         && window > interval
     {
-        let at = node.get("window").map_or(node.at.clone(), |e| e.node.at.clone());
         let problem =
             format!("the sliding window of {window} is longer than the interval of {interval}: it never slides");
         let remedy = "give meter.window a few gaps between packets, or a longer interval at the top of the scenario";
-        r.complain(Problem::new("conflict", at, &filled.key("window"), problem, remedy).value(window.to_string()));
+        let problem = filled.problem("conflict", &convergence::WINDOW, problem, remedy);
+        r.complain(problem.value(window.to_string()));
     }
     Some(filled.settings)
 }
 
 /// The two ends, given or by default.
-pub(super) fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around) -> Option<(String, String)> {
-    let mut end = |key: &str, default: Option<&String>| -> Option<String> {
-        if !filled.settings.is_none(key) {
-            return Some(filled.settings.text(key).to_string());
+pub(super) fn ends(r: &mut Reader, filled: &Filled, around: &Around) -> Option<(String, String)> {
+    let mut end = |key: &Key<Option<String>>, default: Option<&String>| -> Option<String> {
+        let given = filled.settings.get(key);
+        if given.is_some() {
+            return given;
         }
         if default.is_none() && around.whole && !around.links.is_empty() {
             let nodes = among(
@@ -242,28 +234,22 @@ pub(super) fn ends(r: &mut Reader, node: &Node, filled: &Filled, around: &Around
             )
             .1;
             let problem = format!(
-                "[{}] needs \"{key}\": there is more than one link, so the ends are not obvious",
-                filled.path
+                "[{}] needs \"{}\": there is more than one link, so the ends are not obvious",
+                filled.path, key.name
             );
-            r.complain(Problem::new(
-                "missing",
-                node.at.clone(),
-                &filled.key(key),
-                problem,
-                format!("add `{key}` with the name of a node; {nodes}"),
-            ));
+            let remedy = format!("add `{}` with the name of a node; {nodes}", key.name);
+            r.complain(filled.problem("missing", key, problem, remedy));
         }
         default.cloned()
     };
-    let from = end("from", around.ends.as_ref().map(|e| &e.0));
-    let to = end("to", around.ends.as_ref().map(|e| &e.1));
+    let from = end(&FROM, around.ends.as_ref().map(|e| &e.0));
+    let to = end(&TO, around.ends.as_ref().map(|e| &e.1));
     Some((from?, to?))
 }
 
 /// The delay of the path there and back; complains if there is no path.
 pub(super) fn route(
     r: &mut Reader,
-    node: &Node,
     filled: &Filled,
     from: &str,
     to: &str,
@@ -273,9 +259,8 @@ pub(super) fn route(
     if !around.whole || around.links.is_empty() {
         return None;
     }
-    let at = |key: &str| node.get(key).map_or(node.at.clone(), |e| e.node.at.clone());
     let mut known = true;
-    for (key, name) in [("from", from), ("to", to)] {
+    for (key, name) in [(FROM, from), (TO, to)] {
         if !routes.has(name) {
             let nodes: Vec<&str> = routes.node_names().collect();
             let (near, remedy) = among(name, nodes.into_iter(), "nodes");
@@ -284,7 +269,8 @@ pub(super) fn route(
                 crate::scenario::error::shorten(name, 60)
             );
             r.complain(
-                Problem::new("unreachable", at(key), &filled.key(key), problem, remedy)
+                filled
+                    .problem("unreachable", &key, problem, remedy)
                     .value(name)
                     .nearest(near.as_deref()),
             );
@@ -296,16 +282,8 @@ pub(super) fn route(
     }
     if from == to {
         let problem = format!("the flows go from \"{from}\" to \"{to}\", over no link");
-        r.complain(
-            Problem::new(
-                "conflict",
-                at("to"),
-                &filled.key("to"),
-                problem,
-                "give two different nodes",
-            )
-            .value(to),
-        );
+        let remedy = "give two different nodes";
+        r.complain(filled.problem("conflict", &TO, problem, remedy).value(to));
         return None;
     }
     let Some(hops) = routes.path(from, to) else {
@@ -314,7 +292,8 @@ pub(super) fn route(
         let problem = format!("no way leads from \"{from}\" to \"{to}\"");
         let remedy = format!("add a link that joins the two parts of the network; {list}");
         r.complain(
-            Problem::new("unreachable", at("to"), &filled.key("to"), problem, remedy)
+            filled
+                .problem("unreachable", &TO, problem, remedy)
                 .value(to)
                 .nearest(near.as_deref()),
         );
@@ -323,7 +302,7 @@ pub(super) fn route(
     if hops.len() > MAX_HOPS - 2 {
         let problem = format!("the way from \"{from}\" to \"{to}\" has {} links", hops.len());
         let remedy = format!("at most {} links can be crossed, beside access and exit", MAX_HOPS - 2);
-        r.complain(Problem::new("limit", at("to"), &filled.key("to"), problem, remedy).value(to));
+        r.complain(filled.problem("limit", &TO, problem, remedy).value(to));
         return None;
     }
     Some(routes.round_trip(&hops))
@@ -332,48 +311,58 @@ pub(super) fn route(
 /// The access and the exit link, if the flows have such.
 fn private_links(
     r: &mut Reader,
-    node: &Node,
     filled: &Filled,
-    path_delay: Option<Duration>,
+    path: Option<Duration>,
     mut access_impair: Vec<Impairment>,
     exit_impair: Vec<Impairment>,
 ) -> (Option<AccessSpec>, Option<AccessSpec>) {
     let s = &filled.settings;
-    if !s.is_none("send_delay") && s.time("send_delay").0 > 0 {
-        access_impair.push(Impairment::SendDelay {
-            max: s.time("send_delay"),
-        });
+    if let Some(max) = s.get(&SEND_DELAY).filter(|d| d.0 > 0) {
+        access_impair.push(Impairment::SendDelay { max });
     }
-    let exit = private_link(s.rates("exit_rate"), s.times("exit_delay"), exit_impair);
-    let mut access_delay = s.times("access_delay");
-    if !s.is_none("rtt") {
-        let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
-        if !access_delay.is_empty() {
-            let problem = "both rtt and access_delay are given, and rtt sets the access delay";
-            r.complain(Problem::new(
-                "conflict",
-                at,
-                &filled.key("rtt"),
-                problem,
-                "keep one of the two",
-            ));
-            return (None, None);
-        }
-        let exit_delay = exit.as_ref().map_or(vec![Duration::ZERO], |e| e.delay.clone());
-        if let Some(path_delay) = path_delay {
-            match delays_for(&s.times("rtt"), &exit_delay, path_delay, s.count("count")) {
-                Ok(delays) => access_delay = delays,
-                Err((rtt, least)) => {
-                    let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
-                    let remedy = format!("give a round trip of at least {least}, or shorten the delays of the links");
-                    r.complain(
-                        Problem::new("conflict", at, &filled.key("rtt"), problem, remedy).value(rtt.to_string()),
-                    );
-                }
-            }
-        }
+    let exit = private_link(s.get(&EXIT_RATE), s.get(&EXIT_DELAY), exit_impair);
+    let far = exit.as_ref().map_or(vec![Duration::ZERO], |e| e.delay.clone());
+    let sets = Sets {
+        key: &ACCESS_DELAY,
+        what: "the access delay",
+    };
+    let delay = delays(r, filled, &sets, &far, path, s.get(&COUNT));
+    (private_link(s.get(&ACCESS_RATE), delay, access_impair), exit)
+}
+
+/// The delay that `rtt` sets: that of the links of one end.
+pub(super) struct Sets {
+    pub key: &'static Key<Vec<Duration>>,
+    pub what: &'static str,
+}
+
+/// The delays of the links of one end: those given, or those with which each of `count` round trips is `rtt`. `far` are
+/// the delays of the links of the other end, taken in turn.
+pub(super) fn delays(
+    r: &mut Reader,
+    filled: &Filled,
+    sets: &Sets,
+    far: &[Duration],
+    path: Option<Duration>,
+    count: u32,
+) -> Vec<Duration> {
+    let given = filled.settings.get(sets.key);
+    let rtt = filled.settings.get(&RTT);
+    if rtt.is_empty() {
+        return given;
     }
-    (private_link(s.rates("access_rate"), access_delay, access_impair), exit)
+    if !given.is_empty() {
+        let problem = format!("both rtt and {} are given, and rtt sets {}", sets.key.name, sets.what);
+        r.complain(filled.problem("conflict", &RTT, problem, "keep one of the two"));
+        return given;
+    }
+    let Some(path) = path else { return vec![] };
+    delays_for(&rtt, far, path, count).unwrap_or_else(|(rtt, least)| {
+        let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
+        let remedy = format!("give a round trip of at least {least}, or shorten the delays of the links");
+        r.complain(filled.problem("conflict", &RTT, problem, remedy).value(rtt.to_string()));
+        vec![]
+    })
 }
 
 pub(super) fn private_link(
@@ -397,12 +386,12 @@ pub(super) fn private_link(
     })
 }
 
-/// The access delay of each flow so that its round trip is `rtt`; the error is the round trip and the least possible.
+/// The delays at one end so that the round trips are `rtt`; the error is the round trip and the least possible.
 fn delays_for(
     rtt: &[Duration],
-    exit: &[Duration],
+    far: &[Duration],
     path: Duration,
-    count: u64,
+    count: u32,
 ) -> Result<Vec<Duration>, (Duration, Duration)> {
     // The two lists are taken in turn side by side; together they repeat after their least common multiple.
     let gcd = |mut a: usize, mut b: usize| {
@@ -411,11 +400,11 @@ fn delays_for(
         }
         a.max(1)
     };
-    let common = rtt.len().saturating_mul(exit.len() / gcd(rtt.len(), exit.len()));
+    let common = rtt.len().saturating_mul(far.len() / gcd(rtt.len(), far.len()));
     (0..common.min(count as usize))
         .map(|i| {
-            let (rtt, exit) = (rtt[i % rtt.len()], exit[i % exit.len()]);
-            let least = path + exit + exit;
+            let (rtt, far) = (rtt[i % rtt.len()], far[i % far.len()]);
+            let least = path + far + far;
             if rtt < least {
                 Err((rtt, least))
             } else {

@@ -3,9 +3,10 @@
 use super::names::place;
 use crate::declare::instants as declared;
 use crate::declare::instants::Instants;
-use crate::scenario::check::{Filled, Reader};
+use crate::declare::tables::flows::STOP;
+use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Node, Tree};
-use crate::scenario::error::{At, Problem};
+use crate::scenario::error::Problem;
 use tailback_base::{Duration, Time};
 
 /// An instant, a list of such, or a table.
@@ -13,7 +14,7 @@ pub fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<I
     let filled = if matches!(node.tree, Tree::Table(_)) {
         r.model(node, path, "instants")?
     } else {
-        r.fill_short(node, path, &declared::AT, "times")?
+        r.fill_short(node, path, &declared::AT, &declared::TIMES)?
     };
     match declared::read(&filled.settings, stop)? {
         Ok(instants) => Some(instants),
@@ -21,7 +22,7 @@ pub fn instants(r: &mut Reader, node: &Node, path: &str, stop: bool) -> Option<I
             let path = if key.is_empty() {
                 path.to_string()
             } else {
-                filled.key(key)
+                join(path, key)
             };
             r.complain(Problem::new("conflict", node.at.clone(), &path, problem, remedy).value(value));
             None
@@ -48,7 +49,7 @@ fn last_instant(i: &Instants) -> Option<Time> {
 }
 
 /// A flow that stops before it starts is a mistake, where that can be seen; where it is drawn, perhaps one.
-pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, count: u64, (start, stop): (&Instants, &Instants)) {
+pub fn in_order(r: &mut Reader, filled: &Filled, count: u32, (start, stop): (&Instants, &Instants)) {
     let (Instants::Listed(start), Instants::Listed(stop)) = (start, stop) else {
         if let (Some(last), Some(first)) = (last_instant(start), first_instant(stop))
             && first < last
@@ -58,24 +59,15 @@ pub fn in_order(r: &mut Reader, node: &Node, filled: &Filled, count: u64, (start
                 "a flow may start as late as {last} and stop as early as {first}: one that starts after it stops sends \
                  nothing; give stop = {{ kind = \"after\", delay = ... }}, or a later one"
             );
-            r.warn(place(node, &["stop"]), &filled.path, text);
+            r.warn(place(filled.node, &[STOP.name]), &filled.path, text);
         }
         return;
     };
     let flows = (count as usize).min(start.len().max(stop.len()));
     if let Some(i) = (0..flows).find(|i| stop[i % stop.len()] <= start[i % start.len()]) {
         let (a, b) = (Duration(start[i % start.len()].0), Duration(stop[i % stop.len()].0));
-        let at = node.get("stop").map_or(At::Nowhere, |e| e.node.at.clone());
         let problem = format!("flow {i} would stop at {b} but start at {a}");
-        r.complain(
-            Problem::new(
-                "conflict",
-                at,
-                &filled.key("stop"),
-                problem,
-                "give a stop later than the start",
-            )
-            .value(b.to_string()),
-        );
+        let remedy = "give a stop later than the start";
+        r.complain(filled.problem("conflict", &STOP, problem, remedy).value(b.to_string()));
     }
 }

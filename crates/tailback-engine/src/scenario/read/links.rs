@@ -5,13 +5,13 @@ use super::names::{bad_name, is_name};
 use crate::change::{Change, Schedule, Values};
 use crate::declare::impairments as declared;
 use crate::declare::impairments::Impairment;
-use crate::declare::tables::LINK;
+use crate::declare::tables::{LINK, link, rate_change};
 use crate::library::outside::is_outside;
 use crate::scenario::check::{Filled, Reader, join, refused};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{DirectionSpec, LinkSpec};
-use tailback_base::{BitRate, Duration, Settings, Stream, Time};
+use tailback_base::{BitRate, Duration, Param, Settings, Stream, Time};
 use tailback_queue::BuildContext;
 
 /// One link; nothing if something is wrong with it.
@@ -24,54 +24,38 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
         node.at = entry.key_at.clone();
     }
     let filled = r.fill(&node, &path, &LINK, &[]);
-    let parts = |r: &mut Reader, prefix: &str| {
-        let name = |p: &str| format!("{prefix}{p}");
-        let queue = node
-            .get(&name("queue"))
-            .and_then(|e| r.model(&e.node, &join(&path, &e.key), "queue"));
-        let impairments = node
-            .get(&name("impair"))
-            .map_or(vec![], |e| impairments(r, &e.node, &join(&path, &e.key)));
-        let changes = node
-            .get(&name("rate_changes"))
-            .map_or(vec![], |e| rate_changes(r, &e.node, &join(&path, &e.key)));
+    let given = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
+    let [
+        (queue, impair, changes),
+        (reverse_queue, reverse_impair, reverse_changes),
+    ] = link::PARTS.map(|parts| {
+        let queue = given(&parts.queue).and_then(|(n, path)| r.model(n, &path, "queue"));
+        let impairments = given(&parts.impair).map_or(vec![], |(n, path)| impairments(r, n, &path));
+        let changes = given(&parts.rate_changes).map_or(vec![], |(n, path)| rate_changes(r, n, &path));
         (queue, impairments, changes)
-    };
-    let (queue, impair, changes) = parts(r, "");
-    let (reverse_queue, reverse_impair, reverse_changes) = parts(r, "reverse_");
+    });
     let filled = filled?;
     let s = &filled.settings;
-    check_ends(r, &node, &filled);
+    check_ends(r, &filled);
     if r.seen() > before {
         return None;
     }
     let queue = queue?;
-    let rate = s.rate("rate");
-    let delay = s.time("delay");
-    let reverse_rate = if s.is_none("reverse_rate") {
-        rate
-    } else {
-        s.rate("reverse_rate")
-    };
-    let reverse_delay = if s.is_none("reverse_delay") {
-        delay
-    } else {
-        s.time("reverse_delay")
-    };
-    let mut edge = |key: &str, rate| {
-        let before = Before::Link(rate);
-        node.get(key)
-            .and_then(|e| conditioner(r, &e.node, &join(&path, &e.key), before))
-    };
-    let (there, back) = (edge("conditioner", rate), edge("reverse_conditioner", reverse_rate));
+    let rate = s.get(&link::RATE);
+    let delay = s.get(&link::DELAY);
+    let reverse_rate = s.get(&link::REVERSE_RATE).unwrap_or(rate);
+    let reverse_delay = s.get(&link::REVERSE_DELAY).unwrap_or(delay);
+    let mut edge =
+        |param: &Param, rate| given(param).and_then(|(n, path)| conditioner(r, n, &path, Before::Link(rate)));
+    let there = edge(&link::CONDITIONER, rate);
+    let back = edge(&link::REVERSE_CONDITIONER, reverse_rate);
     if r.seen() > before {
         return None;
     }
-    let given = |key: &str| node.get(key).map_or(&node, |e| &e.node);
-    let buildable = can_build(r, &queue, given("queue"), (rate, delay));
+    let buildable = can_build(r, &queue, (rate, delay));
     let reverse_buildable = reverse_queue
         .as_ref()
-        .is_none_or(|q| can_build(r, q, given("reverse_queue"), (reverse_rate, reverse_delay)));
+        .is_none_or(|q| can_build(r, q, (reverse_rate, reverse_delay)));
     if !(buildable && reverse_buildable) {
         return None;
     }
@@ -81,8 +65,8 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
     let reverse_queue = reverse_queue.map_or_else(|| queue.clone(), |q| laid(q.settings));
     Some(LinkSpec {
         name: entry.key.clone(),
-        from: s.text("from").to_string(),
-        to: s.text("to").to_string(),
+        from: s.get(&link::FROM),
+        to: s.get(&link::TO),
         forward: DirectionSpec {
             rate,
             delay,
@@ -105,23 +89,23 @@ pub fn link(r: &mut Reader, entry: &Entry) -> Option<LinkSpec> {
 }
 
 /// A link joins two nodes with proper names.
-fn check_ends(r: &mut Reader, node: &Node, filled: &Filled) {
-    let s = &filled.settings;
-    let at = |key: &str| node.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
-    for key in ["from", "to"] {
-        if !is_name(s.text(key)) {
-            bad_name(r, s.text(key), at(key), &filled.key(key), "a node");
+fn check_ends(r: &mut Reader, filled: &Filled) {
+    let [from, to] = [link::FROM, link::TO].map(|key| {
+        let name = filled.settings.get(&key);
+        if !is_name(&name) {
+            bad_name(r, &name, filled.node.place_of(&key), &filled.key(&key), "a node");
         }
-    }
-    if s.text("from") == s.text("to") {
-        let problem = format!("the link goes from \"{0}\" to \"{0}\"", s.text("from"));
+        name
+    });
+    if from == to {
+        let problem = format!("the link goes from \"{from}\" to \"{from}\"");
         let remedy = "give the two ends different names";
-        r.complain(Problem::new("conflict", at("to"), &filled.key("to"), problem, remedy).value(s.text("to")));
+        r.complain(filled.problem("conflict", &link::TO, problem, remedy).value(to));
     }
 }
 
 /// Build the discipline once, since it knows best which of its settings contradict each other.
-fn can_build(r: &mut Reader, queue: &Filled, given: &Node, (rate, delay): (BitRate, Duration)) -> bool {
+fn can_build(r: &mut Reader, queue: &Filled, (rate, delay): (BitRate, Duration)) -> bool {
     // What is handed in from outside is built when the run begins.
     if is_outside(&queue.settings) {
         return true;
@@ -134,7 +118,7 @@ fn can_build(r: &mut Reader, queue: &Filled, given: &Node, (rate, delay): (BitRa
     match r.library.queues.build(&queue.settings, context) {
         Ok(_) => true,
         Err(e) => {
-            r.complain(refused(queue, given, e));
+            r.complain(refused(queue, e));
             false
         }
     }
@@ -144,7 +128,10 @@ fn rate_changes(r: &mut Reader, node: &Node, path: &str) -> Vec<Change> {
     let list = r.model_list(node, path, "rate-change");
     let mut changes: Vec<(Time, BitRate)> = list
         .iter()
-        .map(|c| (Time(c.settings.time("at").0), c.settings.rate("rate")))
+        .map(|c| {
+            let s = &c.settings;
+            (Time(s.get(&rate_change::AT).0), s.get(&rate_change::RATE))
+        })
         .collect();
     changes.sort_by_key(|(at, _)| *at);
     if let Some(pair) = changes.windows(2).find(|w| w[0].0 == w[1].0) {

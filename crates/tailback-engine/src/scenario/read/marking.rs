@@ -4,11 +4,12 @@
 
 use super::routes::Hop;
 use crate::declare::impairments::{Harm, Impairment};
+use crate::declare::tables::{link, top};
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::Node;
 use crate::scenario::error::{At, Problem};
 use crate::spec::{GroupSpec, LinkSpec, Marking, MarkingBecause, SessionSpec};
-use tailback_base::model::Settings;
+use tailback_base::model::{Param, Settings};
 use tailback_queue::marking;
 
 /// Whether the network marks. `given` is the key's value, if it is there.
@@ -38,19 +39,20 @@ pub fn decide(r: &Reader, given: Option<bool>, groups: &[GroupSpec], sessions: &
 pub fn follow(r: &mut Reader, links: &mut [LinkSpec], tables: Option<&Node>, marking: &Marking) {
     for link in links {
         let table = tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
-        let path = join("link", &link.name);
-        for (direction, prefix) in [(&mut link.forward, ""), (&mut link.reverse, "reverse_")] {
+        let path = join(top::LINKS.name, &link.name);
+        for (direction, parts) in [&mut link.forward, &mut link.reverse].into_iter().zip(link::PARTS) {
             // The way back may have the queue of the way there, and then what is wrong with it is said once.
-            let is_own = prefix.is_empty() || table.is_some_and(|t| t.get("reverse_queue").is_some());
+            let is_there = parts.queue.name == link::QUEUE.name;
+            let is_own = is_there || table.is_some_and(|t| t.given(&parts.queue).is_some());
+            let place = |param: &Param| Place::of(table, &path, param);
             if !marking.on && is_own {
-                let place = |key: &str| Place::of(table, &path, &format!("{prefix}{key}"));
-                refuse_signals(r, &direction.queue, marking, place("queue"));
-                refuse_harms(r, &direction.impairments, marking, place("impair"));
+                refuse_signals(r, &direction.queue, marking, place(&parts.queue));
+                refuse_harms(r, &direction.impairments, marking, place(&parts.impair));
             }
             let steps = marking::steps(&direction.queue);
             marking::follow(&mut direction.queue, marking.on);
             if steps && is_own && !marking::steps(&direction.queue) {
-                let place = Place::of(table, &path, &format!("{prefix}queue"));
+                let place = place(&parts.queue);
                 let text = format!("ce_threshold marks, and the network does not: {marking}");
                 r.warn(place.at, place.path, text);
             }
@@ -65,11 +67,10 @@ struct Place {
 }
 
 impl Place {
-    fn of(table: Option<&Node>, path: &str, key: &str) -> Place {
-        let node = table.and_then(|t| t.get(key)).map(|e| &e.node).or(table);
+    fn of(table: Option<&Node>, path: &str, param: &Param) -> Place {
         Place {
-            at: node.map_or(At::Nowhere, |n| n.at.clone()),
-            path: join(path, key),
+            at: table.map_or(At::Nowhere, |t| t.place_of(param)),
+            path: join(path, param.name),
         }
     }
 }

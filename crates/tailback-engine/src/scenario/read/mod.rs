@@ -19,16 +19,17 @@ pub mod sessions;
 pub mod topology;
 pub mod transport;
 
-use crate::declare::tables::SCENARIO;
+use crate::declare::tables::End;
+use crate::declare::tables::{SCENARIO, top};
 use crate::library::Library;
-use crate::scenario::check::Reader;
+use crate::scenario::check::{Filled, Reader};
 use crate::scenario::document::{Document, Entry, Node, Tree};
 use crate::scenario::error::{self, At, Problem, ScenarioError};
-use crate::spec::{End, GroupSpec, LinkSpec, SessionSpec, Spec};
+use crate::spec::{GroupSpec, LinkSpec, SessionSpec, Spec};
 use names::named;
 use profiles::Profiles;
 use routes::Routes;
-use tailback_base::model::Settings;
+use tailback_base::model::Choice;
 
 /// The most links; routes are found for every pair of ends in use.
 const MOST_LINKS: usize = 10_000;
@@ -76,17 +77,18 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let root = &expanded.root;
     let top = r.fill(root, "", &SCENARIO, &[]);
     // Even when something at the top is wrong, the tables below are read, for their own problems.
-    let (mut links, whole) = links_of(r, part(root, "link"), broken_topology)?;
-    let profile_entries = named(r, part(root, "profile"), "profile");
+    let link_tables = root.given(&top::LINKS);
+    let (mut links, whole) = links_of(r, root, broken_topology)?;
+    let profile_entries = named(r, root, &top::PROFILES);
     let profiles = Profiles::read(r, &profile_entries);
     let mut routes = Routes::new(&links);
     let settings = top.as_ref().map(|t| &t.settings);
-    let given_marking = settings.filter(|s| !s.is_none("marking")).map(|s| s.flag("marking"));
+    let given_marking = settings.and_then(|s| s.get(&top::MARKING));
     let around = flows::Around {
-        intervals: root.get("interval").is_some(),
-        interval: settings.filter(|s| !s.is_none("interval")).map(|s| s.time("interval")),
+        intervals: root.given(&top::INTERVAL).is_some(),
+        interval: settings.and_then(|s| s.get(&top::INTERVAL)),
         links: &links,
-        link_tables: part(root, "link"),
+        link_tables,
         profiles: &profiles,
         // Ends are only a default when the network is what the user meant.
         ends: match whole {
@@ -94,19 +96,19 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
             false => None,
         },
         whole,
-        duration: settings.map(|s| s.time("duration")),
+        duration: settings.map(|s| s.get(&top::DURATION)),
         marking: given_marking != Some(false),
     };
-    let mut groups = groups_of(r, part(root, "flows"), &around, &mut routes);
-    let session_entries = named(r, part(root, "sessions"), "sessions");
+    let mut groups = groups_of(r, root, &around, &mut routes);
+    let session_entries = named(r, root, &top::SESSIONS);
     let sessions = sessions::sessions(r, &session_entries, &around, &groups, &mut routes);
-    if let (None, None, Some(flows)) = (part(root, "flows"), part(root, "sessions"), SCENARIO.param("flows")) {
-        r.missing(flows, root, "", &SCENARIO);
+    if root.given(&top::FLOWS).is_none() && root.given(&top::SESSIONS).is_none() {
+        r.missing(&top::FLOWS, root, "", &SCENARIO);
     }
     ports::warn(r, &groups, &sessions, &around, &mut routes);
     let duration = around.duration;
     let marking = marking::decide(r, given_marking, &groups, &sessions);
-    marking::follow(r, &mut links, part(root, "link"), &marking);
+    marking::follow(r, &mut links, link_tables, &marking);
     let network = changes::Network {
         links: &mut links,
         groups: &mut groups,
@@ -115,7 +117,7 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
         duration,
     };
     network.change(r, root);
-    let record_entries = named(r, part(root, "record"), "record");
+    let record_entries = named(r, root, &top::RECORDINGS);
     let known = recording::Known {
         links: &links,
         groups: &groups,
@@ -129,34 +131,26 @@ fn scenario(r: &mut Reader, document: &Document) -> Option<Spec> {
     let s = &top.settings;
     let members = sessions.iter().map(|s| u64::from(s.clients));
     let flows_in_all: u64 = groups.iter().map(|g| u64::from(g.count)).chain(members).sum();
-    instants_fit(r, root, s, flows_in_all);
-    let name = match s.is_none("name") {
-        true => stem(&document.file),
-        false => s.text("name").to_string(),
-    };
+    instants_fit(r, &top, flows_in_all);
     Some(Spec {
-        name,
-        duration: s.time("duration"),
-        warmup: s.time("warmup"),
-        seed: s.count("seed"),
-        interval: (!s.is_none("interval")).then(|| s.time("interval")),
-        end: end(r, s, &sessions, root),
+        name: s.get(&top::NAME).unwrap_or_else(|| stem(&document.file)),
+        duration: s.get(&top::DURATION),
+        warmup: s.get(&top::WARMUP),
+        seed: s.get(&top::SEED),
+        interval: s.get(&top::INTERVAL),
+        end: end(r, &top, &sessions),
         links,
         flows: groups,
         sessions,
         record,
-        log_drops: s.flag("log_drops"),
+        log_drops: s.get(&top::LOG_DROPS),
         marking,
     })
 }
 
-fn part<'d>(root: &'d Node, name: &str) -> Option<&'d Node> {
-    root.get(name).map(|e| &e.node)
-}
-
 /// The links, and whether the network is all that was meant.
-fn links_of(r: &mut Reader, node: Option<&Node>, broken_topology: bool) -> Option<(Vec<LinkSpec>, bool)> {
-    let entries = named(r, node, "link");
+fn links_of(r: &mut Reader, root: &Node, broken_topology: bool) -> Option<(Vec<LinkSpec>, bool)> {
+    let entries = named(r, root, &top::LINKS);
     let count = entries.len();
     if count > MOST_LINKS {
         let at = entries[MOST_LINKS].key_at.clone();
@@ -186,12 +180,12 @@ fn links_of(r: &mut Reader, node: Option<&Node>, broken_topology: bool) -> Optio
     Some((links, whole))
 }
 
-fn groups_of(r: &mut Reader, node: Option<&Node>, around: &flows::Around, routes: &mut Routes) -> Vec<GroupSpec> {
-    let entries: Vec<&Entry> = named(r, node, "flows");
+fn groups_of(r: &mut Reader, root: &Node, around: &flows::Around, routes: &mut Routes) -> Vec<GroupSpec> {
+    let entries: Vec<&Entry> = named(r, root, &top::FLOWS);
     if let Some(Node {
         at,
         tree: Tree::Table(_),
-    }) = node.filter(|_| entries.is_empty())
+    }) = root.given(&top::FLOWS).filter(|_| entries.is_empty())
     {
         let remedy = "add a table [flows.NAME], which may be as short as count = 10";
         r.complain(Problem::new(
@@ -206,38 +200,36 @@ fn groups_of(r: &mut Reader, node: Option<&Node>, around: &flows::Around, routes
 }
 
 /// The warm-up leaves something to count, and the intervals are not too many.
-fn instants_fit(r: &mut Reader, root: &Node, s: &Settings, flows_in_all: u64) {
-    let at = |key: &str| root.get(key).map_or(At::Nowhere, |e| e.node.at.clone());
-    let (duration, warmup) = (s.time("duration"), s.time("warmup"));
+fn instants_fit(r: &mut Reader, top: &Filled, flows_in_all: u64) {
+    let s = &top.settings;
+    let (duration, warmup) = (s.get(&top::DURATION), s.get(&top::WARMUP));
     if warmup >= duration {
         let problem = format!("the warm-up of {warmup} leaves nothing of the duration of {duration} to count");
         let remedy = format!("give a warm-up shorter than {duration}, or a longer duration");
-        r.complain(Problem::new("conflict", at("warmup"), "warmup", problem, remedy).value(warmup.to_string()));
+        let problem = top.problem("conflict", &top::WARMUP, problem, remedy);
+        r.complain(problem.value(warmup.to_string()));
     }
-    if s.is_none("interval") {
+    let Some(interval) = s.get(&top::INTERVAL) else {
         return;
-    }
-    let interval = s.time("interval");
+    };
     let rows = (duration.0 / interval.0.max(1)).saturating_mul(flows_in_all.max(1));
     if let Some((needs, most)) = recording::too_much(rows, recording::INTERVAL_BYTES) {
         let problem = format!("an interval of {interval} makes in {duration} {needs}");
         let remedy = format!("choose a longer interval: at most {most} rows");
-        r.complain(Problem::new("limit", at("interval"), "interval", problem, remedy).value(interval.to_string()));
+        let problem = top.problem("limit", &top::INTERVAL, problem, remedy);
+        r.complain(problem.value(interval.to_string()));
     }
 }
 
 /// What ends the run.
-fn end(r: &mut Reader, top: &Settings, sessions: &[SessionSpec], root: &Node) -> End {
-    if top.text("end") == "duration" {
-        return End::Duration;
-    }
-    if sessions.is_empty() {
-        let at = root.get("end").map_or(At::Nowhere, |e| e.node.at.clone());
+fn end(r: &mut Reader, top: &Filled, sessions: &[SessionSpec]) -> End {
+    let end = top.settings.get(&top::END);
+    if end == End::Sessions && sessions.is_empty() {
         let problem = "the run is to end with its sessions, and there are none";
         let remedy = "add a table [sessions.NAME], or leave `end` out";
-        r.complain(Problem::new("conflict", at, "end", problem, remedy).value("sessions"));
+        r.complain(top.problem("conflict", &top::END, problem, remedy).value(end.word()));
     }
-    End::Sessions
+    end
 }
 
 /// The name of a file without folders and ending.

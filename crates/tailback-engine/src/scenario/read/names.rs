@@ -1,13 +1,15 @@
 //! Names that a scenario gives: of links, flows, nodes.
 
+use crate::declare::tables::top;
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem, shorten};
-use tailback_base::model::nearest;
+use tailback_base::model::{Param, nearest};
 
 /// The tables of a table of tables, those with a proper name.
-pub fn named<'d>(r: &mut Reader, node: Option<&'d Node>, family: &str) -> Vec<&'d Entry> {
-    let Some(node) = node else { return vec![] };
+pub fn named<'d>(r: &mut Reader, root: &'d Node, param: &Param) -> Vec<&'d Entry> {
+    let family = param.name;
+    let Some(node) = root.given(param) else { return vec![] };
     let Tree::Table(entries) = &node.tree else {
         let problem = format!("\"{family}\" is not a table of tables but {}", node.show());
         r.complain(
@@ -34,7 +36,11 @@ pub fn named<'d>(r: &mut Reader, node: Option<&'d Node>, family: &str) -> Vec<&'
             let problem = format!("\"{}\" stands in [{family}] itself", shorten(&entry.key, 60));
             let remedy = format!(
                 "give the table a name, as in [{family}.{}]",
-                if family == "link" { "bottleneck" } else { "NAME" }
+                if family == top::LINKS.name {
+                    "bottleneck"
+                } else {
+                    "NAME"
+                }
             );
             r.complain(Problem::new("value", entry.key_at.clone(), &path, problem, remedy).value(entry.node.show()));
         } else if is_name(&entry.key) {

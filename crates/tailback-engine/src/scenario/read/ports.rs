@@ -5,15 +5,21 @@
 use super::flows::Around;
 use super::names::place;
 use super::routes::Routes;
+use crate::declare::tables::link;
 use crate::library::Library;
 use crate::scenario::check::Reader;
 use crate::scenario::error::At;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec, SessionSpec};
 use std::collections::BTreeMap;
 use tailback_base::model::Settings;
-use tailback_base::{BitRate, Duration, Kind, Level, Size};
+use tailback_base::{BitRate, Duration, Level, Param, Size, Value};
+use tailback_queue::aqm::red::params::MEAN_PACKET;
 use tailback_queue::entry::Unlimited;
+use tailback_queue::params::{AQM, BEFORE};
+use tailback_queue::pieces::params::BUFFER;
 use tailback_queue::registry::facts;
+use tailback_transport::keshav::params::{PACKET, WMAX};
+use tailback_transport::tcp::params::{HEADER, PAYLOAD, RWND, WINDOW_CAP};
 
 /// Flows that cross a port, as far as its queue is concerned.
 struct Crossing {
@@ -54,22 +60,17 @@ impl Crossing {
 
 /// A full data packet of a transport, and what may be outstanding: bytes on the wire.
 fn of_transport(t: &Settings) -> (Option<u64>, Option<u64>) {
-    let has = |name: &str| t.model.param(name).is_some();
-    let Some(data) = ["payload", "packet"]
-        .into_iter()
-        .find(|name| has(name))
-        .map(|name| t.count(name))
-    else {
+    let Some(data) = t.find_key(&PAYLOAD).or_else(|| t.find_key(&PACKET)) else {
         return (None, None);
     };
-    let packet = data + if has("header") { t.count("header") } else { 0 };
-    let caps = ["window_cap", "rwnd"].into_iter().filter(|name| has(name));
-    let windows = caps.filter_map(|name| match t.size(name) {
+    let packet = u64::from(data) + u64::from(t.find_key(&HEADER).unwrap_or(0));
+    let caps = [WINDOW_CAP, RWND].into_iter().filter_map(|key| t.find_key(&key));
+    let windows = caps.filter_map(|cap| match cap {
         Size::Packets(n) => Some(n),
-        Size::Bytes(n) => Some(n.div_ceil(data.max(1))),
+        Size::Bytes(n) => Some(n.div_ceil(u64::from(data.max(1)))),
         Size::Unlimited => None,
     });
-    let wmax = has("wmax").then(|| t.count("wmax"));
+    let wmax = t.find_key(&WMAX).map(u64::from);
     let window = windows.chain(wmax).min();
     (Some(packet), window.map(|n| n.saturating_mul(packet)))
 }
@@ -102,13 +103,13 @@ pub fn warn(r: &mut Reader, groups: &[GroupSpec], sessions: &[SessionSpec], arou
 /// Where a value of a port's queue stands, or as much of the way there as there is.
 fn at(around: &Around, link: &LinkSpec, reverse: bool, path: &[&str]) -> At {
     let table = around.link_tables.and_then(|t| t.get(&link.name)).map(|e| &e.node);
-    let of = |key: &str| {
-        let whole: Vec<&str> = std::iter::once(key).chain(path.iter().copied()).collect();
-        table.filter(|t| t.get(key).is_some()).map(|t| place(t, &whole))
+    let of = |key: &Param| {
+        let whole: Vec<&str> = std::iter::once(key.name).chain(path.iter().copied()).collect();
+        table.filter(|t| t.given(key).is_some()).map(|t| place(t, &whole))
     };
     // The way back may have the queue of the way there.
-    let own = if reverse { of("reverse_queue") } else { None };
-    own.or_else(|| of("queue")).unwrap_or(At::Nowhere)
+    let own = if reverse { of(&link::REVERSE_QUEUE) } else { None };
+    own.or_else(|| of(&link::QUEUE)).unwrap_or(At::Nowhere)
 }
 
 /// Where in the queue's table, and what is to be said.
@@ -116,10 +117,10 @@ type Said = (Vec<&'static str>, String);
 
 fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
     let queue = &port.queue;
-    let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec!["buffer"], w)).collect();
+    let mut said: Vec<Said> = endless(queue).into_iter().map(|w| (vec![BUFFER.name], w)).collect();
     said.extend(above_the_buffer(queue).into_iter().map(|(p, w)| (vec![p], w)));
     let few = crossing.iter().filter_map(|c| too_small(queue, c));
-    let few: Vec<Said> = few.map(|w| (vec!["buffer"], w)).collect();
+    let few: Vec<Said> = few.map(|w| (vec![BUFFER.name], w)).collect();
     if !few.is_empty() {
         said.extend(few);
         return said;
@@ -130,7 +131,7 @@ fn of_port(port: &DirectionSpec, crossing: &[&Crossing]) -> Vec<Said> {
     if said.is_empty() {
         said.extend(most.thresholds(queue).map(|(p, w)| (vec![p], w)));
     }
-    let nested = ["aqm", "before"]
+    let nested = [AQM.name, BEFORE.name]
         .into_iter()
         .filter(|name| queue.model.param(name).is_some());
     let nested = nested.flat_map(|name| queue.nested_list(name).map(move |s| (Some(name), s)));
@@ -165,7 +166,7 @@ impl Most {
             .iter()
             .map(|c| c.packets.map(|p| p.1))
             .try_fold(0, |a, p| Some(a.max(p?)))?;
-        let buffer = port.queue.model.param("buffer").map(|p| port.queue.size(p.name))?;
+        let buffer = port.queue.find_key(&BUFFER)?;
         let room = match buffer {
             Size::Packets(n) => Some(n.saturating_mul(packet)),
             Size::Bytes(n) => Some(n),
@@ -206,23 +207,20 @@ impl Most {
         if self.by_buffer {
             return None;
         }
-        let given = levels(queue).filter_map(|name| Some((name, self.bytes_of(queue, name)?)));
-        let (name, level) = given.min_by(|a, b| a.1.total_cmp(&b.1))?;
-        (level > self.bytes as f64).then(|| {
+        let given = levels(queue).filter_map(|(name, level)| Some((name, level, self.bytes_of(queue, level)?)));
+        let (name, level, bytes) = given.min_by(|a, b| a.2.total_cmp(&b.2))?;
+        (bytes > self.bytes as f64).then(|| {
             let text = format!(
-                "{name} = \"{}\" is never reached, for {} are all that can wait; lower it, or {}",
-                queue.level(name),
-                self.because,
-                self.remedy
+                "{name} = \"{level}\" is never reached, for {} are all that can wait; lower it, or {}",
+                self.because, self.remedy
             );
             (name, text)
         })
     }
 
-    fn bytes_of(&self, queue: &Settings, name: &str) -> Option<f64> {
-        let level = queue.level(name);
+    fn bytes_of(&self, queue: &Settings, level: Level) -> Option<f64> {
         match (level, self.buffer) {
-            (Level::Packets(n), Size::Bytes(_)) => Some(n * mean_packet(queue).unwrap_or(self.packet) as f64),
+            (Level::Packets(n), Size::Bytes(_)) => Some(n * queue.find_key(&MEAN_PACKET).unwrap_or(self.packet) as f64),
             (Level::Packets(n), _) => Some(n * self.packet as f64),
             (_, Size::Packets(_)) => level.resolve(self.buffer).map(|n| n * self.packet as f64),
             _ => level.resolve(self.buffer),
@@ -231,11 +229,12 @@ impl Most {
 
     /// A wait that is the model's signal to act, and that no packet can have.
     fn target(&self, settings: &Settings) -> Option<(&'static str, String)> {
-        let waits = facts(settings.model.name)?
-            .waits
-            .iter()
-            .filter(|name| !settings.is_none(name));
-        let (target, name) = waits.map(|name| (settings.time(name), *name)).min()?;
+        let waits = facts(settings.model.name)?.waits.iter();
+        let given = waits.filter_map(|name| match settings.find(name)? {
+            Value::Time(target) => Some((*target, *name)),
+            _ => None,
+        });
+        let (target, name) = given.min()?;
         // To the microsecond, for people.
         let drained = Duration((self.bytes as f64 * 8e6 / self.rate.bits_per_second()).ceil() as u64 * 1000);
         (drained < target).then(|| {
@@ -250,7 +249,7 @@ impl Most {
                 self.remedy
             );
             // Without a target of its own in the file, what bounds the queue is what was written.
-            (if settings.is_given(name) { name } else { "buffer" }, text)
+            (if settings.is_given(name) { name } else { BUFFER.name }, text)
         })
     }
 }
@@ -260,46 +259,43 @@ impl Most {
 fn endless(queue: &Settings) -> Option<String> {
     let name = queue.model.name;
     let Unlimited { leaves, why, unless } = facts(name)?.unlimited?;
-    if queue.size("buffer") != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
+    if queue.get(&BUFFER) != Size::Unlimited || unless.is_some_and(|other| !queue.is_none(other)) {
         return None;
     }
     Some(format!(
         "{name} {why}: it is plain {leaves} here; give it a buffer, such as \
          buffer = \"{}\", or say {leaves}",
-        queue.model.param("buffer").map_or("100 packets", |p| p.default)
+        queue.model.param(BUFFER.name).map_or("100 packets", |p| p.default)
     ))
 }
 
 /// The thresholds of the backlog that a queue is given.
-fn levels(queue: &Settings) -> impl Iterator<Item = &'static str> {
-    let levels = queue.model.params.iter().filter(|p| p.kind == Kind::Level);
-    levels
-        .map(|p| p.name)
-        .filter(|name| queue.is_given(name) && !queue.is_none(name))
-}
-
-/// What a packet counts where a threshold is in packets and the buffer in bytes, if the discipline says.
-fn mean_packet(queue: &Settings) -> Option<u64> {
-    queue.model.param("mean_packet").map(|p| queue.count(p.name))
+fn levels(queue: &Settings) -> impl Iterator<Item = (&'static str, Level)> {
+    let given = queue.model.params.iter().filter(|p| queue.is_given(p.name));
+    given.filter_map(|p| match queue.find(p.name)? {
+        Value::Level(level) => Some((p.name, *level)),
+        _ => None,
+    })
 }
 
 /// The thresholds of a queue that its buffer never lets the backlog reach, with a warning each.
 fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
-    let Some(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name)) else {
+    let Some(buffer) = queue.find_key(&BUFFER) else {
         return vec![];
     };
     let most = match buffer {
         Size::Packets(n) | Size::Bytes(n) => n as f64,
         Size::Unlimited => return vec![],
     };
-    let reached = |name: &str| match (queue.level(name), buffer) {
-        (Level::Packets(n), Size::Bytes(_)) => mean_packet(queue).is_none_or(|m| n * m as f64 <= most),
+    // What a packet counts where a threshold is in packets and the buffer in bytes, if the discipline says.
+    let mean_packet = queue.find_key(&MEAN_PACKET);
+    let reached = |level: Level| match (level, buffer) {
+        (Level::Packets(n), Size::Bytes(_)) => mean_packet.is_none_or(|m| n * m as f64 <= most),
         (level, _) => level.resolve(buffer).is_none_or(|level| level <= most),
     };
-    let above = levels(queue).filter(|name| !reached(name));
+    let above = levels(queue).filter(|(_, level)| !reached(*level));
     above
-        .map(|name| {
-            let level = queue.level(name);
+        .map(|(name, level)| {
             let text = format!(
                 "{name} = \"{level}\" is above buffer = \"{buffer}\" and never reached; lower it, or give a larger \
                  buffer"
@@ -311,7 +307,7 @@ fn above_the_buffer(queue: &Settings) -> Vec<(&'static str, String)> {
 
 /// A warning about a buffer, in bytes, that holds no packet of these flows.
 fn too_small(queue: &Settings, flows: &Crossing) -> Option<String> {
-    let Size::Bytes(buffer) = queue.model.param("buffer").map(|p| queue.size(p.name))? else {
+    let Size::Bytes(buffer) = queue.find_key(&BUFFER)? else {
         return None;
     };
     let (packet, _) = flows.packets?;

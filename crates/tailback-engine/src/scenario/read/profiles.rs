@@ -4,11 +4,13 @@
 //! laying them under those of a flow is [`Settings::with_profile`], as for the built-in ones.
 
 use super::names::among;
+use crate::declare::tables::top;
 use crate::scenario::check::{Reader, join};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::Problem;
 use tailback_base::model::{NamedValues, Settings, nearest};
 use tailback_transport::tcp;
+use tailback_transport::tcp::params::PROFILE;
 
 /// The profiles of a scenario whose values are sound.
 #[derive(Default)]
@@ -23,7 +25,7 @@ impl Profiles {
         let mut profiles = Profiles::default();
         let mut sound: Vec<(&Node, Settings, String)> = vec![];
         for entry in entries {
-            let path = join("profile", &entry.key);
+            let path = join(top::PROFILES.name, &entry.key);
             if tcp::MODEL.profiles().iter().any(|b| b.name == entry.key) {
                 let problem = format!("\"{}\" is a built-in profile", entry.key);
                 let remedy = "give yours another name; profile = \"NAME\" in it says what it builds on";
@@ -70,10 +72,10 @@ impl Profiles {
 
     /// Lay the chain of profiles under the values of a flow (or a profile); false if there is something wrong with it.
     pub fn lay_under(&self, r: &mut Reader, settings: &mut Settings, node: &Node, path: &str) -> bool {
-        let at = node.get("profile").map_or(node.at.clone(), |e| e.node.at.clone());
+        let (at, key) = (node.place_of(&PROFILE), join(path, PROFILE.name));
         let built_in = settings.model.profiles();
         if !built_in.is_empty() {
-            let name = settings.text("profile").to_string();
+            let name = settings.text(PROFILE.name).to_string();
             let own = self.own.iter().map(|p| p.name.as_str());
             let names: Vec<&str> = own.chain(built_in.iter().map(|b| b.name)).collect();
             if !names.contains(&name.as_str()) {
@@ -84,7 +86,7 @@ impl Profiles {
                         crate::scenario::error::shorten(&name, 60)
                     );
                     r.complain(
-                        Problem::new("value", at, &join(path, "profile"), problem, remedy)
+                        Problem::new("value", at, &key, problem, remedy)
                             .value(name)
                             .nearest(near.as_deref()),
                     );
@@ -101,13 +103,7 @@ impl Profiles {
             // What the profile builds on is complained about where it stands.
             Err(_) if self.broken => false,
             Err(e) => {
-                r.complain(Problem::new(
-                    "conflict",
-                    at,
-                    &join(path, "profile"),
-                    e.problem,
-                    e.remedy,
-                ));
+                r.complain(Problem::new("conflict", at, &key, e.problem, e.remedy));
                 false
             }
         }

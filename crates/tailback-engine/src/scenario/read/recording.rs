@@ -1,13 +1,14 @@
 //! The `[record.NAME]` tables: which quantities, of which link or flows, how often.
 
 use super::names::among;
-use crate::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD};
+use crate::declare::tables::record::*;
+use crate::declare::tables::{EDGE_PROBES, FLOW_PROBES, LINK_PROBES, RECORD, SOJOURN_PERCENTILES};
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node};
 use crate::scenario::error::{At, Problem};
 use crate::spec::{GroupSpec, LinkSpec, RecordSpec, Sampling, Target};
 use tailback_base::Duration;
-use tailback_base::model::{ProbeDef, Settings, Value};
+use tailback_base::model::{ProbeDef, Settings};
 
 /// What the rows of one table may take in memory: what a run collects stays there until the run is over.
 const MOST_BYTES: u64 = 8_000_000_000;
@@ -40,26 +41,19 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
     let path = join("record", &entry.key);
     let node = &entry.node;
     let filled = r.fill(node, &path, &RECORD, &[])?;
-    let target = target(r, node, &filled, known);
-    let when = sampling(r, node, &filled);
+    let target = target(r, &filled, known);
+    let when = sampling(r, &filled);
     let (target, when) = (target?, when?);
-    let names: Vec<String> = filled
-        .settings
-        .list("probes")
-        .iter()
-        .filter_map(|v| if let Value::Text(t) = v { Some(t.clone()) } else { None })
-        .collect();
-    let count = probes(r, node, &filled, known, &target, &names);
+    let names = filled.settings.get(&PROBES);
+    let count = probes(r, &filled, known, &target, &names);
     // A distribution changes with each packet.
-    let spread = |name: &&String| LINK_PROBES.iter().any(|p| p.name == **name && p.per == "percent");
-    if let (Sampling::OnChange, Some(name)) = (when, names.iter().find(spread)) {
-        r.complain(Problem::new(
-            "conflict",
-            at(node, "on_change"),
-            &filled.key("on_change"),
-            format!("the probe \"{name}\" is taken at a step, not on change"),
-            "give every = \"1s\", or the time at which it is wanted, in the place of on_change",
-        ));
+    if when == Sampling::OnChange && names.iter().any(|name| name == SOJOURN_PERCENTILES.name) {
+        let problem = format!(
+            "the probe \"{}\" is taken at a step, not on change",
+            SOJOURN_PERCENTILES.name
+        );
+        let remedy = "give every = \"1s\", or the time at which it is wanted, in the place of on_change";
+        r.complain(filled.problem("conflict", &ON_CHANGE, problem, remedy));
     }
     if let (Sampling::Every(every), Some(duration)) = (when, known.duration) {
         let samples = (duration.0 / every.0.max(1)).saturating_mul(count);
@@ -67,10 +61,8 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
         if let Some((needs, most)) = too_much(rows, SAMPLE_BYTES) {
             let problem = format!("a sample every {every} makes in {duration} {needs}");
             let remedy = format!("sample less often, or fewer flows: at most {most} rows");
-            r.complain(
-                Problem::new("limit", at(node, "every"), &filled.key("every"), problem, remedy)
-                    .value(every.to_string()),
-            );
+            let problem = filled.problem("limit", &EVERY, problem, remedy);
+            r.complain(problem.value(every.to_string()));
         }
     }
     (r.seen() == before).then_some(RecordSpec {
@@ -81,24 +73,16 @@ pub fn recording(r: &mut Reader, entry: &Entry, known: &Known) -> Option<RecordS
     })
 }
 
-fn at(node: &Node, key: &str) -> At {
-    node.get(key).map_or(node.at.clone(), |e| e.node.at.clone())
-}
-
-fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<Target> {
+fn target(r: &mut Reader, filled: &Filled, known: &Known) -> Option<Target> {
     let s = &filled.settings;
-    match (s.is_none("link"), s.is_none("flows"), s.is_none("edge")) {
-        (false, true, true) => {
-            let text = s.text("link");
-            let (name, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
+    match (s.get(&LINK), s.get(&FLOWS), s.get(&EDGE)) {
+        (Some(text), None, None) => {
+            let (name, reverse) = direction_of(&text);
             if known.whole && !known.links.iter().any(|l| l.name == name) {
                 let (near, remedy) = among(name, known.links.iter().map(|l| l.name.as_str()), "links");
                 let problem = format!("there is no link \"{}\"", crate::scenario::error::shorten(name, 60));
-                r.complain(
-                    Problem::new("value", at(node, "link"), &filled.key("link"), problem, remedy)
-                        .value(text)
-                        .nearest(near.as_deref()),
-                );
+                let problem = filled.problem("value", &LINK, problem, remedy).value(text.as_str());
+                r.complain(problem.nearest(near.as_deref()));
                 return None;
             }
             Some(Target::Link {
@@ -106,17 +90,13 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
                 reverse,
             })
         }
-        (true, false, true) => {
-            let text = s.text("flows");
-            let (group, reverse) = text.strip_suffix(".reverse").map_or((text, false), |n| (n, true));
+        (None, Some(text), None) => {
+            let (group, reverse) = direction_of(&text);
             if known.whole && !known.groups.iter().any(|g| g.name == group) {
                 let (near, remedy) = among(group, known.groups.iter().map(|g| g.name.as_str()), "groups of flows");
                 let problem = format!("there are no flows \"{}\"", crate::scenario::error::shorten(group, 60));
-                r.complain(
-                    Problem::new("value", at(node, "flows"), &filled.key("flows"), problem, remedy)
-                        .value(text)
-                        .nearest(near.as_deref()),
-                );
+                let problem = filled.problem("value", &FLOWS, problem, remedy).value(text.as_str());
+                r.complain(problem.nearest(near.as_deref()));
                 return None;
             }
             Some(Target::Flows {
@@ -124,27 +104,24 @@ fn target(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option
                 reverse,
             })
         }
-        (true, true, false) => edge(r, node, filled, known),
-        (no_link, no_flows, no_edge) => {
-            let problem = format!(
-                "[{}] names {}",
-                filled.path,
-                match (no_link, no_flows, no_edge) {
-                    (true, true, _) => "nothing to record",
-                    (false, false, true) => "both a link and flows",
-                    _ => "an edge and something else",
-                }
-            );
-            r.complain(Problem::new(
-                "conflict",
-                node.at.clone(),
-                &filled.key("link"),
-                problem,
-                "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"",
-            ));
+        (None, None, Some(name)) => edge(r, filled, known, name),
+        (link, flows, edge) => {
+            let names = match (link, flows, edge) {
+                (None, None, _) => "nothing to record",
+                (Some(_), Some(_), None) => "both a link and flows",
+                _ => "an edge and something else",
+            };
+            let (at, problem) = (filled.node.at.clone(), format!("[{}] names {names}", filled.path));
+            let remedy = "give one of link = \"NAME\", flows = \"NAME\" and edge = \"NAME\"";
+            r.complain(Problem::new("conflict", at, &filled.key(&LINK), problem, remedy));
             None
         }
     }
+}
+
+/// `NAME.reverse` is the way back of what `NAME` alone stands for.
+fn direction_of(text: &str) -> (&str, bool) {
+    text.strip_suffix(".reverse").map_or((text, false), |name| (name, true))
 }
 
 /// The conditioner by the name of its edge.
@@ -153,15 +130,14 @@ fn conditioner_of<'k>(known: &'k Known, edge: &str) -> Option<&'k Settings> {
         let group = known.groups.iter().find(|g| g.name == group)?;
         return group.conditioner.as_ref();
     }
-    let (name, reverse) = edge.strip_suffix(".reverse").map_or((edge, false), |n| (n, true));
+    let (name, reverse) = direction_of(edge);
     let link = known.links.iter().find(|l| l.name == name)?;
     let direction = if reverse { &link.reverse } else { &link.forward };
     direction.conditioner.as_ref()
 }
 
-fn edge(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<Target> {
-    let name = filled.settings.text("edge");
-    if known.whole && conditioner_of(known, name).is_none() {
+fn edge(r: &mut Reader, filled: &Filled, known: &Known, name: String) -> Option<Target> {
+    if known.whole && conditioner_of(known, &name).is_none() {
         let links = known
             .links
             .iter()
@@ -171,50 +147,38 @@ fn edge(r: &mut Reader, node: &Node, filled: &Filled, known: &Known) -> Option<T
             .chain(groups)
             .filter(|n| conditioner_of(known, n).is_some())
             .collect();
-        let (near, remedy) = among(name, edges.iter().map(String::as_str), "edges with a conditioner");
+        let (near, remedy) = among(&name, edges.iter().map(String::as_str), "edges with a conditioner");
         let problem = format!(
             "there is no conditioner at \"{}\"",
-            crate::scenario::error::shorten(name, 60)
+            crate::scenario::error::shorten(&name, 60)
         );
-        r.complain(
-            Problem::new("value", at(node, "edge"), &filled.key("edge"), problem, remedy)
-                .value(name)
-                .nearest(near.as_deref()),
-        );
+        let problem = filled.problem("value", &EDGE, problem, remedy).value(name);
+        r.complain(problem.nearest(near.as_deref()));
         return None;
     }
-    Some(Target::Edge { name: name.to_string() })
+    Some(Target::Edge { name })
 }
 
-fn sampling(r: &mut Reader, node: &Node, filled: &Filled) -> Option<Sampling> {
+fn sampling(r: &mut Reader, filled: &Filled) -> Option<Sampling> {
     let s = &filled.settings;
-    match (s.is_none("every"), s.flag("on_change")) {
-        (false, false) => Some(Sampling::Every(s.time("every"))),
-        (true, true) => Some(Sampling::OnChange),
-        (none, _) => {
-            let problem = format!(
-                "[{}] says {}",
-                filled.path,
-                if none {
-                    "not when to record"
-                } else {
-                    "both every and on_change"
-                }
-            );
-            r.complain(Problem::new(
-                "conflict",
-                at(node, "every"),
-                &filled.key("every"),
-                problem,
-                "give one of every = \"10ms\" and on_change = true",
-            ));
+    match (s.get(&EVERY), s.get(&ON_CHANGE)) {
+        (Some(every), false) => Some(Sampling::Every(every)),
+        (None, true) => Some(Sampling::OnChange),
+        (every, _) => {
+            let says = match every {
+                None => "not when to record",
+                Some(_) => "both every and on_change",
+            };
+            let problem = format!("[{}] says {says}", filled.path);
+            let remedy = "give one of every = \"10ms\" and on_change = true";
+            r.complain(filled.problem("conflict", &EVERY, problem, remedy));
             None
         }
     }
 }
 
 /// Check the names of the probes. Returns how many rows a sample has.
-fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &Target, names: &[String]) -> u64 {
+fn probes(r: &mut Reader, filled: &Filled, known: &Known, target: &Target, names: &[String]) -> u64 {
     let (built_in, settings, rows): (&'static [ProbeDef], Option<&Settings>, u64) = match target {
         Target::Link { name, reverse } => {
             let link = known.links.iter().find(|l| l.name == *name);
@@ -243,7 +207,7 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
     let (model, own) = (settings.model, settings.probes());
     let all = || built_in.iter().chain(own.iter().copied()).map(|p| p.name);
     for (i, name) in names.iter().enumerate() {
-        let item = match node.get("probes").map(|e| &e.node) {
+        let item = match filled.node.given(&PROBES) {
             Some(Node {
                 tree: crate::scenario::document::Tree::List(items),
                 ..
@@ -251,7 +215,7 @@ fn probes(r: &mut Reader, node: &Node, filled: &Filled, known: &Known, target: &
             Some(one) => one.at.clone(),
             None => At::Nowhere,
         };
-        let key = format!("{}[{i}]", filled.key("probes"));
+        let key = format!("{}[{i}]", filled.key(&PROBES));
         if !all().any(|p| p == name) {
             let known: Vec<&str> = all().collect();
             let (near, remedy) = among(name, known.into_iter(), "probes here");

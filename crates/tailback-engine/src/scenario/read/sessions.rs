@@ -3,20 +3,22 @@
 //! The parameters of the kind stand in the same table as the rest. Hosts and links are those of `[flows.NAME]`, with
 //! one difference: `rtt` sets the delay of the clients' links, because several clients may share a server.
 
-use super::flows::{Around, ends, private_link, route};
+use super::flows::{Around, Sets, delays, ends, private_link, route};
 use super::instants::{in_order, instants};
 use super::profiles::with_preset;
 use super::routes::Routes;
 use super::transport::{inner_conflict, transport};
 use crate::declare::instants::Instants;
 use crate::declare::tables::SESSIONS;
+use crate::declare::tables::sessions::*;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
-use crate::scenario::error::{At, Problem};
+use crate::scenario::error::Problem;
 use crate::spec::{AccessSpec, GroupSpec, SessionSpec};
 use crate::traffic::laws;
+use crate::traffic::session::web::PAGE_SERVERS;
 use tailback_base::model::Raw;
-use tailback_base::{Duration, Model, Settings, Time};
+use tailback_base::{Duration, Model, Param, Time};
 
 /// Read all tables. `groups` are the flows, whose names are taken.
 pub fn sessions(
@@ -69,14 +71,10 @@ fn page_servers(
     [from, to]: [&String; 2],
     routes: &mut Routes,
 ) -> Vec<String> {
-    const KEY: &str = "page_servers";
-    if own.settings.model.param(KEY).is_none() || own.settings.is_none(KEY) {
-        return vec![];
-    }
-    let servers: Vec<String> = own.settings.texts(KEY).into_iter().map(String::from).collect();
-    let at = own.part(KEY).map_or(own.at.clone(), |n| n.at.clone());
+    let servers = own.settings.find_key(&PAGE_SERVERS).unwrap_or_default();
     let mut complain = |value: &str, problem: String, remedy: String| {
-        r.complain(Problem::new("value", at.clone(), &own.key(KEY), problem, remedy).value(value));
+        let at = own.node.at.clone();
+        r.complain(Problem::new("value", at, &own.key(&PAGE_SERVERS), problem, remedy).value(value));
     };
     for server in &servers {
         if around.whole && routes.path(server, to).is_none() {
@@ -115,28 +113,27 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
     let others: Vec<&str> = node.entries().iter().map(|e| e.key.as_str()).collect();
     let others: Vec<&str> = others.into_iter().filter(|k| model.param(k).is_none()).collect();
     let own = r.fill(node, &path, model, &others);
-    let part = |name: &str| node.get(name).map(|e| &e.node);
-    let key = |name: &str| join(&path, name);
+    let part = |param: &Param| node.given(param).map(|n| (n, join(&path, param.name)));
     let transport = transport(r, node, &path, &transports, None, around.profiles);
     let lossy = transport
         .as_ref()
         .filter(|t| !r.library.transports.repeats_losses(t.model));
     if let Some(t) = lossy {
         let name = t.model.name;
-        let at = part("transport").map_or(node.at.clone(), |n| n.at.clone());
         let problem = if r.library.transports.carries_datagrams(t.model) {
             format!("sessions open connections, which {name} has none of")
         } else {
             format!("sessions wait for all they ask for, and {name} does not repeat what is lost")
         };
         let remedy = "leave the transport out, or give transport = \"tcp\"";
-        r.complain(Problem::new("conflict", at, &key("transport"), problem, remedy).value(name));
+        let (at, key) = (node.place_of(&TRANSPORT), join(&path, TRANSPORT.name));
+        r.complain(Problem::new("conflict", at, &key, problem, remedy).value(name));
     }
-    let start = match part("start") {
-        Some(n) => instants(r, n, &key("start"), false),
+    let start = match part(&START) {
+        Some((n, key)) => instants(r, n, &key, false),
         None => Some(Instants::Listed(vec![Time::ZERO])),
     };
-    let stop = part("stop").map(|n| instants(r, n, &key("stop"), true));
+    let stop = part(&STOP).map(|(n, key)| instants(r, n, &key, true));
     let (filled, mut own) = (filled?, own?);
     own.settings = with_preset(r, own.settings, node, &path)?;
     let kind = r
@@ -149,34 +146,29 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
         inner_conflict(r, node.at.clone(), &path, conflict);
     }
     if let Some((param, conflict)) = laws::conflict(&r.library.laws, &own.settings) {
-        let at = part(param).map_or(node.at.clone(), |n| n.at.clone());
-        inner_conflict(r, at, &key(param), conflict);
+        inner_conflict(r, node.place_of(param), &join(&path, param.name), conflict);
     }
     let s = &filled.settings;
-    let clients = s.count("clients");
-    let servers = if s.is_none("servers") {
-        clients
-    } else {
-        s.count("servers")
-    };
-    let (from, to) = ends(r, node, &filled, around)?;
+    let clients = s.get(&CLIENTS);
+    let servers = s.get(&SERVERS).unwrap_or(clients);
+    let (from, to) = ends(r, &filled, around)?;
     let page_servers = page_servers(r, &own, around, [&from, &to], routes);
-    let delay = route(r, node, &filled, &from, &to, around, routes);
-    let (access, exit) = links(r, node, &filled, delay, [servers, clients]);
+    let path_delay = route(r, &filled, &from, &to, around, routes);
+    let (access, exit) = links(r, &filled, path_delay, [servers, clients]);
     if let (Some(start), Some(Some(stop))) = (&start, &stop) {
-        in_order(r, node, &filled, clients, (start, stop));
+        in_order(r, &filled, clients, (start, stop));
     }
     if r.seen() > before {
         return None;
     }
     Some(SessionSpec {
         name: entry.key.clone(),
-        clients: clients as u32,
-        servers: servers as u32,
+        clients,
+        servers,
         from,
         to,
         page_servers,
-        weight: s.reals("weight"),
+        weight: s.get(&WEIGHT),
         access,
         exit,
         transport: transport?,
@@ -190,42 +182,22 @@ fn session(r: &mut Reader, entry: &Entry, around: &Around, routes: &mut Routes) 
 /// The links of the servers and of the clients, if they have such.
 fn links(
     r: &mut Reader,
-    node: &Node,
     filled: &Filled,
     path: Option<Duration>,
-    counts: [u64; 2],
+    [servers, clients]: [u32; 2],
 ) -> (Option<AccessSpec>, Option<AccessSpec>) {
-    let s: &Settings = &filled.settings;
-    let access = private_link(s.rates("access_rate"), s.times("access_delay"), vec![]);
-    let mut delays = s.times("exit_delay");
-    let rtt = s.times("rtt");
-    if !rtt.is_empty() {
-        let at = node.get("rtt").map_or(At::Nowhere, |e| e.node.at.clone());
-        if !delays.is_empty() {
-            let problem = "both rtt and exit_delay are given, and rtt sets the delay of the clients' links";
-            let remedy = "keep one of the two";
-            r.complain(Problem::new("conflict", at, &filled.key("rtt"), problem, remedy));
-            return (None, None);
-        }
-        let before = access.as_ref().map_or(vec![Duration::ZERO], |a| a.delay.clone());
-        let [servers, clients] = counts.map(|n| n as usize);
-        let different = if rtt.len() == 1 && before.len() == 1 {
-            1
-        } else {
-            clients
-        };
-        for i in 0..different {
-            let Some(path) = path else { break };
-            let near = before[(i % servers) % before.len()];
-            let (rtt, least) = (rtt[i % rtt.len()], path + near + near);
-            if rtt < least {
-                let problem = format!("a round trip of {rtt} is shorter than the path alone, which takes {least}");
-                let remedy = format!("give a round trip of at least {least}, or shorten the delays of the links");
-                r.complain(Problem::new("conflict", at, &filled.key("rtt"), problem, remedy).value(rtt.to_string()));
-                return (None, None);
-            }
-            delays.push(Duration((rtt - least).0 / 2));
-        }
-    }
-    (access, private_link(s.rates("exit_rate"), delays, vec![]))
+    let s = &filled.settings;
+    let access = private_link(s.get(&ACCESS_RATE), s.get(&ACCESS_DELAY), vec![]);
+    // The clients take the servers in turn, and those the delays.
+    let far = match access.as_ref().map(|a| &a.delay[..]) {
+        None => vec![Duration::ZERO],
+        Some([one]) => vec![*one],
+        Some(all) => all.iter().copied().cycle().take(servers as usize).collect(),
+    };
+    let sets = Sets {
+        key: &EXIT_DELAY,
+        what: "the delay of the clients' links",
+    };
+    let delay = delays(r, filled, &sets, &far, path, clients);
+    (access, private_link(s.get(&EXIT_RATE), delay, vec![]))
 }

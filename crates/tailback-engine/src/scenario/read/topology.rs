@@ -3,10 +3,11 @@
 //! A `[link.NAME]` the user gives beside the helper is laid over the generated one, key by key, so that one hop of a
 //! parking lot can differ from the others, and `--set link.bottleneck.queue.buffer=...` means what it says.
 
+use crate::declare::tables::{PARKING_LOT, link, top};
 use crate::scenario::check::Reader;
 use crate::scenario::document::{Entry, Node, Tree};
 use crate::scenario::error::{At, Problem};
-use tailback_base::model::Raw;
+use tailback_base::model::{Param, Raw};
 
 /// The document with the topology's links in it.
 pub struct Expanded {
@@ -24,56 +25,50 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
         root: root.clone(),
         ends: None,
     };
-    let Some(topology) = root.get("topology") else {
+    let Some(node) = root.given(&top::TOPOLOGY) else {
         return unchanged();
     };
-    let node = &topology.node;
     let before = r.seen();
-    let Some(filled) = r.model(node, "topology", "topology") else {
+    let Some(filled) = r.model(node, top::TOPOLOGY.name, "topology") else {
         return unchanged();
     };
     // The parts are read for their problems; the links made of them are then free of any.
-    for prefix in ["", "reverse_"] {
-        if let Some(queue) = filled.part(&format!("{prefix}queue")) {
-            r.model(queue, &filled.key(&format!("{prefix}queue")), "queue");
+    for parts in link::PARTS {
+        for one in [parts.queue, parts.conditioner] {
+            if let (Some(part), Some(family)) = (filled.part(&one), one.kind.family()) {
+                r.model(part, &filled.key(&one), family);
+            }
         }
-        if let Some(conditioner) = filled.part(&format!("{prefix}conditioner")) {
-            r.model(conditioner, &filled.key(&format!("{prefix}conditioner")), "conditioner");
-        }
-        if let Some(list) = filled.part(&format!("{prefix}impair")) {
-            r.model_list(list, &filled.key(&format!("{prefix}impair")), "impairment");
-        }
-        if let Some(list) = filled.part(&format!("{prefix}rate_changes")) {
-            r.model_list(list, &filled.key(&format!("{prefix}rate_changes")), "rate-change");
+        for list in [parts.impair, parts.rate_changes] {
+            if let (Some(part), Some(family)) = (filled.part(&list), list.kind.family()) {
+                r.model_list(part, &filled.key(&list), family);
+            }
         }
     }
     if r.seen() > before {
         return unchanged();
     }
-    let hops = if filled.settings.model.name == "parking-lot" {
-        filled.settings.count("hops") as usize
-    } else {
-        1
-    };
+    let lot = filled.settings.find_key(&link::HOPS);
+    let hops = lot.unwrap_or(1) as usize;
     if size(node).saturating_mul(hops) > MOST_VALUES {
         r.complain(Problem::new(
             "limit",
             node.at.clone(),
-            "topology",
+            top::TOPOLOGY.name,
             "so many hops with such long lists are too much",
             "use fewer hops or shorter lists",
         ));
         return unchanged();
     }
-    let names: Vec<(String, String, String)> = match filled.settings.model.name {
-        "parking-lot" => (1..=hops)
+    let names: Vec<(String, String, String)> = match lot {
+        Some(_) => (1..=hops)
             .map(|i| (format!("hop{i}"), format!("r{}", i - 1), format!("r{i}")))
             .collect(),
-        _ => vec![("bottleneck".into(), "left".into(), "right".into())],
+        None => vec![("bottleneck".into(), "left".into(), "right".into())],
     };
     let ends = Some((names[0].1.clone(), names[names.len() - 1].2.clone()));
 
-    let given = root.get("link");
+    let given = root.get(top::LINKS.name);
     if let Some(Entry {
         node: Node {
             tree: Tree::Scalar(_) | Tree::List(_),
@@ -89,10 +84,10 @@ pub fn expand(r: &mut Reader, root: &Node) -> Expanded {
     let at = given.map_or(At::Nowhere, |e| e.node.at.clone());
     let table = Node::table(made, at);
     if let Tree::Table(entries) = &mut root.tree {
-        match entries.iter_mut().find(|e| e.key == "link") {
+        match entries.iter_mut().find(|e| e.key == top::LINKS.name) {
             Some(entry) => entry.node = table,
             None => entries.push(Entry {
-                key: "link".into(),
+                key: top::LINKS.name.into(),
                 key_at: At::Nowhere,
                 node: table,
             }),
@@ -106,16 +101,16 @@ fn written_out(node: &Node, given: Option<&Entry>, names: Vec<(String, String, S
     let mut links: Vec<Entry> = given.map_or(vec![], |e| e.node.entries().to_vec());
     let mut made = vec![];
     for (name, from, to) in names {
-        let end = |key: &str, value: &str| Entry {
-            key: key.into(),
+        let end = |key: &Param, value: &str| Entry {
+            key: key.name.into(),
             key_at: node.at.clone(),
             node: Node::text(value, node.at.clone()),
         };
-        let mut entries = vec![end("from", &from), end("to", &to)];
+        let mut entries = vec![end(&link::FROM, &from), end(&link::TO, &to)];
         entries.extend(
             node.entries()
                 .iter()
-                .filter(|e| e.key != "kind" && e.key != "hops")
+                .filter(|e| e.key != "kind" && e.key != link::HOPS.name)
                 .cloned(),
         );
         match links.iter().position(|e| e.key == name) {
@@ -151,8 +146,8 @@ pub fn makes(topology: &Node, link: &str) -> bool {
 
 /// The name of the first link this topology table makes.
 pub fn first_link(topology: &Node) -> &'static str {
-    let is = |node: &Node, name: &str| matches!(&node.tree, Tree::Scalar(Raw::Text(t)) if t == name);
-    let lot = is(topology, "parking-lot") || topology.get("kind").is_some_and(|e| is(&e.node, "parking-lot"));
+    let is_lot = |node: &Node| matches!(&node.tree, Tree::Scalar(Raw::Text(t)) if t == PARKING_LOT.name);
+    let lot = is_lot(topology) || topology.get("kind").is_some_and(|e| is_lot(&e.node));
     if lot { "hop1" } else { "bottleneck" }
 }
 

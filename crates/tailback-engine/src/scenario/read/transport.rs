@@ -4,6 +4,7 @@
 //! than their header; sources so fast that time would stand still between two packets.
 
 use super::profiles::Profiles;
+use crate::declare::tables::flows;
 use crate::library::Library;
 use crate::scenario::check::{Filled, Reader, join};
 use crate::scenario::document::{Entry, Node, Tree};
@@ -12,8 +13,8 @@ use crate::traffic::bulk;
 use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Facts, Output};
 use crate::traffic::paced::RATE;
-use crate::traffic::sizes::FIXED;
-use tailback_base::model::{Raw, Settings};
+use crate::traffic::sizes::{self, FIXED};
+use tailback_base::model::{Param, Raw, Settings};
 use tailback_base::{BitRate, Duration};
 use tailback_transport::{datagram, tcp};
 
@@ -33,28 +34,19 @@ fn is_media(library: &Library, traffic: &Settings) -> bool {
 }
 
 /// The deadline of a group: for what arrives as it was sent, packet by packet or frame by frame.
-pub fn deadline(
-    r: &mut Reader,
-    node: &Node,
-    path: &str,
-    filled: &Filled,
-    [traffic, transport]: [Option<&Settings>; 2],
-) -> Option<Duration> {
-    if filled.settings.is_none("deadline") {
-        return None;
-    }
+pub fn deadline(r: &mut Reader, filled: &Filled, [traffic, transport]: [Option<&Settings>; 2]) -> Option<Duration> {
+    let deadline = filled.settings.get(&flows::DEADLINE)?;
     let (traffic, transport) = (traffic?, transport?);
     let has_frames = facts(r.library, traffic).is_some_and(|f| f.output == Output::Media);
     if !has_frames && !r.library.transports.carries_datagrams(transport.model) {
         let (source, name) = (traffic.model.name, transport.model.name);
-        let given = node.get("deadline").map(|e| &e.node);
+        let given = filled.node.given(&flows::DEADLINE);
         let problem = format!("{source} over {name} has neither datagrams nor frames that could be late");
         let remedy = "leave the deadline out; tables of flows and of transfers have delays and completion times";
-        let at = given.map_or(node.at.clone(), |n| n.at.clone());
-        let problem = Problem::new("conflict", at, &join(path, "deadline"), problem, remedy);
+        let problem = filled.problem("conflict", &flows::DEADLINE, problem, remedy);
         r.complain(problem.value(given.map_or(String::new(), Node::show)));
     }
-    Some(filled.settings.time("deadline"))
+    Some(deadline)
 }
 
 /// A conflict inside the settings of one model.
@@ -76,7 +68,8 @@ pub fn transport(
     traffic: Option<&Settings>,
     profiles: &Profiles,
 ) -> Option<Settings> {
-    let given = node.get("transport");
+    let given = node.given(&flows::TRANSPORT);
+    let own_path = join(path, flows::TRANSPORT.name);
     let short: Vec<&Entry> = node
         .entries()
         .iter()
@@ -96,37 +89,32 @@ pub fn transport(
     let mut settings = match (given, short.first()) {
         (given, Some(short)) => {
             // `transport = "tcp"` beside `tcp = { ... }` says the same thing twice, which is allowed.
-            if let Some(g) = given.filter(|g| !matches!(&g.node.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
-                let problem = format!("\"{}\" and transport = {} are both given", short.key, g.node.show());
+            if let Some(g) = given.filter(|g| !matches!(&g.tree, Tree::Scalar(Raw::Text(t)) if *t == short.key)) {
+                let problem = format!("\"{}\" and transport = {} are both given", short.key, g.show());
                 let remedy = format!("keep one: transport = \"NAME\", or {} = {{ ... }}", short.key);
-                r.complain(
-                    Problem::new("conflict", g.node.at.clone(), &join(path, "transport"), problem, remedy)
-                        .value(g.node.show()),
-                );
+                r.complain(Problem::new("conflict", g.at.clone(), &own_path, problem, remedy).value(g.show()));
                 return None;
             }
             let model = r.library.catalogue.find("transport", &short.key)?;
             r.fill(&short.node, &join(path, &short.key), model, &[])?.settings
         }
-        (Some(g), None) => r.model(&g.node, &join(path, "transport"), "transport")?.settings,
+        (Some(g), None) => r.model(g, &own_path, "transport")?.settings,
         (None, None) => {
             let streams = traffic.is_none_or(|t| is_stream(r.library, t));
             Settings::defaults(if streams { &tcp::MODEL } else { &datagram::MODEL })
         }
     };
     if let Some((problem, remedy)) = traffic.and_then(|t| misfit(r.library, t, &settings)) {
-        let at = given.map(|g| &g.node).or(short.first().map(|s| &s.node));
-        let at = at.map_or(node.at.clone(), |n| n.at.clone());
-        let p = Problem::new("conflict", at, &join(path, "transport"), problem, remedy);
+        let at = given.or(short.first().map(|s| &s.node)).unwrap_or(node).at.clone();
+        let p = Problem::new("conflict", at, &own_path, problem, remedy);
         r.complain(p.value(settings.model.name));
         return None;
     }
     let (table, key) = match (short.first(), given) {
         (Some(short), _) => (&short.node, short.key.as_str()),
-        (None, Some(given)) => (&given.node, "transport"),
-        (None, None) => (node, "transport"),
+        (None, given) => (given.unwrap_or(node), flows::TRANSPORT.name),
     };
-    let key_path = join(path, "traffic");
+    let key_path = join(path, flows::TRAFFIC.name);
     let path = join(path, key);
     if !profiles.lay_under(r, &mut settings, table, &path) {
         return None;
@@ -139,7 +127,7 @@ pub fn transport(
         Ok(connection) if traffic.is_some_and(sends_back) && connection.as_ref().is_none_or(|c| !c.is_two_way()) => {
             let problem = "`back` has the destination send too, and this connection carries data one way";
             let remedy = "add tcp = { connection = \"two-way\" }, or leave out back";
-            let at = node.get("traffic").map_or(table.at.clone(), |e| e.node.at.clone());
+            let at = node.given(&flows::TRAFFIC).unwrap_or(table).at.clone();
             r.complain(Problem::new("conflict", at, &key_path, problem, remedy));
             return None;
         }
@@ -150,7 +138,7 @@ pub fn transport(
 
 /// Whether the destination is to send as well.
 fn sends_back(traffic: &Settings) -> bool {
-    std::ptr::eq(traffic.model, &bulk::MODEL) && bulk::back_after(traffic).is_some()
+    std::ptr::eq(traffic.model, &bulk::MODEL) && traffic.get(&bulk::BACK).is_some()
 }
 
 /// What traffic cannot be carried by a transport: problem and remedy.
@@ -195,14 +183,14 @@ pub fn sizes(
     traffic: Option<&Settings>,
     transport: Option<&Settings>,
 ) -> Option<Settings> {
-    let (short, long) = (node.get("packet_size"), node.get("sizes"));
+    let (short, long) = (node.get(flows::PACKET_SIZE.name), node.get(flows::SIZES.name));
     if let (Some(short), Some(_)) = (short, long) {
         let problem = "both packet_size and sizes are given";
         r.complain(
             Problem::new(
                 "conflict",
                 short.node.at.clone(),
-                &join(path, "packet_size"),
+                &join(path, flows::PACKET_SIZE.name),
                 problem,
                 "keep one of the two",
             )
@@ -239,18 +227,12 @@ pub fn sizes(
         r.complain(Problem::new("conflict", at, &join(path, &g.key), problem, remedy).value(g.node.show()));
         return None;
     }
-    if let Some(short) = short {
+    if short.is_some() {
         let filled = filled?;
         let mut settings = Settings::defaults(FIXED.model);
-        let bytes = Raw::Text(format!("{}B", filled.settings.count("packet_size")));
-        if let Err(e) = settings.set("bytes", &bytes) {
-            r.complain(Problem::new(
-                "value",
-                short.node.at.clone(),
-                &join(path, "packet_size"),
-                e.problem,
-                e.remedy,
-            ));
+        let bytes = filled.settings.get(&flows::PACKET_SIZE)?;
+        if let Err(e) = settings.set(sizes::BYTES.name, &Raw::Text(format!("{bytes}B"))) {
+            r.complain(filled.problem("value", &flows::PACKET_SIZE, e.problem, e.remedy));
             return None;
         }
         return Some(settings);
@@ -258,7 +240,7 @@ pub fn sizes(
     let Some(long) = long else {
         return Some(Settings::defaults(FIXED.model));
     };
-    let filled = r.model(&long.node, &join(path, "sizes"), "sizes")?;
+    let filled = r.model(&long.node, &join(path, flows::SIZES.name), "sizes")?;
     if let Err(conflict) = (r.library.sizes(filled.settings.model).ok()?.check)(&filled.settings) {
         inner_conflict(r, long.node.at.clone(), &filled.path, conflict);
         return None;
@@ -274,23 +256,21 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
     if is_media(r.library, traffic) {
         return packets_of_media(r, node, path, traffic, transport);
     }
-    let smallest = u64::from((drawn.build)(sizes).smallest());
+    let smallest = (drawn.build)(sizes).smallest();
     let header = if r.library.transports.carries_datagrams(transport.model) {
-        transport.count("header")
+        transport.get(&datagram::HEADER)
     } else {
         0
     };
     if smallest <= header {
-        let at = node
-            .get("packet_size")
-            .or(node.get("sizes"))
-            .map_or(node.at.clone(), |e| e.node.at.clone());
+        let given = node.given(&flows::PACKET_SIZE).or(node.given(&flows::SIZES));
+        let at = given.unwrap_or(node).at.clone();
         let problem = format!("a packet of {smallest}B is no more than its header of {header}B");
         r.complain(
             Problem::new(
                 "conflict",
                 at,
-                &join(path, "sizes"),
+                &join(path, flows::SIZES.name),
                 problem,
                 "give larger packets or a smaller header",
             )
@@ -301,36 +281,37 @@ pub fn packets(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, tran
         return;
     };
     if let Err(conflict) = (source.check)(traffic) {
-        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
-        inner_conflict(r, at, &join(path, "traffic"), conflict);
+        let at = node.place_of(&flows::TRAFFIC);
+        inner_conflict(r, at, &join(path, flows::TRAFFIC.name), conflict);
     }
-    if source.facts.output != Output::Packets || traffic.model.param("rate").is_none_or(|p| p.kind != RATE) {
-        return;
-    }
-    let Some(fastest) = traffic.rates("rate").into_iter().max() else {
+    let is_rate = |p: &Param| p.kind == RATE.kind;
+    let is_paced = source.facts.output == Output::Packets && traffic.model.param(RATE.name).is_some_and(is_rate);
+    let rates = is_paced.then(|| traffic.get(&RATE));
+    let Some(fastest) = rates.into_iter().flatten().max() else {
         return;
     };
     if u128::from(smallest) * 8_000_000_000 < u128::from(fastest.0) {
-        let at = node.get("traffic").map_or(node.at.clone(), |e| e.node.at.clone());
+        let at = node.place_of(&flows::TRAFFIC);
         let problem = format!("packets of {smallest}B at {fastest} follow each other within less than a nanosecond");
         let remedy = format!(
             "give a rate of at most {}, or larger packets",
-            BitRate(smallest * 8_000_000_000)
+            BitRate(u64::from(smallest) * 8_000_000_000)
         );
-        r.complain(Problem::new("limit", at, &join(path, "traffic.rate"), problem, remedy).value(fastest.to_string()));
+        let key = join(&join(path, flows::TRAFFIC.name), RATE.name);
+        r.complain(Problem::new("limit", at, &key, problem, remedy).value(fastest.to_string()));
     }
 }
 
 /// A source with packets of its own has headers of its own too, and values that may not fit together.
 fn packets_of_media(r: &mut Reader, node: &Node, path: &str, traffic: &Settings, transport: &Settings) {
-    let at = |key: &str| node.get(key).map_or(node.at.clone(), |e| e.node.at.clone());
     if let Ok(source) = r.library.source(traffic.model)
         && let Err(conflict) = (source.check)(traffic)
     {
-        inner_conflict(r, at("traffic"), &join(path, "traffic"), conflict);
+        let at = node.place_of(&flows::TRAFFIC);
+        inner_conflict(r, at, &join(path, flows::TRAFFIC.name), conflict);
     }
-    let (name, header) = (transport.model.name, "header");
-    if transport.model.param(header).is_some() && transport.is_given(header) {
+    let name = transport.model.name;
+    if transport.gives(&datagram::HEADER) {
         let problem = format!(
             "the header of {name} does nothing here: {} has headers of its own",
             traffic.model.name
@@ -338,7 +319,7 @@ fn packets_of_media(r: &mut Reader, node: &Node, path: &str, traffic: &Settings,
         let remedy = "leave it out, or give headers in the table of the traffic";
         r.complain(Problem::new(
             "conflict",
-            at(name),
+            node.get(name).map_or(node, |e| &e.node).at.clone(),
             &join(path, "udp.header"),
             problem,
             remedy,

@@ -13,8 +13,25 @@ use super::Context;
 use crate::traffic::application::{Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::laws::Draw;
 use std::collections::BTreeMap;
-use tailback_base::{Duration, FlowId, Settings, Stream, Time};
+use tailback_base::{Duration, FlowId, Key, Kind, Param, Settings, Stream, Time, choice, params};
 use tailback_transport::AppEvent;
+
+choice! {
+    /// What becomes of connections after an exchange.
+    pub enum Connections {
+        Keep = "keep",
+        New = "new",
+    }
+}
+
+params! {
+    pub REQUEST: u64 = Key::new("request", Kind::Bytes { min: 1, max: 1 << 50 }, "350B",
+        "How many bytes a request has.", "");
+    pub SERVER_TIME = Param::new("server_time", Kind::Model("pause"), "none",
+        "How long the server needs, from the last byte of a request to its answer; without it, no time.", "");
+    pub CONNECTION: Connections = Key::choice("connection", "keep",
+        "Whether connections are kept from one request to the next, or opened anew for each.", "");
+}
 
 /// Where one side of a connection writes.
 type End = (FlowId, Side);
@@ -73,21 +90,17 @@ pub enum Step {
 }
 
 impl Exchanges {
-    /// Of a member, whose kind of session has the parameters `request`, `server_time` and `connection`.
+    /// Of a member, whose kind of session has the parameters above.
     pub fn new(s: &Settings, context: &Context) -> Exchanges {
         Exchanges {
             server: context.server,
             client: context.client,
             transport: context.transport,
             two_way: context.two_way,
-            keep: match s.text("connection") {
-                "keep" => true,
-                "new" => false,
-                other => unreachable!("`connection` is declared as keep or new: {other}"),
-            },
-            request: s.count("request"),
-            server_time: context.law(s, "server_time"),
-            server_times: (context.stream)("server_time"),
+            keep: s.get(&CONNECTION) == Connections::Keep,
+            request: s.get(&REQUEST),
+            server_time: context.law(s, &SERVER_TIME),
+            server_times: (context.stream)(SERVER_TIME.name),
             lanes: vec![],
             by_flow: BTreeMap::new(),
         }

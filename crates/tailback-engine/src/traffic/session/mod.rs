@@ -15,7 +15,7 @@ pub mod web;
 use super::application::{Application, NodeId, TransportId};
 use super::conflict::Conflict;
 use super::laws::{self, Draw, Law};
-use tailback_base::{Model, Settings, Stream};
+use tailback_base::{Model, Param, Settings, Stream};
 
 /// A kind of session: what a scenario may say about it, and how a member is made.
 pub struct Entry {
@@ -49,20 +49,14 @@ pub struct Asks {
 }
 
 /// The mean of the law that a parameter holds, bytes or seconds.
-pub(crate) fn mean_of(s: &Settings, param: &str) -> Option<f64> {
-    match s.find(param)? {
-        tailback_base::Value::Model(law) => law.number("mean").or_else(|| law.number("values")),
-        _ => None,
-    }
+pub(crate) fn mean_of(s: &Settings, param: &Param) -> Option<f64> {
+    let law = s.nested(param.name)?;
+    law.number("mean").or_else(|| law.number("values"))
 }
 
 /// What half of the draws of a law of sizes do not exceed, bytes: far below the mean where the tail is heavy.
-pub(crate) fn median_of(s: &Settings, param: &str) -> Option<f64> {
-    let mean = mean_of(s, param)?;
-    let law = match s.find(param)? {
-        tailback_base::Value::Model(law) => law,
-        _ => return None,
-    };
+pub(crate) fn median_of(s: &Settings, param: &Param) -> Option<f64> {
+    let (mean, law) = (mean_of(s, param)?, s.nested(param.name)?);
     Some(match law.model.name {
         "constant" => mean,
         "exponential" => 0.69 * mean,
@@ -103,8 +97,13 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     /// The law that a parameter holds; none where it says `none`.
-    pub fn law(&self, s: &Settings, param: &str) -> Option<Box<dyn Draw>> {
+    pub fn law(&self, s: &Settings, param: &Param) -> Option<Box<dyn Draw>> {
         laws::of(self.laws, s, param)
+    }
+
+    /// The law that a parameter always holds.
+    pub fn law_within(&self, s: &Settings, param: &Param) -> Box<dyn Draw> {
+        laws::within(self.laws, s, param)
     }
 }
 

@@ -1,7 +1,7 @@
 //! How many objects a page has beside its main one: the models of the family `object-count`, and what draws from them.
 
 use crate::traffic::conflict::Conflict;
-use tailback_base::{Kind, Model, Param, Settings, Stream};
+use tailback_base::{Key, Kind, Model, Settings, Stream, choice, params};
 
 const MOST: f64 = 1e6;
 
@@ -11,18 +11,15 @@ pub static CONSTANT: Model = Model {
     title: "Always the same",
     summary: "Every page has so many embedded objects.",
     source: "",
-    params: &[Param::new(
-        "objects",
-        Kind::Count {
-            min: 0,
-            max: MOST as u64,
-        },
-        "",
-        "How many.",
-        "",
-    )],
+    params: CONSTANT_PARAMS,
     probes: &[],
 };
+
+params! {
+    const CONSTANT_PARAMS;
+
+    OBJECTS: u64 = Key::new("objects", Kind::Count { min: 0, max: MOST as u64 }, "", "How many.", "");
+}
 
 pub static PARETO: Model = Model {
     name: "pareto",
@@ -30,46 +27,34 @@ pub static PARETO: Model = Model {
     title: "Pareto, less its least value",
     summary: "A draw from the Pareto distribution, at most `max`, less `min`, as a whole number.",
     source: "",
-    params: &[
-        Param::new(
-            "min",
-            Kind::Real { min: 0.001, max: MOST },
-            "",
-            "The least value of the distribution.",
-            "",
-        ),
-        Param::new(
-            "shape",
-            Kind::Real { min: 0.001, max: 100.0 },
-            "",
-            "The power by which the tail falls; the smaller, the heavier.",
-            "",
-        ),
-        Param::new(
-            "max",
-            Kind::Real { min: 0.001, max: MOST },
-            "1000000",
-            "The largest value: draws beyond it become it.",
-            "",
-        ),
-        Param::new(
-            "rounding",
-            Kind::Choice(&["nearest", "down"]),
-            "nearest",
-            "Which whole number the difference becomes.",
-            "",
-        ),
-        Param::new(
-            "counts",
-            Kind::Choice(&["embedded", "all"]),
-            "embedded",
-            "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \
-             included.",
-            "",
-        ),
-    ],
+    params: PARETO_PARAMS,
     probes: &[],
 };
+
+choice! {
+    enum Rounding {
+        Nearest = "nearest",
+        Down = "down",
+    }
+    enum Counts {
+        Embedded = "embedded",
+        All = "all",
+    }
+}
+
+params! {
+    const PARETO_PARAMS;
+
+    MIN: f64 = Key::new("min", Kind::Real { min: 0.001, max: MOST }, "", "The least value of the distribution.", "");
+    SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.001, max: 100.0 }, "",
+        "The power by which the tail falls; the smaller, the heavier.", "");
+    MAX: f64 = Key::new("max", Kind::Real { min: 0.001, max: MOST }, "1000000",
+        "The largest value: draws beyond it become it.", "");
+    ROUNDING: Rounding = Key::choice("rounding", "nearest", "Which whole number the difference becomes.", "");
+    COUNTS: Counts = Key::choice("counts", "embedded",
+        "A draw less `min` is the number of embedded objects; or a draw, rounded up, is that of all, the main one \
+         included.", "");
+}
 
 /// Every one, in the order the reference shows them.
 pub fn models() -> Vec<&'static Model> {
@@ -78,14 +63,11 @@ pub fn models() -> Vec<&'static Model> {
 
 /// The mean number of embedded objects, about; what is cut at the largest is not taken off.
 pub fn mean(s: &Settings) -> f64 {
-    let number = |name: &str| s.number(name).unwrap_or(1.0);
-    match s.model.name {
-        "constant" => number("objects"),
-        _ => {
-            let (least, shape) = (number("min"), number("shape").max(1.01));
-            (least * shape / (shape - 1.0)).min(number("max"))
-        }
+    if let Some(objects) = s.find_key(&OBJECTS) {
+        return objects as f64;
     }
+    let (least, shape) = (s.get(&MIN), s.get(&SHAPE).max(1.01));
+    (least * shape / (shape - 1.0)).min(s.get(&MAX))
 }
 
 /// A distribution of numbers of objects.
@@ -103,24 +85,18 @@ pub enum Objects {
 impl Objects {
     /// From the settings of one of the models.
     pub fn new(s: &Settings) -> Objects {
-        match s.model.name {
-            "constant" => Objects::Constant(s.count("objects")),
-            "pareto" => Objects::Pareto {
-                least: s.real("min"),
-                shape: s.real("shape"),
-                most: s.real("max"),
-                whole: match s.text("rounding") {
-                    "nearest" => libm::round,
-                    "down" => libm::floor,
-                    other => unreachable!("`rounding` is declared as nearest or down: {other}"),
-                },
-                with_main: match s.text("counts") {
-                    "embedded" => false,
-                    "all" => true,
-                    other => unreachable!("`counts` is declared as embedded or all: {other}"),
-                },
+        if let Some(objects) = s.find_key(&OBJECTS) {
+            return Objects::Constant(objects);
+        }
+        Objects::Pareto {
+            least: s.get(&MIN),
+            shape: s.get(&SHAPE),
+            most: s.get(&MAX),
+            whole: match s.get(&ROUNDING) {
+                Rounding::Nearest => libm::round,
+                Rounding::Down => libm::floor,
             },
-            other => unreachable!("{other} is not in the list of object counts"),
+            with_main: s.get(&COUNTS) == Counts::All,
         }
     }
 
@@ -148,7 +124,7 @@ impl Objects {
 
 /// Values that contradict each other.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
-    if s.model.name != "pareto" || s.real("max") > s.real("min") {
+    if s.find_key(&MAX).is_none_or(|most| most > s.get(&MIN)) {
         return Ok(());
     }
     Err(Conflict {

@@ -9,14 +9,14 @@
 //! What goes over which connection is in [`super::exchange`]. Sizes, pauses, the server's times and the times between
 //! requests are drawn from streams of their own.
 
-use super::exchange::{Answer, Exchanges, Step};
+use super::exchange::{self, Answer, CONNECTION, Connections, Exchanges, REQUEST, Step};
 use super::{Asks, Context, Entry, mean_of, median_of};
 use crate::declare::kinds::SOME_TIME;
 use crate::traffic::agenda::Agenda;
 use crate::traffic::application::{AppInput, Application, Net};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::laws::Draw;
-use tailback_base::{Duration, Kind, Model, Param, Settings, Stream};
+use tailback_base::{Duration, Key, Kind, Model, Param, Settings, Stream, choice, params};
 
 pub static MODEL: Model = Model {
     name: "requests",
@@ -26,86 +26,53 @@ pub static MODEL: Model = Model {
               come \
               at random times and wait for nothing. A transfer is a response; its time begins with the request.",
     source: "",
-    params: &[
-        Param::new(
-            "request",
-            Kind::Bytes { min: 1, max: 1 << 50 },
-            "350B",
-            "How many bytes a request has.",
-            "",
-        ),
-        Param::new(
-            "response",
-            Kind::Model("transfer-size"),
-            "",
-            "How many bytes a response has.",
-            "",
-        ),
-        Param::new(
-            "think",
-            Kind::Model("pause"),
-            "none",
-            "How long a client waits after a response; without it, not at all.",
-            "",
-        ),
-        Param::new(
-            "server_time",
-            Kind::Model("pause"),
-            "none",
-            "How long the server needs, from the last byte of a request to its answer; without it, no time.",
-            "",
-        ),
-        Param::new(
-            "mode",
-            Kind::Choice(&["closed", "open"]),
-            "closed",
-            "Whether the next request waits for the response before it, or comes at its time whatever became of those \
-             before.",
-            "",
-        ),
-        Param::new(
-            "mean_gap",
-            SOME_TIME,
-            "none",
-            "The mean time from one request of a client to the next in mode open: they are a Poisson process.",
-            "",
-        ),
-        Param::new(
-            "requests",
-            Kind::Count { min: 1, max: 1 << 32 },
-            "none",
-            "How many requests each client makes; without it, as many as it can until it stops.",
-            "",
-        ),
-        Param::new(
-            "connection",
-            Kind::Choice(&["keep", "new"]),
-            "keep",
-            "Whether connections are kept from one request to the next, or opened anew for each.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+choice! {
+    enum Mode {
+        Closed = "closed",
+        Open = "open",
+    }
+}
+
+params! {
+    const PARAMS;
+
+    REQUEST;
+    RESPONSE = Param::new("response", Kind::Model("transfer-size"), "", "How many bytes a response has.", "");
+    THINK = Param::new("think", Kind::Model("pause"), "none",
+        "How long a client waits after a response; without it, not at all.", "");
+    SERVER_TIME = exchange::SERVER_TIME;
+    MODE: Mode = Key::choice("mode", "closed",
+        "Whether the next request waits for the response before it, or comes at its time whatever became of those \
+         before.", "");
+    MEAN_GAP: Option<Duration> = Key::new("mean_gap", SOME_TIME, "none",
+        "The mean time from one request of a client to the next in mode open: they are a Poisson process.", "");
+    REQUESTS: Option<u64> = Key::new("requests", Kind::Count { min: 1, max: 1 << 32 }, "none",
+        "How many requests each client makes; without it, as many as it can until it stops.", "");
+    CONNECTION;
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Requests::new(s, &context)),
     check: paced_once,
     asks: |s| Asks {
-        gap: s.number("mean_gap").or_else(|| mean_of(s, "think")).unwrap_or(0.0),
-        open: s.find("mean_gap").is_some(),
-        most: s.number("requests").unwrap_or(f64::INFINITY),
+        gap: s.number(MEAN_GAP.name).or_else(|| mean_of(s, &THINK)).unwrap_or(0.0),
+        open: s.get(&MEAN_GAP).is_some(),
+        most: s.number(REQUESTS.name).unwrap_or(f64::INFINITY),
         transfers: 1.0,
         at_once: 1.0,
-        bytes: median_of(s, "response").unwrap_or(1.0),
-        new_connections: s.text("connection") == "new",
+        bytes: median_of(s, &RESPONSE).unwrap_or(1.0),
+        new_connections: s.get(&CONNECTION) == Connections::New,
     },
 };
 
 /// Something says when the next request comes, and nothing else does.
 fn paced_once(s: &Settings) -> Result<(), Conflict> {
-    let open = s.text("mode") == "open";
+    let open = s.get(&MODE) == Mode::Open;
     let wrong = |param: &'static str, problem: &str, remedy: &'static str| {
         Err(Conflict {
             param,
@@ -114,19 +81,19 @@ fn paced_once(s: &Settings) -> Result<(), Conflict> {
             remedy,
         })
     };
-    match (open, s.is_none("mean_gap"), s.is_none("think")) {
+    match (open, s.get(&MEAN_GAP).is_none(), s.nested(THINK.name).is_none()) {
         (true, true, _) => wrong(
-            "mode",
+            MODE.name,
             "requests in mode open come at a rate of their own, and none is given",
             "add mean_gap = \"1s\" or so, the mean time from one request to the next",
         ),
         (true, _, false) => wrong(
-            "think",
+            THINK.name,
             "think is a pause after a response, and requests in mode open wait for none",
             "leave think out, or mode = \"open\" and mean_gap",
         ),
         (false, false, _) => wrong(
-            "mean_gap",
+            MEAN_GAP.name,
             "mean_gap does nothing in mode closed, where the next request follows the response before it",
             "add mode = \"open\", or give the pause after a response as think",
         ),
@@ -162,20 +129,18 @@ struct Requests {
 
 impl Requests {
     fn new(s: &Settings, context: &Context) -> Requests {
-        let next = match s.text("mode") {
-            "closed" => Next::AfterResponse(context.law(s, "think"), (context.stream)("think")),
-            "open" => Next::AtRandom(s.time("mean_gap"), (context.stream)("gap")),
-            other => unreachable!("`mode` is declared as closed or open: {other}"),
+        // It is given in mode open, and in no other.
+        let next = match s.get(&MEAN_GAP) {
+            None => Next::AfterResponse(context.law(s, &THINK), (context.stream)(THINK.name)),
+            Some(mean) => Next::AtRandom(mean, (context.stream)("gap")),
         };
         Requests {
             exchanges: Exchanges::new(s, context),
-            response: context
-                .law(s, "response")
-                .unwrap_or_else(|| unreachable!("`response` has no default")),
-            sizes: (context.stream)("response"),
+            response: context.law_within(s, &RESPONSE),
+            sizes: (context.stream)(RESPONSE.name),
             next,
             agenda: Agenda::default(),
-            left: (!s.is_none("requests")).then(|| s.count("requests")),
+            left: s.get(&REQUESTS),
             stopped: false,
         }
     }

@@ -8,7 +8,7 @@ use super::{Asks, Context, Entry};
 use crate::declare::kinds::TIME;
 use crate::traffic::application::{AppInput, Application, Net, NodeId, Part, Side, TransferId, TransportId};
 use crate::traffic::conflict::Conflict;
-use tailback_base::{Duration, FlowId, Kind, Model, Param, Settings, Time, Value};
+use tailback_base::{Duration, FlowId, Key, Kind, Model, Settings, Time, params};
 use tailback_transport::AppEvent;
 
 pub static MODEL: Model = Model {
@@ -19,61 +19,50 @@ pub static MODEL: Model = Model {
               listed \
               pauses, each over a connection of its own.",
     source: "",
-    params: &[
-        Param::new(
-            "at",
-            Kind::List(&TIME),
-            "none",
-            "When the transfers begin, counted from the member's start.",
-            "",
-        ),
-        Param::new(
-            "after",
-            Kind::List(&TIME),
-            "none",
-            "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the \
-             first after \
-             the member's start.",
-            "",
-        ),
-        Param::new(
-            "sizes",
-            Kind::List(&Kind::Bytes { min: 1, max: 1 << 50 }),
-            "",
-            "How many bytes they have, taken in turn.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    AT: Vec<Duration> = Key::new("at", Kind::List(&TIME), "none",
+        "When the transfers begin, counted from the member's start.", "");
+    AFTER: Vec<Duration> = Key::new("after", Kind::List(&TIME), "none",
+        "Instead: how long each transfer waits after the one before it was acknowledged to its last byte, the first \
+         after the member's start.", "");
+    SIZES: Vec<u64> = Key::new("sizes", Kind::List(&Kind::Bytes { min: 1, max: 1 << 50 }), "",
+        "How many bytes they have, taken in turn.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Schedule::new(s, &context)),
     check: one_of_both,
     asks: |s| {
-        let at_instants = s.find("at").is_some();
-        let transfers = s.list(if at_instants { "at" } else { "after" }).len() as f64;
+        let [at, after] = [AT, AFTER].map(|key| s.get(&key).len() as f64);
+        let at_instants = at > 0.0;
+        let transfers = at + after;
         Asks {
             gap: f64::INFINITY,
             open: at_instants,
             most: 1.0,
             transfers,
             at_once: if at_instants { transfers } else { 1.0 },
-            bytes: s.number("sizes").unwrap_or(1.0),
+            bytes: s.number(SIZES.name).unwrap_or(1.0),
             new_connections: true,
         }
     },
 };
 
 fn one_of_both(s: &Settings) -> Result<(), Conflict> {
-    let problem = match (s.is_none("at"), s.is_none("after")) {
+    let problem = match (s.get(&AT).is_empty(), s.get(&AFTER).is_empty()) {
         (true, true) => "nothing says when the transfers begin",
         (false, false) => "`at` has transfers begin at instants, and `after` one after another",
         _ => return Ok(()),
     };
     Err(Conflict {
-        param: "at",
+        param: AT.name,
         value: None,
         problem: problem.into(),
         remedy: "give one of the two, such as at = [\"1s\", \"1.5s\"]",
@@ -99,17 +88,10 @@ struct Schedule {
 
 impl Schedule {
     fn new(s: &Settings, context: &Context) -> Schedule {
-        let in_turn = s.is_none("at");
-        let time = |v: &Value| match v {
-            Value::Time(t) => *t,
-            v => unreachable!("`at` and `after` are declared as times, not {v:?}"),
-        };
-        let bytes = |v: &Value| match v {
-            Value::Count(n) => *n,
-            v => unreachable!("`sizes` is declared as numbers of bytes, not {v:?}"),
-        };
-        let times = s.list(if in_turn { "after" } else { "at" }).iter().map(time);
-        let mut transfers: Vec<_> = times.zip(s.list("sizes").iter().map(bytes).cycle()).collect();
+        let at = s.get(&AT);
+        let in_turn = at.is_empty();
+        let times = if in_turn { s.get(&AFTER) } else { at };
+        let mut transfers: Vec<_> = times.into_iter().zip(s.get(&SIZES).into_iter().cycle()).collect();
         if !in_turn {
             // Stable: those of one instant stay in the order they are listed in.
             transfers.sort_by_key(|t| t.0);

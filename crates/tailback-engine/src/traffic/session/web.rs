@@ -14,7 +14,7 @@
 //! and pauses of a client come from streams of their own, and the sizes of a page are drawn when it begins, so that
 //! another transport meets the same pages.
 
-use super::exchange::{Answer, Exchanges, Step};
+use super::exchange::{self, Answer, Connections, Exchanges, REQUEST, Step};
 use super::objects::{self, Objects};
 use super::{Asks, Context, Entry, mean_of, median_of};
 use crate::traffic::agenda::Agenda;
@@ -22,7 +22,7 @@ use crate::traffic::application::{AppInput, Application, Net, NodeId, PageId};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::laws::Draw;
 use tailback_base::model::Profile;
-use tailback_base::{Duration, Kind, Model, Param, Settings, Stream};
+use tailback_base::{Duration, Key, Kind, Model, Param, Settings, Stream, params};
 
 /// The published mixes.
 const PRESETS: &[Profile] = &[
@@ -107,141 +107,77 @@ pub static MODEL: Model = Model {
               next. A \
               transfer is an object; pages have a table of their own.",
     source: "3GPP2 C.R1002-0; Barford and Crovella 1998",
-    params: &[
-        Param::new(
-            "preset",
-            Kind::Profile(PRESETS),
-            "3gpp",
-            "The published mix that gives what is not given here.",
-            "",
-        ),
-        Param::new(
-            "request",
-            Kind::Bytes { min: 1, max: 1 << 50 },
-            "350B",
-            "How many bytes a request has.",
-            "",
-        ),
-        Param::new(
-            "main",
-            Kind::Model("transfer-size"),
-            "none",
-            "How many bytes a main object has; without it, as the preset says.",
-            "",
-        ),
-        Param::new(
-            "objects",
-            Kind::Model("object-count"),
-            "none",
-            "How many objects are embedded in a page; without it, as the preset says.",
-            "",
-        ),
-        Param::new(
-            "embedded",
-            Kind::Model("transfer-size"),
-            "none",
-            "How many bytes an embedded object has; without it, as the preset says.",
-            "",
-        ),
-        Param::new(
-            "parse",
-            Kind::Model("pause"),
-            "none",
-            "How long a client needs from the main object to the request for the first embedded one; without it, as \
-             the \
-             preset says.",
-            "",
-        ),
-        Param::new(
-            "gap",
-            Kind::Model("pause"),
-            "none",
-            "How long after the request for one object of a page the next is asked for, whatever has come so far, as \
-             HTTP/1.0 browsers do; without it, embedded objects wait for the main one and for a free connection.",
-            "",
-        ),
-        Param::new(
-            "think",
-            Kind::Model("pause"),
-            "none",
-            "How long a page is read before the next is asked for; without it, as the preset says.",
-            "",
-        ),
-        Param::new(
-            "server_time",
-            Kind::Model("pause"),
-            "none",
-            "How long the server needs, from the last byte of a request to its answer; without it, no time.",
-            "",
-        ),
-        Param::new(
-            "parallel",
-            Kind::Count { min: 1, max: 1000 },
-            "1",
-            "How many objects of a page are fetched at one time at most, each over a connection of its own.",
-            "",
-        ),
-        Param::new(
-            "connection",
-            Kind::Choice(&["keep", "new"]),
-            "keep",
-            "Whether connections are kept from one object to the next and from page to page, or opened anew for each \
-             object.",
-            "",
-        ),
-        Param::new(
-            "page_servers",
-            Kind::List(&Kind::Text),
-            "none",
-            "Nodes of which each page draws its server, as in ns-2; without them it is always `from`.",
-            "",
-        ),
-        Param::new(
-            "pages",
-            Kind::Count { min: 1, max: 1 << 32 },
-            "none",
-            "How many pages each client fetches; without it, as many as it can until it stops.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    PRESET = Param::new("preset", Kind::Profile(PRESETS), "3gpp",
+        "The published mix that gives what is not given here.", "");
+    REQUEST;
+    MAIN = Param::new("main", Kind::Model("transfer-size"), "none",
+        "How many bytes a main object has; without it, as the preset says.", "");
+    OBJECTS = Param::new("objects", Kind::Model("object-count"), "none",
+        "How many objects are embedded in a page; without it, as the preset says.", "");
+    EMBEDDED = Param::new("embedded", Kind::Model("transfer-size"), "none",
+        "How many bytes an embedded object has; without it, as the preset says.", "");
+    PARSE = Param::new("parse", Kind::Model("pause"), "none",
+        "How long a client needs from the main object to the request for the first embedded one; without it, as the \
+         preset says.", "");
+    GAP = Param::new("gap", Kind::Model("pause"), "none",
+        "How long after the request for one object of a page the next is asked for, whatever has come so far, as \
+         HTTP/1.0 browsers do; without it, embedded objects wait for the main one and for a free connection.", "");
+    THINK = Param::new("think", Kind::Model("pause"), "none",
+        "How long a page is read before the next is asked for; without it, as the preset says.", "");
+    SERVER_TIME = exchange::SERVER_TIME;
+    PARALLEL: u32 = Key::new("parallel", Kind::Count { min: 1, max: 1000 }, "1",
+        "How many objects of a page are fetched at one time at most, each over a connection of its own.", "");
+    CONNECTION: Connections = exchange::CONNECTION.with_doc(
+        "Whether connections are kept from one object to the next and from page to page, or opened anew for each \
+         object.");
+    pub PAGE_SERVERS: Vec<String> = Key::new("page_servers", Kind::List(&Kind::Text), "none",
+        "Nodes of which each page draws its server, as in ns-2; without them it is always `from`.", "");
+    PAGES: Option<u64> = Key::new("pages", Kind::Count { min: 1, max: 1 << 32 }, "none",
+        "How many pages each client fetches; without it, as many as it can until it stops.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Web::new(s, &context)),
     check: |s| {
-        s.nested("objects").map_or(Ok(()), objects::check)?;
+        s.nested(OBJECTS.name).map_or(Ok(()), objects::check)?;
         draws_servers_for_new_connections(s)?;
         waits_for_one_thing(s)
     },
     asks: |s| {
-        let objects = s.nested("objects").map_or(0.0, objects::mean);
-        let by_gaps = s.find("gap").is_some();
-        let [main, embedded] = ["main", "embedded"].map(|name| median_of(s, name).unwrap_or(1.0));
+        let objects = s.nested(OBJECTS.name).map_or(0.0, objects::mean);
+        let by_gaps = s.nested(GAP.name).is_some();
+        let [main, embedded] = [MAIN, EMBEDDED].map(|param| median_of(s, &param).unwrap_or(1.0));
         Asks {
-            gap: mean_of(s, "think").unwrap_or(0.0),
+            gap: mean_of(s, &THINK).unwrap_or(0.0),
             open: false,
-            most: s.number("pages").unwrap_or(f64::INFINITY),
+            most: s.number(PAGES.name).unwrap_or(f64::INFINITY),
             transfers: 1.0 + objects,
             at_once: if by_gaps {
                 1.0 + objects
             } else {
-                s.number("parallel").unwrap_or(1.0)
+                f64::from(s.get(&PARALLEL))
             },
             bytes: (main + objects * embedded) / (1.0 + objects),
-            new_connections: s.text("connection") == "new",
+            new_connections: s.get(&CONNECTION) == Connections::New,
         }
     },
 };
 
 /// A kept connection has its server for good.
 fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
-    if s.list("page_servers").is_empty() || s.text("connection") == "new" {
+    if s.get(&PAGE_SERVERS).is_empty() || s.get(&CONNECTION) == Connections::New {
         return Ok(());
     }
     Err(Conflict {
-        param: "page_servers",
+        param: PAGE_SERVERS.name,
         value: None,
         problem: "connections are kept from page to page, and pages draw their servers".into(),
         remedy: "give connection = \"new\", or leave page_servers out",
@@ -250,8 +186,8 @@ fn draws_servers_for_new_connections(s: &Settings) -> Result<(), Conflict> {
 
 /// Objects come at their gaps, or wait for the main one and for connections.
 fn waits_for_one_thing(s: &Settings) -> Result<(), Conflict> {
-    let waits = ["parse", "parallel"].into_iter().find(|p| s.is_given(p));
-    let Some(param) = waits.filter(|_| !s.is_none("gap")) else {
+    let waits = [PARSE.name, PARALLEL.name].into_iter().find(|p| s.is_given(p));
+    let Some(param) = waits.filter(|_| s.nested(GAP.name).is_some()) else {
         return Ok(());
     };
     Err(Conflict {
@@ -316,25 +252,28 @@ struct Web {
 
 impl Web {
     fn new(s: &Settings, context: &Context) -> Web {
-        let source = |param: &str| {
-            let stream = (context.stream)(param);
+        let source = |param: &Param| {
+            let stream = (context.stream)(param.name);
             context.law(s, param).map(|law| Source { law, stream })
         };
-        let filled = |param: &str| source(param).unwrap_or_else(|| unreachable!("every preset fills `{param}`"));
-        let objects = s.nested("objects").map(Objects::new);
+        // Every preset has these.
+        let within = |param: &Param| Source {
+            law: context.law_within(s, param),
+            stream: (context.stream)(param.name),
+        };
         Web {
             exchanges: Exchanges::new(s, context),
-            main: filled("main"),
+            main: within(&MAIN),
             objects: Source {
-                law: objects.unwrap_or_else(|| unreachable!("every preset fills `objects`")),
-                stream: (context.stream)("objects"),
+                law: Objects::new(s.within(OBJECTS.name)),
+                stream: (context.stream)(OBJECTS.name),
             },
-            embedded: filled("embedded"),
-            parse: source("parse"),
-            gap: source("gap"),
-            think: source("think"),
-            parallel: s.count("parallel") as usize,
-            left: (!s.is_none("pages")).then(|| s.count("pages")),
+            embedded: within(&EMBEDDED),
+            parse: source(&PARSE),
+            gap: source(&GAP),
+            think: source(&THINK),
+            parallel: s.get(&PARALLEL) as usize,
+            left: s.get(&PAGES),
             servers: Source {
                 law: context.page_servers.clone(),
                 stream: (context.stream)("server"),

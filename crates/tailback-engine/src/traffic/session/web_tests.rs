@@ -11,8 +11,8 @@ fn preset(name: &str) -> Settings {
     whole.unwrap_or_else(|e| panic!("{e}"))
 }
 
-fn law(s: &Settings, param: &str) -> Box<dyn Draw> {
-    laws::of(&Library::standard().laws, s, param).expect("a law")
+fn law(s: &Settings, param: &Param) -> Box<dyn Draw> {
+    laws::within(&Library::standard().laws, s, param)
 }
 
 /// Mean of whole draws, and its standard error.
@@ -63,11 +63,12 @@ fn sizes_of_3gpp_have_the_means_of_their_closed_forms() {
         "{embedded} {again}"
     );
     let s = preset("3gpp");
-    for (param, expected) in [("main", main), ("embedded", embedded)] {
-        let (mean, error) = drawn(&*law(&s, param), 2_000_000);
+    for (param, expected) in [(MAIN, main), (EMBEDDED, embedded)] {
+        let (mean, error) = drawn(&*law(&s, &param), 2_000_000);
         assert!(
             (mean - expected).abs() < 3.5 * error,
-            "{param}: {mean} +- {error}, {expected}"
+            "{}: {mean} +- {error}, {expected}",
+            param.name
         );
         assert!(error < 0.005 * expected, "the bound says something: {error}");
     }
@@ -86,7 +87,7 @@ fn objects_of_3gpp_are_clipped() {
         "{nearest} {down}"
     );
     let s = preset("3gpp");
-    let objects = Objects::new(s.nested("objects").expect("objects"));
+    let objects = Objects::new(s.within(OBJECTS.name));
     let mut rng = Stream::new(5, "objects");
     let n = 1_000_000;
     let all: Vec<u64> = (0..n).map(|_| objects.draw(&mut rng)).collect();
@@ -107,9 +108,9 @@ fn a_client_of_3gpp_offers_fifteen_kilobits_a_second() {
         "{rate}"
     );
     let s = preset("3gpp");
-    for (param, mean) in [("parse", 0.13e9), ("think", 30e9)] {
-        let (drawn, error) = drawn(&*law(&s, param), 400_000);
-        assert!((drawn - mean).abs() < 3.5 * error, "{param}: {drawn}");
+    for (param, mean) in [(PARSE, 0.13e9), (THINK, 30e9)] {
+        let (drawn, error) = drawn(&*law(&s, &param), 400_000);
+        assert!((drawn - mean).abs() < 3.5 * error, "{}: {drawn}", param.name);
     }
 }
 
@@ -121,21 +122,21 @@ fn surge_has_a_body_and_a_tail() {
     let body = libm::exp(9.357 + 1.318 * 1.318 / 2.0);
     assert!((body / 27_600.0 - 1.0_f64).abs() < 1e-3, "{body}");
     let expected = 0.93 * body + 0.07 * cut_pareto(133e3, 1.1, 100e6);
-    let (mean, error) = drawn(&*law(&s, "main"), 2_000_000);
+    let (mean, error) = drawn(&*law(&s, &MAIN), 2_000_000);
     assert!((mean - expected).abs() < 3.5 * error, "{mean} +- {error}, {expected}");
     assert!(error < 0.02 * expected, "the bound says something: {error}");
-    let objects = Objects::new(s.nested("objects").expect("objects"));
+    let objects = Objects::new(s.within(OBJECTS.name));
     let mut rng = Stream::new(5, "objects");
     let n = 1_000_000;
     let mean = (0..n).map(|_| objects.draw(&mut rng)).sum::<u64>() as f64 / f64::from(n);
     let expected: f64 = (1..1_000_000).map(|n| libm::pow(1.0 + f64::from(n), -2.43)).sum();
     assert!((mean - expected).abs() < 0.01, "{mean} {expected}");
     // A pause of at least a second, and 3 s on average.
-    let think = law(&s, "think");
+    let think = law(&s, &THINK);
     let mut rng = Stream::new(5, "think");
     assert!((0..100_000).all(|_| think.draw(&mut rng) >= 1e9 * (1.0 - 1e-12)));
     assert!((cut_pareto(1.0, 1.5, 280_800.0) - 3.0).abs() < 0.005);
-    assert!(s.is_none("parse"));
+    assert!(s.nested(PARSE.name).is_none());
 }
 
 /// A Pareto number of objects that counts the main one, rounded up: the share of pages with one object is that of draws
@@ -143,7 +144,7 @@ fn surge_has_a_body_and_a_tail() {
 #[test]
 fn a_number_of_all_objects_counts_the_main_one() {
     let s = preset("habib-2000");
-    let objects = Objects::new(s.nested("objects").unwrap());
+    let objects = Objects::new(s.within(OBJECTS.name));
     let mut rng = Stream::new(5, "web");
     let all: Vec<u64> = (0..200_000).map(|_| 1 + objects.draw(&mut rng)).collect();
     for most in [1_u64, 4, 20] {
@@ -151,9 +152,6 @@ fn a_number_of_all_objects_counts_the_main_one() {
         let expected = 1.0 - libm::pow(most as f64 / (2.0 / 3.0), -1.2);
         assert!((share - expected).abs() < 0.004, "{most}: {share} {expected}");
     }
-    assert_eq!(
-        preset("ns2-small").text("connection"),
-        "new",
-        "as in the one it builds on"
-    );
+    let connection = preset("ns2-small").get(&CONNECTION);
+    assert_eq!(connection, Connections::New, "as in the one it builds on");
 }

@@ -20,7 +20,7 @@ pub mod sizes;
 mod source;
 
 pub use frames::remembered_bytes;
-pub use params::{ENTRY, MODEL};
+pub use params::{ENTRY, FPS, MODEL};
 
 #[cfg(test)]
 mod tests;

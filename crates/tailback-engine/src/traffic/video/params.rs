@@ -2,11 +2,11 @@
 
 use super::sizes;
 use super::source::Video;
-use crate::declare::kinds::{RATE, TIME};
+use crate::declare::kinds::{self, TIME};
 use crate::traffic::conflict::Conflict;
 use crate::traffic::entry::{Entry, Facts, Offer, Output};
 use tailback_base::model::Profile;
-use tailback_base::{Kind, Model, Param, Settings};
+use tailback_base::{BitRate, Duration, Key, Kind, Model, Param, Settings, params};
 
 const PRESETS: &[Profile] = &[
     Profile {
@@ -46,119 +46,52 @@ pub static MODEL: Model = Model {
               they \
               take and which fail.",
     source: "IEEE 802.11-14/0571r12; 3GPP TR 38.838",
-    params: &[
-        Param::new(
-            "preset",
-            Kind::Profile(PRESETS),
-            "gop",
-            "The published shape that gives what is not given here.",
-            "",
-        ),
-        Param::new(
-            "rate",
-            RATE,
-            "2Mbps",
-            "The mean rate of all frames, without headers.",
-            "",
-        ),
-        Param::new(
-            "fps",
-            Kind::Real {
-                min: 0.001,
-                max: 10_000.0,
-            },
-            "30",
-            "Frames a second.",
-            "",
-        ),
-        Param::new(
-            "group",
-            Kind::Count { min: 1, max: 1_000_000 },
-            "30",
-            "How many frames a group has: its first is an I frame, the others are P frames.",
-            "",
-        ),
-        Param::new(
-            "i_ratio",
-            Kind::Real { min: 0.01, max: 1000.0 },
-            "5",
-            "The mean size of an I frame over that of a P frame.",
-            "",
-        ),
-        Param::new(
-            "frames",
-            Kind::Model("frame-size"),
-            "log-normal",
-            "How the sizes vary.",
-            "",
-        ),
-        Param::new(
-            "jitter",
-            TIME,
-            "0s",
-            "The standard deviation of the normal distribution of the time of a frame around its place.",
-            "",
-        ),
-        Param::new(
-            "jitter_max",
-            TIME,
-            "4ms",
-            "How far from its place a frame is made at most; draws beyond are made again.",
-            "",
-        ),
-        Param::new(
-            "payload",
-            Kind::Bytes { min: 1, max: 60_000 },
-            "1200B",
-            "The largest payload of a datagram.",
-            "",
-        ),
-        Param::new(
-            "headers",
-            Kind::Bytes { min: 0, max: 5_000 },
-            "40B",
-            "What a datagram has beside it: RTP, UDP and IP.",
-            "RFC 3550: 12 + 8 + 20 B",
-        ),
-        Param::new(
-            "spread",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0",
-            "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them \
-             at once.",
-            "",
-        ),
-        Param::new(
-            "skip",
-            Kind::Bool,
-            "false",
-            "Over a connection: take back a frame of which nothing has been sent by its deadline.",
-            "",
-        ),
-        Param::new(
-            "chain",
-            Kind::Bool,
-            "false",
-            "The P frames behind one that failed fail with it, until the next I frame.",
-            "",
-        ),
-    ],
+    params: PARAMS,
     probes: &[],
 };
+
+params! {
+    const PARAMS;
+
+    PRESET = Param::new("preset", Kind::Profile(PRESETS), "gop",
+        "The published shape that gives what is not given here.", "");
+    pub RATE: BitRate = Key::new("rate", kinds::RATE, "2Mbps", "The mean rate of all frames, without headers.", "");
+    pub FPS: f64 = Key::new("fps", Kind::Real { min: 0.001, max: 10_000.0 }, "30", "Frames a second.", "");
+    pub GROUP: u64 = Key::new("group", Kind::Count { min: 1, max: 1_000_000 }, "30",
+        "How many frames a group has: its first is an I frame, the others are P frames.", "");
+    pub I_RATIO: f64 = Key::new("i_ratio", Kind::Real { min: 0.01, max: 1000.0 }, "5",
+        "The mean size of an I frame over that of a P frame.", "");
+    pub FRAMES = Param::new("frames", Kind::Model("frame-size"), "log-normal", "How the sizes vary.", "");
+    pub JITTER: Duration = Key::new("jitter", TIME, "0s",
+        "The standard deviation of the normal distribution of the time of a frame around its place.", "");
+    pub JITTER_MAX: Duration = Key::new("jitter_max", TIME, "4ms",
+        "How far from its place a frame is made at most; draws beyond are made again.", "");
+    pub PAYLOAD: u64 = Key::new("payload", Kind::Bytes { min: 1, max: 60_000 }, "1200B",
+        "The largest payload of a datagram.", "");
+    pub HEADERS: u32 = Key::new("headers", Kind::Bytes { min: 0, max: 5_000 }, "40B",
+        "What a datagram has beside it: RTP, UDP and IP.", "RFC 3550: 12 + 8 + 20 B");
+    pub SPREAD: f64 = Key::new("spread", Kind::Real { min: 0.0, max: 1.0 }, "0",
+        "The share of the time to the next frame over which the datagrams of a frame leave evenly; 0 sends them at \
+         once.", "");
+    pub SKIP: bool = Key::new("skip", Kind::Bool, "false",
+        "Over a connection: take back a frame of which nothing has been sent by its deadline.", "");
+    pub CHAIN: bool = Key::new("chain", Kind::Bool, "false",
+        "The P frames behind one that failed fail with it, until the next I frame.", "");
+}
 
 pub static ENTRY: Entry = Entry {
     model: &MODEL,
     build: |s, context| Box::new(Video::new(s, &context)),
     check,
     offer: |s, _| {
-        let number = |name: &str, without: f64| s.number(name).unwrap_or(without);
-        let (rate, frames, headers) = (number("rate", 2e6), number("fps", 30.0), number("headers", 40.0));
+        let (rate, frames) = (s.get(&RATE).bits_per_second(), s.get(&FPS));
+        let headers = f64::from(s.get(&HEADERS));
         let frame = rate / 8.0 / frames;
         // A frame ends in a packet that is not full; most frames are smaller than the mean.
-        let packets = 0.5 + (frame / number("payload", 1200.0)).max(0.5);
+        let packets = 0.5 + (frame / s.get(&PAYLOAD) as f64).max(0.5);
         Offer::Paced {
             rate: rate + frames * packets * 8.0 * headers,
-            at_once: (frame + packets * headers) * number("i_ratio", 1.0).max(2.0),
+            at_once: (frame + packets * headers) * s.get(&I_RATIO).max(2.0),
             packet: frame / packets + headers,
         }
     },
@@ -181,41 +114,37 @@ fn check(s: &Settings) -> Result<(), Conflict> {
             remedy,
         })
     };
-    let interval = 1.0 / s.real("fps");
-    if s.time("jitter").0 > 0 && 2.0 * s.time("jitter_max").seconds() >= interval {
+    let (interval, jitter, farthest) = (1.0 / s.get(&FPS), s.get(&JITTER), s.get(&JITTER_MAX));
+    if jitter.0 > 0 && 2.0 * farthest.seconds() >= interval {
         let problem = format!(
-            "frames that are made up to {} before or after their places, which are {:.3} ms apart, can change their \
-             order",
-            s.time("jitter_max"),
+            "frames that are made up to {farthest} before or after their places, which are {:.3} ms apart, can change \
+             their order",
             1e3 * interval
         );
         return conflict(
-            "jitter_max",
+            JITTER_MAX.name,
             problem,
             "give a jitter_max of less than half of the time between frames",
         );
     }
-    if s.time("jitter").seconds() > 100.0 * s.time("jitter_max").seconds() {
-        let problem = format!(
-            "hardly any draw of a jitter of {} lies within {}",
-            s.time("jitter"),
-            s.time("jitter_max")
-        );
-        return conflict("jitter_max", problem, "give a larger jitter_max, or a smaller jitter");
+    if jitter.seconds() > 100.0 * farthest.seconds() {
+        let problem = format!("hardly any draw of a jitter of {jitter} lies within {farthest}");
+        let remedy = "give a larger jitter_max, or a smaller jitter";
+        return conflict(JITTER_MAX.name, problem, remedy);
     }
-    let uneven = if s.time("jitter").0 > 0 {
-        2.0 * s.time("jitter_max").seconds()
-    } else {
-        0.0
-    };
-    if s.real("spread") * interval > interval - uneven {
+    let uneven = if jitter.0 > 0 { 2.0 * farthest.seconds() } else { 0.0 };
+    if s.get(&SPREAD) * interval > interval - uneven {
         let problem = "the datagrams of a frame would still be leaving when the next frame is made early".into();
-        return conflict("spread", problem, "give a smaller spread, or a smaller jitter_max");
+        return conflict(SPREAD.name, problem, "give a smaller spread, or a smaller jitter_max");
     }
-    let mean = s.rate("rate").bits_per_second() * interval / 8.0;
+    let mean = s.get(&RATE).bits_per_second() * interval / 8.0;
     if !(1.0..=LARGEST).contains(&mean) {
         let problem = format!("a mean frame has {mean} bytes: rate / fps / 8");
-        return conflict("rate", problem, "give a rate and fps that make frames of 1 B to 120 MB");
+        return conflict(
+            RATE.name,
+            problem,
+            "give a rate and fps that make frames of 1 B to 120 MB",
+        );
     }
-    s.nested("frames").map_or(Ok(()), sizes::check)
+    sizes::check(s.within(FRAMES.name))
 }

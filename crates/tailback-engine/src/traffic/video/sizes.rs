@@ -1,9 +1,9 @@
 //! How sizes of video frames vary: the models of the family `frame-size`. Each draws a factor whose mean is 1.
 
 use crate::traffic::conflict::Conflict;
-use tailback_base::{Kind, Model, Param, Settings, Stream};
+use tailback_base::{Key, Kind, Model, Settings, Stream, params};
 
-const VARIATION: Kind = Kind::Real { min: 0.0, max: 10.0 };
+const COEFFICIENT: Kind = Kind::Real { min: 0.0, max: 10.0 };
 
 pub static LOG_NORMAL: Model = Model {
     name: "log-normal",
@@ -11,12 +11,16 @@ pub static LOG_NORMAL: Model = Model {
     title: "Log-normal",
     summary: "The logarithm of a size has a normal distribution.",
     source: "",
-    params: &[
-        Param::new("i", VARIATION, "0.2", "The coefficient of variation of I frames.", ""),
-        Param::new("p", VARIATION, "0.3", "The coefficient of variation of P frames.", ""),
-    ],
+    params: LOG_NORMAL_PARAMS,
     probes: &[],
 };
+
+params! {
+    const LOG_NORMAL_PARAMS;
+
+    I: f64 = Key::new("i", COEFFICIENT, "0.2", "The coefficient of variation of I frames.", "");
+    P: f64 = Key::new("p", COEFFICIENT, "0.3", "The coefficient of variation of P frames.", "");
+}
 
 pub static WEIBULL: Model = Model {
     name: "weibull",
@@ -24,15 +28,16 @@ pub static WEIBULL: Model = Model {
     title: "Weibull",
     summary: "The Weibull distribution.",
     source: "IEEE 802.11-14/0571r12, section on buffered video streaming",
-    params: &[Param::new(
-        "shape",
-        Kind::Real { min: 0.1, max: 100.0 },
-        "0.8099",
-        "Its shape; below 1 the tail is heavier than that of an exponential distribution.",
-        "",
-    )],
+    params: WEIBULL_PARAMS,
     probes: &[],
 };
+
+params! {
+    const WEIBULL_PARAMS;
+
+    SHAPE: f64 = Key::new("shape", Kind::Real { min: 0.1, max: 100.0 }, "0.8099",
+        "Its shape; below 1 the tail is heavier than that of an exponential distribution.", "");
+}
 
 pub static GAUSSIAN: Model = Model {
     name: "gaussian",
@@ -40,31 +45,18 @@ pub static GAUSSIAN: Model = Model {
     title: "Normal, bounded",
     summary: "The normal distribution; draws outside `min` to `max` are made again.",
     source: "3GPP TR 38.838, section 5.1",
-    params: &[
-        Param::new(
-            "variation",
-            VARIATION,
-            "0.105",
-            "Its standard deviation, as a share of the mean.",
-            "",
-        ),
-        Param::new(
-            "min",
-            Kind::Real { min: 0.0, max: 1.0 },
-            "0.5",
-            "The least size, as a share of the mean.",
-            "",
-        ),
-        Param::new(
-            "max",
-            Kind::Real { min: 1.0, max: 100.0 },
-            "1.5",
-            "The largest size, as a share of the mean.",
-            "",
-        ),
-    ],
+    params: GAUSSIAN_PARAMS,
     probes: &[],
 };
+
+params! {
+    const GAUSSIAN_PARAMS;
+
+    VARIATION: f64 = Key::new("variation", COEFFICIENT, "0.105", "Its standard deviation, as a share of the mean.", "");
+    MIN: f64 = Key::new("min", Kind::Real { min: 0.0, max: 1.0 }, "0.5", "The least size, as a share of the mean.", "");
+    MAX: f64 = Key::new("max", Kind::Real { min: 1.0, max: 100.0 }, "1.5",
+        "The largest size, as a share of the mean.", "");
+}
 
 /// Every one, in the order the reference shows them.
 pub fn models() -> Vec<&'static Model> {
@@ -92,18 +84,17 @@ pub enum Factor {
 impl Factor {
     /// From the settings of one of the models.
     pub fn new(s: &Settings) -> Factor {
-        match s.model.name {
-            "log-normal" => Factor::LogNormal(["i", "p"].map(|name| {
-                let v = s.real(name);
+        if std::ptr::eq(s.model, &LOG_NORMAL) {
+            return Factor::LogNormal([I, P].map(|key| {
+                let v = s.get(&key);
                 libm::sqrt(libm::log(1.0 + v * v))
-            })),
-            "weibull" => {
-                let shape = s.real("shape");
-                Factor::Weibull(1.0 / libm::tgamma(1.0 + 1.0 / shape), shape)
-            }
-            "gaussian" => Factor::Gaussian(s.real("variation"), [s.real("min"), s.real("max")]),
-            other => unreachable!("{other} is not in the list of frame sizes"),
+            }));
         }
+        if std::ptr::eq(s.model, &WEIBULL) {
+            let shape = s.get(&SHAPE);
+            return Factor::Weibull(1.0 / libm::tgamma(1.0 + 1.0 / shape), shape);
+        }
+        Factor::Gaussian(s.get(&VARIATION), [s.get(&MIN), s.get(&MAX)])
     }
 
     pub fn draw(&self, sort: Sort, rng: &mut Stream) -> f64 {
@@ -125,7 +116,8 @@ impl Factor {
 
 /// Bounds that hardly any draw meets.
 pub fn check(s: &Settings) -> Result<(), Conflict> {
-    if s.model.name != "gaussian" || s.real("max") - s.real("min") >= 0.01 * s.real("variation") {
+    let is_gaussian = std::ptr::eq(s.model, &GAUSSIAN);
+    if !is_gaussian || s.get(&MAX) - s.get(&MIN) >= 0.01 * s.get(&VARIATION) {
         return Ok(());
     }
     Err(Conflict {

@@ -1,6 +1,7 @@
 //! The source of one flow of video, and its receiver.
 
 use super::frames::Frames;
+use super::params::*;
 use super::sizes::{Factor, Sort};
 use crate::measure::frames::Fate;
 use crate::traffic::agenda::Agenda;
@@ -49,24 +50,23 @@ pub(super) struct Video {
 
 impl Video {
     pub fn new(s: &Settings, context: &Context) -> Video {
-        let (fps, group, ratio) = (s.real("fps"), s.count("group"), s.real("i_ratio"));
-        let mean = s.rate("rate").bits_per_second() / 8.0 / fps;
+        let (fps, group, ratio) = (s.get(&FPS), s.get(&GROUP), s.get(&I_RATIO));
+        let mean = s.get(&RATE).bits_per_second() / 8.0 / fps;
         // The mean over a group is that of all frames.
         let p = mean * group as f64 / (group as f64 - 1.0 + ratio);
-        let factor = s.nested("frames").map(Factor::new);
         Video {
             means: [p * ratio, p],
-            factor: factor.unwrap_or_else(|| unreachable!("`frames` has a default")),
+            factor: Factor::new(s.within(FRAMES.name)),
             sizes: context.streams.of("size"),
             interval: 1e9 / fps,
             group,
-            jitter: ["jitter", "jitter_max"].map(|t| s.time(t).0 as f64),
+            jitter: [JITTER, JITTER_MAX].map(|key| s.get(&key).0 as f64),
             times: context.streams.of("jitter"),
-            payload: s.count("payload"),
-            headers: s.count("headers") as u32,
-            spread: s.real("spread"),
-            skip: s.flag("skip"),
-            chain: s.flag("chain"),
+            payload: s.get(&PAYLOAD),
+            headers: s.get(&HEADERS),
+            spread: s.get(&SPREAD),
+            skip: s.get(&SKIP),
+            chain: s.get(&CHAIN),
             deadline: context.deadline,
             connection: context.connection,
             start: Time::ZERO,

@@ -200,7 +200,7 @@ impl Config {
     pub fn from_settings(s: &Settings, line: BitRate) -> Result<Config, Refusal> {
         let rate = s.get(&RATE);
         let cobalt = cobalt::Config::from_settings(s)?;
-        let (queues, ways) = (s.get(&FLOW_QUEUES) as u32, s.get(&WAYS) as u32);
+        let (queues, ways) = (s.get(&FLOW_QUEUES) as u32, s.get(&WAYS));
         let isolation = s.get(&ISOLATION);
         let blind = isolation == Isolation::Blind;
         if !blind && !queues.is_multiple_of(ways) {

@@ -17,10 +17,10 @@ use crate::pieces::classify::Classifier;
 use crate::pieces::classify::hash::{Hashed, mix};
 use crate::pieces::store::{PerQueue, QueueId};
 use tailback_base::quantity::Refusal;
-use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Settings, Stream, Time};
+use tailback_base::{Key, KeyField, Kind, Packet, ProbeDef, Stream, Time};
 
 /// How large a set is.
-pub const WAYS: Key<u64> = Key::new(
+pub const WAYS: Key<u32> = Key::new(
     "ways",
     Kind::Count { min: 1, max: 1024 },
     "8",
@@ -29,7 +29,7 @@ pub const WAYS: Key<u64> = Key::new(
 );
 
 /// The same for disciplines that hash without sets unless they are given.
-pub const WAYS_OR_NONE: Key<Option<u64>> = Key::new(
+pub const WAYS_OR_NONE: Key<Option<u32>> = Key::new(
     WAYS.param.name,
     WAYS.param.kind,
     "none",
@@ -134,12 +134,11 @@ impl HashSets {
         }
     }
 
-    /// The mapper these settings describe, by their `ways`.
+    /// A mapper whose queues make whole sets.
     ///
     /// # Errors
-    /// Queues that do not make whole sets.
-    pub fn from_settings(s: &Settings, key: KeyField, queues: u32, stream: &mut Stream) -> Result<HashSets, Refusal> {
-        let ways = s.get(&WAYS) as u32;
+    /// They do not.
+    pub fn whole(key: KeyField, queues: u32, ways: u32, stream: &mut Stream) -> Result<HashSets, Refusal> {
         if !queues.is_multiple_of(ways) {
             return Err(Refusal::new(
                 format!("queues = {queues} are not whole sets of ways = {ways}"),
@@ -257,8 +256,7 @@ mod tests {
 
     #[test]
     fn queues_make_whole_sets() {
-        let s = Settings::defaults(&crate::fair::drr::MODEL);
-        let e = HashSets::from_settings(&s, KeyField::Tuple, 20, &mut Stream::new(1, "")).unwrap_err();
+        let e = HashSets::whole(KeyField::Tuple, 20, 8, &mut Stream::new(1, "")).unwrap_err();
         assert!(e.remedy.contains("24"), "{e}");
     }
 }
