@@ -4,6 +4,7 @@
 mod common;
 use common::*;
 use std::path::PathBuf;
+use tailback_engine::results::outcome::Outcome;
 use tailback_engine::scenario::{load_file, load_json, load_text};
 
 const LINE: &str = "[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"5ms\"\nqueue = \"droptail\"\n";
@@ -90,6 +91,37 @@ fn weights_change_the_shares() {
     let share = |interval: usize| mbps[2 * interval + 1] / mbps[2 * interval];
     near(share(1), 1.0, 0.02);
     near(share(3), 3.0, 0.06);
+}
+
+/// The window falls by less than half at a loss under CUBIC (RFC 9438 section 4.6), by half under Reno.
+#[test]
+fn congestion_controls_change() {
+    let run = |change: &str| {
+        run_text(&format!(
+            "duration = \"60s\"\n[link.line]\nfrom = \"a\"\nto = \"b\"\nrate = \"8Mbps\"\ndelay = \"20ms\"\n\
+             queue = {{ kind = \"droptail\", buffer = \"20 packets\" }}\n[flows.f]\ntcp = {{ profile = \"rfc\", variant = \"sack\", congestion = \"reno\" }}\n\
+             {change}[record.w]\nflows = \"f\"\nprobes = [\"cwnd\"]\non_change = true\n"
+        ))
+    };
+    // How deep the window falls at each reduction, in the middle of each half minute.
+    let falls = |o: &Outcome, from: f64, to: f64| -> Vec<f64> {
+        let t = &o["series"];
+        let points: Vec<(f64, f64)> = (0..t.rows())
+            .map(|i| (number(t, "time_s", i), number(t, "value", i)))
+            .collect();
+        let steps = points
+            .windows(2)
+            .filter(|w| w[1].0 > from && w[1].0 < to && w[1].1 < 0.9 * w[0].1);
+        steps.map(|w| w[1].1 / w[0].1).collect()
+    };
+    let o = run("[change.c]\nflows = \"f\"\ncongestion = [\"cubic\"]\nat = [\"30s\"]\n");
+    let (before, after) = (falls(&o, 5.0, 30.0), falls(&o, 32.0, 60.0));
+    assert!(before.len() > 2 && before.iter().all(|f| *f < 0.6), "{before:?}");
+    assert!(after.len() > 2 && after.iter().all(|f| *f > 0.6), "{after:?}");
+    // Until it changes, nothing is different.
+    let plain = run("");
+    assert_eq!(falls(&plain, 5.0, 30.0), before);
+    assert!(falls(&plain, 32.0, 60.0).iter().all(|f| *f < 0.6));
 }
 
 /// A file in a folder of its own, which goes with it.

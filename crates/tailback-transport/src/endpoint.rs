@@ -5,8 +5,9 @@
 //! endpoint checks).
 
 use crate::segment::{Plain, Segment};
+use crate::tcp::ControlChange;
 use tailback_base::counters::Extremes;
-use tailback_base::{Duration, ProbeDef, Request, Time};
+use tailback_base::{Duration, ProbeDef, Request, Stream, Time};
 
 /// How much an application writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,6 +122,11 @@ pub trait Endpoint {
     fn on_timeout(&mut self, now: Time, up: &mut dyn AppEvents);
     /// A router on the path asks for something.
     fn on_request(&mut self, _r: Request, _now: Time) {}
+    /// From now on its data are sent under another congestion control, which was made for the parameters of this
+    /// connection; what it leaves to chance is drawn from `rng`. False from an end that cannot: nothing has changed.
+    fn set_congestion(&mut self, _to: &ControlChange, _rng: &mut Stream, _now: Time) -> bool {
+        false
+    }
     /// New in-order payload received so far, bytes.
     fn received_bytes(&self) -> u64 {
         0

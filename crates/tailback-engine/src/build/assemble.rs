@@ -79,9 +79,9 @@ impl Network {
         for edge in self.hearing {
             sim.edges.all[edge as usize].hears = true;
         }
-        for (flows, change) in self.changes {
+        for (flows, change, rng) in self.changes {
             let flows = flows.map(|f| flow_ids[f as usize].0).collect();
-            sim.plan_change(Altered::Flows(flows), change);
+            sim.plan_change(Altered::Flows { flows, rng }, change);
         }
         sim.apps.transports = self.transports;
         sim.apps.edge_numbers = self.edge_numbers;

@@ -4,6 +4,7 @@ use super::conditioners::Site;
 use super::instants::instants;
 use super::network::{Direction, LinkId, Network, Stem, Transport, UNITS};
 use crate::build::hooks::{ConnectionMaker, FlowEnds};
+use crate::change::Values;
 use crate::library::Library;
 use crate::measure::convergence::ConvergenceMeter;
 use crate::measure::frames::FrameStats;
@@ -161,8 +162,15 @@ pub(super) fn add_group<'s>(
         }
     }
     let flows = first..net.next_flow();
-    for change in &g.changes {
-        net.change(flows.clone(), change.clone());
+    for (i, change) in g.changes.iter().enumerate() {
+        if let (FlowEnds::Injected, Values::Congestion(_)) = (around.ends, &change.to) {
+            let problem = format!(
+                "the senders of flows.{} are real, and their congestion control is to change",
+                g.name
+            );
+            return Err(Refusal::new(problem, "leave the change out in live runs"));
+        }
+        net.change(flows.clone(), change.clone(), &format!("{text}change.{i}"));
     }
     Ok(())
 }

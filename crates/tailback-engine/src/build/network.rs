@@ -151,7 +151,7 @@ pub struct Network {
     pub(super) transports: Vec<TransportMaker>,
     pub(super) edge_numbers: BTreeMap<u32, u16>,
     /// Of flows, by the numbers of their handles.
-    pub(super) changes: Vec<(Range<u32>, Change)>,
+    pub(super) changes: Vec<(Range<u32>, Change, Stream)>,
     pub(super) edges: Vec<(LinkId, bool, Box<dyn Conditioner<SimPacket>>)>,
     pub(super) followers: Vec<(FlowHandle, Side, u32)>,
     pub(super) hearing: Vec<u32>,
@@ -331,9 +331,11 @@ impl Network {
         self.flows[flow.0 as usize].label = Some(label);
     }
 
-    /// Let the flows between two handles change during the run: the first, and the one behind the last.
-    pub fn change(&mut self, flows: Range<FlowHandle>, change: Change) {
-        self.changes.push((flows.start.0..flows.end.0, change));
+    /// Let the flows between two handles change during the run: the first, and the one behind the last. `name` is that
+    /// of the random stream for what a new congestion control leaves to chance.
+    pub fn change(&mut self, flows: Range<FlowHandle>, change: Change, name: &str) {
+        let stream = self.stream(name);
+        self.changes.push((flows.start.0..flows.end.0, change, stream));
     }
 
     /// The handle of the next flow.

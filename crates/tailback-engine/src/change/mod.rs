@@ -10,6 +10,7 @@ pub mod trace;
 
 use std::sync::Arc;
 use tailback_base::{BitRate, Duration, Settings, Time};
+use tailback_transport::tcp::ControlChange;
 
 /// The values of a change, in the order in which they take effect.
 #[derive(Clone, Debug)]
@@ -24,6 +25,8 @@ pub enum Values {
     Queue(Vec<Arc<Settings>>),
     /// Of flows, at schedulers that share the line by weight; packets that wait keep theirs.
     Weight(Vec<f64>),
+    /// Of the sources of flows; window and threshold stay.
+    Congestion(Vec<ControlChange>),
 }
 
 impl Values {
@@ -34,6 +37,7 @@ impl Values {
             Values::Delay(v) => v.len(),
             Values::Loss(v) | Values::Weight(v) => v.len(),
             Values::Queue(v) => v.len(),
+            Values::Congestion(v) => v.len(),
         }
     }
 }

@@ -37,6 +37,8 @@ params! {
          does not give stay as the link has them.", "");
     pub WEIGHTS: Vec<f64> = Key::new("weight", Kind::Each(Per::Change, &WEIGHT), "none",
         "Weights of the flows, for queues that share the line by weight.", "");
+    pub CONGESTION = Param::new("congestion", Kind::List(&Kind::Model("congestion")), "none",
+        "Congestion controls of the flows' sources. Window and threshold stay, and the new control begins in congestion avoidance.", "");
     pub TRACE: Option<String> = Key::new("trace", Kind::Text, "none",
         "A CSV file that the rate of the link follows, with columns `time_s` and `rate_bps` (or `time_ms`, `rate_kbps`, `rate_mbps`; \
          `time` and `rate` with a unit in each value). A rate of 0 is an outage.", "");

@@ -2,16 +2,22 @@
 
 use super::{Broken, Sim};
 use crate::change::{Change, Values};
+use crate::sim::flow::Carrier;
+use crate::traffic::application::Side;
 use crate::wire::event::EventKind;
 use crate::wire::port::Queue;
 use tailback_base::work::counted_as;
-use tailback_base::{FlowId, Time};
+use tailback_base::{FlowId, Stream, Time};
 
 /// What a change alters.
 #[derive(Clone, Debug)]
 pub(crate) enum Altered {
     Port(u32),
-    Flows(Vec<u32>),
+    /// What a new congestion control leaves to chance is drawn from `rng`.
+    Flows {
+        flows: Vec<u32>,
+        rng: Stream,
+    },
 }
 
 /// A change, and how many of its values have taken effect.
@@ -39,24 +45,24 @@ impl Sim {
         if let Some(t) = self.changes[number as usize].next() {
             self.events.push(t.max(self.now), EventKind::Change, number);
         }
-        let of_flows = self.changes.iter().filter(|c| matches!(c.of, Altered::Flows(_)));
+        let of_flows = self.changes.iter().filter(|c| matches!(c.of, Altered::Flows { .. }));
         self.ahead.change = of_flows.filter_map(Planned::next).min();
     }
 
     pub(super) fn on_change(&mut self, number: u32) {
-        let changes = std::mem::take(&mut self.changes);
-        let Planned { of, change, done } = &changes[number as usize];
-        let value = done % change.to.len();
+        let mut changes = std::mem::take(&mut self.changes);
+        let Planned { of, change, done } = &mut changes[number as usize];
+        let value = *done % change.to.len();
+        *done += 1;
         match of {
             Altered::Port(port) => self.change_port(*port, &change.to, value),
-            Altered::Flows(flows) => {
-                for flow in counted_as(16, flows) {
-                    self.change_flow(FlowId(*flow), &change.to, value);
+            Altered::Flows { flows, rng } => {
+                for flow in counted_as(64, flows.iter()) {
+                    self.change_flow(FlowId(*flow), &change.to, value, rng);
                 }
             }
         }
         self.changes = changes;
-        self.changes[number as usize].done += 1;
         self.await_change(number);
     }
 
@@ -79,13 +85,21 @@ impl Sim {
                     }
                 }
             }
-            Values::Weight(_) => {}
+            Values::Weight(_) | Values::Congestion(_) => {}
         }
     }
 
-    fn change_flow(&mut self, id: FlowId, to: &Values, value: usize) {
-        if let Values::Weight(weights) = to {
-            self.alter_keys(id, |keys| keys.weight = weights[value]);
+    fn change_flow(&mut self, id: FlowId, to: &Values, value: usize, rng: &mut Stream) {
+        match to {
+            Values::Weight(weights) => self.alter_keys(id, |keys| keys.weight = weights[value]),
+            Values::Congestion(controls) => {
+                let now = self.now;
+                if let Carrier::Connection([source, _]) = &mut self.flows.all[id.0 as usize].carrier {
+                    source.set_congestion(&controls[value], rng, now);
+                    self.pump(id, Side::Source);
+                }
+            }
+            Values::Rate(_) | Values::Delay(_) | Values::Loss(_) | Values::Queue(_) => {}
         }
     }
 }

@@ -14,7 +14,7 @@ use tailback_engine::scenario::load_text_with;
 use tailback_engine::wire::packet::SimPacket;
 use tailback_queue::{Backlog, DropReason, Line, Out, Place, QueueDiscipline, Service};
 use tailback_transport::tcp::congestion::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Phase, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, Controller, Handover, Phase, Reset, WindowRules,
 };
 
 static STEADY: Controller = Controller {
@@ -71,6 +71,9 @@ impl CongestionControl for Steady {
         self.window = (self.window * keep).max(self.rules.segment);
     }
     fn window_reset(&mut self, _why: Reset) {}
+    fn take_over(&mut self, from: &Handover) {
+        self.window = from.cwnd;
+    }
     fn cwnd(&self) -> f64 {
         self.window
     }

@@ -10,7 +10,9 @@ use tailback_engine::build::hooks::Hooks;
 use tailback_engine::library::Library;
 use tailback_engine::run::run;
 use tailback_engine::scenario::load_text_with;
-use tailback_transport::tcp::congestion::{AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Reset};
+use tailback_transport::tcp::congestion::{
+    AckEvent, CongestionControl, CongestionEvent, Controller, EchoRule, Handover, Reset,
+};
 
 static COUNTING: Controller = Controller {
     also: &[],
@@ -50,6 +52,9 @@ impl CongestionControl for Counting {
     }
     fn on_congestion(&mut self, _e: &CongestionEvent) {}
     fn window_reset(&mut self, _why: Reset) {}
+    fn take_over(&mut self, from: &Handover) {
+        self.window = from.cwnd;
+    }
     fn echo(&self) -> EchoRule {
         EchoRule::EveryAck
     }

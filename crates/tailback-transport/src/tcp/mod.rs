@@ -10,11 +10,13 @@
 //! * `recovery/`: what is lost and what goes next, one file an algorithm (Tahoe, Reno, NewReno, SACK by reports and by
 //!   time), and what they share: scoreboard, records of what was sent, spread and undone reductions, probes;
 //! * [`congestion`]: how much may be outstanding, one file a controller behind the trait [`CongestionControl`];
+//!   `change`: another one for an open connection;
 //! * `params`, `config`, `profiles`, `resolve`: every parameter once, as data, and named sets of their values.
 //!
 //! Not modelled: urgent data, PSH, checksums. One way also: FIN (an application's `close` ends the connection
 //! when all is acknowledged), data from receiver to sender, a receive buffer that fills, Nagle's rule.
 
+mod change;
 pub mod choices;
 pub mod config;
 pub mod congestion;
@@ -33,6 +35,7 @@ pub mod sender;
 #[cfg(test)]
 mod testing;
 
+pub use change::ControlChange;
 pub use config::Config;
 pub use congestion::CongestionControl;
 pub use connection::{ConnectionEnd, Opening};

@@ -267,7 +267,10 @@ fn header(s: &Settings) -> Result<u32, Refusal> {
 }
 
 /// The controller a value names, and its own parameters.
-fn congestion(value: &Value, controllers: &[&'static Controller]) -> Result<(&'static Controller, Settings), Refusal> {
+pub(super) fn congestion(
+    value: &Value,
+    controllers: &[&'static Controller],
+) -> Result<(&'static Controller, Settings), Refusal> {
     let (name, given) = match value {
         Value::Model(m) => (m.model.name, Some(&**m)),
         // A default or a profile's text.

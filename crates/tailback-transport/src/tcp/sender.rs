@@ -10,8 +10,9 @@
 
 mod prediction;
 
+use super::change::ControlChange;
 use super::config::Config;
-use super::congestion::{CongestionControl, EchoRule, Phase};
+use super::congestion::{CongestionControl, Controller, EchoRule, Phase};
 use super::handshake::{self, State};
 use super::params::PROBES;
 use super::recovery::undo::Proof;
@@ -21,7 +22,7 @@ use crate::endpoint::{Amount, AppEvent, AppEvents, Endpoint, Progress, SenderRep
 use crate::limit::{Limit, LimitClock};
 use crate::segment::{Flags, Plain, Segment};
 use std::sync::Arc;
-use tailback_base::{Duration, ProbeDef, Request, Time};
+use tailback_base::{Duration, ProbeDef, Request, Stream, Time};
 
 /// The sending end of a one-way connection.
 pub struct Sender {
@@ -39,6 +40,8 @@ pub struct Sender {
     pace_at: Time,
     /// ACKs that acknowledge what was never sent, or less than before.
     ignored: u64,
+    /// The first of several congestion controls: its probes have numbers.
+    first_control: Option<&'static Controller>,
 }
 
 impl Sender {
@@ -55,6 +58,7 @@ impl Sender {
             closing: false,
             pace_at: Time::ZERO,
             ignored: 0,
+            first_control: None,
         }
     }
 
@@ -93,6 +97,15 @@ impl Sender {
     /// Whether fast recovery is going on.
     pub fn in_recovery(&self) -> bool {
         self.recovery.in_recovery()
+    }
+
+    /// The present value of the i-th probe of the first congestion control: that of the present one with this name.
+    #[cold]
+    fn read_by_name(&self, first: &Controller, probe: usize) -> f64 {
+        let present = self.block.cfg().controller.model.probes;
+        let named = |p: &ProbeDef| present.iter().position(|q| q.name == p.name);
+        let i = first.model.probes.get(probe).and_then(named);
+        i.map_or(f64::NAN, |i| self.block.control().read(i))
     }
 
     fn open(&mut self, now: Time) {
@@ -394,6 +407,11 @@ impl Sender {
         self.block.stop_timer();
     }
 
+    /// The probes of this sender have the numbers that those of `other` have.
+    pub(super) fn number_probes_as(&mut self, other: &Sender) {
+        self.first_control = other.first_control;
+    }
+
     pub(super) fn block(&mut self) -> &mut ControlBlock {
         &mut self.block
     }
@@ -514,6 +532,25 @@ impl Endpoint for Sender {
         }
     }
 
+    fn set_congestion(&mut self, to: &ControlChange, rng: &mut Stream, now: Time) -> bool {
+        if to.is_in(self.block.cfg()) {
+            return true;
+        }
+        self.first_control.get_or_insert(self.block.cfg().controller);
+        let phase = if self.recovery.in_recovery() {
+            Phase::Recovery
+        } else {
+            self.block.phase()
+        };
+        let c = &mut self.block;
+        let sacked = self.recovery.sacked(c);
+        let knows = (phase, &self.recovery.known(), sacked);
+        c.hand_over(to.config().clone(), to.controller(rng), knows, now);
+        // The pacer begins anew.
+        self.pace_at = self.pace_at.min(now);
+        true
+    }
+
     fn progress(&self) -> Option<Progress> {
         Some(Progress {
             opening: match self.state {
@@ -548,9 +585,9 @@ impl Endpoint for Sender {
         self.limit.report(self.block.report_so_far(), now)
     }
 
-    /// Its own, then the controller's.
+    /// Its own, then the first controller's.
     fn probes(&self) -> Vec<&'static ProbeDef> {
-        let of_controller = self.block.cfg().controller.model.probes;
+        let of_controller = self.first_control.unwrap_or(self.block.cfg().controller).model.probes;
         PROBES.iter().chain(of_controller).collect()
     }
 
@@ -570,7 +607,10 @@ impl Endpoint for Sender {
             8 if self.recovery.in_recovery() => 1.0,
             8 if c.phase() == Phase::Loss => 2.0,
             8 => 0.0,
-            i => c.control().read(i - PROBES.len()),
+            i => match self.first_control {
+                None => c.control().read(i - PROBES.len()),
+                Some(first) => self.read_by_name(first, i - PROBES.len()),
+            },
         }
     }
 

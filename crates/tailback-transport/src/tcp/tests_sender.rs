@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::segment::SackBlocks;
-use crate::tcp::congestion::{AckEvent, CongestionEvent, RateSample, Reset};
+use crate::tcp::congestion::{AckEvent, CongestionEvent, Handover, RateSample, Reset};
 use crate::tcp::testing::config;
 use crate::tcp::{Receiver, new_pair};
 use std::sync::Mutex;
@@ -17,6 +17,7 @@ impl CongestionControl for Paced {
     }
     fn on_congestion(&mut self, _: &CongestionEvent) {}
     fn window_reset(&mut self, _: Reset) {}
+    fn take_over(&mut self, _: &Handover) {}
     fn wants_rate(&self) -> bool {
         true
     }

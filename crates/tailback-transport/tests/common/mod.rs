@@ -11,14 +11,18 @@ use tailback_transport::{AppEvent, AppEvents, Endpoint, Segment, Transmit};
 
 pub const PAYLOAD: u64 = 1000;
 
-/// A configuration from pairs of text; segments of 1000 B, no timestamps and no delayed ACKs unless said otherwise.
-pub fn config(values: &[(&str, &str)]) -> Arc<Config> {
+/// Parameters from pairs of text; segments of 1000 B, no timestamps and no delayed ACKs unless said otherwise.
+pub fn settings(values: &[(&str, &str)]) -> Settings {
     let base = Settings::defaults(&MODEL)
         .with("payload", "1000B")
         .with("timestamps", "false")
         .with("delayed_ack", "1");
-    let settings = values.iter().fold(base, |s, (name, text)| s.with(name, text));
-    Arc::new(Config::resolve(&settings, &[]).unwrap())
+    values.iter().fold(base, |s, (name, text)| s.with(name, text))
+}
+
+/// The same, checked.
+pub fn config(values: &[(&str, &str)]) -> Arc<Config> {
+    Arc::new(Config::resolve(&settings(values), &[]).unwrap())
 }
 
 /// What happens to a segment on the way.
@@ -53,6 +57,8 @@ pub struct Path {
     /// (due, order, towards the receiver, segment)
     flying: Vec<(Time, u64, bool, Segment)>,
     order: u64,
+    /// When the sender's pacer lets the next segment go.
+    paced: Time,
     /// Everything the sender sent, and the receiver's answers.
     pub sent: Vec<(Time, Segment)>,
     pub acks: Vec<(Time, Segment)>,
@@ -70,6 +76,7 @@ impl Path {
             delay: Duration::from_millis(delay_ms),
             flying: Vec::new(),
             order: 0,
+            paced: Time::NEVER,
             sent: Vec::new(),
             acks: Vec::new(),
             at_sender: Heard::default(),
@@ -97,11 +104,17 @@ impl Path {
         data: &mut dyn FnMut(&Segment, usize) -> Fate,
         acks: &mut dyn FnMut(&Segment, usize) -> Fate,
     ) {
-        while let Transmit::Segment(s) = self.sender.poll_transmit(self.now) {
-            let fate = data(&s, self.sent.len());
-            self.sent.push((self.now, s.clone()));
-            self.fly(true, s, fate);
-        }
+        self.paced = loop {
+            match self.sender.poll_transmit(self.now) {
+                Transmit::Segment(s) => {
+                    let fate = data(&s, self.sent.len());
+                    self.sent.push((self.now, s.clone()));
+                    self.fly(true, s, fate);
+                }
+                Transmit::NotBefore(t) => break t,
+                Transmit::Idle => break Time::NEVER,
+            }
+        };
         while let Transmit::Segment(s) = self.receiver.poll_transmit(self.now) {
             let fate = acks(&s, self.acks.len());
             self.acks.push((self.now, s.clone()));
@@ -125,6 +138,7 @@ impl Path {
                 .flatten()
                 .copied()
                 .chain(first)
+                .chain((self.paced != Time::NEVER).then_some(self.paced))
                 .min()
                 .filter(|t| *t <= until)
             else {

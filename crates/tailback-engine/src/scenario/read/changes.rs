@@ -4,8 +4,8 @@ use super::names::{among, named};
 use crate::change::trace::{self, Form};
 use crate::change::{Change, Schedule, Values};
 use crate::declare::changes::{
-    AT, CHANGE, DELAYS, DIGEST, END, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE, TraceEnd,
-    WEIGHTS,
+    AT, CHANGE, CONGESTION, DELAYS, DIGEST, END, EVERY, FLOWS, FROM, LINK, LOSSES, MAHIMAHI, QUEUES, RATES, TRACE,
+    TraceEnd, WEIGHTS,
 };
 use crate::declare::impairments::{Harm, Impairment};
 use crate::declare::tables::{link, top};
@@ -16,12 +16,13 @@ use crate::scenario::key::Key;
 use crate::spec::{DirectionSpec, GroupSpec, LinkSpec};
 use std::path::Path;
 use std::sync::Arc;
-use tailback_base::model::Raw;
+use tailback_base::model::{Raw, Value};
 use tailback_base::{Duration, Param, Settings, Stream, Time};
 use tailback_queue::{BuildContext, marking};
+use tailback_transport::tcp::ControlChange;
 
 /// What a table may change: a key, and whether it is of a link.
-const VALUES: [(&Param, bool); 7] = [
+const VALUES: [(&Param, bool); 8] = [
     (&RATES.param, true),
     (&DELAYS.param, true),
     (&LOSSES.param, true),
@@ -29,6 +30,7 @@ const VALUES: [(&Param, bool); 7] = [
     (&TRACE.param, true),
     (&MAHIMAHI.param, true),
     (&WEIGHTS.param, false),
+    (&CONGESTION, false),
 ];
 
 /// Write the place and the digest of each trace file into the document, so that what is stored says which file it was.
@@ -134,7 +136,9 @@ impl Table<'_> {
                 let Some(group) = self.group(r, &name, groups) else {
                     return;
                 };
-                let values = Values::Weight(s.get(&WEIGHTS));
+                let Some(values) = self.flow_values(r, key, group) else {
+                    return;
+                };
                 if let Some(when) = self.when(r, &values) {
                     group.changes.push(Change { to: values, when });
                 }
@@ -212,6 +216,24 @@ impl Table<'_> {
             let problem = self.filled.problem("value", key, problem, remedy);
             r.complain(problem.value(name).nearest(near.as_deref()));
         }
+    }
+
+    fn flow_values(&self, r: &mut Reader, key: &Param, group: &GroupSpec) -> Option<Values> {
+        if key.name == WEIGHTS.name {
+            return Some(Values::Weight(self.filled.settings.get(&WEIGHTS)));
+        }
+        let before = r.seen();
+        let list = r.model_list(self.entry.node.given(key)?, &self.filled.key(key), "congestion");
+        let mut controls = Vec::new();
+        for control in list {
+            let value = Value::Model(Box::new(control.settings.clone()));
+            let controllers = &r.library.transports.controllers;
+            match ControlChange::new(&group.transport, &value, &[], controllers) {
+                Ok(change) => controls.push(change),
+                Err(e) => r.complain(refused(&control, e)),
+            }
+        }
+        (r.seen() == before).then_some(Values::Congestion(controls))
     }
 
     /// When the values take effect.

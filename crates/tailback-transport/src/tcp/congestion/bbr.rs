@@ -13,13 +13,18 @@
 //!                                         '---------------------------------------------------------'
 //! ```
 //!
+//! When it takes over an open connection, there is no Startup: it begins in ProbeBW with a bandwidth of one window a
+//! smoothed round trip and the least round trip of the connection so far. Another control that takes over from it finds
+//! a threshold at the window that BBR would go back to, unless BBR is in Startup.
+//!
 //! Losses and echoes do not change the model. In the first round trip of a recovery as much is sent as is delivered;
 //! after it the window is what it was. State: 300 bytes, and records of what is outstanding, kept by the sender. An ACK
 //! costs some hundred instructions. Left out: the estimate of policed links, and batches of segments as hardware sends
 //! them.
 
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, RateSample, Reset, WindowRules,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, RateSample, Reset,
+    WindowRules,
 };
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -157,6 +162,8 @@ pub struct Bbr {
     form: Form,
     rules: Arc<WindowRules>,
     cwnd: f64,
+    /// Of the control before, of which this one makes no use; infinite where there was none.
+    ssthresh: f64,
     /// Bytes of payload a second.
     pacing: f64,
     fastest: Fastest,
@@ -214,6 +221,7 @@ impl Bbr {
         let mut bbr = Bbr {
             form,
             cwnd: rules.initial_window,
+            ssthresh: f64::INFINITY,
             pacing: 0.0,
             rules: rules.clone(),
             fastest: Fastest::default(),
@@ -590,6 +598,22 @@ impl CongestionControl for Bbr {
         false
     }
 
+    /// ProbeBW at a window a round trip: the rate until samples are greater, or ten rounds have passed.
+    fn take_over(&mut self, from: &Handover) {
+        (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
+        let Some(srtt) = from.srtt else { return };
+        let least = from.least_rtt.unwrap_or(srtt);
+        (self.least, self.rtprop, self.stamp) = (least, Some(least), from.now);
+        self.fastest.enter(self.round, from.cwnd / srtt.seconds().max(1e-6));
+        (self.delivered, self.next_round) = (from.delivered, from.delivered);
+        self.filled = true;
+        self.probe_bandwidth(from.now);
+        self.set_pacing();
+        self.prior = from.cwnd;
+        self.repairing = from.phase != Phase::Open;
+        self.conserve = from.phase == Phase::Recovery;
+    }
+
     /// What looked like a full pipe may have been the mistake.
     fn undo(&mut self) {
         (self.full_rate, self.full_rounds) = (0.0, 0);
@@ -609,7 +633,16 @@ impl CongestionControl for Bbr {
     }
 
     fn ssthresh(&self) -> f64 {
-        f64::INFINITY
+        self.ssthresh
+    }
+
+    /// Once the pipe is full, the window to go back to.
+    fn ssthresh_left(&self) -> f64 {
+        if self.filled {
+            self.saved().max(LEAST_WINDOW * self.rules.segment)
+        } else {
+            self.ssthresh
+        }
     }
 
     fn pacing(&self) -> Option<BitRate> {

@@ -12,10 +12,12 @@
 //!        '-- timeout: ssthresh = W - b W^l, W = 1
 //! ```
 //!
+//! When it takes over an open connection, it goes on from window and threshold by its own law.
+//!
 //! State: the window of `window.rs`, and the law's four numbers. An ACK in avoidance costs one power.
 
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, choice, params};
@@ -117,6 +119,10 @@ impl CongestionControl for Binomial {
 
     fn window_reset(&mut self, why: Reset) {
         self.window.reset(why);
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
     }
 
     fn undo(&mut self) {

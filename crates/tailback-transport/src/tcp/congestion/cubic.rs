@@ -14,6 +14,9 @@
 //! window is never below it. A loss or an echo keeps `beta`. A flow that is reduced below its last Wmax gives up a
 //! little more (fast convergence). After a timeout: slow start, then K = 0.
 //!
+//! When it takes over an open connection, Wmax is the window, from which the first ACK in avoidance begins an epoch: K =
+//! 0, and the estimate grows as Reno does.
+//!
 //! State: the window of `window.rs`, Wmax, the window at the last reduction, the beginning of the epoch with K and the
 //! estimate; 100 bytes, twice for `undo`. Departure: an ACK counts for what it acknowledges, not for one segment, so
 //! that delayed ACKs do not slow it; with `congestion_form = "linux"` it is computed in whole segments
@@ -22,7 +25,8 @@
 
 use super::window::{CongestionWindow, real};
 use super::{
-    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules, cubic_linux,
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, Reset, WindowRules,
+    cubic_linux,
 };
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -253,6 +257,18 @@ impl CongestionControl for Cubic {
             self.curve.epoch = None;
         }
         self.window.reset(why);
+    }
+
+    /// A new epoch, at its own maximum.
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+        let window = self.segments();
+        self.curve = Curve {
+            w_max: window,
+            prior: window,
+            epoch: None,
+        };
+        (self.before, self.heard) = (self.curve, from.now);
     }
 
     /// Section 4.9: window, threshold, Wmax, K and the beginning of the epoch are what they were.

@@ -6,6 +6,8 @@
 //! smoothed one, in whole segments. Before the first loss at least one segment is added for twenty acknowledged. A
 //! timeout forgets the maximum. Slow start is watched by `train.rs`, unless `hystart` asks for HyStart++.
 //!
+//! When it takes over an open connection, the maximum is the window, and the least round trip is measured anew.
+//!
 //! State: the window, the curve with its linear estimate (twice, for `undo`), the least round trip, the watch over slow
 //! start; 300 bytes. An ACK costs what it costs in `cubic.rs`.
 
@@ -14,7 +16,9 @@ use super::cubic::{BETA, C, FAST_CONVERGENCE, HYSTART, RENO_FRIENDLY};
 use super::train::AckTrain;
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Phase, Reset, WindowRules};
+use super::{
+    AckEvent, Congestion, CongestionControl, CongestionEvent, ControlForm, Handover, Phase, Reset, WindowRules,
+};
 use std::sync::Arc;
 use tailback_base::model::Probe;
 use tailback_base::{Duration, Settings, Time};
@@ -240,6 +244,16 @@ impl CongestionControl for LinuxCubic {
             self.curve.epoch = None;
         }
         self.window.reset(why);
+    }
+
+    /// A new epoch, at its own maximum.
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+        self.curve = Curve {
+            w_max: self.segments(),
+            epoch: None,
+        };
+        (self.before, self.heard) = (self.curve, from.now);
     }
 
     fn undo(&mut self) {

@@ -12,13 +12,16 @@
 //!     sent after the last reduction
 //! ```
 //!
+//! When it takes over an open connection, it goes on from window and threshold, with alpha as at the start. What is
+//! outstanding then may have been answered by the control before: the first reduction is for an echo of later data.
+//!
 //! State: the window of `window.rs`, alpha, two counts of bytes, two rounds. The echo with each ACK is this control's
 //! own ([`EchoRule::EveryAck`]). Bytes reported by SACK count when the ACK number passes them (RFC 8257 section 3.3).
 //! An ACK costs two additions beyond Reno's.
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{ProbeDef, Settings, params};
@@ -125,6 +128,11 @@ impl CongestionControl for Dctcp {
 
     fn window_reset(&mut self, why: Reset) {
         self.window.reset(why);
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+        (self.round, self.reduced) = (Round::beginning(from.nxt), Round::beginning(from.nxt));
     }
 
     fn undo(&mut self) {

@@ -122,6 +122,23 @@ pub enum Reset {
     LostSyn,
 }
 
+/// What a control finds that takes over an open connection from another. Windows are bytes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Handover {
+    pub now: Time,
+    pub cwnd: f64,
+    pub ssthresh: f64,
+    /// None before data are acknowledged.
+    pub srtt: Option<Duration>,
+    /// The least round trip of the connection so far.
+    pub least_rtt: Option<Duration>,
+    pub phase: Phase,
+    /// Next to send: where a [`Round`](round::Round) that begins now ends.
+    pub nxt: u64,
+    /// Delivered in all, as the next [`RateSample`] counts it, bytes.
+    pub delivered: u64,
+}
+
 /// How the receiver echoes congestion marks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum EchoRule {
@@ -163,6 +180,17 @@ pub trait CongestionControl: Send {
     /// What it leaves to chance, drawn once, when the connection is made.
     fn draw(&mut self, _rng: &mut Stream) {}
     fn window_reset(&mut self, why: Reset);
+    /// This control replaces another in an open connection. Window and threshold stay as they are: a slow start in
+    /// progress goes on up to the threshold, above it this control's avoidance begins, and what recovery repairs goes on
+    /// being repaired at the reduced window. Called once, after [`CongestionControl::draw`] and before any other event,
+    /// unless nothing was sent so far. A connection without a round trip has no data acknowledged, and its window may be
+    /// what a lost SYN left.
+    fn take_over(&mut self, from: &Handover);
+    /// The threshold that a control finds which takes over from this one: finite where this one has found the capacity
+    /// of the path without a threshold, so that no slow start looks for it again.
+    fn ssthresh_left(&self) -> f64 {
+        self.ssthresh()
+    }
     /// The last reduction was a mistake (RFC 4015): what it took comes back.
     fn undo(&mut self) {}
     /// How marks are to be echoed; the same for the life of the connection. With [`EchoRule::EveryAck`] no echo comes

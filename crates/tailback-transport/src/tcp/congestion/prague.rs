@@ -15,13 +15,16 @@
 //!   loss                 W = ssthresh = W / 2 ; nothing grows for a period ; timeout as Reno
 //! ```
 //!
+//! When it takes over an open connection, it goes on from window and threshold, with alpha as at the start. It waits a
+//! period before it answers a mark, since the control before may have, and from the next round on growth is scaled.
+//!
 //! A period is over when what was sent at its beginning is acknowledged, and vrtt has passed. State: the window of
 //! `window.rs`, alpha, two counts of bytes, three periods. The echo is that of RFC 8257, each ACK saying whether what
 //! it acknowledges was marked: exact while no ACK is lost. An ACK costs two divisions.
 
 use super::round::Round;
 use super::window::CongestionWindow;
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
 use crate::limit::Limit;
 use std::sync::Arc;
 use tailback_base::model::Probe;
@@ -240,6 +243,19 @@ impl CongestionControl for Prague {
 
     fn spreads_reductions(&self) -> bool {
         false
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+        self.srtt = from.srtt;
+        if from.srtt.is_some() {
+            let period = Period {
+                end: from.nxt,
+                since: from.now,
+            };
+            (self.averaging, self.reduced) = (period, Some(period));
+            (self.round, self.rounds) = (Round::beginning(from.nxt), UNSCALED_ROUNDS);
+        }
     }
 
     fn undo(&mut self) {

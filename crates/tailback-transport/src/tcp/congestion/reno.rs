@@ -4,13 +4,15 @@
 //! threshold, then grows by one segment a round trip, and a loss leaves half of it. During fast recovery it does not
 //! grow. A router that asks for less gets what its rule says, see `docs/decisions/explicit-requests.md`.
 //!
+//! When it takes over an open connection, it goes on from window and threshold; counts of whole segments begin anew.
+//!
 //! State: the window of `window.rs`, shared with Reno's relatives; the departures are those named there. Options:
 //! HyStart++ (`hystart.rs`), and a factor of its own for an ECN echo (RFC 8511). An ACK costs a compare and in
 //! avoidance one division.
 
 use super::whole::WholeSegments;
 use super::window::CongestionWindow;
-use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, ControlForm, Handover, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Settings, params};
@@ -117,6 +119,10 @@ impl CongestionControl for Reno {
 
     fn window_reset(&mut self, why: Reset) {
         self.window.reset(why);
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
     }
 
     fn undo(&mut self) {

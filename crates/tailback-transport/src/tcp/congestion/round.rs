@@ -13,6 +13,11 @@ pub struct Round {
 }
 
 impl Round {
+    /// A round that begins now, with this unit next to send.
+    pub fn beginning(nxt: u64) -> Round {
+        Round { end: nxt }
+    }
+
     /// Whether a round ends with this ACK; then the next begins. The first ends with the first ACK.
     #[inline]
     pub fn is_over(&mut self, a: &AckEvent<'_>) -> bool {

@@ -14,11 +14,13 @@
 //! From: B. Briscoe and K. De Schepper, "Resolving tensions between congestion control scaling requirements", 2017 (a
 //! reduction of half a segment a mark); RFC 9332, section 2.1 and appendix C (W = 2 / p).
 //!
+//! When it takes over an open connection, it goes on from window and threshold.
+//!
 //! State: the window of `window.rs` and a count. Departures: every ACK grows the window, marked or not, which makes the
 //! law exact where the original has 2 (1 - p) / p. The echo is that of RFC 8257. An ACK costs a division.
 
 use super::window::{CongestionWindow, LEAST_SSTHRESH, real};
-use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Phase, Reset, WindowRules};
+use super::{AckEvent, Congestion, CongestionControl, CongestionEvent, EchoRule, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Ecn, Settings, params};
@@ -107,6 +109,10 @@ impl CongestionControl for Scalable {
 
     fn spreads_reductions(&self) -> bool {
         false
+    }
+
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
     }
 
     fn undo(&mut self) {

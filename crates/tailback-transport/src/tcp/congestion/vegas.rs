@@ -15,6 +15,9 @@
 //! `queued` chooses: with `alpha = 1` what ns-3 rounds up is never fewer than that, and a window that a loss has halved
 //! stays there.
 //!
+//! When it takes over an open connection, it goes on from window and threshold and measures `base` anew: a queue that
+//! stands then counts as part of the path. A whole round passes before it judges.
+//!
 //! Once a round trip and by the least of its samples, as Linux and ns-3 have it, with any loss recovery; the paper's
 //! own retransmission is not here. State: the window of `window.rs`, two minima, a count, a round. The round trip of
 //! each segment is taken from the sender's records, so that it needs no time stamps. The handshake's counts only where
@@ -23,7 +26,7 @@
 
 use super::round::Round;
 use super::window::{CongestionWindow, LEAST_SSTHRESH};
-use super::{AckEvent, CongestionControl, CongestionEvent, Phase, Reset, WindowRules};
+use super::{AckEvent, CongestionControl, CongestionEvent, Handover, Phase, Reset, WindowRules};
 use std::sync::Arc;
 use tailback_base::model::{Key, Kind, Model};
 use tailback_base::{Duration, ProbeDef, Settings, Time, params};
@@ -230,6 +233,12 @@ impl CongestionControl for Vegas {
             self.repairing = true;
         }
         self.window.reset(why);
+    }
+
+    /// As after a repair: a whole round first.
+    fn take_over(&mut self, from: &Handover) {
+        self.window.take_over(from);
+        self.repairing = from.srtt.is_some();
     }
 
     fn undo(&mut self) {

@@ -10,7 +10,8 @@
 
 use super::hystart::{CONSERVATIVE_GROWTH, HystartPlusPlus, MOST_SEGMENTS, Verdict};
 use super::{
-    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Phase, Reset, WindowRules,
+    AckEvent, AfterTimeout, Congestion, CongestionEvent, ControlForm, Growth, Halve, Handover, Phase, Reset,
+    WindowRules,
 };
 use std::sync::Arc;
 
@@ -56,6 +57,12 @@ impl CongestionWindow {
     pub fn with_hystart(mut self, watched: bool) -> CongestionWindow {
         self.hystart = watched.then(Box::default);
         self
+    }
+
+    /// Window and threshold of the control before. What that one reduced is not given back.
+    pub fn take_over(&mut self, from: &Handover) {
+        (self.cwnd, self.ssthresh) = (from.cwnd, from.ssthresh);
+        self.before = (from.cwnd, from.ssthresh);
     }
 
     /// Whether it needs the round trip of each segment.

@@ -17,6 +17,7 @@
 pub mod persist;
 pub mod state;
 
+use super::change::ControlChange;
 use super::config::Config;
 use super::congestion::CongestionControl;
 use super::handshake;
@@ -27,7 +28,7 @@ use crate::segment::{Flags, SackBlocks, Segment};
 use persist::Persist;
 pub use state::{Opening, State};
 use std::sync::Arc;
-use tailback_base::{Duration, Ecn, ProbeDef, Request, Time};
+use tailback_base::{Duration, Ecn, ProbeDef, Request, Stream, Time};
 
 /// One end of a two-way connection.
 pub struct ConnectionEnd {
@@ -196,6 +197,7 @@ impl ConnectionEnd {
             end = end.with_clock_phase(phase);
         }
         let written = self.sender.seen().end() - super::state::FIRST;
+        end.sender.number_probes_as(&self.sender);
         end.sender.add(Amount::Bytes(written));
         end.closing = self.closing;
         end.stays_open = self.stays_open;
@@ -427,6 +429,11 @@ impl Endpoint for ConnectionEnd {
 
     fn on_request(&mut self, r: Request, now: Time) {
         self.sender.on_request(r, now);
+    }
+
+    fn set_congestion(&mut self, to: &ControlChange, rng: &mut Stream, now: Time) -> bool {
+        self.cfg = to.config().clone();
+        self.sender.set_congestion(to, rng, now)
     }
 
     fn received_bytes(&self) -> u64 {

@@ -49,6 +49,15 @@ pub fn duplicate_report(una: u64, sack: &[(u64, u64)]) -> Option<(u64, u64)> {
     (first.1 <= una || sack.get(1).is_some_and(inside)).then_some(first)
 }
 
+/// What an algorithm knows of what is outstanding, for records that begin in an open connection.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Known<'a> {
+    /// By SACK: half-open, sorted, disjoint.
+    pub reported: &'a [(u64, u64)],
+    /// What is unreported from the first to the second is lost and was not sent again.
+    pub lost: (u64, u64),
+}
+
 /// What a recovery algorithm answers to.
 pub trait LossRecovery {
     /// `una` has moved; the algorithm repairs and handles the timer, and says whether the window may grow.
@@ -71,6 +80,9 @@ pub trait LossRecovery {
     /// Reported by SACK above the ACK number, bytes.
     fn sacked(&self, _c: &ControlBlock) -> u64 {
         0
+    }
+    fn known(&self) -> Known<'_> {
+        Known::default()
     }
     /// Whether an ACK of new data up to `ack` may give a sample of the round trip.
     fn may_sample(&self, _c: &ControlBlock, _ack: u64) -> bool {
@@ -153,6 +165,10 @@ macro_rules! recoveries {
 
             fn sacked(&self, c: &ControlBlock) -> u64 {
                 match self { $($(#[$cfg])* Recovery::$name(r) => r.sacked(c),)* }
+            }
+
+            fn known(&self) -> Known<'_> {
+                match self { $($(#[$cfg])* Recovery::$name(r) => r.known(),)* }
             }
 
             fn on_timer(&mut self, c: &mut ControlBlock, now: Time) {

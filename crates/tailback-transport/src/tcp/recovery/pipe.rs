@@ -16,7 +16,7 @@
 //! that ends recovery grows the window, and a loss of the segment at `recover` waits for the timer.
 
 use super::scoreboard::Scoreboard;
-use super::{Duplicate, LossRecovery, without_reports};
+use super::{Duplicate, Known, LossRecovery, without_reports};
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
@@ -182,6 +182,13 @@ impl LossRecovery for PipeRecovery {
         *pipe += 1;
         c.spend_burst();
         Some(piece)
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            reported: self.board.reported(),
+            ..Known::default()
+        }
     }
 
     fn undone(&mut self, _c: &mut ControlBlock) {

@@ -13,7 +13,7 @@
 //! The repair mark is `HighRxt`: a repair that is lost again waits for the timeout.
 
 use super::scoreboard::Scoreboard;
-use super::{Duplicate, LossRecovery, without_reports};
+use super::{Duplicate, Known, LossRecovery, without_reports};
 use crate::tcp::state::{Ack, ControlBlock, Judged, Piece};
 use tailback_base::Time;
 
@@ -155,6 +155,16 @@ impl LossRecovery for SackRecovery {
     fn undone(&mut self, c: &mut ControlBlock) {
         self.phase = Phase::Open;
         self.board.reset_mark(c.una());
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            reported: self.board.reported(),
+            lost: match self.phase {
+                Phase::Recovery { lost_below, .. } => (self.board.mark(), lost_below),
+                Phase::Open => (0, 0),
+            },
+        }
     }
 
     fn sacked(&self, _c: &ControlBlock) -> u64 {

@@ -30,6 +30,11 @@ impl Scoreboard {
         self.sacked.is_empty()
     }
 
+    /// What is reported: half-open, sorted, disjoint.
+    pub fn reported(&self) -> &[(u64, u64)] {
+        &self.sacked
+    }
+
     /// Reported above `una`, bytes.
     pub fn total(&self) -> u64 {
         self.total

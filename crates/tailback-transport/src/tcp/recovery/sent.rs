@@ -163,6 +163,32 @@ impl SentList {
         }
     }
 
+    /// The units `[seq, end)`, above all others, were sent before there were records: nobody knows when, so they give no
+    /// round trip, and their rate is what is delivered from now on.
+    pub fn found(&mut self, seq: u64, end: u64, sacked: bool, lost: bool, now: Time) {
+        (self.first_sent, self.delivered_at) = (now, now);
+        let record = SentSegment {
+            seq,
+            end,
+            sent: now,
+            again: true,
+            sacked,
+            lost,
+            delivered_before: self.delivered,
+            lost_before: self.lost,
+            delivered_at: now,
+            first_sent: now,
+            application_limited: false,
+        };
+        self.remember(&record);
+        self.outstanding.push_back(record);
+    }
+
+    /// Delivered so far, bytes.
+    pub fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
     /// A record of these units is no more.
     fn forget(&mut self, r: &SentSegment) {
         if r.is_in_flight() {

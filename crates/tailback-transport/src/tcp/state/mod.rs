@@ -8,8 +8,10 @@
 //! * `window`: what may be outstanding;
 //! * `timers`, [`rto`]: the retransmission timer and the round trip;
 //! * `reduce`, `ecn`: what cuts the window: at most one reduction a window;
-//! * `spread`: reductions spread over a round trip; `undo`: those that are taken back.
+//! * `spread`: reductions spread over a round trip; `undo`: those that are taken back;
+//! * `control`: another congestion control takes over.
 
+mod control;
 mod ecn;
 mod full;
 mod reduce;
@@ -88,10 +90,9 @@ pub struct ControlBlock {
     report: SenderReport,
 }
 
-/// The records that recovery or the controller ask for.
-fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Box<SentList>> {
-    let keep = cfg.repair.keeps.or(control.wants_rate().then_some(Keep::Records))?;
-    Some(Box::new(SentList::keeping(keep)))
+/// What the records keep that recovery or the controller ask for.
+fn records_for(cfg: &Config, control: &dyn CongestionControl) -> Option<Keep> {
+    cfg.repair.keeps.or(control.wants_rate().then_some(Keep::Records))
 }
 
 impl ControlBlock {
@@ -110,7 +111,7 @@ impl ControlBlock {
             held: false,
             newly_sacked: 0,
             newly_lost: 0,
-            sent: records_for(&cfg, &*control),
+            sent: records_for(&cfg, &*control).map(|keep| Box::new(SentList::keeping(keep))),
             more: false,
             prr: None,
             undo: None,
@@ -121,8 +122,12 @@ impl ControlBlock {
         };
         block.spread_reductions();
         block.keep_doubts();
-        block.more = block.sent.is_some() || block.prr.is_some() || block.undo.is_some();
+        block.look_whether_more();
         block
+    }
+
+    fn look_whether_more(&mut self) {
+        self.more = self.sent.is_some() || self.prr.is_some() || self.undo.is_some();
     }
 
     // ---- questions

@@ -13,6 +13,26 @@ impl ControlBlock {
         }
     }
 
+    /// The same for one that takes over, with `sacked` bytes reported. A reduction in progress goes on; with a
+    /// controller that is not spread it ends.
+    pub(super) fn go_on_spreading(&mut self, sacked: u64) {
+        if !self.control.spreads_reductions() {
+            self.prr = None;
+        } else if self.prr.is_none() {
+            self.spread_reductions();
+            let (una, duplicates, outstanding) = (self.seq.una, self.window.duplicates, self.outstanding());
+            if let Some(p) = &mut self.prr {
+                let sack = self.cfg.sack;
+                let reported = if sack {
+                    sacked
+                } else {
+                    p.claim(0, duplicates, outstanding)
+                };
+                p.count(una, reported);
+            }
+        }
+    }
+
     /// The window, so many bytes before, is reduced now. What reduces the window itself spreads what it was.
     pub(super) fn begin_spreading(&mut self, window: f64) {
         let at_start = match self.cfg.window.halve {

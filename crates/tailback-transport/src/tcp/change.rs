@@ -1,0 +1,95 @@
+//! Another congestion control for connections that are open.
+//!
+//! It is made once for all connections of a group, when a scenario is read, and shared by them: what it costs a
+//! connection is a new controller. Window and threshold stay, and the new controller goes on from them
+//! ([`CongestionControl::take_over`](super::CongestionControl::take_over)).
+
+use super::config::{Config, EcnMode};
+use super::congestion::{CongestionControl, Controller, EchoRule};
+use super::params::{ECN, MODEL};
+use super::{draw_controller, resolve};
+use std::sync::Arc;
+use tailback_base::model::{NamedValues, Value};
+use tailback_base::quantity::Refusal;
+use tailback_base::{Ecn, Settings, Stream};
+
+/// The parameters of open connections, with another congestion control.
+#[derive(Clone, Debug)]
+pub struct ControlChange(Arc<Config>);
+
+/// What a connection agrees on with its other side when it opens, so that the control cannot change it later.
+fn agreed(control: &dyn CongestionControl) -> (EchoRule, Ecn) {
+    (control.echo(), control.codepoint())
+}
+
+impl ControlChange {
+    /// From the parameters that the connections were made with, and a value of `congestion`. `own` are profiles beside the
+    /// built-in ones, `controllers` the congestion controls to choose from.
+    ///
+    /// # Errors
+    /// A transport that has no congestion control, one that does not exist, and one that needs another kind of ECN
+    /// feedback than the connections have agreed on.
+    pub fn new(
+        settings: &Settings,
+        congestion: &Value,
+        own: &[NamedValues],
+        controllers: &[&'static Controller],
+    ) -> Result<ControlChange, Refusal> {
+        if settings.model.name != MODEL.name {
+            return Err(Refusal::new(
+                format!(
+                    "the transport \"{}\" has no congestion control to change",
+                    settings.model.name
+                ),
+                format!("name flows whose transport is \"{}\"", MODEL.name),
+            ));
+        }
+        let before = Config::resolve_with(settings, own, controllers)?;
+        let (controller, controller_settings) = resolve::congestion(congestion, controllers)?;
+        let after = Config {
+            controller,
+            controller_settings,
+            ..before.clone()
+        };
+        let agreed_before = agreed(&*before.build_controller());
+        if before.ecn != EcnMode::Off && agreed(&*after.build_controller()) != agreed_before {
+            return Err(disagree(&before, &after, controllers));
+        }
+        Ok(ControlChange(Arc::new(after)))
+    }
+
+    pub(super) fn config(&self) -> &Arc<Config> {
+        &self.0
+    }
+
+    /// The controller of one connection, what it leaves to chance drawn from `rng`.
+    pub(super) fn controller(&self, rng: &mut Stream) -> Box<dyn CongestionControl> {
+        draw_controller(&self.0, rng)
+    }
+
+    /// Whether this is the control that a connection with these parameters has.
+    pub(super) fn is_in(&self, cfg: &Config) -> bool {
+        std::ptr::eq(self.0.controller, cfg.controller) && self.0.controller_settings == cfg.controller_settings
+    }
+}
+
+fn disagree(before: &Config, after: &Config, controllers: &[&'static Controller]) -> Refusal {
+    let (old, new) = (before.controller.model.name, after.controller.model.name);
+    let fixed = agreed(&*before.build_controller());
+    let fits = |c: &&Controller| {
+        let settings = Settings::defaults(c.model);
+        settings.missing().is_none() && agreed(&*(c.build)(&settings, &before.window)) == fixed
+    };
+    let names = controllers.iter().copied().filter(fits).map(|c| c.model.name);
+    let others: Vec<String> = names.filter(|n| *n != old).map(|n| format!("\"{n}\"")).collect();
+    let off = format!("give {} = \"off\" to these flows", ECN.name);
+    Refusal::new(
+        format!(
+            "\"{new}\" needs other ECN marks or echoes than \"{old}\", and a connection agrees on them when it opens"
+        ),
+        match others.is_empty() {
+            true => off,
+            false => format!("{off}, or change to one of {}", others.join(", ")),
+        },
+    )
+}

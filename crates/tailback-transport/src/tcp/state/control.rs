@@ -1,0 +1,75 @@
+//! Another congestion control takes over an open connection, and what the connection keeps for it is brought up.
+
+use super::{ControlBlock, FIRST, records_for};
+use crate::tcp::config::Config;
+use crate::tcp::congestion::{CongestionControl, Handover, Phase};
+use crate::tcp::recovery::Known;
+use crate::tcp::recovery::sent::{Keep, SentList};
+use std::sync::Arc;
+use tailback_base::work::done_if_long;
+use tailback_base::{Duration, Time};
+
+impl ControlBlock {
+    /// `control` takes over, with parameters `cfg` that differ from the present ones in nothing else. Recovery is in this
+    /// phase, knows this of what is outstanding, and `sacked` bytes of it as reported.
+    pub fn hand_over(
+        &mut self,
+        cfg: Arc<Config>,
+        mut control: Box<dyn CongestionControl>,
+        (phase, known, sacked): (Phase, &Known<'_>, u64),
+        now: Time,
+    ) {
+        let keep = records_for(&cfg, &*control);
+        match keep {
+            None => self.sent = None,
+            Some(keep) if self.sent.is_none() => self.sent = Some(Box::new(self.records_from_now(keep, known, now))),
+            // What recovery asks for is the same, and holds what a controller asks for.
+            Some(_) => {}
+        }
+        let has_sent = self.report.sent_packets > 0;
+        // Otherwise the new control begins as it is made.
+        if has_sent || self.report.timeouts > 0 {
+            control.take_over(&Handover {
+                now,
+                cwnd: self.control.cwnd(),
+                ssthresh: self.control.ssthresh_left(),
+                srtt: self.timers.rto.srtt().filter(|_| has_sent),
+                least_rtt: (self.report.rtt_samples > 0).then(|| Duration::from_seconds(self.report.rtt.least)),
+                phase,
+                nxt: self.seq.nxt,
+                delivered: self.sent.as_ref().map_or(0, |list| list.delivered()),
+            });
+        }
+        self.report.ecn_reductions += self.control.own_reductions();
+        (self.cfg, self.control) = (cfg, control);
+        self.go_on_spreading(sacked);
+        self.look_whether_more();
+        self.window.refresh(&*self.control);
+        self.allow_spread();
+    }
+
+    /// Records that begin with what is outstanding.
+    fn records_from_now(&self, keep: Keep, known: &Known<'_>, now: Time) -> SentList {
+        let mut list = SentList::keeping(keep);
+        let (s, mut n) = (&self.seq, 0);
+        let first = s.una.max(FIRST);
+        let mut at = first;
+        let mut reported = known.reported.iter().filter(|r| r.1 > first).peekable();
+        while at < s.max_sent {
+            let next = reported.peek().map_or((s.max_sent, s.max_sent), |r| **r);
+            let sacked = next.0 <= at;
+            let stop = if sacked { next.1 } else { next.0 };
+            // What a timeout lets go again is lost from `nxt` on.
+            let stop = if at < s.nxt { stop.min(s.nxt) } else { stop };
+            let end = s.between(at, stop.min(s.max_sent)).end();
+            let lost = !sacked && (at >= s.nxt || (known.lost.0 <= at && at < known.lost.1));
+            list.found(at, end, sacked, lost, now);
+            (at, n) = (end, n + 1);
+            if end >= next.1 {
+                reported.next();
+            }
+        }
+        done_if_long(n);
+        list
+    }
+}
