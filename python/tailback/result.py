@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tailback import _core
-from tailback.plan import Plan
-from tailback.progress import Progress
-from tailback.scenarios import Source, read
-from tailback.text import plain
+from tailback.campaign.plan import Plan
+from tailback.campaign.progress import Progress
+from tailback.scenario.read import Source, read
+from tailback.text.plain import plain
 
 if TYPE_CHECKING:
     from tailback.plots.style import Drawing
@@ -79,13 +79,13 @@ class Result:
     def summary(self, width: int | None = None) -> str:
         """The groups and links as text, with confidence intervals if there are replications: as wide as the terminal,
         or as `width`; 80 columns where neither is known."""
-        from tailback.summary import text
+        from tailback.results.summary import text
 
         return text(self, width)
 
     def to_dict(self) -> dict[str, Any]:
         """What `tailback run --json` prints."""
-        from tailback.document import document
+        from tailback.results.document import document
 
         return document(self)
 
@@ -152,7 +152,7 @@ def run(
     scenario that is wrong, `RunError` for a run that failed, OSError when storing failed. `progress=True` shows a bar
     on a terminal or in a notebook; a function is called with the state a few times a second.
     """
-    from tailback.scenarios import override_texts, queues_of
+    from tailback.scenario.read import override_texts, queues_of
 
     texts = override_texts(overrides)
     given = (("duration", duration), ("warmup", warmup), ("seed", seed))

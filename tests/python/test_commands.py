@@ -12,8 +12,8 @@ from conftest import SMALL
 
 import tailback as tb
 from tailback import stats
-from tailback.comparison import CompareError, compare
-from tailback.comparison import text as text_of
+from tailback.results.difference import CompareError, compare
+from tailback.results.difference import text as text_of
 
 PLAIN = SMALL.split("[record")[0]
 START = 'flows.bulk.start={ kind = "uniform", to = "1s" }'

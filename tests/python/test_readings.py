@@ -5,10 +5,10 @@ import shutil
 import numpy as np
 import pytest
 
-from tailback.report.markdown import verdicts as as_markdown
 from tailback.study import load as study
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
+from tailback.study.pages.markdown import verdicts as as_markdown
 from tailback.study.samples import Samples
 from tailback.study.verdict import NO
 

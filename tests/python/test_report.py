@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 import tailback as tb
 from tailback import plots, report
+from tailback.campaign.plan import Plan
 from tailback.cli import cli
-from tailback.plan import Plan
 from tailback.study import load as study
 from tailback.study import reproduce
 

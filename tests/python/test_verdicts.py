@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening, verdict
 from tailback.study.checks.along import Along
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
 from tailback.study.measures.holds import lengths
+from tailback.study.pages.one import _row
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
 from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict

@@ -155,7 +155,7 @@ def _status(args: list[str] | None) -> int:
         if isinstance(e, _core.ScenarioError):
             say(str(e))
             return 2
-        from tailback.memory import MemoryRefusal
+        from tailback.campaign.memory import MemoryRefusal
 
         if isinstance(e, MemoryRefusal):
             say(f"error: {e}")

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import click
 
-from tailback.document import clean
+from tailback.text.as_json import clean
 from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
 from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
@@ -157,7 +157,7 @@ def _client(count: int, client: Client, packet: int) -> dict[str, Any]:
 
 
 def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     weight = (
         "0.002, unless flows are given"
@@ -264,7 +264,7 @@ def of_scenario(
 
 def _print_shares(shares: dict[str, Share], promised: dict[str, Demand]) -> None:
     """A line for flows of one group that get the same."""
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     alike: dict[tuple[Any, ...], int] = defaultdict(int)
     for name, share in shares.items():

@@ -19,10 +19,10 @@ def check(file: str, overrides: tuple[str, ...]) -> None:
     A correct scenario prints `ok` and gives exit status 0; warnings go to standard error. A wrong one gives exit
     status 2 and says what to write instead.
     """
-    from tailback import memory
+    from tailback.campaign import memory
     from tailback.cli.errors import say
     from tailback.cli.source import read
-    from tailback.marking import by_default
+    from tailback.scenario.marking import by_default
 
     scenario = read(file, list(overrides))
     for warning in scenario.warnings:

@@ -80,12 +80,12 @@ def compare(
     import json
 
     from tailback import _core
-    from tailback.choose import LinkError, link
-    from tailback.choose.answer import answer
+    from tailback.campaign.progress import ProgressLine
     from tailback.cli.errors import Failure, Stopped, all_there, kept, os_message
-    from tailback.progress import ProgressLine
+    from tailback.comparison import LinkError, link
+    from tailback.comparison.answer import answer
     from tailback.result import RunError
-    from tailback.text import command_line
+    from tailback.text.plain import command_line
 
     try:
         asked = link(rate, rtt, flows, **about)
@@ -137,7 +137,7 @@ def _queues(given: tuple[str, ...]) -> list[Any]:
     """Names between commas, and tables."""
     import tomllib
 
-    from tailback.choose import LinkError
+    from tailback.comparison import LinkError
 
     found: list[Any] = []
     for text in given:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from tailback.os_errors import os_message as os_message
-from tailback.text import plain
+from tailback.text.os_errors import os_message as os_message
+from tailback.text.plain import plain
 
 
 class Failure(Exception):
@@ -87,7 +87,8 @@ def say(message: str) -> None:
 
 def memory_of(_ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     """How much memory runs may take, as an option says it; None leaves it to the machine."""
-    from tailback import _core, memory
+    from tailback import _core
+    from tailback.campaign import memory
 
     try:
         memory.give(None if value is None else _core.parse_bytes(value))

@@ -45,8 +45,8 @@ def export(folder: str, table: str, to: str, means: bool) -> None:
 
 
 def _means(results: Any, table: Any) -> list[dict[str, Any]]:
-    from tailback.comparison import TABLES
-    from tailback.means import averages, finished, labels_of
+    from tailback.results.difference import TABLES
+    from tailback.results.means import averages, finished, labels_of
 
     if table.name not in TABLES:
         raise click.UsageError(f"--means does not apply to the table {table.name}; it averages {', '.join(TABLES)}")

@@ -66,7 +66,7 @@ def plot(folder: str, what: str | None, to: str | None, where: tuple[str, ...], 
 
 def _labels(folder: Path) -> list[str]:
     from tailback import _core
-    from tailback.means import labels_of
+    from tailback.results.means import labels_of
 
     return labels_of(_core.read_results(folder).runs)
 

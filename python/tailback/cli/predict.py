@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli.assured import allocation_command, redn_command
-from tailback.document import clean
+from tailback.text.as_json import clean
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
 
@@ -207,7 +207,7 @@ def qsdrr_command(
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    from tailback.terminal import columns
+    from tailback.text.terminal import columns
 
     click.echo("\n".join(columns(rows, right=range(len(rows[0])))))
 

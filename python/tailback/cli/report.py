@@ -42,10 +42,17 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
         return
     if columns or as_json:
         raise click.UsageError("--column and --json apply to differences; name another folder, or give --across")
-    from tailback.report import ReportError, write
+    from tailback import report as of_runs
+    from tailback.report import ReportError
 
+    where = Path(folder)
     try:
-        click.echo(str(write(folder)))
+        if (where / "study.json").is_file():
+            from tailback.study.pages import one as of_study
+
+            click.echo(str(of_study.write(where)))
+        else:
+            click.echo(str(of_runs.write(where)))
     except (ReportError, FileNotFoundError) as e:
         raise click.UsageError(str(e)) from e
 
@@ -53,9 +60,9 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
 def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: bool) -> str:
     from tailback import _core
     from tailback.cli.source import results_folder
-    from tailback.comparison import CompareError, compare, shared_runs, text
-    from tailback.document import clean
-    from tailback.setting import between
+    from tailback.results.difference import CompareError, compare, shared_runs, text
+    from tailback.results.setting import between
+    from tailback.text.as_json import clean
 
     a, b = _core.read_results(results_folder(folder)), _core.read_results(results_folder(other))
     try:
@@ -75,9 +82,9 @@ def _differences(folder: str, other: str, columns: tuple[str, ...], as_json: boo
 def _across(folder: str, across: str, columns: tuple[str, ...], as_json: bool) -> str:
     from tailback import _core
     from tailback.cli.source import results_folder
-    from tailback.comparison import CompareError, compare_points, text
-    from tailback.document import clean
-    from tailback.setting import of_folder
+    from tailback.results.difference import CompareError, compare_points, text
+    from tailback.results.setting import of_folder
+    from tailback.text.as_json import clean
 
     where = Path(folder)
     axis, sep, label = (across or _as_planned(folder)).partition("=")

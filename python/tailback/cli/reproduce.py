@@ -16,8 +16,7 @@ from typing import Any, TextIO
 import click
 
 from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, memory_option, os_message, shard_of
-from tailback.document import clean
-from tailback.scenarios import as_toml
+from tailback.scenario.read import as_toml
 from tailback.study import load as studies
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
@@ -27,7 +26,8 @@ from tailback.study.study import Study
 from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 from tailback.study.work import Interrupted
 from tailback.study.write import Reproduction
-from tailback.terminal import columns
+from tailback.text.as_json import clean
+from tailback.text.terminal import columns
 
 _SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
 

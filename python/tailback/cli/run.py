@@ -51,9 +51,9 @@ def run(
     """
     import json
 
+    from tailback.campaign.progress import ProgressLine
     from tailback.cli.errors import Failure, Stopped, kept, os_message
     from tailback.cli.source import read
-    from tailback.progress import ProgressLine
     from tailback.result import execute, failure_text
 
     texts = [*overrides, *([f"seed={seed}"] if seed is not None else [])]

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from tailback.cli.errors import existing
-from tailback.text import plain
+from tailback.text.plain import plain
 
 
 @click.command()
@@ -21,7 +21,7 @@ def status(dir: str, as_json: bool) -> None:
     For a study, DIR is its folder of results or the folder `runs` in it.
     """
     from tailback import _core
-    from tailback.document import clean
+    from tailback.text.as_json import clean
 
     where = os.path.join(dir, "runs") if os.path.isfile(os.path.join(dir, "runs", "manifest.json")) else dir
     found = _core.status(where)
@@ -43,7 +43,7 @@ def status(dir: str, as_json: bool) -> None:
 
 def lines(name: str, found: dict[str, Any]) -> list[str]:
     """A folder's state in words."""
-    from tailback.progress import span
+    from tailback.campaign.progress import span
 
     runs = found["runs"]
     planned = [r for r in runs if r["point"] is not None]

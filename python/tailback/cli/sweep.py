@@ -39,8 +39,8 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
     A sweep that was stopped goes on where it stopped. Shards, dask and a plain run may be mixed; the finished tables
     have the same bytes.
     """
-    from tailback.memory import MemoryRefusal
-    from tailback.sweep.load import load_sweep
+    from tailback.campaign.load import load_sweep
+    from tailback.campaign.memory import MemoryRefusal
 
     _one_of(how)
     try:
@@ -53,7 +53,7 @@ def sweep(file: str, out: str | None, jobs: int, overrides: tuple[str, ...], **h
     for w in dict.fromkeys(w for _, s in made.points for w in s.warnings):
         print(f"warning: {w}", file=sys.stderr)
     if how["emit"]:
-        from tailback.sweep.slurm import batch_file
+        from tailback.campaign.slurm import batch_file
 
         given = os.path.relpath(file)
         text = batch_file(
@@ -85,11 +85,11 @@ def _one_of(how: dict[str, Any]) -> None:
 def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
     import json
 
-    from tailback.document import clean
-    from tailback.sweep.estimate import estimate
+    from tailback.campaign.estimate import estimate
+    from tailback.text.as_json import clean
 
     if made.stop is not None:
-        from tailback.sweep.grow import check
+        from tailback.campaign.grow import check
 
         check(made.stop, made.points[0][1])
     found = estimate(made, where)
@@ -100,10 +100,10 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
+    from tailback.campaign import shards as places
+    from tailback.campaign.execute import execute
+    from tailback.campaign.progress import ProgressLine
     from tailback.cli.errors import Failure, Stopped, kept, os_message, shard_of
-    from tailback.progress import ProgressLine
-    from tailback.sweep import places
-    from tailback.sweep.execute import execute
 
     shard = shard_of(how["shard"]) if how["shard"] else None
     try:
@@ -141,8 +141,8 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
 def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as_json: bool) -> None:
     import json
 
-    from tailback.document import clean
-    from tailback.setting import among
+    from tailback.results.setting import among
+    from tailback.text.as_json import clean
 
     report = dict(results.report)
     if as_json:
@@ -159,7 +159,7 @@ def _say(made: Any, results: Any, where: Path, shard: tuple[int, int] | None, as
         click.echo(sentence)
     click.echo(f"{made.name}: {len(made.points)} points, {said}; stored in {where}")
     if made.stop is not None and not results.failure:
-        from tailback.sweep.grow import too_wide
+        from tailback.campaign.grow import too_wide
 
         wide = too_wide(made.stop, results)
         if wide:

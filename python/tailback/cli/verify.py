@@ -68,7 +68,7 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     from tailback.study import bundle as bundles
     from tailback.study import verify as checks
     from tailback.study.errors import StudyError
-    from tailback.text import plain
+    from tailback.text.plain import plain
 
     def say(text: str) -> None:
         if not quiet:

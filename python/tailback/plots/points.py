@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.comparison import TABLES
-from tailback.means import averages, finished, labels_of
 from tailback.plots.curves import as_curve, curves
 from tailback.plots.distributions import distributions
 from tailback.plots.heat import heat
 from tailback.plots.palette import discipline
 from tailback.plots.style import Drawing
+from tailback.results.difference import TABLES
+from tailback.results.means import averages, finished, labels_of
 
 #: As many lines or maps a figure has.
 MOST = 12

@@ -1,16 +1,14 @@
-"""`tailback report DIR`: a folder of results as one HTML file that needs no network.
+"""The page of a folder of results that `tailback run` or a sweep has written: one HTML file that needs no network.
 
-Two sorts of folders: one written by `tailback reproduce` (it holds study.json), and one written by `tailback run` or a
-sweep (it holds runs.parquet). The first becomes a report of a study, verdicts first (`study_page`); the second a report
-of what was run: tables over replications, figures of what varies and of what was recorded (`run_page`).
+It has tables over replications, and figures of what varies and of what was recorded (`run_page`). `page` makes HTML of
+templates for every page there is; those of studies are in `study/pages`.
 """
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-NAME = "report.html"
+from tailback.report.page import write_page
 
 
 class ReportError(ValueError):
@@ -20,23 +18,11 @@ class ReportError(ValueError):
 def write(folder: str | Path) -> Path:
     """Write `report.html` into a folder of results; gives back its path."""
     folder = Path(folder)
-    if (folder / "study.json").is_file():
-        from tailback.report.study_page import study_page
-
-        try:
-            text = study_page(folder, json.loads((folder / "study.json").read_text(encoding="utf-8")))
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as e:
-            raise ReportError(f"{folder / 'study.json'} is damaged; `tailback reproduce` writes it anew") from e
-    elif (folder / "runs.parquet").is_file():
-        from tailback.report.run_page import run_page
-
-        text = run_page(folder)
-    else:
+    if not (folder / "runs.parquet").is_file():
         raise ReportError(
             f"{folder} holds no results: it has neither study.json (`tailback reproduce`) nor runs.parquet "
             "(`tailback run --out`)"
         )
-    from tailback.store.manifest import write_text
+    from tailback.report.run_page import run_page
 
-    write_text(folder / NAME, text)
-    return folder / NAME
+    return write_page(folder, run_page(folder))

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tailback import plots
-from tailback.means import averages
 from tailback.plots.points import MOST, figure_over, figure_spread, looks
 from tailback.result import Result
-from tailback.scenarios import read
+from tailback.results.means import averages
+from tailback.scenario.read import read
 
 #: The name of its files, the figure, and what it shows.
 Drawn = tuple[str, plots.Drawing, str]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tailback import _core
-from tailback.scenarios import Kind, as_text
+from tailback.scenario.read import Kind, as_text
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment, Point, Runs
 from tailback.study.study import Study

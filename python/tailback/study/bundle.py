@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.declared import read_table
+from tailback.campaign.declared import read_table
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
 from tailback.study.errors import StudyError

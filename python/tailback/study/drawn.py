@@ -34,7 +34,7 @@ from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment
 
 #: Rooms of the package that no figure of a study is made in; a test holds this against what figures import.
-APART = ("choose", "cli", "live", "report", "sweep")
+APART = ("cli", "comparison", "live", "report", "study/pages")
 #: They draw, count, and write PNG and the fonts of PDF.
 LIBRARIES = ("matplotlib", "numpy", "PIL", "fontTools")
 #: matplotlib's settings that say where figures are shown, not what they look like.
@@ -132,7 +132,7 @@ def code() -> str:
     h = hashlib.sha256(fingerprint.build().encode())
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root)
-        if name.parts[0] not in APART:
+        if not any(name.is_relative_to(room) for room in APART):
             h.update(f"\n{name.as_posix()}\n".encode())
             h.update(path.read_bytes())
     return h.hexdigest()

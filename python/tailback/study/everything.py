@@ -44,7 +44,7 @@ def everything(
         found.append(r)
         if ended is not None:
             ended(r)
-    from tailback.report.all_page import write
+    from tailback.study.pages.all import write
 
     write(out, found)
     bundle.write(out, [bundle.part(r, out, bundle.Asked(seeds)) for r in found])

@@ -1,6 +1,6 @@
 """What may stand in the files of a study: one typed structure a table, and reading one from TOML.
 
-How a table is read, and what is said of one that is wrong, is in `tailback.declared`.
+How a table is read, and what is said of one that is wrong, is in `tailback.campaign.declared`.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from tailback.axes import AxisKeys, CaseKeys, Values
-from tailback.axes import Where as Where
-from tailback.declared import Table as Table
-from tailback.declared import read_table as read_table
-from tailback.declared import read_toml as read_toml
+from tailback.campaign.axes import AxisKeys, CaseKeys, Values
+from tailback.campaign.axes import Where as Where
+from tailback.campaign.declared import Table as Table
+from tailback.campaign.declared import read_table as read_table
+from tailback.campaign.declared import read_toml as read_toml
 
 Mode = Literal["quick", "full"]
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from tailback.declared import safe_id
+from tailback.campaign.declared import safe_id
 from tailback.study import computed, outputs
 from tailback.study.checks.base import Asked, Statement
 from tailback.study.errors import StudyError

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.axes import Point as Point
-from tailback.axes import matches as matches
-from tailback.axes import product
+from tailback.campaign.axes import Point as Point
+from tailback.campaign.axes import matches as matches
+from tailback.campaign.axes import product
 
 MODES = ("quick", "full")
 

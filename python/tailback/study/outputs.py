@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
 
-from tailback.axes import Where, matches
+from tailback.campaign.axes import Where, matches
 from tailback.study.errors import StudyError
 from tailback.study.files import Table, read_table
 from tailback.study.measures import MEASURES

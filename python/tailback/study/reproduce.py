@@ -31,7 +31,7 @@ from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.work import Work, threads_of
 from tailback.study.write import Reproduction, write
-from tailback.text import plain
+from tailback.text.plain import plain
 
 
 def reproduce(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.axes import labelled
-from tailback.scenarios import as_toml, undone
+from tailback.campaign.axes import labelled
+from tailback.scenario.read import as_toml, undone
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.model import MODES, Axis, Case, Runs

@@ -22,8 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.memory import promise
-from tailback.scenarios import as_text
+from tailback.campaign import shards as places
+from tailback.campaign.memory import promise
+from tailback.campaign.shards import Errand
+from tailback.scenario.read import as_text
 from tailback.store import fingerprint, manifest
 from tailback.store.sources import Answers, Fresh, RunSource, Stored
 from tailback.study import computed
@@ -31,8 +33,6 @@ from tailback.study.measures import RunView
 from tailback.study.model import Experiment, Point, Runs
 from tailback.study.samples import Samples
 from tailback.study.study import Study
-from tailback.sweep import places
-from tailback.sweep.places import Errand
 
 #: Answers are written when the work since the last time is worth so many seconds.
 ANSWERS_EVERY_S = 2.0

@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from tailback import _core, report
-from tailback.report import markdown
-from tailback.scenarios import as_toml
+from tailback import _core
+from tailback.scenario.read import as_toml
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
 from tailback.store.paths import write_csv
 from tailback.study import parameters
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
+from tailback.study.pages import markdown, one
 from tailback.study.samples import Samples
 from tailback.study.study import Study
 from tailback.study.verdict import Verdict, count, kinds
@@ -110,4 +110,4 @@ def write(r: Reproduction, overrides: list[str], command: str) -> None:
     rows = [[getattr(v, attribute) for _, attribute in COLUMNS] for v in r.verdicts]
     write_csv(r.out / "verdicts.csv", [[name for name, _ in COLUMNS], *rows])
     write_text(r.out / "verdicts.md", markdown.verdicts(bundle))
-    report.write(r.out)
+    one.write(r.out)
