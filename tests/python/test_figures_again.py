@@ -15,6 +15,7 @@ import tailback
 from tailback import figure_style
 from tailback.study import drawn, figures
 from tailback.study import load as studies
+from tailback.study.asked import Repeat
 from tailback.study.reproduce import reproduce
 
 pytestmark = pytest.mark.slow
@@ -116,7 +117,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def made(study: Path, out: str = "o", **more: int) -> Path:
     folder = study.parent / out
-    reproduce(studies.load(study), out=folder, **more)
+    reproduce(studies.load(study), how=Repeat(**more), out=folder)
     return folder
 
 

@@ -13,7 +13,11 @@ def run(buffer=100.0, labels=None, **tables):
     flows = {"id": np.array(["a.0", "a.1", "b.0", "b.1"], object), "group": np.array(["a", "a", "b", "b"], object)}
     links = {"name": np.array(["bottleneck"], object), "rate_bps": np.array([12e6])}
     return RunView(
-        None, labels, options={"rtt": "100ms"}, buffer=buffer, tables={"flows": flows, "links": links, **tables}
+        None,
+        labels=labels or {},
+        options={"rtt": "100ms"},
+        buffer=buffer,
+        tables={"flows": flows, "links": links, **tables},
     )
 
 

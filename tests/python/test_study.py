@@ -16,6 +16,7 @@ from tailback.cli import reproduce as command
 from tailback.study import load as study
 from tailback.study import published as numbers
 from tailback.study import reproduce
+from tailback.study.asked import Repeat
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
@@ -51,7 +52,7 @@ def short_run(out, replaced=None):
     s = study.load(NAME, replaced)
     axes = tuple(only(a) if a.disciplines else a for a in s.runs["sb"].axes)
     s.runs["sb"] = dataclasses.replace(s.runs["sb"], axes=axes)
-    return reproduce.reproduce(s, [s.experiment("fig-3.3")], "quick", out, seeds=3, overrides=SHORT, figures=False)
+    return reproduce.reproduce(s, [s.experiment("fig-3.3")], Repeat(seeds=3, overrides=SHORT), out, figures=False)
 
 
 @pytest.fixture(scope="module")
@@ -263,8 +264,8 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
     monkeypatch.setitem(numbers.RULES, "at-least-one", AtLeastOne)
     told = []
     s = study.load(folder)
-    r = reproduce.reproduce(s, out=tmp_path / "o", announce=told.append)
-    assert told == ["2 runs: about 60 CPU seconds"]
+    r = reproduce.reproduce(s, how=Repeat(announce=told.append), out=tmp_path / "o")
+    assert len(told) == 1 and told[0].startswith("1 points, 2 runs; about 1 min 0 s of CPU time, ")
     assert sorted(calls) == [("10", "x", 1), ("10", "x", 2)] and r.runs == 2
     assert outcome(r, "s").outcome == "reproduced" and outcome(r, "P1").outcome == "reproduced" and seen == {"P1": 2}
     assert r.samples.get("c", ("x", "10", "1"), "all", "share").tolist() == [11.5, 12.5]
@@ -274,12 +275,12 @@ def test_a_set_without_packets_is_counted_judged_and_kept(counted, tmp_path, mon
         "2 reproduced, 0 not reproduced" in page and "| s | s | reproduced | X 12.0 ± 6.4 % | 11 to 13 % | 2 |" in page
     )
     # --full: what is there is kept, and fewer seeds later do not lose it.
-    full = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=2, announce=told.append)
+    full = reproduce.reproduce(s, how=Repeat(mode="full", jobs=2, announce=told.append), out=tmp_path / "o")
     # A run of a point that is there costs what that one did; the other point's is what the study says.
-    assert told[1] == "6 runs, 2 of them kept from before: about 4 CPU minutes, 2 minutes on 2 threads"
+    assert told[1] == "2 points, 6 runs, 2 stored; about 4 min 30 s of CPU time, 2 min 15 s on 2 threads"
     assert (full.runs, full.reused, len(calls)) == (6, 2, 6)
     assert reproduce.reproduce(s, out=tmp_path / "o").reused == 2
-    assert reproduce.reproduce(s, mode="full", out=tmp_path / "o").reused == 6
+    assert reproduce.reproduce(s, how=Repeat(mode="full"), out=tmp_path / "o").reused == 6
 
 
 def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
@@ -287,9 +288,11 @@ def test_a_stopped_study_goes_on_where_it_was(counted, tmp_path):
     (folder / "published.toml").unlink()
     s = study.load(folder)
     with pytest.raises(Interrupted, match="stopped after 1 of 6 runs"):
-        reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1, progress=lambda state: state["done"] < 1)
+        reproduce.reproduce(
+            s, how=Repeat(mode="full", jobs=1, progress=lambda state: state["done"] < 1), out=tmp_path / "o"
+        )
     assert len(calls) == 1
-    r = reproduce.reproduce(s, mode="full", out=tmp_path / "o", jobs=1)
+    r = reproduce.reproduce(s, how=Repeat(mode="full", jobs=1), out=tmp_path / "o")
     assert (r.runs, r.reused, len(calls)) == (6, 1, 6)
 
 

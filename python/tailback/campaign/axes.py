@@ -15,8 +15,8 @@ Values are a list, a table of labels and values, or a range:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from tailback import _core
@@ -41,6 +41,25 @@ class Point:
     @property
     def key(self) -> tuple[str, ...]:
         return tuple(self.labels.values())
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What is varied: its name, how it is shown, and what its labels set."""
+
+    name: str
+    #: What it is called in figures and tables.
+    title: str = ""
+    #: Written behind each number.
+    unit: str = ""
+    #: Keys of the scenario that take the value.
+    paths: tuple[str, ...] = ()
+    #: Label -> what else it sets, as `--set` takes it.
+    changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def point(self, label: str, text: str) -> Point:
+        """A label, whose value is given to every path."""
+        return Point({self.name: label}, [*(f"{p}={text}" for p in self.paths), *self.changes.get(label, ())])
 
 
 class AxisKeys(Table, kw_only=True, frozen=True):
@@ -87,9 +106,21 @@ def _combined(how: Literal["product", "zip"], axes: Iterable[Sequence[Point]]) -
     return [Point(dict(labels), list(own)) for labels, own in _core.combine(how, given)]
 
 
-def of_values(label: str, paths: Sequence[str], values: Iterable[tuple[str, str]]) -> list[Point]:
-    """One thing that is varied: labels and texts, each text given to every path."""
-    return [Point({label: name}, [f"{p}={text}" for p in paths]) for name, text in values]
+def clash(axes: Iterable[Axis]) -> str | None:
+    """What is wrong with axes, in the order in which they are applied, of which one undoes another; None if nothing."""
+    before: list[tuple[str, str]] = []
+    for axis in axes:
+        for path in axis.paths:
+            for other, first in before:
+                if path == other:
+                    return f"the axes {first!r} and {axis.name!r} both set {path}; keep one of the two"
+                if other.startswith(f"{path}."):
+                    return (
+                        f"the axis {axis.name!r} sets the whole of {path}, and undoes what the axis {first!r} sets "
+                        f"there; put {first!r} after {axis.name!r}"
+                    )
+            before.append((path, axis.name))
+    return None
 
 
 def labelled(given: Values, unit: str, where: str) -> list[tuple[str, str]]:

@@ -1,18 +1,24 @@
-"""What a sweep will take, before anything is stored: from a few of its runs, timed here and now."""
+"""What a campaign will take, before any of it is run.
+
+A sweep times a few of its runs, here and now. A study knows what its runs cost before, or what its page says of them.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-import os
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.campaign.memory import threads_of
 from tailback.campaign.progress import span
 from tailback.campaign.sweep import Sweep
+from tailback.store.sources import stored
 
 #: As many points are timed, spread over those that take little and those that take much.
 SAMPLE = 5
@@ -29,13 +35,22 @@ class Estimate:
     stored: int
     #: Of the runs that are not stored; NaN where no run of the sample came far enough.
     cpu_s: float
-    bytes: float
-    #: Runs that were timed.
-    timed: int
+    bytes: float = math.nan
+    #: Runs that were timed; 0 where what is known is of other runs.
+    timed: int = 0
     failure: str = ""
+    #: Runs that are not in the sum: nothing is known of them.
+    unknown: int = 0
+
+    @classmethod
+    def of_costs(cls, points: int, runs: int, costs: Sequence[float]) -> Estimate:
+        """From what each run that is not stored is expected to cost, CPU seconds; NaN if unknown."""
+        known = [c for c in costs if not math.isnan(c)]
+        return cls(points, runs, runs, runs - len(costs), math.fsum(known), unknown=len(costs) - len(known))
 
     def as_dict(self) -> dict[str, Any]:
-        return {k: getattr(self, k) for k in self.__dataclass_fields__}
+        """What `tailback sweep --dry-run --json` prints."""
+        return {k: getattr(self, k) for k in self.__dataclass_fields__ if k != "unknown"}
 
     def lines(self, jobs: int) -> list[str]:
         """In words, for a terminal."""
@@ -45,19 +60,37 @@ class Estimate:
             return [*said, f"a run of the sample failed: {self.failure}"]
         if math.isnan(self.cpu_s):
             return [*said, "no run of the sample came far enough to tell the time"]
-        threads = jobs or os.cpu_count() or 1
+        threads = threads_of(jobs)
         each = f"about {_short(self.cpu_s)} of CPU time, {_short(self.cpu_s / threads)} on {threads} threads"
-        up = " for the fewest runs" if more else ""
-        return [*said, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+        if self.timed:
+            up = " for the fewest runs" if more else ""
+            return [*said, f"{each}{up} ({self.timed} timed)", f"about {_bytes(self.bytes)} on disk"]
+        unknown = [f"{self.unknown} runs of unknown cost"] if self.unknown else []
+        return [*said, *([each] if self.cpu_s else []), *unknown]
+
+
+def point_name(part: str, labels: Mapping[str, str]) -> str:
+    """A point of a part of a plan, in one word."""
+    return json.dumps([part, labels], sort_keys=True)
+
+
+def before(folder: Path) -> tuple[set[str], dict[str, float]]:
+    """Which runs a folder holds, by their keys, and what one of each point cost, in CPU seconds by `point_name`."""
+    if not folder.is_dir():
+        return set(), {}
+    found = _core.status(folder)
+    points = (json.loads(found["manifest"]) or {}).get("points", [])
+    names = [point_name(p["part"], p["labels"]) for p in points]
+    known = [r for r in found["runs"] if r["point"] is not None and r["cpu_s"] is not None]
+    costs = {names[r["point"]]: r["cpu_s"] for r in known if r["point"] < len(names)}
+    return {r["key"] for r in found["runs"] if r["stored"]}, costs
 
 
 def estimate(sweep: Sweep, dir: Path | None = None, budget_s: float = BUDGET_S) -> Estimate:
     """Time some runs of a sweep, in memory; what is stored in `dir` is left out of the sum."""
     plan = sweep.plan()
     core, runs = plan._core, plan._core.runs(plan.build())
-    there: set[str] = set()
-    if dir is not None and dir.is_dir():
-        there = {r["key"] for r in _core.status(dir)["runs"] if r["stored"]}
+    there = stored(dir) if dir is not None else set()
     work = core.work()
     of_run = [work[r["point"]] for r in runs]
     left = [w for w, r in zip(of_run, runs, strict=True) if r["key"] not in there]

@@ -30,7 +30,7 @@ from tailback.campaign.axes import AxisKeys, Values, Where
 from tailback.campaign.declared import Table
 
 
-class AxisTable(AxisKeys, kw_only=True, frozen=True):
+class SweepAxis(AxisKeys, kw_only=True, frozen=True):
     """[axis.NAME]"""
 
     values: Values | None = None

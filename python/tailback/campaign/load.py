@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from tailback import _core
-from tailback.campaign.axes import CaseKeys, Point, in_step, labelled, matches, of_values, product
+from tailback.campaign.axes import Axis, CaseKeys, Point, Values, clash, in_step, labelled, matches, product
 from tailback.campaign.declared import FileError, read_table, read_toml, safe_id
-from tailback.campaign.files import AtTable, AxisTable, PairedTable, StopTable, SweepFile
-from tailback.campaign.sweep import AxisTitle, Sweep
-from tailback.scenario.read import as_text, queues_of, undone
+from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
+from tailback.campaign.sweep import Sweep
+from tailback.scenario.read import as_text, queues_of
 
 #: As many replications of a point there may be.
 MOST_SEEDS = 1_000_000
@@ -39,8 +39,9 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
     if t.name:
         safe_id(t.name, file, "name")
     scenario = _scenario(t.scenario, beside, file)
-    axes = {k: read_table(AxisTable, v, file, f"axis.{k}") for k, v in t.axis.items()}
-    points = _points(t, axes, file)
+    tables = {k: read_table(SweepAxis, v, file, f"axis.{k}") for k, v in t.axis.items()}
+    axes = [Axis(k, a.title or k, a.unit, tuple(a.paths), a.set) for k, a in tables.items()]
+    points = _points(t, axes, tables, file)
     then = [*t.then, *overrides]
     made = [(p.labels, _core.load(*as_text(scenario), [*p.overrides, *then], True)) for p in points]
     stop = None if t.stop is msgspec.UNSET else _stop(read_table(StopTable, t.stop, file, "stop"), t, file)
@@ -53,7 +54,7 @@ def load_sweep(source: str | os.PathLike[str] | Mapping[str, Any], overrides: Se
         seed=t.seed,
         stop=stop,
         compare=None if t.compare is msgspec.UNSET else _compare(t.compare, points, file),
-        axes=[AxisTitle(k, a.title or k, a.unit) for k, a in axes.items()],
+        axes=axes,
         queues=queues_of(scenario),
     )
 
@@ -67,14 +68,14 @@ def _scenario(given: Any, beside: Path, file: str) -> Any:
     return given
 
 
-def _points(t: SweepFile, axes: dict[str, AxisTable], file: str) -> list[Point]:
-    of_axis = {k: _axis(k, a, f"{file}, axis.{k}") for k, a in axes.items()}
-    clash = undone([(path, k) for k, a in axes.items() for path in a.paths])
-    if clash is not None:
-        raise FileError(f"{file}: {clash}")
+def _points(t: SweepFile, axes: list[Axis], tables: dict[str, SweepAxis], file: str) -> list[Point]:
+    of_axis = {a.name: _of_axis(a, tables[a.name].values, f"{file}, axis.{a.name}") for a in axes}
+    contradiction = clash(axes)
+    if contradiction is not None:
+        raise FileError(f"{file}: {contradiction}")
     factors = _in_step(t.zip, of_axis, file)
     if t.case:
-        factors.append(_cases(t, axes, file))
+        factors.append(_cases(t, of_axis, file))
     rules = [read_table(AtTable, x, file, f"at[{i}]") for i, x in enumerate(t.at)]
     points = product(factors)
     names = list(points[0].labels) if points else []
@@ -96,21 +97,20 @@ def _points(t: SweepFile, axes: dict[str, AxisTable], file: str) -> list[Point]:
     return [Point(p.labels, [*t.set, *p.overrides, *more]) for p, more in zip(points, own, strict=True)]
 
 
-def _axis(name: str, a: AxisTable, where: str) -> list[Point]:
-    if a.values is None and not a.set:
-        raise FileError(f"{where}: it needs values = [...], or set = {{ LABEL = [...] }}")
-    if a.values is None:
-        return [Point({name: label}, list(own)) for label, own in a.set.items()]
-    if not a.paths and not a.set:
+def _of_axis(a: Axis, given: Values | None, where: str) -> list[Point]:
+    if given is None:
+        if not a.changes:
+            raise FileError(f"{where}: it needs values = [...], or set = {{ LABEL = [...] }}")
+        return [Point({a.name: label}, list(own)) for label, own in a.changes.items()]
+    if not a.paths and not a.changes:
         raise FileError(f'{where}: it sets nothing; add paths = ["KEY"], such as ["link.bottleneck.rate"]')
-    values = labelled(a.values, a.unit, where)
+    values = labelled(given, a.unit, where)
     if not values:
         raise FileError(f"{where}: values is empty; an axis has at least one")
-    odd = [k for k in a.set if k not in dict(values)]
+    odd = [k for k in a.changes if k not in dict(values)]
     if odd:
         raise FileError(f"{where}: set has {odd[0]!r}, which is no label; give one of {', '.join(dict(values))}")
-    points = of_values(name, a.paths, values)
-    return [Point(p.labels, [*p.overrides, *a.set.get(p.labels[name], [])]) for p in points]
+    return [a.point(label, text) for label, text in values]
 
 
 def _in_step(groups: list[list[str]], of_axis: dict[str, list[Point]], file: str) -> list[list[Point]]:
@@ -134,7 +134,7 @@ def _in_step(groups: list[list[str]], of_axis: dict[str, list[Point]], file: str
     return factors
 
 
-def _cases(t: SweepFile, axes: dict[str, AxisTable], file: str) -> list[Point]:
+def _cases(t: SweepFile, axes: Collection[str], file: str) -> list[Point]:
     cases = [read_table(CaseKeys, c, file, f"case[{i}]") for i, c in enumerate(t.case)]
     names = list(cases[0].labels)
     for i, c in enumerate(cases):

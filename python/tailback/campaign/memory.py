@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.store.sources import stored
 
 Part = Mapping[str, Any]
 
@@ -53,6 +54,11 @@ def room() -> Room:
     return min(found, key=lambda r: r.free)
 
 
+def threads_of(jobs: int) -> int:
+    """How many runs go at once; 0 is all cores."""
+    return jobs or os.cpu_count() or 1
+
+
 def total(parts: Sequence[Part]) -> int:
     """All parts of a run together, bytes."""
     return sum(int(p["bytes"]) for p in parts)
@@ -66,13 +72,13 @@ def kept(parts: Sequence[Part]) -> int:
 def promise(plan: _core.Plan, jobs: int, dir: str | os.PathLike[str] | None, build: str = "") -> None:
     """Refuse a plan if the runs that go at once may take more than there is. Without `dir` their tables stay in memory;
     runs that are stored there are not run again."""
-    free, threads = room(), jobs or os.cpu_count() or 1
+    free, threads = room(), threads_of(jobs)
     points = [(parts, runs) for parts, runs in plan.memory() if runs]
     if too_much(points, threads, dir is None, free) is None:
         return
-    if dir is not None and Path(dir).is_dir():
-        stored = {run["key"] for run in _core.status(dir)["runs"] if run["stored"]}
-        runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in stored]
+    if dir is not None:
+        there = stored(Path(dir))
+        runs = [i for i, run in enumerate(plan.runs(build)) if run["key"] not in there]
         points = [(parts, n) for parts, n in plan.only(runs).memory() if n]
     said = too_much(points, threads, dir is None, free)
     if said is not None:

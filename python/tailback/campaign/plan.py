@@ -8,17 +8,17 @@ Every point runs with the same seeds, so that comparisons are paired. A run that
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from tailback import _core
-from tailback.campaign.leaving import under_way
-from tailback.campaign.memory import promise
+from tailback.campaign.axes import Axis, clash, in_step, product
 from tailback.campaign.progress import Progress, shown
-from tailback.scenario.read import Source, inline, override_texts, queues_of, read, undone
+from tailback.campaign.shards import Errand
+from tailback.scenario.read import Source, inline, override_texts, queues_of, read
+from tailback.store import fingerprint, manifest
 
 # Values by label: `{"link.b.rate": [...]}`, `{"rate": ("link.b.rate", [...])}`, `{"rate": (["link.a.rate",
 # "link.b.rate"], [...])}`.
@@ -94,14 +94,10 @@ class Plan:
 
     def runs(self) -> list[dict[str, Any]]:
         """The runs in order, each with point, replication, seed and the key it is stored under."""
-        from tailback.store import fingerprint
-
         return self._core.runs(fingerprint.build())
 
     def build(self, queues: Mapping[str, Any] | None = None, queues_key: str | None = None) -> str:
         """What decides the results beside the scenarios: the source of the simulator, and of `queues` in Python."""
-        from tailback.store import fingerprint
-
         queues = self.queues if queues is None else queues
         if not queues:
             return fingerprint.build()
@@ -134,35 +130,17 @@ class Plan:
         """
         queues = {**self.queues, **(queues or {})}
         # Only results that are kept need to know what made them.
-        build = self.build(queues, queues_key) if dir is not None or client is not None else ""
-        if shard is not None or client is not None:
-            from tailback.campaign import shards as places
-            from tailback.store import manifest
-
-            if dir is None:
-                raise ValueError("runs that are done elsewhere come together in a folder: give dir")
-            with shown(progress) as tell:
-                said = dict(about or manifest.program())
-                errand = places.Errand(Path(dir), jobs, tell, build, said, queues)
-                if shard is not None:
-                    places.announce(self._core, errand, shard)
-                    return places.in_shard(self._core, errand, shard, places.shard_runs(self._core, shard))
-                places.on_dask(self._core, errand, client)
-        promise(self._core, jobs, dir, build)
-        if dir is not None and about is None:
-            from tailback.store import manifest
-
-            about = manifest.program()
-        with shown(progress) as tell, under_way(tell) as told:
-            return self._core.execute(
-                None if dir is None else os.fspath(dir),
+        kept = dir is not None or client is not None
+        with shown(progress) as tell:
+            errand = Errand(
+                None if dir is None else Path(dir),
                 jobs,
-                told,
-                dict(queues) if queues else None,
-                build,
-                replace=others == "replace",
-                about=None if about is None else json.dumps(about),
+                tell,
+                self.build(queues, queues_key) if kept else "",
+                about or manifest.program() if kept else {},
+                queues,
             )
+            return errand.perform(self._core, shard, client, replace=others == "replace")
 
 
 def _scenario(source: Source) -> Any:
@@ -176,30 +154,34 @@ def _points(
 ) -> list[tuple[dict[str, str], Any]]:
     fixed = override_texts(overrides)
     made = [_axis(label, given) for label, given in axes.items()]
-    paths = [(path, label) for label, these, _ in made for path in these]
-    clash = undone(paths)
-    if clash is not None:
-        raise ValueError(clash)
-    for path, label in paths:
-        for port in queues_of(base):
-            link, _, reverse = port.partition(".")
-            queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"
-            if any(path == q or path.startswith(f"{q}.") for q in (queue, "topology.queue")):
-                raise ValueError(
-                    f"the axis {label!r} sets {path}, but the queue at {port} is written in Python; give each "
-                    "queue a plan of its own"
-                )
-    from tailback.campaign.axes import in_step, of_values, product
-
+    contradiction = clash(axis for axis, _ in made)
+    if contradiction is not None:
+        raise ValueError(contradiction)
+    for axis, _ in made:
+        for path in axis.paths:
+            _check_not_python(axis.name, path, queues_of(base))
+    points = [[axis.point(text, text) for text in texts] for axis, texts in made]
     combine = {"product": product, "zip": in_step}[how]
-    return [(p.labels, read(base, fixed + p.overrides)) for p in combine(of_values(*axis) for axis in made)]
+    return [(p.labels, read(base, fixed + p.overrides)) for p in combine(points)]
 
 
-def _axis(label: str, given: Any) -> tuple[str, list[str], list[tuple[str, str]]]:
+def _axis(label: str, given: Any) -> tuple[Axis, list[str]]:
+    """An axis and the texts of its values, which are its labels."""
     paths: Any = label
     values: Any = given
     # A pair whose second part is a list: paths and values.
     if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], (list, tuple, range)):
         paths, values = given
-    texts = [inline(v) for v in values]
-    return label, [paths] if isinstance(paths, str) else list(paths), [(t, t) for t in texts]
+    return Axis(label, paths=(paths,) if isinstance(paths, str) else tuple(paths)), [inline(v) for v in values]
+
+
+def _check_not_python(axis: str, path: str, ports: Iterable[str]) -> None:
+    """Raises ValueError if an axis sets a queue that is written in Python."""
+    for port in ports:
+        link, _, reverse = port.partition(".")
+        queue = f"link.{link}.{'reverse_queue' if reverse else 'queue'}"
+        if any(path == q or path.startswith(f"{q}.") for q in (queue, "topology.queue")):
+            raise ValueError(
+                f"the axis {axis!r} sets {path}, but the queue at {port} is written in Python; give each queue a plan "
+                "of its own"
+            )

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import shutil
-import sys
 import textwrap
-import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
+from tailback.campaign.progress import ProgressLine
 from tailback.cli.errors import Failure, Stopped, all_there, folder, kept, memory_option, os_message, shard_of
 from tailback.scenario.read import as_toml
 from tailback.study import load as studies
+from tailback.study.asked import Repeat
 from tailback.study.errors import StudyError
 from tailback.study.model import Experiment
 from tailback.study.opening import sentences
@@ -92,39 +92,6 @@ def summary_text(verdicts: list[Verdict]) -> str:
     )
 
 
-class _Progress:
-    """One line on standard error: rewritten on a terminal, a line now and then in a log."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = stream or sys.stderr
-        self.tty = self.stream.isatty()
-        self.told = 0.0
-        self.last = -1
-
-    def __call__(self, s: dict[str, Any]) -> None:
-        percent = int(100 * s["done"] / s["total"]) if s["total"] else 100
-        left = "" if math.isnan(s["remaining_s"]) else f", about {_duration(s['remaining_s'])} left"
-        kept = f" ({s['reused']} kept)" if s["reused"] else ""
-        text = f"{s['set']}: {s['done']:.0f} of {s['total']} runs{kept}, {percent} %{left}"
-        if self.tty:
-            self.stream.write("\r\033[K" + text)
-            self.stream.flush()
-        elif time.monotonic() - self.told > 15 or percent == 100 != self.last:
-            self.told = time.monotonic()
-            self.stream.write(text + "\n")
-            self.stream.flush()
-        self.last = percent
-
-    def announce(self, text: str) -> None:
-        self.stream.write(f"to do: {text}\n")
-        self.stream.flush()
-
-    def end(self) -> None:
-        if self.tty:
-            self.stream.write("\r\033[K")
-            self.stream.flush()
-
-
 def _duration(s: float) -> str:
     return f"{s:.0f} s" if s < 90 else f"{s / 60:.0f} min" if s < 5400 else f"{s / 3600:.1f} h"
 
@@ -178,6 +145,7 @@ def register(group: click.Group) -> None:
 
         Without STUDY, repeat all studies and write one page. `tailback verify` checks the folder that this writes.
         """
+        how = Repeat(mode, seeds, overrides, jobs)
         try:
             if list_:
                 if what is not None or out or shard or overrides or replaced or seeds:
@@ -188,54 +156,32 @@ def register(group: click.Group) -> None:
             elif what is None and (overrides or replaced):
                 raise click.UsageError("--set and --discipline change one study: name the study")
             elif shard is not None:
-                part = shard_of(shard)
-                done = []
+                part, done = shard_of(shard), []
                 for name in [what] if what is not None else studies.known():
                     study, chosen = choose(name, _replacements(replaced))
                     where = Path(out or f"out/{study.id}") if what is not None else Path(out or "out/all") / study.id
-                    how = {"mode": mode, "seeds": seeds, "jobs": jobs, "overrides": overrides}
-                    done.append(_shard(study, chosen, where, part, as_json, **how))
+                    done.append(_shard(study, chosen, how, where, part, as_json))
                 if as_json:
                     click.echo(json.dumps({"shard": part, "studies": done}))
                 else:
                     click.echo(f"when all {part[1]} parts are done, run the same command without --shard")
             elif what is None:
-                _all(mode, Path(out or "out/all"), seeds, jobs, as_json)
+                _all(how, Path(out or "out/all"), as_json)
             else:
-                _one(what, _replacements(replaced), mode, out, seeds, jobs, overrides, as_json)
+                _one(what, _replacements(replaced), how, out, as_json)
         except StudyError as e:
             raise click.UsageError(str(e)) from e
 
 
-def _one(
-    what: str,
-    replaced: dict[str, dict[str, Any]],
-    mode: str,
-    out: str | None,
-    seeds: int | None,
-    jobs: int,
-    overrides: tuple[str, ...],
-    as_json: bool,
-) -> None:
+def _one(what: str, replaced: dict[str, dict[str, Any]], how: Repeat, out: str | None, as_json: bool) -> None:
     from tailback.study import bundle
 
     study, chosen = choose(what, replaced)
     where = Path(out) if out else Path("out") / study.id
-    line = ["tailback", "reproduce", what, f"--{mode}", *(["--seeds", str(seeds)] if seeds else [])]
+    line = ["tailback", "reproduce", what, f"--{how.mode}", *(["--seeds", str(how.seeds)] if how.seeds else [])]
     with _told(where / "runs") as told:
-        r = reproduce(
-            study,
-            chosen,
-            mode,
-            where,
-            jobs=jobs,
-            seeds=seeds,
-            progress=told,
-            overrides=overrides,
-            command=" ".join(line),
-            announce=told.announce,
-        )
-        bundle.write(where, [bundle.part(r, where, bundle.Asked(seeds, list(overrides)))])
+        r = reproduce(study, chosen, _telling(how, told), where, command=" ".join(line))
+        bundle.write(where, [bundle.part(r, where, how)])
         all_there(_written(r))
     if as_json:
         click.echo(json.dumps(clean(_as_json(r)), indent=1, ensure_ascii=False, allow_nan=False))
@@ -244,12 +190,16 @@ def _one(
     _fail_of([r])
 
 
+def _telling(how: Repeat, told: ProgressLine) -> Repeat:
+    return replace(how, progress=told, announce=told.announce)
+
+
 def _shard(
-    study: Study, chosen: list[Experiment], where: Path, part: tuple[int, int], quiet: bool, **how: Any
+    study: Study, chosen: list[Experiment], how: Repeat, where: Path, part: tuple[int, int], quiet: bool
 ) -> dict[str, Any]:
     with _told(where / "runs") as told:
         try:
-            n, failed = run_shard(study, how.pop("mode"), where, part, experiments=chosen, progress=told, **how)
+            n, failed = run_shard(study, chosen, _telling(how, told), where, part)
         except OSError as e:
             raise Failure(os_message(e)) from e
     if not quiet:
@@ -259,20 +209,20 @@ def _shard(
     return {"study": study.id, "runs": n, "out": str(where)}
 
 
-def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> None:
+def _all(how: Repeat, out: Path, as_json: bool) -> None:
     from tailback.study.everything import everything
 
     def ended(r: Reproduction) -> None:
-        told.end()
+        told.close()
         if not as_json:
             spent = f"{r.runs} runs ({r.reused} kept), {_duration(r.seconds)}, {r.cpu_s:.0f} CPU s"
             click.echo(f"{r.study.id}: {summary_text(r.verdicts)}; {spent}")
 
     with _told(out) as told:
-        found = everything(mode, out, jobs=jobs, seeds=seeds, progress=told, announce=told.announce, ended=ended)
+        found = everything(_telling(how, told), out, ended)
         all_there([*(f for r in found for f in _written(r)), out / "report.html"])
     if as_json:
-        document = {"mode": mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
+        document = {"mode": how.mode, "report": str(out / "report.html"), "studies": [_as_json(r) for r in found]}
         click.echo(json.dumps(clean(document), indent=1, ensure_ascii=False, allow_nan=False))
     else:
         click.echo(f"report: {out / 'report.html'}")
@@ -282,9 +232,9 @@ def _all(mode: str, out: Path, seeds: int | None, jobs: int, as_json: bool) -> N
 
 
 @contextlib.contextmanager
-def _told(folder: Path) -> Iterator[_Progress]:
+def _told(folder: Path) -> Iterator[ProgressLine]:
     """Progress for as long as runs go on, and what to say when they are stopped."""
-    told = _Progress()
+    told = ProgressLine()
     try:
         yield told
     except (Interrupted, KeyboardInterrupt):
@@ -292,7 +242,7 @@ def _told(folder: Path) -> Iterator[_Progress]:
     except OSError as e:
         raise Failure(f"results cannot be stored: {os_message(e)}") from e
     finally:
-        told.end()
+        told.close()
 
 
 def _written(r: Reproduction) -> list[Path]:

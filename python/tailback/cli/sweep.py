@@ -100,23 +100,24 @@ def _dry_run(made: Any, where: Path, jobs: int, as_json: bool) -> None:
 
 
 def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
-    from tailback.campaign import shards as places
-    from tailback.campaign.execute import execute
+    from tailback.campaign.dask import WorkerError, client_of
     from tailback.campaign.progress import ProgressLine
+    from tailback.campaign.shards import MissingRuns
+    from tailback.campaign.sweep import How, execute
     from tailback.cli.errors import Failure, Stopped, kept, os_message, shard_of
+    from tailback.store.sources import stored
 
     shard = shard_of(how["shard"]) if how["shard"] else None
     try:
-        client = places.client_of(how["dask"]) if how["dask"] else None
-    except (ImportError, places.WorkerError) as e:
+        client = client_of(how["dask"]) if how["dask"] else None
+    except (ImportError, WorkerError) as e:
         raise Failure(str(e)) from e
-    before = places.stored(where)
+    before = stored(where)
     try:
         with ProgressLine() as progress:
-            results = execute(
-                made, where, jobs, progress, shard, client, how["merge"], command=["tailback", *sys.argv[1:]]
-            )
-    except (places.MissingRuns, places.WorkerError) as e:
+            command = ["tailback", *sys.argv[1:]]
+            results = execute(made, where, How(jobs, progress, shard, client, how["merge"], command))
+    except (MissingRuns, WorkerError) as e:
         raise Failure(str(e)) from e
     except OSError as e:
         raise Failure(os_message(e)) from e

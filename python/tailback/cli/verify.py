@@ -64,9 +64,10 @@ def verify(bundle: str, only: tuple[str, ...], sample: int | None, seed: int, jo
 def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from tailback.cli.reproduce import _Progress
+    from tailback.campaign.progress import ProgressLine
     from tailback.study import bundle as bundles
     from tailback.study import verify as checks
+    from tailback.study.asked import Repeat
     from tailback.study.errors import StudyError
     from tailback.text.plain import plain
 
@@ -88,14 +89,9 @@ def _verify(folder: Path, only: tuple[str, ...], sample: Any, jobs: int, quiet: 
     for p in b.studies:
         if only and p.study not in only:
             continue
-        told = _Progress()
-        try:
-            if sample is None:
-                f = checks.verify(folder, p, jobs, told, told.announce)
-            else:
-                f = checks.look(folder, p, sample, jobs, told)
-        finally:
-            told.end()
+        with ProgressLine() as told:
+            how = Repeat(jobs=jobs, progress=told, announce=told.announce)
+            f = checks.verify(folder, p, how) if sample is None else checks.look(folder, p, sample, how)
         found.append(f)
         same = "no difference" if not f.differences else f"{len(f.differences)} differences"
         runs = f"{f.runs} of {f.of} runs" if sample else f"{f.runs} runs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -132,20 +132,6 @@ def override_texts(overrides: Iterable[str] | Mapping[str, Any]) -> list[str]:
     if isinstance(overrides, str):
         return [overrides]
     return list(overrides)
-
-
-def undone(paths: Sequence[tuple[str, str]]) -> str | None:
-    """What is wrong with axes (path and label, in the order in which they are applied) of which one undoes another."""
-    for i, (path, label) in enumerate(paths):
-        for other, first in paths[:i]:
-            if path == other:
-                return f"the axes {first!r} and {label!r} both set {path}; keep one of the two"
-            if other.startswith(f"{path}."):
-                return (
-                    f"the axis {label!r} sets the whole of {path}, and undoes what the axis {first!r} sets there; put "
-                    f"{first!r} after {label!r}"
-                )
-    return None
 
 
 def inline(value: Any) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailback.campaign.axes import Axis as Varied
 from tailback.campaign.axes import Point as Point
 from tailback.campaign.axes import matches as matches
 from tailback.campaign.axes import product
@@ -14,25 +15,20 @@ MODES = ("quick", "full")
 
 
 @dataclass(frozen=True)
-class Axis:
-    name: str
-    title: str
-    unit: str
-    paths: tuple[str, ...]
+class Axis(Varied):
+    """An axis of a set of runs: each mode has values of its own."""
+
     #: mode -> label -> text given to the paths
-    values: dict[str, dict[str, str]]
+    values: dict[str, dict[str, str]] = field(default_factory=dict)
     #: whether the labels are disciplines of the study, or pairs of a discipline and a transport
-    disciplines: bool
-    #: label -> changes of its own, as `--set` takes them
-    changes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    disciplines: bool = False
 
     def labels(self, mode: str) -> list[str]:
         return list(self.values[mode])
 
-    def point(self, mode: str, label: str) -> Point:
+    def point_of(self, mode: str, label: str) -> Point:
         """What a label changes in the scenario."""
-        given = [f"{p}={self.values[mode][label]}" for p in self.paths]
-        return Point({self.name: label}, [*given, *self.changes.get(label, ())])
+        return self.point(label, self.values[mode][label])
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ class Runs:
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
         """Every point of the mode that one of the conditions in `chosen` selects (all without it), in order."""
         of_cases = {name for c in self.cases for name in c.labels}
-        free = [[a.point(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
+        free = [[a.point_of(mode, x) for x in a.labels(mode)] for a in self.axes if a.name not in of_cases]
         cases = [c for c in self.cases if mode in c.modes]
         if self.cases:
             free.append([self._of_case(mode, c) for c in cases])
@@ -114,7 +110,7 @@ class Runs:
 
     def _of_case(self, mode: str, case: Case) -> Point:
         """The values of a case stand in the case, but a discipline is one wherever it is named."""
-        own = [a.point(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
+        own = [a.point_of(mode, case.labels[a.name]) for a in self.axes if a.disciplines and a.name in case.labels]
         return Point(case.labels, [o for p in own for o in p.overrides])
 
     def key_of(self, discipline: str) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import labelled
-from tailback.scenario.read import as_toml, undone
+from tailback.campaign.axes import clash, labelled
+from tailback.scenario.read import as_toml
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.model import MODES, Axis, Case, Runs
@@ -49,9 +49,9 @@ def read_runs(folder: Path, file: Path, name: str, table: dict[str, Any], column
             raise StudyError(
                 f"{file}, [{at}], axis {x.name}: it changes nothing; add {key}, where in the scenario it stands"
             )
-    clash = undone([(path, a.name) for a in axes for path in a.paths])
-    if clash is not None:
-        raise StudyError(f"{file}, [{at}]: {clash}")
+    contradiction = clash(axes)
+    if contradiction is not None:
+        raise StudyError(f"{file}, [{at}]: {contradiction}")
     cost: dict[str, float] = dict.fromkeys(MODES, 0.0)
     if isinstance(t.cost_s, dict):
         cost |= {str(m): x for m, x in t.cost_s.items()}
@@ -120,7 +120,7 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
             values[m] = dict(labelled(given, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
-    return Axis(name, title, a.unit, tuple(a.paths), values, disciplines=of_disciplines, changes=changes)
+    return Axis(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
 
 
 def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:
