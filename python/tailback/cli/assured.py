@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Callable
@@ -11,7 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from tailback.text.as_json import clean
+from tailback.cli import options
+from tailback.text.json_text import json_text
 from tailback.theory.allocation import HEADROOM, Demand, Share, allocate
 from tailback.theory.predict import PredictError
 from tailback.theory.redn import Client, Redn, guidelines, tolerable_loss
@@ -106,7 +106,7 @@ def _asked(call: Callable[[], T]) -> T:
 @click.option(
     "--depth", type=int, default=5, show_default=True, metavar="PACKETS", help="Least depth of a conditioner's buckets."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.as_json()
 def redn_command(
     rate: Fraction | None,
     rtt: Fraction,
@@ -137,7 +137,7 @@ def redn_command(
     rows = [_client(count, client, size) for count, client in groups]
     if as_json:
         answer = {k: v for k, v in g.as_dict().items() if k != "peak_rates_bps"}
-        click.echo(json.dumps(clean({**answer, "flows": rows}), indent=2, allow_nan=False))
+        click.echo(json_text({**answer, "flows": rows}, indent=2))
         return
     _print(g, rows)
 
@@ -212,10 +212,8 @@ def _print(g: Redn, rows: list[dict[str, Any]]) -> None:
     help="The rate of a declared link is divided by this. Access links count with their whole rate.",
 )
 @click.option("--flows", "groups", multiple=True, metavar="GROUP", help="Only the flows of this group. Repeatable.")
-@click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.overrides()
+@options.as_json()
 def allocation_command(
     scenario: str, headroom: Fraction, groups: tuple[str, ...], overrides: tuple[str, ...], as_json: bool
 ) -> None:
@@ -232,7 +230,7 @@ def allocation_command(
             {"flow": name, **{f"{c}_bps": float(getattr(s, c)) for c in ("green", "yellow", "red", "total")}}
             for name, s in shares.items()
         ]
-        click.echo(json.dumps(clean({"headroom": float(headroom), "flows": rows}), indent=2, allow_nan=False))
+        click.echo(json_text({"headroom": float(headroom), "flows": rows}, indent=2))
         return
     click.echo(f"headroom {float(headroom):g}: the rate of a link is divided by this\n")
     _print_shares(shares, promised)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tailback.cli import options
 from tailback.cli.errors import Failure, Stopped, os_message
 
 if TYPE_CHECKING:
@@ -18,18 +19,12 @@ def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenar
     return read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
 
 
-_SET = click.option(
-    "--set", "overrides", multiple=True, metavar="PATH=VALUE", help="Change a value of the scenario. Repeatable."
-)
-_SEED = click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed.  [default: the scenario's]")
-
-
 @click.command()
 @click.argument("file")
 @click.option("--link", default="bottleneck", show_default=True, help="The link. Both directions are captured.")
 @click.option("--out", required=True, metavar="FILE", help="The pcapng file.")
-@_SET
-@_SEED
+@options.overrides()
+@options.seed()
 def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: int | None) -> None:
     """Run the scenario in FILE once and capture a link as pcapng, for Wireshark and similar programs.
 
@@ -56,8 +51,8 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
 @click.argument("file")
 @click.option("--flow", required=True, metavar="GROUP.NUMBER", help="The flow, such as bulk.0.")
 @click.option("--out", metavar="FILE", help="Write to this file instead of standard output.")
-@_SET
-@_SEED
+@options.overrides()
+@options.seed()
 def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], seed: int | None) -> None:
     """Run the scenario in FILE once and print what happens to each packet of a flow, at every queue it passes."""
     from tailback import _core
@@ -75,8 +70,3 @@ def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], see
         raise Failure(str(e)) from e
     except KeyboardInterrupt:
         raise Stopped("interrupted") from None
-
-
-def register(group: click.Group) -> None:
-    group.add_command(capture)
-    group.add_command(trace)

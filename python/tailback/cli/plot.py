@@ -76,7 +76,3 @@ def _pair(text: str) -> tuple[str, str]:
     if not sep:
         raise click.BadParameter(f"{text}: write LABEL=VALUE, such as buffer=200", param_hint="--where")
     return label, value
-
-
-def register(group: click.Group) -> None:
-    group.add_command(plot)

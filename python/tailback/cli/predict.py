@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
+from tailback.cli import options
 from tailback.cli.assured import allocation_command, redn_command
-from tailback.text.as_json import clean
+from tailback.text.json_text import json_text
 from tailback.theory.memory import memory, missed
 from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
 
@@ -63,7 +63,7 @@ def _options(f: F) -> F:
             click.option(
                 "--packet", default="1500B", show_default=True, metavar="SIZE", help="Size of a packet on the wire."
             ),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else."),
+            options.as_json(),
         ]
     ):
         f = option(f)
@@ -137,7 +137,7 @@ def tail_drop_command(
             if series:
                 row["time_s"], row["queue_packets"] = m.level()
             rows.append(row)
-        click.echo(json.dumps(clean({"model": "tail-drop", "rows": rows}), allow_nan=False))
+        click.echo(json_text({"model": "tail-drop", "rows": rows}))
         return
     m = models[0]
     click.echo(
@@ -189,7 +189,7 @@ def qsdrr_command(
             if line is not None:
                 row["time_s"], row["queue_packets"] = line
             rows.append(row)
-        click.echo(json.dumps(clean({"model": "qsdrr", "rows": rows}), allow_nan=False))
+        click.echo(json_text({"model": "qsdrr", "rows": rows}))
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
     lines: list[tuple[str, ...]] = [
@@ -229,7 +229,7 @@ def _print_series(models: Sequence[TailDrop | Qsdrr]) -> None:
     "--filter-bits", type=click.IntRange(1, 10**6), help="Bits of a filter.  [default: enough to miss 1 % of flows]"
 )
 @click.option("--counter-bits", type=click.IntRange(1, 64), help="Bits of a counter.  [default: 3 x the mean]")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+@options.as_json()
 def memory_command(
     flows: int,
     queues: int,
@@ -245,7 +245,7 @@ def memory_command(
     """
     m = memory(flows, groups or 10 * queues, queues, filter_bits, counter_bits)
     if as_json:
-        click.echo(json.dumps(clean(m.as_dict()), indent=2, allow_nan=False))
+        click.echo(json_text(m.as_dict(), indent=2))
         return
     e = m.flows / m.groups
     lines = [
@@ -261,7 +261,5 @@ def memory_command(
     click.echo(f"a filter misses {100 * missed(m.filter_bits / e):.2g} % of the flows of a group of the mean size")
 
 
-def register(group: click.Group) -> None:
-    predict.add_command(redn_command)
-    predict.add_command(allocation_command)
-    group.add_command(predict)
+predict.add_command(redn_command)
+predict.add_command(allocation_command)

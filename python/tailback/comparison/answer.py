@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.campaign.memory import threads_of
+from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress
+from tailback.campaign.shards import whole
 from tailback.comparison import candidates as known
 from tailback.comparison import measures
 from tailback.comparison.candidates import Candidate
@@ -17,9 +20,32 @@ from tailback.comparison.compared import Compared
 from tailback.comparison.link import Link, LinkError, link
 from tailback.comparison.ranking import CONFIDENCE, rank
 from tailback.comparison.traffic import run_times, scenario
+from tailback.result import RunError
+from tailback.results.setting import among
+from tailback.scenario.read import load_scenario
+from tailback.text.json_text import clean
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
 Given = str | Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How disciplines are tried on a link."""
+
+    replications: int = 5
+    #: Of the first replication.
+    seed: int = 1
+    #: Of a run; None for what the link needs.
+    duration: str | None = None
+    jobs: int = 0
+    #: Folder of the runs; None keeps them in memory.
+    out: str | os.PathLike[str] | None = None
+    progress: Progress = None
+    #: What is changed in the senders.
+    tcp: Mapping[str, Any] = field(default_factory=dict)
+    #: The words of the command, for the page.
+    command: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,8 +66,6 @@ class Answer(Compared):
 
     def to_dict(self) -> dict[str, Any]:
         """What `tailback compare --json` prints."""
-        from tailback.text.as_json import clean
-
         r = self.ranking
         estimates = {m.name: {q: r.estimate(m.name, q) for q in self.candidates} for m in r.measures}
         document = {
@@ -135,71 +159,38 @@ def compare_queues(
     answer.
     """
     asked = link(rate, rtt, flows, buffer=buffer, traffic=traffic, senders=senders, packet=packet, ecn=ecn)
-    return answer(
-        asked,
-        queues,
-        replications=replications,
-        seed=seed,
-        duration=duration,
-        jobs=jobs,
-        out=out,
-        progress=progress,
-        tcp=tcp,
-    )
+    return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))
 
 
-def answer(
-    asked: Link,
-    queues: Sequence[Given] | None,
-    *,
-    replications: int = 5,
-    seed: int = 1,
-    duration: str | None = None,
-    jobs: int = 0,
-    out: str | os.PathLike[str] | None = None,
-    progress: Progress = None,
-    tcp: Mapping[str, Any] | None = None,
-    command: str = "",
-) -> Answer:
-    from tailback.campaign.plan import Plan
-    from tailback.result import RunError
-    from tailback.results.setting import among
-    from tailback.scenario.read import load_scenario
-
+def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Answer:
     if queues is None:
         queues, left_out = known.default(asked)
         asked = replace(asked, notes=(*asked.notes, *left_out))
     chosen = _candidates(queues, asked)
     loads = (measures.ALONE, measures.BESIDE) if "unresponsive" in asked.traffic else (measures.ALONE,)
-    cores = jobs or os.cpu_count() or 1
-    times = run_times(
-        asked, len(chosen) * len(loads) * replications, cores, None if duration is None else _duration(duration)
-    )
+    runs = len(chosen) * len(loads) * trial.replications
+    duration = None if trial.duration is None else _duration(trial.duration)
+    times = run_times(asked, runs, threads_of(trial.jobs), duration)
     points = []
     scenarios = {}
     for name, candidate in chosen.items():
         for load in loads:
-            made = load_scenario(
-                scenario(asked, candidate.table(), times, load == measures.BESIDE, tcp or {}), name=f"compare, {name}"
-            )
+            table = scenario(asked, candidate.table(), times, load == measures.BESIDE, trial.tcp)
+            made = load_scenario(table, name=f"compare, {name}")
             points.append(({"queue": name, "load": load}, made))
             if load == measures.ALONE:
                 scenarios[name] = made
     unequal = [*among([({"queue": name}, made) for name, made in scenarios.items()]), *_other_buffers(chosen, asked)]
     asked = replace(asked, notes=(*unequal, *asked.notes))
-    results = Plan(points, replications, seed).execute(out, jobs, progress)
+    results = Plan(points, trial.replications, trial.seed).execute(trial.out, trial.jobs, trial.progress)
     if results.failure is not None:
         failed = results.failure
         raise RunError(f"the run with seed {failed['seed']} failed: {failed['message']}")
-    if results.store_error is not None:
-        raise results.store_error
-    if results.interrupted:
-        raise KeyboardInterrupt
-    runs = measures.views(results, asked, times.duration_s)
-    runs = {name: runs[name] for name in chosen}
-    ranking = rank(runs, measures.asked(asked), asked)
-    seeds = tuple(range(seed, seed + replications))
-    return Answer(asked, times, chosen, ranking, seeds, scenarios, runs, command)
+    found = measures.views(whole(results), asked, times.duration_s)
+    seen = {name: found[name] for name in chosen}
+    ranking = rank(seen, measures.asked(asked), asked)
+    seeds = tuple(range(trial.seed, trial.seed + trial.replications))
+    return Answer(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command)
 
 
 def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:

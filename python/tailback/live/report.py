@@ -10,7 +10,7 @@ from typing import Any
 from tailback import _core
 from tailback.live.session import Live
 from tailback.result import Result
-from tailback.text.as_json import clean
+from tailback.text.json_text import clean
 
 #: What both kernels counted and is of use beside the tables.
 _COUNTERS = (

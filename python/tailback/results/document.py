@@ -8,7 +8,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.results.means import averages
-from tailback.text.as_json import clean
+from tailback.text.json_text import clean
 
 
 def document(result: Any) -> dict[str, Any]:

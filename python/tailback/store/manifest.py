@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.text.as_json import clean
+from tailback.text.json_text import clean
 from tailback.text.plain import command_line
 
 

@@ -43,7 +43,7 @@ ANSWERS_EVERY_S = 2.0
 Numbers = dict[tuple[str, str], float]
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     """Stopped by the user; finished runs are kept."""
 
 

@@ -7,9 +7,9 @@ import math
 from typing import Any
 
 
-def as_json(document: Any, indent: int | None = None) -> str:
-    """The document as text. Names of files stand as they are; letters of other scripts are escaped."""
-    return json.dumps(clean(document), indent=indent, allow_nan=False)
+def json_text(document: Any, indent: int | None = None, ascii: bool = True) -> str:
+    """The document as text; with `ascii` letters of other scripts are escaped."""
+    return json.dumps(clean(document), indent=indent, ensure_ascii=ascii, allow_nan=False)
 
 
 def clean(value: Any) -> Any:
