@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.campaign.errand import Errand
 from tailback.campaign.progress import State
-from tailback.campaign.shards import Errand
 from tailback.store import fingerprint
 from tailback.store.sources import stored
 

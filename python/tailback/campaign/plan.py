@@ -15,8 +15,9 @@ from typing import Any, Literal
 
 from tailback import _core
 from tailback.campaign.axes import Axis, clash, in_step, product
+from tailback.campaign.errand import Errand
+from tailback.campaign.places import perform
 from tailback.campaign.progress import Progress, shown
-from tailback.campaign.shards import Errand
 from tailback.scenario.read import Source, inline, override_texts, queues_of, read
 from tailback.store import fingerprint, manifest
 
@@ -140,7 +141,7 @@ class Plan:
                 about or manifest.program() if kept else {},
                 queues,
             )
-            return errand.perform(self._core, shard, client, replace=others == "replace")
+            return perform(self._core, errand, shard, client, replace=others == "replace")
 
 
 def _scenario(source: Source) -> Any:

@@ -1,21 +1,11 @@
-"""Where the runs of a campaign are simulated: in this process, in a shard of its folder, or on the workers of dask.
-
-Whatever is chosen, and in whatever mix, the runs are stored under one folder, and the finished tables have the same
-bytes: they are made from the stored runs when all of them are there.
-"""
+"""Shards: parts of a plan that are run anywhere, each in a folder of its own inside the plan's folder, and gathered."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 from tailback import _core
-from tailback.campaign.leaving import under_way
-from tailback.campaign.memory import promise
-from tailback.campaign.progress import Tell
+from tailback.campaign.errand import Errand
 from tailback.store.sources import stored
 
 #: With fewer chunks for a shard, one may have much more to do than another.
@@ -24,63 +14,6 @@ FEW = 4
 
 class MissingRuns(RuntimeError):
     """Shards are to be gathered, and some runs are not there."""
-
-
-@dataclass
-class Errand:
-    """What it takes to run a plan."""
-
-    #: The folder of results; None where tables stay in memory.
-    dir: Path | None
-    jobs: int
-    tell: Tell
-    #: Of the simulator, and of disciplines written in Python.
-    build: str
-    about: Mapping[str, Any] = field(default_factory=dict)
-    queues: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-
-    @property
-    def folder(self) -> Path:
-        if self.dir is None:
-            raise ValueError("runs that are done elsewhere come together in a folder: give dir")
-        return self.dir
-
-    def keys(self, core: _core.Plan) -> list[str]:
-        return [r["key"] for r in core.runs(self.build)]
-
-    def run(self, core: _core.Plan, *, dir: Path | None = None, **options: Any) -> _core.Results:
-        """Run a plan in this process."""
-        where = dir or self.dir
-        promise(core, self.jobs, where, self.build)
-        about = None if where is None else json.dumps(self.about)
-        with under_way(self.tell) as told:
-            return core.execute(where, self.jobs, told, dict(self.queues) or None, self.build, about=about, **options)
-
-    def perform(
-        self, core: _core.Plan, shard: tuple[int, int] | None = None, client: Any = None, **options: Any
-    ) -> _core.Results:
-        """Run a plan: one of its shards, or on the workers of a cluster, or in this process."""
-        if shard is not None:
-            self.announce(core, shard_name(shard))
-            return in_shard(core, self, shard, shard_runs(core, shard))
-        if client is not None:
-            from tailback.campaign.dask import on_dask
-
-            on_dask(core, self, client)
-        return self.run(core, **options)
-
-    def announce(self, core: _core.Plan, by: str) -> None:
-        """Say in the folder what plan its shards are of, for `tailback status`."""
-        core.announce(self.folder, by, self.build, json.dumps(self.about))
-
-
-def whole(results: _core.Results) -> _core.Results:
-    """The results, if all of them are there and stored. Raises OSError or KeyboardInterrupt if not."""
-    if results.store_error is not None:
-        raise results.store_error
-    if results.interrupted:
-        raise KeyboardInterrupt
-    return results
 
 
 def shard_name(shard: tuple[int, int]) -> str:

@@ -18,11 +18,13 @@ import msgspec
 from tailback import _core
 from tailback.campaign.axes import Axis
 from tailback.campaign.dask import on_dask
+from tailback.campaign.errand import Errand, whole
 from tailback.campaign.files import PairedTable, StopTable
 from tailback.campaign.grow import Metric, check, wanted
+from tailback.campaign.places import perform
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress, shown
-from tailback.campaign.shards import Errand, check_all_there, in_shard, shard_name, shard_runs, whole
+from tailback.campaign.shards import check_all_there, in_shard, shard_name, shard_runs
 from tailback.store import manifest
 from tailback.store.sources import stored
 
@@ -116,7 +118,7 @@ def execute(sweep: Sweep, dir: str | os.PathLike[str] | None, how: How) -> _core
             return _grown(sweep, sweep.stop, errand, how)
         if how.merge:
             check_all_there(plan._core, errand)
-        return whole(errand.perform(plan._core, how.shard, how.client))
+        return whole(perform(plan._core, errand, how.shard, how.client))
 
 
 def _grown(sweep: Sweep, stop: StopTable, errand: Errand, how: How) -> _core.Results:

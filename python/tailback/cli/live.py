@@ -9,6 +9,7 @@ import click
 
 from tailback.cli import options
 from tailback.cli.errors import Failure, Stopped, os_message, say
+from tailback.cli.options import check_seeds
 from tailback.text.json_text import json_text
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ def _run(scenario: Any, replications: int, out: str | None, as_json: bool, **opt
     from tailback.live.layout import NotPossible
     from tailback.live.session import LiveError, live
 
+    check_seeds(scenario.seed, replications)
     made = _options(scenario, options)
     runs: list[Live] = []
     try:

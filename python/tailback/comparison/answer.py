@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.campaign.errand import whole
 from tailback.campaign.memory import threads_of
 from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress
-from tailback.campaign.shards import whole
 from tailback.comparison import candidates as known
 from tailback.comparison import measures
 from tailback.comparison.candidates import Candidate

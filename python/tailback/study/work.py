@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
+from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate, before, point_name
 from tailback.campaign.memory import threads_of
+from tailback.campaign.places import perform
 from tailback.campaign.progress import State, Tell
-from tailback.campaign.shards import Errand, shard_runs
+from tailback.campaign.shards import shard_runs
 from tailback.scenario.read import as_text
 from tailback.store import fingerprint, manifest
 from tailback.store.sources import Answers, Fresh, RunSource, Stored
@@ -138,7 +140,7 @@ class Work:
     def in_shard(self, shard: tuple[int, int], progress: Tell = None) -> int:
         """Run a part of the runs with packets in a folder of its own, as sweeps do; how many it has. What is computed
         without packets is left to whoever gathers the parts."""
-        results = self._errand(progress).perform(self.plan, shard)
+        results = perform(self.plan, self._errand(progress), shard)
         if results.interrupted:
             raise Interrupted("stopped; run the same command to go on")
         if results.failure is not None:
