@@ -17,7 +17,7 @@ from tailback import stats
 from tailback.comparison import LinkError, compare_queues, link
 from tailback.comparison import candidates as known
 from tailback.comparison.candidates import candidate, red_burst
-from tailback.comparison.measures import MEASURES, Measure, asked
+from tailback.comparison.measures import MEASURES, QueueMeasure, asked
 from tailback.comparison.ranking import rank
 from tailback.comparison.traffic import run_times, scenario
 
@@ -113,9 +113,9 @@ def test_every_default_has_a_guideline_and_loads() -> None:
         tb.load_scenario(scenario(asked_of, made.table(), times, True, {}))
 
 
-def _measure(**given: Any) -> Measure:
+def _measure(**given: Any) -> QueueMeasure:
     told = {"name": "x", "title": "X", "head": "x", "unit": "1", "better": "more", "doc": "", "value": lambda v: v}
-    return Measure(**{**told, **given})
+    return QueueMeasure(**{**told, **given})
 
 
 def test_better_is_said_only_where_it_is_one() -> None:

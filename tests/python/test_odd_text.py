@@ -67,7 +67,7 @@ def test_a_dollar_sign_in_a_label_is_one(tmp_path: Path) -> None:
     lines = [plots.Curve(x, x, [1, 2], [i, i + 1]) for i, x in enumerate(labels)]
     for i, fig in enumerate(
         [
-            plots.curves([("$x", lines)], "$\\over", "100 $"),
+            plots.curves([plots.Panel(lines, "$x")], "$\\over", "100 $"),
             plots.series([(x, np.arange(3.0), np.arange(3.0)) for x in labels], "$y"),
             plots.goodput_bars([(x, x, [1.0, 2.0]) for x in labels], 1.0, "$"),
         ]

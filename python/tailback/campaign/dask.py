@@ -12,7 +12,7 @@ from typing import Any
 
 from tailback import _core
 from tailback.campaign.errand import Errand
-from tailback.campaign.progress import State
+from tailback.campaign.progress import HowFar
 from tailback.store import fingerprint
 from tailback.store.sources import stored
 
@@ -64,7 +64,7 @@ def on_dask(core: _core.Plan, errand: Errand, client: Any) -> None:
         of = [work[r["point"]] for r in core.runs()]
         todo = sum(len(part) for _, part in parcels)
         of_number = dict(parcels)
-        state = State(errand.tell, len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
+        state = HowFar(errand.tell, len(keys), len(keys) - todo, sum(of[at] for _, part in parcels for at in part))
         for k, chunks, costs, failed in _come_back(core, errand, client, parcels):
             for name, files in chunks:
                 # Each worker numbers its chunks from 0; what is left of the name is the digest of its keys.

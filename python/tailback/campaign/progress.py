@@ -18,7 +18,7 @@ Progress = Callable[[dict[str, Any]], Any] | bool | None
 EVERY_S = 10.0
 
 
-class State:
+class HowFar:
     """How far a campaign is whose runs the engine does not count alone; by what each is expected to cost, in whatever
     unit."""
 

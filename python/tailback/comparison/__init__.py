@@ -11,7 +11,7 @@ show it.
 
 from __future__ import annotations
 
-from tailback.comparison.answer import Answer, compare_queues
+from tailback.comparison.answer import Comparison, compare_queues
 from tailback.comparison.link import Link, LinkError, link
 
-__all__ = ["Answer", "Link", "LinkError", "compare_queues", "link"]
+__all__ = ["Comparison", "Link", "LinkError", "compare_queues", "link"]

@@ -49,7 +49,7 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Answer(Compared):
+class Comparison(Compared):
     """Disciplines side by side on a link, and how to show them."""
 
     def text(self, width: int | None = None) -> str:
@@ -150,7 +150,7 @@ def compare_queues(
     out: str | os.PathLike[str] | None = None,
     progress: Progress = None,
     tcp: Mapping[str, Any] | None = None,
-) -> Answer:
+) -> Comparison:
     """Which queue for a link: `queues` side by side with the same traffic and the same seeds.
 
     `rtt` may be several; flows take them, and the `senders`, in turn. `traffic` is of bulk, web, voice, unresponsive:
@@ -162,7 +162,7 @@ def compare_queues(
     return answer(asked, queues, Trial(replications, seed, duration, jobs, out, progress, tcp or {}))
 
 
-def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Answer:
+def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Comparison:
     if queues is None:
         queues, left_out = known.default(asked)
         asked = replace(asked, notes=(*asked.notes, *left_out))
@@ -190,7 +190,7 @@ def answer(asked: Link, queues: Sequence[Given] | None, trial: Trial) -> Answer:
     seen = {name: found[name] for name in chosen}
     ranking = rank(seen, measures.asked(asked), asked)
     seeds = tuple(range(trial.seed, trial.seed + trial.replications))
-    return Answer(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command)
+    return Comparison(asked, times, chosen, ranking, seeds, scenarios, seen, trial.command)
 
 
 def _candidates(queues: Sequence[Given], asked: Link) -> dict[str, Candidate]:

@@ -23,7 +23,7 @@ ALONE, BESIDE = "alone", "beside"
 
 
 @dataclass(frozen=True)
-class Run:
+class LinkRun:
     """What a measure reads of one run."""
 
     link: dict[str, Any]
@@ -43,16 +43,16 @@ class Seed:
     """The runs of a discipline with one seed."""
 
     link: Link
-    alone: Run
-    beside: Run | None
+    alone: LinkRun
+    beside: LinkRun | None
 
-    def long_flows(self, run: Run) -> np.ndarray:
+    def long_flows(self, run: LinkRun) -> np.ndarray:
         """Goodput of the long flows."""
         return np.concatenate([g for name, g in run.goodput.items() if name not in (CALL, WEB, UNRESPONSIVE)])
 
 
 @dataclass(frozen=True)
-class Measure:
+class QueueMeasure:
     """A quantity by which disciplines are compared."""
 
     name: str
@@ -75,18 +75,18 @@ class Measure:
         return max(self.least, self.least_rtts * link.shortest_rtt_s)
 
 
-MEASURES: list[Measure] = []
+MEASURES: list[QueueMeasure] = []
 
 
 def _measure(**declared: Any) -> Callable[[Callable[[Seed], float]], Callable[[Seed], float]]:
     def add(value: Callable[[Seed], float]) -> Callable[[Seed], float]:
-        MEASURES.append(Measure(value=value, **declared))
+        MEASURES.append(QueueMeasure(value=value, **declared))
         return value
 
     return add
 
 
-def asked(link: Link) -> list[Measure]:
+def asked(link: Link) -> list[QueueMeasure]:
     """The measures of a link."""
     return [m for m in MEASURES if m.asked(link)]
 
@@ -303,14 +303,14 @@ def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
     transfers = _transfers(results.transfers, duration_s)
     waits = _waits(results.series)
     nothing = np.empty(0), np.empty(0)
-    made: dict[tuple[str, str, int], Run] = {}
+    made: dict[tuple[str, str, int], LinkRun] = {}
     for run in runs:
         n = run["run"]
         line = next(row for row in rows_of["links"].get(n, []) if row["name"] == LINK)
         groups = {row["group"]: row for row in rows_of["groups"].get(n, [])}
         call = next((row for row in rows_of["datagrams"].get(n, []) if row["group"] == CALL), None)
         sizes, times = transfers.get(n, nothing)
-        made[run["queue"], run["load"], run["seed"]] = Run(
+        made[run["queue"], run["load"], run["seed"]] = LinkRun(
             line, groups, goodputs.get(n, {}), call, waits.get(n, nothing[0]), sizes, times
         )
     found: dict[str, list[Seed]] = {}

@@ -28,7 +28,7 @@ LEAST = 5
 
 
 @dataclass(frozen=True)
-class Cell:
+class PageCell:
     mean: str
     half: str
     best: bool
@@ -93,7 +93,7 @@ def _meanings(answer: Compared) -> list[str]:
     return [m.doc for m in answer.ranking.measures if m.better is not None]
 
 
-def _columns(answer: Compared) -> list[tuple[str, str, list[Cell]]]:
+def _columns(answer: Compared) -> list[tuple[str, str, list[PageCell]]]:
     """Title, unit and cells of each measure, a cell a place."""
     r = answer.ranking
     found = []
@@ -104,7 +104,7 @@ def _columns(answer: Compared) -> list[tuple[str, str, list[Cell]]]:
         cells = []
         for text, p in zip(shown, r.places, strict=True):
             mean, _, half = text.partition(" ±")
-            cells.append(Cell(mean, half, p.queue in best))
+            cells.append(PageCell(mean, half, p.queue in best))
         found.append((m.title, unit, cells))
     return found
 
@@ -190,9 +190,7 @@ def _completions(answer: Compared) -> tuple[str, Any, str]:
                 points.append((high, e.mean, e.half_width))
             low = high
         lines.append(plots.as_curve(q, q, points))
-    fig = plots.curves(
-        [("", lines)], "bytes of the transfer, at most", "median completion time", decades_of_seconds=True
-    )
+    fig = plots.curves([plots.Panel(lines)], "bytes of the transfer, at most", "median completion time", y="seconds")
     said = (
         "Web transfers: the median time until all is there, by size (up to 1 kB, 10 kB, ...). Lower is better. Bands: "
         "95 % intervals."

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 
 from tailback import stats
 from tailback.comparison.link import Link
-from tailback.comparison.measures import Measure, Seed
+from tailback.comparison.measures import QueueMeasure, Seed
 
 CONFIDENCE = 0.99
 
 
 @dataclass(frozen=True)
-class Difference:
+class QueueDifference:
     """A measure of discipline a less that of b, over seeds."""
 
     measure: str
@@ -46,13 +46,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Ranking:
-    measures: tuple[Measure, ...]
+    measures: tuple[QueueMeasure, ...]
     #: Values by measure and discipline, a value a seed.
     values: Mapping[str, Mapping[str, Sequence[float]]]
-    differences: tuple[Difference, ...]
+    differences: tuple[QueueDifference, ...]
     places: tuple[Place, ...]
 
-    def estimate(self, measure: str, queue: str) -> stats.Estimate:
+    def estimate(self, measure: str, queue: str) -> stats.Mean:
         return stats.estimate(self.values[measure][queue])
 
     def unbeaten(self, measure: str) -> list[str]:
@@ -64,7 +64,7 @@ class Ranking:
         return [p.queue for p in self.places if p.queue in known and p.queue not in beaten] if beaten else []
 
 
-def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[Measure], link: Link) -> Ranking:
+def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[QueueMeasure], link: Link) -> Ranking:
     values = {m.name: {q: [m.value(s) for s in found] for q, found in seeds.items()} for m in measures}
     judged = [m for m in measures if m.better is not None]
     queues = list(seeds)
@@ -83,10 +83,12 @@ def rank(seeds: Mapping[str, Sequence[Seed]], measures: Sequence[Measure], link:
     return Ranking(tuple(measures), values, tuple(differences), tuple(places))
 
 
-def _difference(measure: Measure, values: Mapping[str, Sequence[float]], a: str, b: str, least: float) -> Difference:
+def _difference(
+    measure: QueueMeasure, values: Mapping[str, Sequence[float]], a: str, b: str, least: float
+) -> QueueDifference:
     e = stats.paired(values[a], values[b], CONFIDENCE)
     clear = e.half_width > 0 and abs(e.mean) > e.half_width and abs(e.mean) >= least
     more = a if e.mean > 0 else b
     less = b if e.mean > 0 else a
     better = "" if not clear else more if measure.better == "more" else less
-    return Difference(measure.name, a, b, e.mean, e.half_width, better)
+    return QueueDifference(measure.name, a, b, e.mean, e.half_width, better)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tailback import _core
-from tailback.plots.curves import as_curve, curves
+from tailback.plots.curves import Panel, as_curve, curves
 from tailback.plots.distributions import distributions
 from tailback.plots.heat import heat
 from tailback.plots.palette import discipline
@@ -93,7 +93,7 @@ def figure_over(
     ]
     values = [v for v in numbers.values() if v > 0]
     log_x = len(values) == len(numbers) > 1 and max(values) / min(values) >= 8
-    return curves([("", lines)], called.get(x, x), title, log_x=log_x)
+    return curves([Panel(lines)], called.get(x, x), title, log_x=log_x)
 
 
 def spread(results: Any, metric: str, /, **where: str) -> Drawing:

@@ -19,7 +19,7 @@ import numpy as np
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate
+from tailback.study.tolerance import OverSeeds
 
 
 def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
@@ -41,7 +41,9 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
         top = table[shown.name][np.argmax(table[o["most"]], axis=0), np.arange(n)]
         good = np.where(table[knee] >= least, table[shown.name], np.inf).min(axis=0)
         estimates = (
-            [Estimate.of(top), Estimate.of(good[np.isfinite(good)])] if np.isfinite(good).any() else [Estimate.of(top)]
+            [OverSeeds.of(top), OverSeeds.of(good[np.isfinite(good)])]
+            if np.isfinite(good).any()
+            else [OverSeeds.of(top)]
         )
         names = [d.title(x) if x in d.study.pairs or x in d.study.disciplines else x for x in at]
         cells = [e.shown(shown) for e in estimates] + ["none"] * (2 - len(estimates))

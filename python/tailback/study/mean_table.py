@@ -8,9 +8,9 @@ from typing import Any
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES, Measure
-from tailback.study.model import Axis, Point, Runs
+from tailback.study.model import AxisByMode, Point, Runs
 from tailback.study.samples import Samples
-from tailback.study.tolerance import Estimate
+from tailback.study.tolerance import OverSeeds
 
 
 def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
@@ -52,12 +52,12 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     }
 
 
-def _estimate(samples: Samples, runs: Runs, p: Point, klass: str, m: Measure) -> Estimate | None:
+def _estimate(samples: Samples, runs: Runs, p: Point, klass: str, m: Measure) -> OverSeeds | None:
     x = samples.get(runs.name, p.key, klass, m.name)
-    return Estimate.of(x) if x is not None else None
+    return OverSeeds.of(x) if x is not None else None
 
 
-def _heads(varied: list[Axis], several: bool, classes: bool) -> list[list[str]]:
+def _heads(varied: list[AxisByMode], several: bool, classes: bool) -> list[list[str]]:
     """Name and unit of the columns that name a row."""
     heads = [[a.title if not a.disciplines else "Discipline", a.unit] for a in varied]
     heads += [["Runs", ""]] if several else []

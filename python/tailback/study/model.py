@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import Axis as Varied
+from tailback.campaign.axes import Axis as Axis
 from tailback.campaign.axes import Point as Point
 from tailback.campaign.axes import matches as matches
 from tailback.campaign.axes import product
@@ -15,7 +15,7 @@ MODES = ("quick", "full")
 
 
 @dataclass(frozen=True)
-class Axis(Varied):
+class AxisByMode(Axis):
     """An axis of a set of runs: each mode has values of its own."""
 
     #: mode -> label -> text given to the paths
@@ -56,7 +56,7 @@ class Runs:
     scenario: Path | None
     #: Name of a function of `tailback.study.computed`, or "".
     compute: str
-    axes: tuple[Axis, ...]
+    axes: tuple[AxisByMode, ...]
     cases: tuple[Case, ...]
     set: tuple[str, ...]
     #: Before these, in quick only: a shorter run.
@@ -87,7 +87,7 @@ class Runs:
         """A formula: no packets, and nothing that is drawn."""
         return self.scenario is None and not self.random
 
-    def axis(self, name: str) -> Axis:
+    def axis(self, name: str) -> AxisByMode:
         return next(a for a in self.axes if a.name == name)
 
     def points(self, mode: str, chosen: list[dict[str, Any]] | None = None) -> list[Point]:
@@ -117,7 +117,7 @@ class Runs:
         """The labels of a discipline or pair, with the first label of every other axis."""
         return tuple(discipline if a.disciplines else self.all_labels(a)[0] for a in self.axes)
 
-    def all_labels(self, axis: Axis) -> list[str]:
+    def all_labels(self, axis: AxisByMode) -> list[str]:
         """Labels of an axis in any mode, in order."""
         if any(axis.name in c.labels for c in self.cases):
             return list(dict.fromkeys(c.labels[axis.name] for c in self.cases))

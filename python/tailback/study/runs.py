@@ -11,7 +11,7 @@ from tailback.campaign.axes import clash, labelled
 from tailback.scenario.read import as_toml
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
-from tailback.study.model import MODES, Axis, Case, Runs
+from tailback.study.model import MODES, AxisByMode, Case, Runs
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _case(where: str, c: CaseTable, axes: list[AxisTable], columns: Columns) -> 
     return Case(labels, tuple(c.set), tuple(c.modes), fair_share, changes)
 
 
-def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> Axis:
+def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Columns) -> AxisByMode:
     disciplines = columns.disciplines
     changes: dict[str, tuple[str, ...]] = {}
     values: dict[str, dict[str, str]]
@@ -120,7 +120,7 @@ def _axis(where: str, name: str, a: AxisTable, cases: list[Case], columns: Colum
             values[m] = dict(labelled(given, a.unit, where))
     of_disciplines = a.disciplines is not None or a.pairs is not None
     title = name if a.title is None else a.title
-    return Axis(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
+    return AxisByMode(name, title, a.unit, tuple(a.paths), changes, values, of_disciplines)
 
 
 def _pairs(where: str, axis: AxisTable, names: list[str], columns: Columns) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,7 @@ from tailback.campaign.errand import Errand
 from tailback.campaign.estimate import Estimate, before, point_name
 from tailback.campaign.memory import threads_of
 from tailback.campaign.places import perform
-from tailback.campaign.progress import State, Tell
+from tailback.campaign.progress import HowFar, Tell
 from tailback.campaign.shards import shard_runs
 from tailback.scenario.read import as_text
 from tailback.store import fingerprint, manifest
@@ -157,7 +157,7 @@ class Work:
     def run(self, wanted: dict[str, list[tuple[str, str]]], progress: Tell = None) -> tuple[Samples, float]:
         """Run what is not kept, measure everything; the samples, and the CPU seconds that were spent."""
         todo = sum(j.expected for j in self.jobs if not j.kept)
-        state = State(progress, len(self.jobs), sum(j.kept for j in self.jobs), todo)
+        state = HowFar(progress, len(self.jobs), sum(j.kept for j in self.jobs), todo)
         measured: dict[int, Numbers] = {}
         if self.answers.damaged:
             print(f"warning: {self.answers.path} is damaged; it is computed again", file=sys.stderr)
@@ -188,15 +188,15 @@ class Work:
                 collected.setdefault((j.runs.name, j.point.key, klass, name), []).append(x)
         self.samples.data.update({k: np.array(v, dtype=float) for k, v in collected.items()})
 
-    def _ended(self, state: State, j: Job) -> bool:
+    def _ended(self, state: HowFar, j: Job) -> bool:
         """A run has ended; whether to go on."""
         state.set = j.runs.name
         return state.ended(j.expected)
 
-    def _interrupted(self, state: State) -> Interrupted:
+    def _interrupted(self, state: HowFar) -> Interrupted:
         return Interrupted(f"stopped after {state.done} of {state.total} runs; run the same command to go on")
 
-    def _compute(self, state: State) -> float:
+    def _compute(self, state: HowFar) -> float:
         """The experiments without packets; their CPU seconds."""
         todo = [j for j in self.jobs[self.packets :] if not j.kept]
         if not todo:
@@ -229,7 +229,7 @@ class Work:
             self.answers.write()
         return spent
 
-    def _simulate(self, state: State, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
+    def _simulate(self, state: HowFar, wanted: dict[str, list[tuple[str, str]]], measured: dict[int, Numbers]) -> float:
         """The runs with packets, each measured as it ends; their CPU seconds."""
         if not self.packets:
             return 0.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from tailback import plots
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.measures import MEASURES
-from tailback.study.tolerance import Estimate
+from tailback.study.tolerance import OverSeeds
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn
@@ -34,12 +34,13 @@ def against(d: Drawing) -> Drawn:
         titles[panel] = ", ".join(
             named(runs.axis(a), v).removeprefix("Rate ") for a, v in zip(o.get("panels", ()), panel, strict=True)
         )
-        over, e = Estimate.of(values[0]), Estimate.of(values[1])
+        over, e = OverSeeds.of(values[0]), OverSeeds.of(values[1])
         lines = found.setdefault(panel, {})
         lines.setdefault(p.labels[o.get("lines", "queue")], []).append((over.mean, e.mean, e.half))
     if not found:
         return None
     panels = [
-        (titles[k], [plots.as_curve(name, d.title(name), v) for name, v in lines.items()]) for k, lines in found.items()
+        plots.Panel([plots.as_curve(name, d.title(name), v) for name, v in lines.items()], titles[k])
+        for k, lines in found.items()
     ]
     return plots.curves(panels, x.label, y.label, log_x=False)
