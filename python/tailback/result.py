@@ -14,7 +14,7 @@ from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress
 from tailback.scenario.read import Source, override_texts, queues_of, read
 from tailback.store import manifest
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 from tailback.text.plain import plain
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ def test_axes_in_step_are_one_factor() -> None:
     ],
 )
 def test_ranges(given: dict[str, Any], values: list[str]) -> None:
-    from tailback.campaign.axes import labelled
+    from tailback.campaign.values import labelled
 
     assert [label for label, _ in labelled(given, "ms", "here")] == values
     assert [text for _, text in labelled(given, "ms", "here")] == [f"{v} ms" for v in values]

@@ -14,7 +14,7 @@ from tailback import _core
 from tailback.campaign.errand import Errand
 from tailback.campaign.progress import HowFar
 from tailback.store import fingerprint
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 
 #: The shard in which the chunks are filed that come back from dask.
 DASK = "dask"

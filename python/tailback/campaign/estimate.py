@@ -18,7 +18,7 @@ from tailback import _core
 from tailback.campaign.memory import threads_of
 from tailback.campaign.progress import span
 from tailback.campaign.sweep import Sweep
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 
 #: As many points are timed, spread over those that take little and those that take much.
 SAMPLE = 5

@@ -26,8 +26,9 @@ from typing import Any
 
 import msgspec
 
-from tailback.campaign.axes import AxisKeys, Values, Where
+from tailback.campaign.axes import Where
 from tailback.campaign.declared import Table
+from tailback.campaign.values import AxisKeys, Values
 
 
 class SweepAxis(AxisKeys, kw_only=True, frozen=True):
@@ -65,6 +66,18 @@ class StopTable(Table, kw_only=True, frozen=True):
     relative: float | None = None
     at_least: int = 5
     at_most: int = 100
+
+    @property
+    def table(self) -> str:
+        return self.metric.partition(".")[0]
+
+    @property
+    def column(self) -> str:
+        return self.metric.partition(".")[2]
+
+    def bound(self, mean: float) -> float:
+        """In the unit of the number."""
+        return self.half_width if self.half_width is not None else (self.relative or 0.0) * abs(mean)
 
 
 class SweepFile(Table, kw_only=True, frozen=True):

@@ -23,8 +23,7 @@ from tailback.results.means import PLAN, finished, labels_of
 def enough(stop: StopTable, values: Sequence[float]) -> bool:
     """Whether the interval of these values is under the bound."""
     e = stats.estimate(values)
-    bound = stop.half_width if stop.half_width is not None else (stop.relative or 0.0) * abs(e.mean)
-    return e.half_width <= bound
+    return e.half_width <= stop.bound(e.mean)
 
 
 def wanted(stop: StopTable, values: Sequence[float]) -> int:
@@ -37,7 +36,7 @@ def wanted(stop: StopTable, values: Sequence[float]) -> int:
     if n >= stop.at_most or enough(stop, values):
         return n
     e = stats.estimate(values)
-    bound = stop.half_width if stop.half_width is not None else (stop.relative or 0.0) * abs(e.mean)
+    bound = stop.bound(e.mean)
     need = n * (e.half_width / bound) ** 2 if bound > 0 and not math.isnan(e.half_width) else math.inf
     return min(stop.at_most, max(n + 1, math.ceil(min(need, 2 * n))))
 
@@ -51,19 +50,17 @@ def check(stop: StopTable, scenario: _core.Scenario) -> None:
     except ValueError:
         # It says more than can be said in a millisecond; the first seeds will tell.
         return
-    table, _, column = stop.metric.partition(".")
-    if results.failure is None and len(getattr(results, table)):
-        Metric(stop, Path()).value(getattr(results, table), column)
+    if results.failure is None and len(getattr(results, stop.table)):
+        Metric(stop, Path()).value(getattr(results, stop.table))
 
 
 def too_wide(stop: StopTable, results: Any) -> int:
     """How many points of a finished sweep have an interval above the bound, though they had all the seeds they may."""
-    table, _, column = stop.metric.partition(".")
     values: dict[tuple[str, ...], list[float]] = {}
     labels = labels_of(results.runs)
-    numbers = getattr(results, table)
+    numbers = getattr(results, stop.table)
     for row in finished(results.runs):
-        own = Metric(stop, Path()).value(numbers.where(run=row["run"]), column)
+        own = Metric(stop, Path()).value(numbers.where(run=row["run"]))
         values.setdefault(tuple(str(row[n]) for n in labels), []).append(own)
     return sum(not enough(stop, v) for v in values.values())
 
@@ -82,13 +79,12 @@ class Metric:
         if not new:
             return
         store = _core.StoredRuns(self.dir)
-        table, _, column = self.stop.metric.partition(".")
         for key in new:
-            self.known[key] = self.value(store.table(key, table), column) if key in store else math.nan
+            self.known[key] = self.value(store.table(key, self.stop.table)) if key in store else math.nan
 
-    def value(self, t: Any, column: str) -> float:
+    def value(self, t: Any) -> float:
         """The number in a table of one run."""
-        stop = self.stop
+        stop, column = self.stop, self.stop.column
         for name in (column, *stop.where):
             if name not in t.columns:
                 near = difflib.get_close_matches(name, t.columns, 1)

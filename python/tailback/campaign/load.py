@@ -10,10 +10,11 @@ from typing import Any
 import msgspec
 
 from tailback import _core
-from tailback.campaign.axes import Axis, CaseKeys, Point, Values, clash, in_step, labelled, matches, product
+from tailback.campaign.axes import Axis, Point, clash, in_step, matches, product
 from tailback.campaign.declared import FileError, read_table, read_toml, safe_id
 from tailback.campaign.files import AtTable, PairedTable, StopTable, SweepAxis, SweepFile
 from tailback.campaign.sweep import Sweep
+from tailback.campaign.values import CaseKeys, Values, labelled
 from tailback.scenario.read import as_text, queues_of
 
 #: As many replications of a point there may be.
@@ -157,8 +158,7 @@ def _stop(s: StopTable, t: SweepFile, file: str) -> StopTable:
             f"{file}: stop: at_least = {s.at_least}, at_most = {s.at_most}; an interval takes at least 2 seeds, and "
             f"at_most is at least at_least and at most {MOST_SEEDS}"
         )
-    table, _, column = s.metric.partition(".")
-    if table not in _core.TABLES or not column:
+    if s.table not in _core.TABLES or not s.column:
         raise FileError(
             f"{file}: stop.metric = {s.metric!r}; write TABLE.COLUMN, such as links.utilisation; tables are "
             f"{', '.join(_core.TABLES)}"

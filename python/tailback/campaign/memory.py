@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tailback import _core
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 
 Part = Mapping[str, Any]
 

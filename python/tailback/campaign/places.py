@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 from tailback import _core
-from tailback.campaign.dask import on_dask
 from tailback.campaign.errand import Errand
 from tailback.campaign.shards import in_shard, shard_name, shard_runs
 
@@ -22,5 +21,7 @@ def perform(
         errand.announce(plan, shard_name(shard))
         return in_shard(plan, errand, shard, shard_runs(plan, shard))
     if client is not None:
+        from tailback.campaign.dask import on_dask
+
         on_dask(plan, errand, client)
     return errand.run(plan, **options)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tailback import _core
 from tailback.campaign.errand import Errand
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 
 #: With fewer chunks for a shard, one may have much more to do than another.
 FEW = 4

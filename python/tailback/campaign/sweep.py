@@ -26,7 +26,7 @@ from tailback.campaign.plan import Plan
 from tailback.campaign.progress import Progress, shown
 from tailback.campaign.shards import check_all_there, in_shard, shard_name, shard_runs
 from tailback.store import manifest
-from tailback.store.sources import stored
+from tailback.store.keys import stored
 
 
 @dataclass(frozen=True)

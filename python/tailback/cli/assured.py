@@ -64,7 +64,8 @@ def _flow(text: str) -> tuple[int, Client]:
         ) from e
 
 
-def _asked(call: Callable[[], T]) -> T:
+def asked(call: Callable[[], T]) -> T:
+    """What a model says; what it cannot take is said of the options."""
     try:
         return call()
     except PredictError as e:
@@ -133,7 +134,7 @@ def redn_command(
     groups = [_flow(text) for text in flows]
     clients = [client for count, client in groups for _ in range(count)]
     options: dict[str, Any] = {"longest_rtt": rtt, "delay": delay, "probability": probability, "headroom": headroom}
-    g = _asked(lambda: guidelines(clients, rate=rate, packet=size, min_depth=depth, **options))
+    g = asked(lambda: guidelines(clients, rate=rate, packet=size, min_depth=depth, **options))
     rows = [_client(count, client, size) for count, client in groups]
     if as_json:
         answer = {k: v for k, v in g.as_dict().items() if k != "peak_rates_bps"}
@@ -144,7 +145,7 @@ def redn_command(
 
 def _client(count: int, client: Client, packet: int) -> dict[str, Any]:
     def loss(delayed: bool) -> float:
-        return float(_asked(lambda: tolerable_loss(client, packet, delayed_acks=delayed)))
+        return float(asked(lambda: tolerable_loss(client, packet, delayed_acks=delayed)))
 
     return {
         "count": count,
@@ -224,7 +225,7 @@ def allocation_command(
     from tailback.cli import source
 
     loaded = source.read(scenario, overrides)
-    shares, promised = _asked(lambda: of_scenario(loaded, headroom, groups))
+    shares, promised = asked(lambda: of_scenario(loaded, headroom, groups))
     if as_json:
         rows = [
             {"flow": name, **{f"{c}_bps": float(getattr(s, c)) for c in ("green", "yellow", "red", "total")}}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -19,6 +21,23 @@ def _scenario(file: str, overrides: tuple[str, ...], seed: int | None) -> Scenar
     return read(file, [*overrides, *([f"seed={seed}"] if seed is not None else [])])
 
 
+@contextlib.contextmanager
+def _one_run(written: str, left: str = "") -> Iterator[None]:
+    """What to say when the run is wrong or stopped, or its file cannot be written."""
+    try:
+        yield
+    except ValueError as e:
+        raise click.UsageError(str(e)) from e
+    except BrokenPipeError:
+        raise
+    except OSError as e:
+        raise Failure(f"{written} cannot be written: {os_message(e)}") from e
+    except RuntimeError as e:
+        raise Failure(str(e)) from e
+    except KeyboardInterrupt:
+        raise Stopped(f"interrupted{left}") from None
+
+
 @click.command()
 @click.argument("file")
 @click.option("--link", default="bottleneck", show_default=True, help="The link. Both directions are captured.")
@@ -34,16 +53,8 @@ def capture(file: str, link: str, out: str, overrides: tuple[str, ...], seed: in
     from tailback import _core
 
     scenario = _scenario(file, overrides, seed)
-    try:
+    with _one_run("the capture", f"; {out} holds the packets until then"):
         packets = _core.capture(scenario, link, out)
-    except ValueError as e:
-        raise click.UsageError(str(e)) from e
-    except OSError as e:
-        raise Failure(f"the capture cannot be written: {os_message(e)}") from e
-    except RuntimeError as e:
-        raise Failure(str(e)) from e
-    except KeyboardInterrupt:
-        raise Stopped(f"interrupted; {out} holds the packets until then") from None
     click.echo(f"{packets} packets in {out}")
 
 
@@ -58,15 +69,5 @@ def trace(file: str, flow: str, out: str | None, overrides: tuple[str, ...], see
     from tailback import _core
 
     scenario = _scenario(file, overrides, seed)
-    try:
+    with _one_run("the trace"):
         _core.trace(scenario, flow, out)
-    except ValueError as e:
-        raise click.UsageError(str(e)) from e
-    except BrokenPipeError:
-        raise
-    except OSError as e:
-        raise Failure(f"the trace cannot be written: {os_message(e)}") from e
-    except RuntimeError as e:
-        raise Failure(str(e)) from e
-    except KeyboardInterrupt:
-        raise Stopped("interrupted") from None

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import click
 
 from tailback.cli import options
-from tailback.cli.assured import allocation_command, redn_command
+from tailback.cli.assured import allocation_command, asked, redn_command
 from tailback.text.json_text import json_text
 from tailback.theory.memory import memory, missed
-from tailback.theory.predict import PredictError, Qsdrr, TailDrop, qsdrr, tail_drop
+from tailback.theory.predict import Qsdrr, TailDrop, qsdrr, tail_drop
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -126,18 +126,9 @@ def tail_drop_command(
     and the line is idle for part of each cycle.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
-    try:
-        models = [tail_drop(flows, c, tau, b, hit_share) for b in sizes]
-    except PredictError as e:
-        raise click.UsageError(str(e)) from e
+    models = asked(lambda: [tail_drop(flows, c, tau, b, hit_share) for b in sizes])
     if as_json:
-        rows = []
-        for m in models:
-            row = m.as_dict()
-            if series:
-                row["time_s"], row["queue_packets"] = m.level()
-            rows.append(row)
-        click.echo(json_text({"model": "tail-drop", "rows": rows}))
+        _print_json("tail-drop", models, series)
         return
     m = models[0]
     click.echo(
@@ -178,18 +169,9 @@ def qsdrr_command(
     queue. Regime 3: there are fewer packets than queues.
     """
     c, tau, sizes = _read(rate, rtt, buffers, packet)
-    try:
-        models = [qsdrr(flows, int(b), c, tau) for b in sizes]
-    except PredictError as e:
-        raise click.UsageError(str(e)) from e
+    models = asked(lambda: [qsdrr(flows, int(b), c, tau) for b in sizes])
     if as_json:
-        rows = []
-        for m in models:
-            row, line = m.as_dict(), m.level() if series else None
-            if line is not None:
-                row["time_s"], row["queue_packets"] = line
-            rows.append(row)
-        click.echo(json_text({"model": "qsdrr", "rows": rows}))
+        _print_json("qsdrr", models, series)
         return
     click.echo(f"QSDRR, {flows} flows at {rate} ({c:,.1f} packets/s), round trip {rtt}\n")
     lines: list[tuple[str, ...]] = [
@@ -204,6 +186,16 @@ def qsdrr_command(
         click.echo("\nNo queue drop: so few flows are hit that the queue overflows again in the next round trip.")
     if series:
         _print_series(models)
+
+
+def _print_json(model: str, found: Sequence[TailDrop | Qsdrr], series: bool) -> None:
+    rows = []
+    for m in found:
+        row, line = m.as_dict(), m.level() if series else None
+        if line is not None:
+            row["time_s"], row["queue_packets"] = line
+        rows.append(row)
+    click.echo(json_text({"model": model, "rows": rows}))
 
 
 def _print_table(rows: Sequence[Sequence[str]]) -> None:

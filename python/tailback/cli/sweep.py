@@ -96,7 +96,7 @@ def _run(made: Any, where: Path, jobs: int, how: dict[str, Any]) -> None:
     from tailback.campaign.shards import MissingRuns
     from tailback.campaign.sweep import How, execute
     from tailback.cli.errors import Failure, os_message, running
-    from tailback.store.sources import stored
+    from tailback.store.keys import stored
 
     before = stored(where)
     client = None

@@ -11,7 +11,8 @@ show it.
 
 from __future__ import annotations
 
-from tailback.comparison.answer import Comparison, compare_queues
+from tailback.comparison.answer import compare_queues
+from tailback.comparison.compared import Comparison
 from tailback.comparison.link import Link, LinkError, link
 
 __all__ = ["Comparison", "Link", "LinkError", "compare_queues", "link"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from tailback import _core
@@ -16,14 +15,13 @@ from tailback.campaign.progress import Progress
 from tailback.comparison import candidates as known
 from tailback.comparison import measures
 from tailback.comparison.candidates import Candidate
-from tailback.comparison.compared import Compared
+from tailback.comparison.compared import Comparison
 from tailback.comparison.link import Link, LinkError, link
-from tailback.comparison.ranking import CONFIDENCE, rank
+from tailback.comparison.ranking import rank
 from tailback.comparison.traffic import run_times, scenario
 from tailback.result import RunError
 from tailback.results.setting import among
 from tailback.scenario.read import load_scenario
-from tailback.text.json_text import clean
 
 #: What is taken for a discipline: a name, or a table as a scenario has it, with `name` for its name on the page.
 Given = str | Mapping[str, Any]
@@ -46,90 +44,6 @@ class Trial:
     tcp: Mapping[str, Any] = field(default_factory=dict)
     #: The words of the command, for the page.
     command: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison(Compared):
-    """Disciplines side by side on a link, and how to show them."""
-
-    def text(self, width: int | None = None) -> str:
-        """The answer for a terminal."""
-        from tailback.comparison.text import text
-
-        return text(self, width)
-
-    def write_page(self, folder: str | os.PathLike[str]) -> Path:
-        """One HTML file that needs nothing else, and its figures beside it; gives back its path."""
-        from tailback.comparison.page import write
-
-        return write(self, Path(folder))
-
-    def to_dict(self) -> dict[str, Any]:
-        """What `tailback compare --json` prints."""
-        r = self.ranking
-        estimates = {m.name: {q: r.estimate(m.name, q) for q in self.candidates} for m in r.measures}
-        document = {
-            "version": _core.__version__,
-            "command": self.command,
-            "link": {
-                "rate_bps": self.link.rate_bps,
-                "rtts_s": list(self.link.rtts_s),
-                "flows": self.link.flows,
-                "traffic": list(self.link.traffic),
-                "senders": list(self.link.senders),
-                "packet_bytes": self.link.packet_bytes,
-                "buffer_bytes": self.link.buffer_bytes,
-                "ecn": self.link.ecn,
-                "unresponsive_bps": self.link.unresponsive_bps if "unresponsive" in self.link.traffic else None,
-                "notes": list(self.link.notes),
-            },
-            "duration_s": self.times.duration_s,
-            "warmup_s": self.times.warmup_s,
-            "seeds": list(self.seeds),
-            "confidence_of_better": CONFIDENCE,
-            "measures": [
-                {
-                    "name": m.name,
-                    "title": m.title,
-                    "unit": "1" if m.unit == "%" else m.unit,
-                    "better": m.better,
-                    "meaning": m.doc,
-                }
-                for m in r.measures
-            ],
-            "ranking": [
-                {
-                    "rank": p.rank,
-                    "queue": p.queue,
-                    "better": p.better,
-                    "worse": p.worse,
-                    "of": p.of,
-                    "values": {m.name: estimates[m.name][p.queue].mean for m in r.measures},
-                    "ci95": {m.name: estimates[m.name][p.queue].half_width for m in r.measures},
-                    "unbeaten": [m.name for m in r.measures if p.queue in r.unbeaten(m.name)],
-                    "parameters": {s.name: s.value for s in self.candidates[p.queue].settings},
-                    "why": {s.name: s.why for s in self.candidates[p.queue].settings},
-                    "tc": self.candidates[p.queue].tc,
-                }
-                for p in r.places
-            ],
-            "differences": [
-                {
-                    "measure": d.measure,
-                    "a": d.a,
-                    "b": d.b,
-                    "difference": d.difference,
-                    "half_width": d.half_width,
-                    "better": d.better or None,
-                }
-                for d in r.differences
-            ],
-        }
-        cleaned: dict[str, Any] = clean(document)
-        return cleaned
-
-    def __repr__(self) -> str:
-        return self.text()
 
 
 def compare_queues(

@@ -4,7 +4,7 @@ here."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -75,108 +75,24 @@ class QueueMeasure:
         return max(self.least, self.least_rtts * link.shortest_rtt_s)
 
 
-MEASURES: list[QueueMeasure] = []
-
-
-def _measure(**declared: Any) -> Callable[[Callable[[Seed], float]], Callable[[Seed], float]]:
-    def add(value: Callable[[Seed], float]) -> Callable[[Seed], float]:
-        MEASURES.append(QueueMeasure(value=value, **declared))
-        return value
-
-    return add
-
-
 def asked(link: Link) -> list[QueueMeasure]:
     """The measures of a link."""
     return [m for m in MEASURES if m.asked(link)]
 
 
-def _bulk(link: Link) -> bool:
-    return "bulk" in link.traffic
+def _crosses(kind: str) -> Callable[[Link], bool]:
+    """Whether traffic of this kind crosses a link."""
+    return lambda link: kind in link.traffic
 
 
-@_measure(
-    name="utilisation",
-    title="Utilisation",
-    head="used",
-    unit="%",
-    better="more",
-    least=0.01,
-    doc="share of the counted time in which the line is busy",
-)
-def _utilisation(seed: Seed) -> float:
-    return float(seed.alone.link["utilisation"])
+def _of_link(column: str) -> Callable[[Seed], float]:
+    return lambda seed: float(seed.alone.link[column])
 
 
-@_measure(
-    name="delay_p50_s",
-    title="Queueing delay, median",
-    head="delay p50",
-    unit="s",
-    better="less",
-    least_rtts=0.02,
-    doc="half of all packets wait no longer than this in the queue, whoever sent them",
-)
-def _delay_p50(seed: Seed) -> float:
-    return float(seed.alone.link["sojourn_p50_s"])
+def _of_call(column: str) -> Callable[[Seed], float]:
+    return lambda seed: float(seed.alone.call[column]) if seed.alone.call else math.nan
 
 
-@_measure(
-    name="delay_p99_s",
-    title="Queueing delay, 99 %",
-    head="delay p99",
-    unit="s",
-    better="less",
-    least_rtts=0.05,
-    doc=(
-        "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of "
-        "flows behind themselves"
-    ),
-)
-def _delay_p99(seed: Seed) -> float:
-    return float(seed.alone.link["sojourn_p99_s"])
-
-
-@_measure(
-    name="loss_rate",
-    title="Loss",
-    head="loss",
-    unit="%",
-    better="less",
-    least=0.001,
-    doc="packets that are dropped, of all that arrive at the queue",
-)
-def _loss(seed: Seed) -> float:
-    return float(seed.alone.link["loss_rate"])
-
-
-@_measure(
-    name="jain_index",
-    title="Fairness between flows",
-    head="fair flows",
-    unit="1",
-    better="more",
-    least=0.02,
-    asked=lambda link: _bulk(link) and link.flows > 1,
-    doc="Jain's index of the goodputs of the long flows: 1 where all have the same, 1/n where one has everything",
-)
-def _jain(seed: Seed) -> float:
-    return stats.jain(seed.long_flows(seed.alone))
-
-
-@_measure(
-    name="rtt_fairness",
-    title="Fairness between round trips",
-    head="fair RTTs",
-    unit="1",
-    better="more",
-    least=0.05,
-    asked=lambda link: _bulk(link) and len({rtt for _, rtt in link.senders_of_flows()}) > 1,
-    doc=(
-        "mean goodput of the long flows whose round trip gets least, over that of those whose round trip gets "
-        "most: 1 is even"
-    ),
-)
 def _rtt_fairness(seed: Seed) -> float:
     from tailback.comparison.traffic import group
 
@@ -187,95 +103,16 @@ def _rtt_fairness(seed: Seed) -> float:
     return min(means) / max(means) if max(means) > 0 else math.nan
 
 
-def _web(link: Link) -> bool:
-    return "web" in link.traffic
-
-
-def _short(seed: Seed, q: float) -> float:
+def _short(q: float) -> Callable[[Seed], float]:
     """A quantile of the completion times of short transfers."""
-    times = seed.alone.times[seed.alone.sizes <= SHORT_BYTES]
-    return float(np.quantile(times, q)) if len(times) >= LEAST_TRANSFERS else math.nan
+
+    def value(seed: Seed) -> float:
+        times = seed.alone.times[seed.alone.sizes <= SHORT_BYTES]
+        return float(np.quantile(times, q)) if len(times) >= LEAST_TRANSFERS else math.nan
+
+    return value
 
 
-@_measure(
-    name="short_p50_s",
-    title="Short transfers, median",
-    head="short p50",
-    unit="s",
-    better="less",
-    least_rtts=0.05,
-    asked=_web,
-    doc=(
-        "half of the objects of web pages up to 100 kB are there within this time of being asked for; what is "
-        "unfinished at the end counts with the time it had"
-    ),
-)
-def _short_p50(seed: Seed) -> float:
-    return _short(seed, 0.5)
-
-
-@_measure(
-    name="short_p95_s",
-    title="Short transfers, 95 %",
-    head="short p95",
-    unit="s",
-    better="less",
-    least_rtts=0.25,
-    asked=_web,
-    doc="95 of 100 of them are there within this time",
-)
-def _short_p95(seed: Seed) -> float:
-    return _short(seed, 0.95)
-
-
-def _call(link: Link) -> bool:
-    return "voice" in link.traffic
-
-
-@_measure(
-    name="call_p99_s",
-    title="Delay of the call, 99 %",
-    head="call p99",
-    unit="s",
-    better="less",
-    least_rtts=0.02,
-    asked=_call,
-    doc=(
-        "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round "
-        "trip of it is the way itself"
-    ),
-)
-def _call_delay(seed: Seed) -> float:
-    return float(seed.alone.call["delay_p99_s"]) if seed.alone.call else math.nan
-
-
-@_measure(
-    name="call_loss",
-    title="Loss of the call",
-    head="call loss",
-    unit="%",
-    better="less",
-    least=0.001,
-    asked=_call,
-    doc="packets of the voice call that are dropped",
-)
-def _call_loss(seed: Seed) -> float:
-    return float(seed.alone.call["loss_rate"]) if seed.alone.call else math.nan
-
-
-@_measure(
-    name="harm",
-    title="Harm by the unresponsive flow",
-    head="harm",
-    unit="%",
-    better="less",
-    least=0.01,
-    asked=lambda link: "unresponsive" in link.traffic,
-    doc=(
-        "how much of their goodput the long flows lose when the unresponsive flow is there too (the harm of Ware "
-        "et al., HotNets 2019)"
-    ),
-)
 def _harm(seed: Seed) -> float:
     if seed.beside is None:
         return math.nan
@@ -283,16 +120,149 @@ def _harm(seed: Seed) -> float:
     return 1 - float(seed.long_flows(seed.beside).sum()) / without if without > 0 else math.nan
 
 
-@_measure(
-    name="mean_queue_packets",
-    title="Mean queue",
-    head="mean queue",
-    unit="packets",
-    better=None,
-    doc="packets that wait, on average over time; told, not judged, as the delays say the same",
-)
-def _mean_queue(seed: Seed) -> float:
-    return float(seed.alone.link["mean_queue_packets"])
+MEASURES: list[QueueMeasure] = [
+    QueueMeasure(
+        name="utilisation",
+        title="Utilisation",
+        head="used",
+        unit="%",
+        better="more",
+        least=0.01,
+        doc="share of the counted time in which the line is busy",
+        value=_of_link("utilisation"),
+    ),
+    QueueMeasure(
+        name="delay_p50_s",
+        title="Queueing delay, median",
+        head="delay p50",
+        unit="s",
+        better="less",
+        least_rtts=0.02,
+        doc="half of all packets wait no longer than this in the queue, whoever sent them",
+        value=_of_link("sojourn_p50_s"),
+    ),
+    QueueMeasure(
+        name="delay_p99_s",
+        title="Queueing delay, 99 %",
+        head="delay p99",
+        unit="s",
+        better="less",
+        least_rtts=0.05,
+        doc=(
+            "99 of 100 packets wait no longer than this; with a queue for each flow the longest waits are those of "
+            "flows behind themselves"
+        ),
+        value=_of_link("sojourn_p99_s"),
+    ),
+    QueueMeasure(
+        name="loss_rate",
+        title="Loss",
+        head="loss",
+        unit="%",
+        better="less",
+        least=0.001,
+        doc="packets that are dropped, of all that arrive at the queue",
+        value=_of_link("loss_rate"),
+    ),
+    QueueMeasure(
+        name="jain_index",
+        title="Fairness between flows",
+        head="fair flows",
+        unit="1",
+        better="more",
+        least=0.02,
+        asked=lambda link: "bulk" in link.traffic and link.flows > 1,
+        doc="Jain's index of the goodputs of the long flows: 1 where all have the same, 1/n where one has everything",
+        value=lambda seed: stats.jain(seed.long_flows(seed.alone)),
+    ),
+    QueueMeasure(
+        name="rtt_fairness",
+        title="Fairness between round trips",
+        head="fair RTTs",
+        unit="1",
+        better="more",
+        least=0.05,
+        asked=lambda link: "bulk" in link.traffic and len({rtt for _, rtt in link.senders_of_flows()}) > 1,
+        doc=(
+            "mean goodput of the long flows whose round trip gets least, over that of those whose round trip gets "
+            "most: 1 is even"
+        ),
+        value=_rtt_fairness,
+    ),
+    QueueMeasure(
+        name="short_p50_s",
+        title="Short transfers, median",
+        head="short p50",
+        unit="s",
+        better="less",
+        least_rtts=0.05,
+        asked=_crosses("web"),
+        doc=(
+            "half of the objects of web pages up to 100 kB are there within this time of being asked for; what is "
+            "unfinished at the end counts with the time it had"
+        ),
+        value=_short(0.5),
+    ),
+    QueueMeasure(
+        name="short_p95_s",
+        title="Short transfers, 95 %",
+        head="short p95",
+        unit="s",
+        better="less",
+        least_rtts=0.25,
+        asked=_crosses("web"),
+        doc="95 of 100 of them are there within this time",
+        value=_short(0.95),
+    ),
+    QueueMeasure(
+        name="call_p99_s",
+        title="Delay of the call, 99 %",
+        head="call p99",
+        unit="s",
+        better="less",
+        least_rtts=0.02,
+        asked=_crosses("voice"),
+        doc=(
+            "99 of 100 packets of the voice call arrive within this time of being sent; half of the shortest round "
+            "trip of it is the way itself"
+        ),
+        value=_of_call("delay_p99_s"),
+    ),
+    QueueMeasure(
+        name="call_loss",
+        title="Loss of the call",
+        head="call loss",
+        unit="%",
+        better="less",
+        least=0.001,
+        asked=_crosses("voice"),
+        doc="packets of the voice call that are dropped",
+        value=_of_call("loss_rate"),
+    ),
+    QueueMeasure(
+        name="harm",
+        title="Harm by the unresponsive flow",
+        head="harm",
+        unit="%",
+        better="less",
+        least=0.01,
+        asked=_crosses("unresponsive"),
+        doc=(
+            "how much of their goodput the long flows lose when the unresponsive flow is there too (the harm of Ware "
+            "et al., HotNets 2019)"
+        ),
+        value=_harm,
+    ),
+    QueueMeasure(
+        name="mean_queue_packets",
+        title="Mean queue",
+        head="mean queue",
+        unit="packets",
+        better=None,
+        doc="packets that wait, on average over time; told, not judged, as the delays say the same",
+        value=_of_link("mean_queue_packets"),
+    ),
+]
 
 
 def views(results: Any, link: Link, duration_s: float) -> dict[str, list[Seed]]:
@@ -327,38 +297,35 @@ def _by_run(table: Any) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
+def _masks(runs: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Each run, and which rows are its."""
+    for n in np.unique(runs):
+        yield int(n), runs == n
+
+
 def _goodputs(flows: Any) -> dict[int, dict[str, np.ndarray]]:
-    found: dict[int, dict[str, np.ndarray]] = {}
-    if len(flows):
-        runs, values, groups = (
-            np.asarray(flows["run"]),
-            np.asarray(flows["goodput_bps"]),
-            np.asarray(flows.to_list("group")),
-        )
-        for n in np.unique(runs):
-            mine = runs == n
-            found[int(n)] = {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
-    return found
+    if not len(flows):
+        return {}
+    values, groups = np.asarray(flows["goodput_bps"]), np.asarray(flows.to_list("group"))
+    return {
+        n: {str(g): values[mine & (groups == g)] for g in np.unique(groups[mine])}
+        for n, mine in _masks(np.asarray(flows["run"]))
+    }
 
 
 def _waits(series: Any) -> dict[int, np.ndarray]:
     """Percentiles of the time in the queue, by run."""
-    found: dict[int, np.ndarray] = {}
-    if len(series):
-        runs, values = np.asarray(series["run"]), np.asarray(series["value"])
-        mine = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
-        for n in np.unique(runs[mine]):
-            found[int(n)] = values[mine & (runs == n)]
-    return found
+    if not len(series):
+        return {}
+    waits = np.asarray([p == WAITS for p in series.to_list("probe")], bool)
+    values = np.asarray(series["value"])[waits]
+    return {n: values[mine] for n, mine in _masks(np.asarray(series["run"])[waits])}
 
 
 def _transfers(table: Any, duration_s: float) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-    found: dict[int, tuple[np.ndarray, np.ndarray]] = {}
-    if len(table):
-        runs = np.asarray(table["run"])
-        sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
-        times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
-        for n in np.unique(runs):
-            mine = runs == n
-            found[int(n)] = sizes[mine], times[mine]
-    return found
+    """Sizes and completion times, by run."""
+    if not len(table):
+        return {}
+    sizes, times = np.asarray(table["bytes"], float), np.asarray(table["completion_s"], float)
+    times = np.where(np.isnan(times), duration_s - np.asarray(table["asked_s"], float), times)
+    return {n: (sizes[mine], times[mine]) for n, mine in _masks(np.asarray(table["run"]))}

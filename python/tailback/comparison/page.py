@@ -19,7 +19,7 @@ from tailback.scenario.read import inline
 from tailback.text.plain import plain
 
 if TYPE_CHECKING:
-    from tailback.comparison.compared import Compared
+    from tailback.comparison.compared import Comparison
 
 NAME = "compare.html"
 #: Classes of sizes of transfers: up to so many bytes; a class with fewer transfers than these in any run is not drawn.
@@ -34,7 +34,7 @@ class PageCell:
     best: bool
 
 
-def write(answer: Compared, folder: Path) -> Path:
+def write(answer: Comparison, folder: Path) -> Path:
     """Write the page and its figures into a folder."""
     from tailback.store.manifest import write_text
 
@@ -43,7 +43,7 @@ def write(answer: Compared, folder: Path) -> Path:
     return folder / NAME
 
 
-def page(answer: Compared, folder: Path) -> str:
+def page(answer: Comparison, folder: Path) -> str:
     candidates = answer.candidates
     lines = [
         (name, f"tc qdisc replace dev DEV root {c.tc}" if c.tc else None, c.tc_remark) for name, c in candidates.items()
@@ -75,7 +75,7 @@ def page(answer: Compared, folder: Path) -> str:
     )
 
 
-def _parameters(answer: Compared) -> list[list[str]]:
+def _parameters(answer: Comparison) -> list[list[str]]:
     """Discipline, parameters and why, those of one reason together; what is the same for all stands elsewhere on the
     page."""
     rows = []
@@ -89,11 +89,11 @@ def _parameters(answer: Compared) -> list[list[str]]:
     return rows
 
 
-def _meanings(answer: Compared) -> list[str]:
+def _meanings(answer: Comparison) -> list[str]:
     return [m.doc for m in answer.ranking.measures if m.better is not None]
 
 
-def _columns(answer: Compared) -> list[tuple[str, str, list[PageCell]]]:
+def _columns(answer: Comparison) -> list[tuple[str, str, list[PageCell]]]:
     """Title, unit and cells of each measure, a cell a place."""
     r = answer.ranking
     found = []
@@ -109,16 +109,16 @@ def _columns(answer: Compared) -> list[tuple[str, str, list[PageCell]]]:
     return found
 
 
-def _heads(answer: Compared) -> list[tuple[str, str]]:
+def _heads(answer: Comparison) -> list[tuple[str, str]]:
     return [(title, unit) for title, unit, _ in _columns(answer)]
 
 
-def _rows(answer: Compared) -> list[dict[str, Any]]:
+def _rows(answer: Comparison) -> list[dict[str, Any]]:
     columns = [cells for _, _, cells in _columns(answer)]
     return [{"place": p, "cells": [column[i] for column in columns]} for i, p in enumerate(answer.ranking.places)]
 
 
-def _figures(answer: Compared, folder: Path) -> list[Picture | None]:
+def _figures(answer: Comparison, folder: Path) -> list[Picture | None]:
     made = []
     for name, fig, caption in (_delays(answer), _waits(answer), _completions(answer), _shares(answer)):
         if fig is None:
@@ -128,11 +128,11 @@ def _figures(answer: Compared, folder: Path) -> list[Picture | None]:
     return made
 
 
-def _names(answer: Compared) -> list[str]:
+def _names(answer: Comparison) -> list[str]:
     return [p.queue for p in answer.ranking.places]
 
 
-def _delays(answer: Compared) -> tuple[str, Any, str]:
+def _delays(answer: Comparison) -> tuple[str, Any, str]:
     def quantile(runs: list[Seed], column: str) -> float:
         return stats.mean(float(s.alone.link[column]) for s in runs)
 
@@ -150,7 +150,7 @@ def _delays(answer: Compared) -> tuple[str, Any, str]:
     return "delays", fig, said
 
 
-def _waits(answer: Compared) -> tuple[str, Any, str]:
+def _waits(answer: Comparison) -> tuple[str, Any, str]:
     """The whole distribution of the time in the queue."""
     lines = []
     for q in _names(answer):
@@ -173,7 +173,7 @@ def _waits(answer: Compared) -> tuple[str, Any, str]:
     return "waits", fig, said
 
 
-def _completions(answer: Compared) -> tuple[str, Any, str]:
+def _completions(answer: Comparison) -> tuple[str, Any, str]:
     if "web" not in answer.link.traffic:
         return "completions", None, ""
     lines = []
@@ -198,7 +198,7 @@ def _completions(answer: Compared) -> tuple[str, Any, str]:
     return "completions", fig, said
 
 
-def _shares(answer: Compared) -> tuple[str, Any, str]:
+def _shares(answer: Comparison) -> tuple[str, Any, str]:
     link = answer.link
     counted = link.senders_of_flows()
     if not counted or link.flows + len(counted) < 3:
@@ -219,7 +219,7 @@ def _shares(answer: Compared) -> tuple[str, Any, str]:
     return "shares", fig, said
 
 
-def _kinds(answer: Compared) -> dict[str, list[str]]:
+def _kinds(answer: Comparison) -> dict[str, list[str]]:
     """Groups of the long flows under the titles of a figure: by sender, or by round trip where there is one sender or
     few lines."""
     link = answer.link

@@ -11,10 +11,10 @@ from tailback.results.summary import WIDTH, side_by_side
 from tailback.text.plain import plain
 
 if TYPE_CHECKING:
-    from tailback.comparison.compared import Compared
+    from tailback.comparison.compared import Comparison
 
 
-def text(answer: Compared, width: int | None = None) -> str:
+def text(answer: Comparison, width: int | None = None) -> str:
     width = max(width or shutil.get_terminal_size((WIDTH, 24)).columns, 40)
     paragraphs = [
         f"Which queue for {words.question(answer)}?",
@@ -39,7 +39,7 @@ def text(answer: Compared, width: int | None = None) -> str:
     return "\n".join(plain(line) for line in lines)
 
 
-def judged(answer: Compared) -> str:
+def judged(answer: Comparison) -> str:
     return (
         "Better: the 99 % interval of the difference, seed by seed, leaves zero out, and the difference matters. "
         "Ranked by how often better "
@@ -47,7 +47,7 @@ def judged(answer: Compared) -> str:
     )
 
 
-def _table(answer: Compared, width: int) -> list[str]:
+def _table(answer: Comparison, width: int) -> list[str]:
     r = answer.ranking
     places = r.places
     names = [["", "", *(str(p.rank) for p in places)], ["queue", "", *(p.queue for p in places)]]

@@ -10,7 +10,7 @@ from tailback.comparison.traffic import said
 from tailback.results.summary import scale
 
 if TYPE_CHECKING:
-    from tailback.comparison.compared import Compared
+    from tailback.comparison.compared import Comparison
 
 
 def quantity(unit: str, value: float, digits: int = 6) -> str:
@@ -19,7 +19,7 @@ def quantity(unit: str, value: float, digits: int = 6) -> str:
     return f"{float(show(value, math.nan)):.{digits}g} {name}".strip()
 
 
-def question(answer: Compared) -> str:
+def question(answer: Comparison) -> str:
     """`50 Mbps, round trip 40 ms`"""
     link = answer.link
     rtts = ", ".join(f"{rtt * 1e3:g}" for rtt in link.rtts_s[:6])
@@ -29,7 +29,7 @@ def question(answer: Compared) -> str:
     return f"{quantity('bit/s', link.rate_bps)}, {trips} {rtts} ms"
 
 
-def crossing(answer: Compared) -> str:
+def crossing(answer: Comparison) -> str:
     link = answer.link
     sentence = f"Across it: {'; '.join(said(link))}."
     if "unresponsive" in link.traffic:
@@ -38,7 +38,7 @@ def crossing(answer: Compared) -> str:
     return sentence
 
 
-def conditions(answer: Compared) -> str:
+def conditions(answer: Comparison) -> str:
     link, times = answer.link, answer.times
     size = f"{link.buffer_packets} packets" if link.buffer_in == "packets" else f"{link.buffer_bytes} B"
     n = len(answer.seeds)
@@ -51,7 +51,7 @@ def conditions(answer: Compared) -> str:
     )
 
 
-def first(answer: Compared) -> str:
+def first(answer: Comparison) -> str:
     """Who is first, in a sentence."""
     places = answer.ranking.places
     if len(answer.seeds) < 2:
@@ -70,7 +70,7 @@ def first(answer: Compared) -> str:
     )
 
 
-def against(answer: Compared) -> str:
+def against(answer: Comparison) -> str:
     """What the first has over drop-tail, or over the last where drop-tail is the first or not there: the measures by
     which it is better."""
     r = answer.ranking
@@ -84,7 +84,7 @@ def against(answer: Compared) -> str:
     return f"{top} against {other}: {'; '.join(parts)}." if parts else ""
 
 
-def by_measure(answer: Compared) -> list[tuple[str, str]]:
+def by_measure(answer: Comparison) -> list[tuple[str, str]]:
     """For each measure its title and who is not beaten by it."""
     r = answer.ranking
     found = []

@@ -16,13 +16,6 @@ from tailback.store.manifest import write_text
 Columns = dict[str, np.ndarray]
 
 
-def stored(dir: Path, failed: bool = False) -> set[str]:
-    """Keys of the runs that are in a folder, in any shard; with those that failed if `failed`."""
-    if not dir.is_dir():
-        return set()
-    return {r["key"] for r in _core.status(dir)["runs"] if r["stored"] or (failed and r["failed"])}
-
-
 class RunSource(Protocol):
     """The tables of one run."""
 

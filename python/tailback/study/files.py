@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 import msgspec
 
-from tailback.campaign.axes import AxisKeys, CaseKeys, Values
 from tailback.campaign.axes import Where as Where
 from tailback.campaign.declared import Table as Table
 from tailback.campaign.declared import read_table as read_table
 from tailback.campaign.declared import read_toml as read_toml
+from tailback.campaign.values import AxisKeys, CaseKeys, Values
 
 Mode = Literal["quick", "full"]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailback.campaign.axes import clash, labelled
+from tailback.campaign.axes import clash
+from tailback.campaign.values import labelled
 from tailback.scenario.read import as_toml
 from tailback.study.errors import StudyError
 from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table

@@ -13,11 +13,11 @@ def json_text(document: Any, indent: int | None = None, ascii: bool = True) -> s
 
 
 def clean(value: Any) -> Any:
-    """The value without what JSON cannot say: NaN and infinities become None."""
+    """The value without what JSON cannot say: NaN and infinities become None, tuples lists."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
         return {k: clean(v) for k, v in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, (list, tuple)):
         return [clean(v) for v in value]
     return value
