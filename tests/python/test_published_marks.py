@@ -4,7 +4,7 @@ import matplotlib.figure
 import numpy as np
 import pytest
 
-from tailback.plots import Curve, goodput_bars, queue_against_time
+from tailback.plots import Curve, Panel, goodput_bars, queue_against_time
 from tailback.plots import curves as draw_curves
 from tailback.plots.published import Published
 from tailback.study import load as study
@@ -39,9 +39,9 @@ def legends(fig: matplotlib.figure.Figure) -> list[str]:
 def test_published_values_are_in_the_legend_and_change_the_picture():
     lines = [Curve("red", "RED", [100, 200], [1.0, 2.0])]
     star, band = Published("red", 200, 200, 1.5, 1.5), Published("red", 100, 200, 0.5, 1.2)
-    plain = draw_curves([("", lines)], "buffer", "loss")
+    plain = draw_curves([Panel(lines)], "buffer", "loss")
     assert legends(plain) == ["RED"]
-    both = draw_curves([("", lines)], "buffer", "loss", published=[[star, band]])
+    both = draw_curves([Panel(lines, published=[star, band])], "buffer", "loss")
     assert legends(both) == ["RED", "published", "published, with its tolerance"]
     [ax] = both.axes
     stars = [x for x in ax.lines if x.get_marker() == "*"]
