@@ -8,6 +8,7 @@ from tailback.study import load as study
 from tailback.study import opening, verdict
 from tailback.study.checks.along import Along
 from tailback.study.errors import StudyError
+from tailback.study.groups import Row
 from tailback.study.judge import Judge
 from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
@@ -185,7 +186,7 @@ def test_the_sentences_that_were_read_anew():
         f"{n}{x}" for n, letters in (("35", "ab"), ("36", "cde")) for x in letters
     }
     with pytest.raises(StudyError, match="words and first_check go together"):
-        read_statement({"id": "x", "sentence": "x", "words": "y"}, "f.toml")
+        read_statement(Row({"id": "x", "sentence": "x", "words": "y"}, "statement[0]"), "f.toml")
 
 
 def test_what_is_printed_is_what_is_tested():

@@ -11,6 +11,7 @@ import msgspec
 
 from tailback.axes import AxisKeys, CaseKeys, Values
 from tailback.axes import Where as Where
+from tailback.declared import T as T
 from tailback.declared import Table as Table
 from tailback.declared import read_table as read_table
 from tailback.declared import read_toml as read_toml
@@ -80,10 +81,31 @@ class AxisTable(AxisKeys, kw_only=True, frozen=True):
     both: Values | None = None
 
 
-class CaseTable(CaseKeys, kw_only=True, frozen=True):
+class CaseRow(Table, kw_only=True, frozen=True):
+    """A row of `each` of [[runs.NAME.case]]"""
+
+    #: Axis -> its label, or several.
+    labels: dict[str, Any] = {}
+    #: What `{name}` stands for in `set` and `fair_share`, beside the labels.
+    values: dict[str, Any] = {}
+    set: list[str] = []
+    #: More for roles of the pairs at this case only.
+    roles: dict[str, dict[str, Any]] = {}
+    fair_share: str | None = None
+    #: Whether the mode runs it, or which of its labels; every mode runs it by default.
+    quick: bool | Where | None = None
+    full: bool | Where | None = None
+
+
+class CaseGroup(CaseRow, kw_only=True, frozen=True):
     """[[runs.NAME.case]]"""
 
-    #: More for roles of the pairs at this case only.
+    each: list[dict[str, Any]] = []
+
+
+class CaseTable(CaseKeys, kw_only=True, frozen=True):
+    """One case, written out (`groups.py`)"""
+
     roles: dict[str, dict[str, Any]] = {}
     modes: tuple[Mode, ...] = ("quick", "full")
     fair_share: str | None = None

@@ -25,7 +25,7 @@ from typing import Any
 import msgspec
 
 from tailback.declared import safe_id
-from tailback.study import computed, outputs
+from tailback.study import computed, groups, outputs
 from tailback.study.checks.base import Asked, Statement
 from tailback.study.errors import StudyError
 from tailback.study.files import (
@@ -89,7 +89,7 @@ def load(name: str | Path, replace_disciplines: dict[str, dict[str, Any]] | None
     published = [x for file, part in _parts(folder, "published") for x in read_published(part, file)]
     _ask(((p.id, p.asks()) for p in published), runs, folder / "published.toml")
     parts = [(file, read_table(StatementsFile, part, file)) for file, part in _parts(folder, "statements")]
-    statements = [read_statement(x, file) for file, part in parts for x in part.statement]
+    statements = [read_statement(x, f) for f, part in parts for x in groups.rows(part.statement, "statement", f)]
     for file, part in parts:
         for x in part.reading:
             statements += read_otherwise(x, statements, file)
@@ -154,9 +154,15 @@ def _read_plan(folder: Path) -> _Plan:
         for k, v in t.runs.items():
             once(file, "runs", k, plan.runs)
             safe_id(k, file, "the name of a set of runs")
-            plan.runs[k] = (file, v)
+            plan.runs[k] = (file, _with_cases(k, v, file))
         plan.experiments += [(file, e) for e in t.experiment]
     return plan
+
+
+def _with_cases(name: str, table: dict[str, Any], file: Path) -> dict[str, Any]:
+    """A set of runs with its cases written out."""
+    given = table.get("case")
+    return {**table, "case": groups.cases(given, f"runs.{name}", file)} if isinstance(given, list) else table
 
 
 def _replace(study: str, disciplines: dict[str, Discipline], replaced: dict[str, dict[str, Any]]) -> None:

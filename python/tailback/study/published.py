@@ -1,6 +1,7 @@
 """Published numbers of a study, one by one or as tables of cells: `published.toml`.
 
-A number is a `[[number]]` with a tolerance, or with `rule = "band"`. A table is written such as
+A number is a `[[number]]` with a tolerance, or with `rule = "band"`; several may share keys (`groups.py`). A table is
+written such as
 
     [cells.scenario-2]
     sources = ["FTP", "FTP", "Telnet"]      # titles; source n is flow n of the scenario
@@ -32,6 +33,7 @@ from tailback.study.checks.cell import CellNumber
 from tailback.study.checks.number import MeasuredNumber, Number
 from tailback.study.errors import StudyError
 from tailback.study.files import PublishedFile, Table, read_table
+from tailback.study.groups import Row, rows
 
 #: Kinds of `[[number]]`, by the `rule` it gives.
 RULES: dict[str, type[MeasuredNumber]] = {"": Number, "band": Band}
@@ -75,28 +77,28 @@ class CellsTable(Table, kw_only=True, frozen=True):
 def read_published(part: dict[str, Any], file: Path | str) -> list[Published]:
     """Everything of one file, in order; raises `StudyError`."""
     t = read_table(PublishedFile, part, file)
-    found: list[Published] = [_number(n, file) for n in t.number]
+    found: list[Published] = [_number(row, file) for row in rows(t.number, "number", file)]
     for name, table in t.cells.items():
         found += _cells(name, table, file)
     return found
 
 
-def _number(number: dict[str, Any], file: Path | str) -> MeasuredNumber:
-    at, rule = f"number {number.get('id', '?')}", number.get("rule", "")
+def _number(row: Row, file: Path | str) -> MeasuredNumber:
+    rule = row.table.get("rule", "")
     if rule not in RULES:
         known = ", ".join(sorted(r for r in RULES if r))
-        raise StudyError(f'{file}: {at}: there is no rule "{rule}"; there are {known}')
-    return read_table(RULES[rule], number, file, at)
+        raise StudyError(f'{file}: {row.place("rule")} = "{rule}": there is no such rule; there are {known}')
+    return row.read(RULES[rule], file)
 
 
 def _cells(name: str, table: dict[str, Any], file: Path | str) -> list[CellNumber]:
     """The cells of one table; raises `StudyError` for one that cannot be read, or has no class."""
     at = f"{file}, [cells.{name}]"
     known = {f.encode_name for f in msgspec.structs.fields(CellsTable)}
-    rows = {k: v for k, v in table.items() if k not in known and isinstance(v, dict)}
-    t = read_table(CellsTable, {k: v for k, v in table.items() if k not in rows}, file, f"cells.{name}")
+    by_pair = {k: v for k, v in table.items() if k not in known and isinstance(v, dict)}
+    t = read_table(CellsTable, {k: v for k, v in table.items() if k not in by_pair}, file, f"cells.{name}")
     found = []
-    for pair, row in rows.items():
+    for pair, row in by_pair.items():
         metrics = {k: v for k, v in row.items() if k not in _ROW}
         metrics |= {m: ", ".join(["0"] * len(t.sources)) for m in t.none}
         for metric, text in metrics.items():

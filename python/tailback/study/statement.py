@@ -1,4 +1,5 @@
-"""A published sentence with the checks that decide it: a `[[statement]]` of `statements.toml`.
+"""A published sentence with the checks that decide it: a `[[statement]]` of `statements.toml`, or a row of one that has
+`each` (`groups.py`).
 
 The keys `runs`, `class`, `class_over`, `measure` and `where` may stand in the statement, for all its checks, or in a
 check.
@@ -15,6 +16,7 @@ from tailback.study.checks import read_check
 from tailback.study.checks.base import Check, Measured, Statement
 from tailback.study.errors import StudyError
 from tailback.study.files import ReadingTable, Table, Where, read_table
+from tailback.study.groups import Row
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 
@@ -45,16 +47,14 @@ class StatementTable(Table, kw_only=True, frozen=True):
     where: Where = {}
 
 
-def read_statement(table: dict[str, Any], file: Path | str) -> Statement:
+def read_statement(row: Row, file: Path | str) -> Statement:
     """Raises `StudyError` for keys or values that a statement or the kind of its checks does not have."""
-    at = f"statement {table.get('id', '?')}"
-    t = read_table(StatementTable, table, file, at)
-    shared = {k: table[k] for k in _SHARED if k in table}
-    checks = tuple(read_check(c, shared, file, f"{at}.check[{i}]") for i, c in enumerate(t.check))
-    first = tuple(read_check(c, shared, file, f"{at}.first_check[{i}]") for i, c in enumerate(t.first_check))
+    t = row.read(StatementTable, file)
+    checks = _checks(row, "check", t.check, file)
+    first = _checks(row, "first_check", t.first_check, file)
     if bool(first) != bool(t.words):
         raise StudyError(
-            f"{file}: {at}: words and first_check go together: the source's words, and the rule as it was first"
+            f"{file}: {row.at}: words and first_check go together: the source's words, and the rule as it was first"
         )
     return Statement(
         id=t.id,
@@ -70,6 +70,13 @@ def read_statement(table: dict[str, Any], file: Path | str) -> Statement:
         first=first,
         reading_of=tuple(t.reading_of),
     )
+
+
+def _checks(row: Row, key: str, given: list[dict[str, Any]], file: Path | str) -> tuple[Check, ...]:
+    """The checks under a key, with what the statement gives to all of them."""
+    shared = {k: row.table[k] for k in _SHARED if k in row.table}
+    places = {k: row.shared.get(k, row.at) for k in shared}
+    return tuple(read_check(c, shared, file, f"{row.place(key)}[{i}]", places) for i, c in enumerate(given))
 
 
 def read_otherwise(table: dict[str, Any], statements: list[Statement], file: Path | str) -> list[Statement]:
