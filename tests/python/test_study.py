@@ -9,6 +9,7 @@ import tomllib
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from conftest import of_study
 
 from tailback import load_scenario
 from tailback.cli import cli
@@ -25,11 +26,12 @@ from tailback.study.groups import Row
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
-from tailback.study.measures.series import overflows
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
 from tailback.study.work import Interrupted
+
+overflows = of_study("kantawala-2005", "measures.series").overflows
 
 NAME = "kantawala-2005"
 # Shorter runs whose start is left out, of the disciplines that statement 5b is about.

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import of_study
 
 from tailback.report.study_page import _row
 from tailback.study import load as study
@@ -10,10 +11,11 @@ from tailback.study.checks.along import Along
 from tailback.study.errors import StudyError
 from tailback.study.groups import Row
 from tailback.study.judge import Judge
-from tailback.study.measures.holds import lengths
 from tailback.study.samples import Samples
 from tailback.study.statement import read_statement
 from tailback.study.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
+
+lengths = of_study("kantawala-2005", "measures.holds").lengths
 
 NAME = "kantawala-2005"
 SB = ("droptail", "red", "blue", "drr", "tdrr", "qsdrr", "dtdrr", "dsdrr")

@@ -73,7 +73,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
 
 
 def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
-    from tailback.study.cell_tables import counts
+    from tailback.study.tables.cells import counts
 
     said = [
         f"{within} of {n} cells of class {grade} within its tolerance"
@@ -388,7 +388,8 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
 
 def _print_cells(r: Reproduction, width: int) -> None:
     """Published tables beside ours."""
-    from tailback.study import cell_tables, cells
+    from tailback.study import cells
+    from tailback.study.tables import cells as cell_tables
 
     for s in r.sections:
         for t in s["tables"]:

@@ -77,10 +77,10 @@ class Asked:
 
 
 def digest_of(study: Study) -> str:
-    """Of all files of a study."""
+    """Of all files of a study; what Python compiles from its code is none of it."""
     h = hashlib.sha256()
     for p in sorted(study.path.rglob("*")):
-        if p.is_file() and not p.name.startswith("."):
+        if p.is_file() and not p.name.startswith(".") and p.parent.name != "__pycache__":
             h.update(f"{p.relative_to(study.path).as_posix()}\n".encode())
             h.update(p.read_bytes())
     return h.hexdigest()

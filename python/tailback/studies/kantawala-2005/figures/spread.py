@@ -17,7 +17,8 @@ from tailback.plots.published import edge
 from tailback.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure
 from tailback.study.figures.published import ranges
-from tailback.study.measures.spread import ratio_of
+
+from ..measures.spread import ratio_of
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn

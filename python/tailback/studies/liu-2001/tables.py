@@ -15,13 +15,16 @@ import numpy as np
 
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
-from tailback.study.measures.assured import COLOURS
+from tailback.study.tables import table
+
+from .measures.assured import COLOURS
 
 #: Rows that the report shows; the file has all.
 MOST = 60
 
 
-def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
+@table("changes")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """A row a change, in order of time."""
     e, o, rows = d.experiment, d.output, []
     for runs, p in d.points():
@@ -36,7 +39,7 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     path = table_file(out, e.id, number)
     write_csv(path, [["time (s)", "colour", o["probe"]], *rows])
     more = f" The first {MOST} of {len(rows)}; the file has all." if len(rows) > MOST else ""
-    return {
+    entry = {
         "caption": o.get("caption", "") + more,
         "heads": [["Time", "s"], ["Colour", ""], [o["probe"].capitalize(), ""]],
         "rows": [[f"{t:.3f}", c, f"{x:.5g}"] for t, c, x in rows[:MOST]],
@@ -45,3 +48,4 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
         "note": "",
         "plain": True,
     }
+    return [entry]

@@ -19,10 +19,11 @@ import numpy as np
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
-from tailback.study.figures.assured import SHADES, view_of
 from tailback.study.measures import RunView
-from tailback.study.measures.assured import attainments, loads
-from tailback.study.measures.gateway import average, by_second, early
+
+from ..measures.assured import attainments, loads
+from ..measures.gateway import average, by_second, early
+from .assured import SHADES, view_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,12 @@ from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.model import Axis, Point, Runs
 from tailback.study.samples import Samples
+from tailback.study.tables import table
 from tailback.study.tolerance import Estimate
 
 
-def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
+@table("table")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """Written as CSV; what the report needs of it."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     classes, measures = o.get("classes", ["all"]), [MEASURES[m] for m in o["measures"]]
@@ -43,13 +45,14 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
         names += [f"{m.name}{unit}", f"{m.name} ci95{unit}"]
     write_csv(path, [[*names, "seeds"], *plain])
     of_measures = [[m.title, "" if m.unit == "1" or m.unit in m.title else m.unit] for m in measures]
-    return {
+    entry = {
         "caption": o.get("caption", ""),
         "heads": [*heads, *of_measures, ["Seeds", ""]],
         "rows": rows,
         "text_columns": len(heads),
         "file": str(path.relative_to(out)),
     }
+    return [entry]
 
 
 def _estimate(samples: Samples, runs: Runs, p: Point, klass: str, m: Measure) -> Estimate | None:

@@ -17,7 +17,8 @@ from tailback.plots.published import handles as legend
 from tailback.plots.published import star
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures.drops import periods
-from tailback.study.measures.holds import holds
+
+from ..measures.holds import holds
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn

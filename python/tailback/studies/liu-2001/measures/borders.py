@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from tailback.study.measures import RunView, measure
-from tailback.study.measures.rounds import CODES
+
+from .rounds import CODES
 
 
 def _last(run: RunView, what: np.ndarray) -> np.ndarray:

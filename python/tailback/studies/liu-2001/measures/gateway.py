@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tailback.study.measures import RunView, measure
-from tailback.study.measures.assured import COLOURS, LOADS, Load, load_of, loads
+
+from .assured import COLOURS, LOADS, Load, load_of, loads
 
 
 def by_second(run: RunView, klass: str, column: str) -> tuple[np.ndarray, np.ndarray]:

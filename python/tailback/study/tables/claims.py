@@ -17,6 +17,7 @@ from typing import Any
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
+from tailback.study.tables import table
 from tailback.study.verdict import NO, OPEN, YES
 
 #: Of the statements of a row.
@@ -24,7 +25,8 @@ OUTCOMES = {YES: "supported", NO: "not supported", OPEN: "not run"}
 _PARTS = ("Measure: ", "Function: ", "Action: ")
 
 
-def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
+@table("claims")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     judge = Judge(d.study, d.samples)
     known = {s.id: s for s in d.study.statements}
     rows = []
@@ -36,7 +38,7 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     heads = ["Discipline", "Measures", "Decides by", "Does", "What the survey says", "Shown here"]
     path = table_file(out, d.experiment.id, number)
     write_csv(path, [heads, *rows])
-    return {
+    entry = {
         "caption": d.output.get("caption", ""),
         "heads": [[h, ""] for h in heads],
         "rows": rows,
@@ -44,6 +46,7 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
         "file": str(path.relative_to(out)),
         "plain": True,
     }
+    return [entry]
 
 
 def parts(queue: str) -> list[str]:

@@ -20,6 +20,7 @@ from tailback.study.checks.cell import CellNumber, pooled
 from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.measures.sources import METRICS
+from tailback.study.tables import table
 from tailback.study.verdict import Verdict
 
 NOTE = (
@@ -29,6 +30,7 @@ NOTE = (
 )
 
 
+@table("cells")
 def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """The tables of one output, a metric each; written as one CSV, a row a cell."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples

@@ -8,7 +8,8 @@ One call is one run: the labels of a point, a seed, and the set's `options`. The
 measure; register each with `tailback.study.measures.value`) and, where it has any, `series`: a table with the columns
 of a run's series (`what`, `probe`, `index`, `time_s`, `value`), and `elapsed_s` where it takes time but no processor.
 It is stored like a run and not computed again. A function that cannot answer on this machine raises `NotMeasured`; what
-asks for it is then not testable, for that reason. Every module of this package is imported and registers itself.
+asks for it is then not testable, for that reason. The functions stand in the folders of the studies that they serve
+(`own.py`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,3 @@ def fingerprint(name: str) -> str:
     """What decides a function's results beside its labels, seed and options: the source file it stands in."""
     file = inspect.getsourcefile(FUNCTIONS[name])
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:16] if file else ""
-
-
-FUNCTIONS.load()

@@ -18,7 +18,8 @@ import numpy as np
 from tailback import plots
 from tailback.study.figures import Drawing, figure
 from tailback.study.measures import RunView
-from tailback.study.measures.assured import colours, loads, rates
+
+from ..measures.assured import colours, loads, rates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

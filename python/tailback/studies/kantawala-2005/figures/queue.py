@@ -23,10 +23,11 @@ from tailback.plots.published import handles as legend
 from tailback.study.figures import Drawing, figure, named
 from tailback.study.figures.published import ranges
 from tailback.study.measures import MEASURES
-from tailback.study.measures.cwnd import mean_window
-from tailback.study.measures.model import tail_drop
-from tailback.study.measures.series import overflows
 from tailback.theory import predict
+
+from ..measures.cwnd import mean_window
+from ..measures.model import tail_drop
+from ..measures.series import overflows
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn

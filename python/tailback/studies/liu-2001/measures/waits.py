@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from tailback.study.measures import RunView, measure
-from tailback.study.measures.assured import LOADS, Load, load_of
-from tailback.study.measures.gateway import settled
+
+from .assured import LOADS, Load, load_of
+from .gateway import settled
 
 #: Lines of 100 Mb/s at both ends.
 ACCESS_BPS = 100e6

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tailback.study.measures import RunView, measure
-from tailback.study.measures.swings import runs_of
+
+from .swings import runs_of
 
 #: Losses among so many last segments of a transfer are at its end: too few follow to repair them fast.
 LAST = 5

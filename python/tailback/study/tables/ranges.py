@@ -17,9 +17,11 @@ import numpy as np
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
+from tailback.study.tables import table
 
 
-def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
+@table("range")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row a discipline or pair and class; every seed counts."""
     study, e, o, samples = d.study, d.experiment, d.output, d.samples
     measures = [MEASURES[m] for m in o["measures"]]
@@ -40,7 +42,7 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     path = table_file(out, e.id, number)
     columns = [f"{m.name} {end} ({m.unit})" for m in measures for end in ("least", "most")]
     write_csv(path, [["pair", "class", *columns], *plain])
-    return {
+    entry = {
         "caption": o.get("caption", ""),
         "heads": [["Pair", ""], ["Class", ""], *([m.title, m.unit] for m in measures)],
         "rows": rows,
@@ -49,3 +51,4 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
         "note": f"The least and the most over all values of {o['over']} and all seeds.",
         "plain": True,
     }
+    return [entry]

@@ -41,7 +41,7 @@ def model_victims(run: RunView, klass: str) -> float:
     "cycle_scaled", "Cycle over full round trip and window", "1", "cycle / (round trip with a full buffer x window)"
 )
 def cycle_scaled(run: RunView, klass: str) -> float:
-    from tailback.study.measures.series import cycle
+    from .series import cycle
 
     model = tail_drop(run)
     return cycle(run, klass) / (model.rtt_full_s * model.window_full)

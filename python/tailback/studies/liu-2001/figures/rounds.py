@@ -14,8 +14,9 @@ import numpy as np
 
 from tailback import plots
 from tailback.study.figures import Drawing, figure
-from tailback.study.figures.assured import SHADES, view_of
-from tailback.study.measures.rounds import packets, round_trip
+
+from ..measures.rounds import packets, round_trip
+from .assured import SHADES, view_of
 
 if TYPE_CHECKING:
     from tailback.study.figures import Drawn

@@ -19,10 +19,12 @@ import numpy as np
 from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.measures import MEASURES
+from tailback.study.tables import table
 from tailback.study.tolerance import Estimate
 
 
-def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
+@table("best")
+def build(d: Drawing, out: Path, number: int) -> list[dict[str, Any]]:
     """One row a discipline and place. The choice is made seed by seed, so that it has an interval."""
     o, shown = d.output, MEASURES[d.output["shows"]]
     ((knee, least),) = o["knee"].items()
@@ -52,10 +54,11 @@ def build(d: Drawing, out: Path, number: int) -> dict[str, Any]:
     ends = [f"at the greatest {most}", f"least with {MEASURES[knee].title.lower()} {least:g} %"]
     columns = [f"{shown.name} {e}{what} ({unit})" for e in ends for what in ("", " ci95")]
     write_csv(path, [[*axes, *columns, "seeds"], *plain])
-    return {
+    entry = {
         "caption": o.get("caption", ""),
         "heads": [*([a, ""] for a in axes), *([f"{shown.title} {e}", unit] for e in ends), ["Seeds", ""]],
         "rows": rows,
         "text_columns": len(axes),
         "file": str(path.relative_to(out)),
     }
+    return [entry]

@@ -187,11 +187,6 @@ def late_timeouts(run: RunView, klass: str) -> float:
     return 100 * float(t["timeouts"][late].sum()) / total if total else 0.0
 
 
-@measure("all_timeouts", "Timeouts of all flows", "1", "retransmission timeouts of the class together", digits=1)
-def all_timeouts(run: RunView, klass: str) -> float:
-    return float(np.sum(run.flows["timeouts"][run.of(klass)]))
-
-
 @measure("repeats", "Segments sent again", "packets", "retransmissions of the class together")
 def repeats(run: RunView, klass: str) -> float:
     return float(np.sum(run.flows["retransmitted_packets"][run.of(klass)]))
