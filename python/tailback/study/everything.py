@@ -46,6 +46,6 @@ def everything(
             ended(r)
     from tailback.report.all_page import write
 
-    write(out, found)
+    write(out, [r.out for r in found])
     bundle.write(out, [bundle.part(r, out, bundle.Asked(seeds)) for r in found])
     return found

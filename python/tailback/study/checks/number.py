@@ -8,7 +8,7 @@ from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
 from tailback.study.files import Where
 from tailback.study.measures import MEASURES
-from tailback.study.verdict import ARITHMETIC, VALUE, ZERO, Verdict
+from tailback.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 
 
 class MeasuredNumber(Published, kw_only=True, frozen=True):

@@ -21,7 +21,7 @@ from tailback.study.errors import StudyError
 from tailback.study.figures import Drawing
 from tailback.study.measures.sources import METRICS
 from tailback.study.tables import table
-from tailback.study.verdict import Verdict
+from tailback.verdict import OPEN, YES, Verdict
 
 NOTE = (
     "Mean of the interval means, in brackets their standard deviation, of all seeds; deviations below 0.005 are not "
@@ -106,7 +106,7 @@ def counts(verdicts: list[Verdict]) -> list[tuple[str, int, int]]:
     """(class, cells within what it allows, cells that were measured) of some cells, in the order of classes."""
     found = []
     for grade in cells.CLASSES:
-        made = [v for v in verdicts if v.grade == grade and v.outcome != "not testable"]
+        made = [v for v in verdicts if v.grade == grade and v.outcome != OPEN]
         if made:
-            found.append((grade, sum(v.outcome == "reproduced" for v in made), len(made)))
+            found.append((grade, sum(v.outcome == YES for v in made), len(made)))
     return found

@@ -18,7 +18,7 @@ from tailback.store.paths import table_file, write_csv
 from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.tables import table
-from tailback.study.verdict import NO, OPEN, YES
+from tailback.verdict import NO, OPEN, YES
 
 #: Of the statements of a row.
 OUTCOMES = {YES: "supported", NO: "not supported", OPEN: "not run"}

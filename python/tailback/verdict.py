@@ -9,14 +9,35 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 YES, NO, OPEN = "reproduced", "not reproduced", "not testable"
+#: Rows that are not judged, where rows are counted.
+COMPARED = "compared"
+#: In the order in which they are counted and told.
+COUNTED = (YES, NO, OPEN, COMPARED)
+#: Counts by these names.
+Counts = dict[str, int]
+#: What is published, of a sentence.
+AS_STATED = "as stated"
 #: What a row is about: a published number, a number that is 0, a sentence that puts quantities in order, another
 #: sentence, or a formula.
 VALUE, ZERO, ORDER, SENTENCE, ARITHMETIC = KINDS = ("value", "zero", "order", "sentence", "arithmetic")
 #: Beside what rests on one run of something random.
 ONE_SEED = "one seed, no interval"
+
+
+class Mark(NamedTuple):
+    """How an outcome looks."""
+
+    #: The class of its text in a page.
+    kind: str
+    sign: str
+    #: Of a row that is only compared.
+    compared: str
+
+
+MARKS = {YES: Mark("yes", "✓", "agrees"), NO: Mark("no", "✗", "differs"), OPEN: Mark("open", "–", "")}
 
 
 @dataclass
@@ -29,9 +50,9 @@ class Finding:
     measured: str
     required: str
     outcome: str
-    #: numbers behind the texts, for --json
-    value: float | None = None
-    half_width: float | None = None
+    #: numbers behind the texts, for --json, which has no infinities and says "infinite"
+    value: float | Literal["infinite"] | None = None
+    half_width: float | Literal["infinite"] | None = None
     seeds: int = 0
     remark: str = ""
 
@@ -62,6 +83,20 @@ class Verdict:
     first: str = ""
     #: what came of the sentence under other readings of the source, each a compared row
     readings: list[str] = field(default_factory=list)
+
+    @property
+    def asked(self) -> str:
+        """What was published, and how far from it a measurement may lie; or what the rule of a sentence asks."""
+        return self.tolerance if self.published == AS_STATED else f"{self.published}, within {self.tolerance}"
+
+    @property
+    def unmet(self) -> bool:
+        return self.gate and self.outcome == NO
+
+    @property
+    def compared(self) -> str:
+        """Whether a row that is only compared agrees with the source; empty for a row that is judged or open."""
+        return "" if self.gate else MARKS[self.outcome].compared
 
     def as_dict(self) -> dict[str, Any]:
         found: dict[str, Any] = _without_infinities(asdict(self))
@@ -105,14 +140,14 @@ def first_parts(text: str, most: int = 2) -> str:
     return "; ".join(parts[:most]) + ("; …" if len(parts) > most else "")
 
 
-def kinds(verdicts: Sequence[Verdict]) -> dict[str, dict[str, int]]:
+def kinds(verdicts: Sequence[Verdict]) -> dict[str, Counts]:
     """The counts of each kind that occurs, in the order of KINDS."""
     return {k: count(rows) for k in KINDS if (rows := [v for v in verdicts if v.kind == k])}
 
 
-def kinds_rows(by_kind: dict[str, dict[str, int]]) -> list[list[str]]:
-    """The counts by kind as rows of a table: the kind, and a number for each outcome."""
-    return [[PLURAL[k], *(str(c[x]) for x in (YES, NO, OPEN, "compared"))] for k, c in by_kind.items()]
+def kinds_rows(by_kind: dict[str, Counts]) -> list[list[str]]:
+    """The counts by kind as rows of a table: the kind, and a number for each of `COUNTED`."""
+    return [[PLURAL[k], *(str(c[x]) for x in COUNTED)] for k, c in by_kind.items()]
 
 
 #: The kinds as they are told in a table of counts.
@@ -125,12 +160,12 @@ PLURAL = {
 }
 
 
-def count(verdicts: Sequence[Verdict]) -> dict[str, int]:
+def count(verdicts: Sequence[Verdict]) -> Counts:
     """How many of each outcome, gated rows only, and those that are only compared."""
     gated = [v for v in verdicts if v.gate]
     return {
         YES: sum(v.outcome == YES for v in gated),
         NO: sum(v.outcome == NO for v in gated),
         OPEN: sum(v.outcome == OPEN for v in gated),
-        "compared": len(verdicts) - len(gated),
+        COMPARED: len(verdicts) - len(gated),
     }
