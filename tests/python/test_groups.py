@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tailback.study import groups
 from tailback.study.checks.limit import Limit
+from tailback.study.data import groups
+from tailback.study.data.published import read_published
+from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
-from tailback.study.published import read_published
-from tailback.study.statement import read_statement
 
 STATEMENTS = """
 [[statement]]

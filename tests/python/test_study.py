@@ -15,20 +15,20 @@ from tailback import load_scenario
 from tailback.cli import cli
 from tailback.cli import reproduce as command
 from tailback.study import load as study
-from tailback.study import published as numbers
 from tailback.study import reproduce
 from tailback.study.checks.limit import Limit
 from tailback.study.checks.number import Number
 from tailback.study.checks.predicted import Predicted
 from tailback.study.computed import FUNCTIONS
+from tailback.study.data import published as numbers
+from tailback.study.data.groups import Row
+from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
-from tailback.study.groups import Row
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES, RunView
 from tailback.study.measures.flows import three_sigma_of
 from tailback.study.model import MODES
 from tailback.study.samples import Samples
-from tailback.study.statement import read_statement
 from tailback.study.work import Interrupted
 
 overflows = of_study("kantawala-2005", "measures.series").overflows

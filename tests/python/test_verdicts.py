@@ -12,11 +12,11 @@ from tailback.report.study_page import _row
 from tailback.study import load as study
 from tailback.study import opening
 from tailback.study.checks.along import Along
+from tailback.study.data.groups import Row
+from tailback.study.data.statement import read_statement
 from tailback.study.errors import StudyError
-from tailback.study.groups import Row
 from tailback.study.judge import Judge
 from tailback.study.samples import Samples
-from tailback.study.statement import read_statement
 from tailback.verdict import ARITHMETIC, KINDS, NO, ONE_SEED, OPEN, ORDER, SENTENCE, VALUE, YES, ZERO, Verdict
 
 lengths = of_study("kantawala-2005", "measures.holds").lengths

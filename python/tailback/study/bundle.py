@@ -25,8 +25,8 @@ from tailback import _core
 from tailback.declared import read_table
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
+from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
-from tailback.study.files import Table
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
 

@@ -7,7 +7,7 @@
     statements.toml    published sentences, each with a rule
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
-names; the order of experiments is that of the files. `files.py` says which keys there are. A study may bring code of
+names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code of
 its own beside its data (`own.py`).
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
@@ -26,10 +26,10 @@ from typing import Any
 import msgspec
 
 from tailback.declared import safe_id
-from tailback.study import computed, groups, outputs, own
+from tailback.study import computed, outputs, own
 from tailback.study.checks.base import Asked, Statement
-from tailback.study.errors import StudyError
-from tailback.study.files import (
+from tailback.study.data import groups
+from tailback.study.data.files import (
     About,
     Discipline,
     ExperimentsFile,
@@ -39,11 +39,12 @@ from tailback.study.files import (
     read_table,
     read_toml,
 )
+from tailback.study.data.published import read_published
+from tailback.study.data.statement import read_otherwise, read_statement
+from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.model import Experiment, Runs
-from tailback.study.published import read_published
 from tailback.study.runs import Columns, read_runs
-from tailback.study.statement import read_otherwise, read_statement
 from tailback.study.study import Study
 
 

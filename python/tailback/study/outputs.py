@@ -20,8 +20,8 @@ from typing import Any, ClassVar
 from msgspec import UNSET, UnsetType
 
 from tailback.axes import Where, matches
+from tailback.study.data.files import Table, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import Table, read_table
 from tailback.study.measures import MEASURES
 from tailback.study.measures.sources import METRICS
 from tailback.study.model import MODES, Experiment, Point, Runs

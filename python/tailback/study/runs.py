@@ -9,8 +9,8 @@ from typing import Any
 
 from tailback.axes import labelled
 from tailback.scenarios import as_toml, undone
+from tailback.study.data.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.model import MODES, Axis, Case, Runs
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailback.study.checks.base import Published, Statement
+from tailback.study.data.files import About, Discipline, Pair
 from tailback.study.errors import StudyError
-from tailback.study.files import About, Discipline, Pair
 from tailback.study.model import Experiment, Runs
 
 if TYPE_CHECKING:

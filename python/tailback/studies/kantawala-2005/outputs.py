@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from tailback.study.files import Table
+from tailback.study.data.files import Table
 from tailback.study.outputs import Numbers, Output, Text, output
 
 

@@ -27,7 +27,7 @@ from tailback.study.checks.limit import Limit
 from tailback.study.checks.order import Order
 from tailback.study.checks.predicted import Predicted
 from tailback.study.checks.rival import Rival
-from tailback.study.files import read_table
+from tailback.study.data.files import read_table
 
 #: Kinds that a key of their own names.
 _BY_KEY: dict[str, type[Check]] = {"predict": Predicted, "order": Order, "along": Along, "every": Every}

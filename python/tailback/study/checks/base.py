@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from tailback.study.files import Table, Where
+from tailback.study.data.files import Table, Where
 from tailback.study.model import Runs
 from tailback.study.samples import Samples
 from tailback.verdict import ARITHMETIC, SENTENCE, Finding, Verdict

@@ -6,7 +6,7 @@ import msgspec
 
 from tailback.study.checks.base import Asked, Judge, Published, Statement
 from tailback.study.checks.limit import Limit
-from tailback.study.files import Where
+from tailback.study.data.files import Where
 from tailback.study.measures import MEASURES
 from tailback.verdict import ARITHMETIC, VALUE, ZERO, Verdict
 

@@ -14,9 +14,9 @@ import msgspec
 
 from tailback.study.checks import read_check
 from tailback.study.checks.base import Check, Measured, Statement
+from tailback.study.data.files import ReadingTable, Table, Where, read_table
+from tailback.study.data.groups import Row
 from tailback.study.errors import StudyError
-from tailback.study.files import ReadingTable, Table, Where, read_table
-from tailback.study.groups import Row
 
 _SHARED = ("runs", "class", "class_over", "measure", "where")
 

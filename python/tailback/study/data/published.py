@@ -31,9 +31,9 @@ from tailback.study.checks.band import Band
 from tailback.study.checks.base import Published
 from tailback.study.checks.cell import CellNumber
 from tailback.study.checks.number import MeasuredNumber, Number
+from tailback.study.data.files import PublishedFile, Table, read_table
+from tailback.study.data.groups import Row, rows
 from tailback.study.errors import StudyError
-from tailback.study.files import PublishedFile, Table, read_table
-from tailback.study.groups import Row, rows
 
 #: Kinds of `[[number]]`, by the `rule` it gives.
 RULES: dict[str, type[MeasuredNumber]] = {"": Number, "band": Band}

@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from tailback.axes import matches
+from tailback.study.data.files import CaseGroup, CaseRow, Mode, T, Where, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import CaseGroup, CaseRow, Mode, T, Where, read_table
 
 _NAME = re.compile(r"\{([\w-]+)\}")
 
