@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tailback.report.markdown import verdicts as as_markdown
-from tailback.report.told import About, Told
+from tailback.report.told import Said, Told
 from tailback.study import load as study
 from tailback.study.errors import StudyError
 from tailback.study.judge import Judge
@@ -73,7 +73,7 @@ def test_the_outcome_of_another_reading_stands_beside_the_row_it_is_about():
     assert rows["6a"].readings == []
     count = dict.fromkeys(COUNTED, 0)
     told = Told(
-        study=About(id=NAME, title="", citation="", question="", names="", method="", caution=""),
+        study=Said(id=NAME, title="", citation="", question="", names="", method="", caution=""),
         setup=[],
         again=[],
         mode="quick",

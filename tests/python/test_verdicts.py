@@ -285,11 +285,11 @@ def test_a_reason_is_said_once(rows):
 def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
     """Also numbers that JSON does not have."""
     rows[0].checks = [verdict.Finding("a", "", "infinite", "below 1", NO, value=math.inf, half_width=math.nan)]
-    about = dict.fromkeys(told.About.__struct_fields__, "")
+    about = dict.fromkeys(told.Said.__struct_fields__, "")
     written = told.Told(
-        study=told.About(**{**about, "id": "x"}),
-        setup=[told.Setup(what="Rate", value="1 Mb/s")],
-        again=[told.Again(command="tailback", what="all")],
+        study=told.Said(**{**about, "id": "x"}),
+        setup=[told.SetupRow(what="Rate", value="1 Mb/s")],
+        again=[told.AgainRow(command="tailback", what="all")],
         mode="quick",
         command="tailback",
         experiments=["e"],
@@ -298,7 +298,7 @@ def test_what_a_study_tells_is_read_as_it_was_written(tmp_path, rows):
         kinds=verdict.kinds(rows),
         opening=["One."],
         sections=[{"id": "e"}],
-        disciplines={"red": told.Discipline(title="RED", queue="{}")},
+        disciplines={"red": told.QueueText(title="RED", queue="{}")},
         scenarios={"a.toml": ""},
         runs=1,
         version="1",

@@ -23,7 +23,7 @@ CLASSES = [
 
 
 @dataclass(frozen=True)
-class Row:
+class VerdictRow:
     """A verdict with the words of its row."""
 
     verdict: Verdict
@@ -143,11 +143,11 @@ def _word(outcome: str) -> str:
     return f"{MARKS[outcome].sign} {outcome}"
 
 
-def _row(v: Verdict, said: dict[str, str]) -> Row:
+def _row(v: Verdict, said: dict[str, str]) -> VerdictRow:
     """A verdict with the words of its row. `said` has each reason with the row that gives it."""
     named = v.source and not v.id.startswith(v.source)
     first = said.setdefault(v.explanation, v.id) if v.explanation else v.id
-    return Row(
+    return VerdictRow(
         verdict=v,
         kind=MARKS[OPEN if v.compared else v.outcome].kind,
         word=f"{COMPARED}: {v.compared}" if v.compared else _word(v.outcome),

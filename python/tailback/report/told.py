@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tailback.declared import Table
 from tailback.verdict import Counts, Verdict
 
 NAME = "study.json"
@@ -16,35 +17,37 @@ NAME = "study.json"
 Section = dict[str, Any]
 
 
-class About(msgspec.Struct, kw_only=True):
-    """What the study is."""
-
-    id: str
-    title: str
-    citation: str
-    question: str
-    names: str
-    method: str
-    caution: str
-
-
-class Setup(msgspec.Struct, kw_only=True):
+class SetupRow(Table, kw_only=True, frozen=True):
     """A row of its set-up."""
 
     what: str
     value: str
 
 
-class Again(msgspec.Struct, kw_only=True):
+class AgainRow(Table, kw_only=True, frozen=True):
     """A command that runs something of it again."""
 
     command: str
     what: str
 
 
-class Discipline(msgspec.Struct, kw_only=True):
+class Said(Table, kw_only=True, frozen=True):
+    """What the study says of itself."""
+
+    id: str
     title: str
-    #: As a scenario says it.
+    citation: str
+    question: str = ""
+    #: What short names in its sentences stand for.
+    names: str = ""
+    method: str = ""
+    caution: str = ""
+
+
+class QueueText(Table, kw_only=True, frozen=True):
+    """A discipline: its title, and its queue as a scenario says it."""
+
+    title: str
     queue: str
 
 
@@ -52,9 +55,9 @@ class Told(msgspec.Struct, kw_only=True):
     """A reproduced study."""
 
     kind: str = "study"
-    study: About
-    setup: list[Setup]
-    again: list[Again]
+    study: Said
+    setup: list[SetupRow]
+    again: list[AgainRow]
     mode: str
     command: str
     experiments: list[str]
@@ -63,7 +66,7 @@ class Told(msgspec.Struct, kw_only=True):
     kinds: dict[str, Counts]
     opening: list[str]
     sections: list[Section]
-    disciplines: dict[str, Discipline]
+    disciplines: dict[str, QueueText]
     #: File name -> text.
     scenarios: dict[str, str]
     parameters: list[list[str]] = []

@@ -7,8 +7,8 @@
     statements.toml    published sentences, each with a rule
 
 Each of the last three may be a folder of that name instead (`experiments/*.toml`), its files read in the order of their
-names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code of
-its own beside its data (`own.py`).
+names; the order of experiments is that of the files. `data/files.py` says which keys there are. A study may bring code
+of its own beside its data (`own.py`).
 
 Studies are found in the package (`tailback/studies`) and in the folders listed in the environment variable
 TAILBACK_STUDIES; a path to a folder is a study too.

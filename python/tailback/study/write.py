@@ -9,7 +9,7 @@ from typing import Any
 
 from tailback import _core, report
 from tailback.report import markdown
-from tailback.report.told import NAME, About, Again, Discipline, Setup, Told
+from tailback.report.told import NAME, QueueText, Said, Told
 from tailback.scenarios import as_toml
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
@@ -84,9 +84,9 @@ def _told(r: Reproduction, overrides: list[str], command: str) -> Told:
     s = r.study
     scenarios = dict.fromkeys(x.scenario for x in s.runs.values() if x.scenario)
     return Told(
-        study=About(**{k: getattr(s.about, k) for k in About.__struct_fields__}),
-        setup=[Setup(what=x.what, value=x.value) for x in s.about.setup],
-        again=[Again(command=x.command, what=x.what) for x in s.about.again],
+        study=Said(**{k: getattr(s.about, k) for k in Said.__struct_fields__}),
+        setup=s.about.setup,
+        again=s.about.again,
         mode=r.mode,
         command=command or f"tailback reproduce {s.id} --{r.mode}",
         experiments=[e.id for e in r.experiments],
@@ -96,7 +96,7 @@ def _told(r: Reproduction, overrides: list[str], command: str) -> Told:
         opening=sentences(r.verdicts, s.about.claims),
         sections=r.sections,
         disciplines={
-            k: Discipline(title=s.discipline_title(k), queue=as_toml(v.queue)) for k, v in s.disciplines.items()
+            k: QueueText(title=s.discipline_title(k), queue=as_toml(v.queue)) for k, v in s.disciplines.items()
         },
         scenarios={p.name: p.read_text(encoding="utf-8") for p in scenarios},
         parameters=parameters.rows(s) if s.pairs else [],

@@ -15,31 +15,14 @@ from tailback.declared import T as T
 from tailback.declared import Table as Table
 from tailback.declared import read_table as read_table
 from tailback.declared import read_toml as read_toml
+from tailback.report.told import AgainRow, Said, SetupRow
 
 Mode = Literal["quick", "full"]
 
 
-class SetupRow(Table, kw_only=True, frozen=True):
-    what: str
-    value: str
-
-
-class AgainRow(Table, kw_only=True, frozen=True):
-    command: str
-    what: str
-
-
-class About(Table, kw_only=True, frozen=True):
+class About(Said, kw_only=True, frozen=True):
     """study.toml"""
 
-    id: str
-    title: str
-    citation: str
-    question: str = ""
-    #: What short names in its sentences stand for.
-    names: str = ""
-    method: str = ""
-    caution: str = ""
     #: Ids of the statements that the study is about, the most telling first.
     claims: list[str] = []
     setup: list[SetupRow] = []
