@@ -89,7 +89,7 @@ def test_variants_of_a_discipline_s_own_parameters_are_left_out_when_another_run
 
 
 def test_the_tables_fit_a_terminal(tmp_path):
-    from tailback.study import cell_tables
+    from tailback.study.tables import cells as cell_tables
 
     r = run(tmp_path, "scenario-2", pairs=["g-fq", "dec-dec"], overrides=["duration=300s", "interval=100s"])
     for t in r.sections[0]["tables"]:

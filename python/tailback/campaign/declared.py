@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -66,15 +67,16 @@ def read_toml(path: Path, optional: bool = False) -> dict[str, Any]:
         raise FileError(f"{path}: its tables are nested too deeply; name a TOML file") from e
 
 
-def read_table(kind: type[T], table: Any, file: Path | str, at: str = "") -> T:
-    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`.
+def read_table(kind: type[T], table: Any, file: Path | str, at: str = "", shared: Mapping[str, str] | None = None) -> T:
+    """A table of a file as its structure; `at` is its path in the file, such as `runs.sb.axis.queue`. `shared` has the
+    path of the table that a key stands in, for each key that does not stand in the table itself.
 
     Raises `FileError`, whose message names the file, the key, its value, and what to write instead.
     """
     try:
         return msgspec.convert(table, kind)
     except msgspec.ValidationError as e:
-        raise FileError(f"{file}: {_said(kind, table, at, str(e))}") from None
+        raise FileError(f"{file}: {_said(kind, table, at, str(e), shared or {})}") from None
 
 
 def safe_id(name: str, file: Path | str, at: str) -> str:
@@ -87,13 +89,15 @@ def safe_id(name: str, file: Path | str, at: str) -> str:
     return name
 
 
-def _said(kind: type[Table], table: Any, at: str, message: str) -> str:
+def _said(kind: type[Table], table: Any, at: str, message: str, shared: Mapping[str, str]) -> str:
     """An error of msgspec with the value it is about, and the nearest key that exists."""
     # A message ends in " - at `$.path`", or in " - at `key` in `$.path`" for a key.
     what, _, inner = message.replace("`key` in ", "").partition(" - at `$")
+    unknown = re.match(r"Object contains unknown field `(.*)`", what)
+    first = re.match(r"\.([^.\[`]+)", inner)
+    at = shared.get(first[1] if first else unknown[1] if unknown else "", at)
     path = f"{at}{inner.rstrip('`')}" if at else inner.rstrip("`").lstrip(".")
     lead = f"{path}: " if path else ""
-    unknown = re.match(r"Object contains unknown field `(.*)`", what)
     if unknown:
         key, known = unknown[1], list(_fields(kind))
         near = difflib.get_close_matches(key, known, 1)

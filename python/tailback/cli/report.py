@@ -41,17 +41,10 @@ def report(folder: str, other: str | None, across: str | None, columns: tuple[st
         return
     if columns or as_json:
         raise click.UsageError("--column and --json apply to differences; name another folder, or give --across")
-    from tailback import report as of_runs
-    from tailback.report import ReportError
+    from tailback.report import ReportError, write
 
-    where = Path(folder)
     try:
-        if (where / "study.json").is_file():
-            from tailback.study.pages import one as of_study
-
-            click.echo(str(of_study.write(where)))
-        else:
-            click.echo(str(of_runs.write(where)))
+        click.echo(str(write(folder)))
     except (ReportError, FileNotFoundError) as e:
         raise click.UsageError(str(e)) from e
 

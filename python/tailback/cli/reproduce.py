@@ -23,12 +23,12 @@ from tailback.study.opening import sentences
 from tailback.study.reproduce import listing, run_shard
 from tailback.study.reproduce import reproduce as repeat
 from tailback.study.study import Study
-from tailback.study.verdict import NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 from tailback.study.write import Reproduction
 from tailback.text.json_text import json_text
 from tailback.text.terminal import columns
+from tailback.verdict import AS_STATED, COMPARED, COUNTED, NO, OPEN, YES, Verdict, count, kinds, kinds_rows
 
-_SIGN = {YES: "reproduced", NO: "NOT REPRODUCED", OPEN: "not testable"}
+_SIGN = {YES: YES, NO: NO.upper(), OPEN: OPEN}
 
 
 def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
@@ -50,14 +50,10 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
                 told = f"! {v.sentence}: {v.measured}, published {v.published} within {v.tolerance}"
                 lines += textwrap.wrap(told, width, subsequent_indent="    ")
             continue
-        sign = _SIGN[v.outcome]
-        if not v.gate and v.outcome == NO:
-            sign = "differs"
-        elif not v.gate and v.outcome == YES:
-            sign = "agrees"
+        sign = v.compared or _SIGN[v.outcome]
         body = textwrap.wrap(v.sentence, width - len(indent))
         told = f"measured {v.measured}" if v.outcome != OPEN or v.seeds else v.note or "not run"
-        if v.outcome != OPEN and v.published != "as stated":
+        if v.outcome != OPEN and v.published != AS_STATED:
             told += f"; published {v.published} (within {v.tolerance})"
         if v.reference:
             told += f"; reference {v.reference}"
@@ -72,7 +68,7 @@ def verdict_text(verdicts: list[Verdict], width: int = 80) -> str:
 
 
 def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
-    from tailback.study.cell_tables import counts
+    from tailback.study.tables.cells import counts
 
     said = [
         f"{within} of {n} cells of class {grade} within its tolerance"
@@ -86,8 +82,7 @@ def _cells_text(verdicts: list[Verdict], width: int) -> list[str]:
 def summary_text(verdicts: list[Verdict]) -> str:
     n = count(verdicts)
     return (
-        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; "
-        f"{n['compared']} more compared, not judged"
+        f"{n[YES]} reproduced, {n[NO]} not reproduced, {n[OPEN]} not testable; {n[COMPARED]} more compared, not judged"
     )
 
 
@@ -303,7 +298,8 @@ def _as_json(r: Reproduction) -> dict[str, Any]:
 
 def _print_cells(r: Reproduction, width: int) -> None:
     """Published tables beside ours."""
-    from tailback.study import cell_tables, cells
+    from tailback.study import cells
+    from tailback.study.tables import cells as cell_tables
 
     for s in r.sections:
         for t in s["tables"]:
@@ -330,7 +326,7 @@ def _print(r: Reproduction) -> None:
     click.echo("")
     for line in textwrap.wrap(summary_text(r.verdicts), width):
         click.echo(line)
-    for line in columns([["", YES, NO, OPEN, "compared"], *kinds_rows(kinds(r.verdicts))]):
+    for line in columns([["", *COUNTED], *kinds_rows(kinds(r.verdicts))]):
         click.echo(line)
     if 0 < r.seeds < 5:
         times = f"{r.seeds} seed{'s' if r.seeds > 1 else ''}"

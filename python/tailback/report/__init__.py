@@ -1,14 +1,15 @@
-"""The page of a folder of results that `tailback run` or a sweep has written: one HTML file that needs no network.
+"""`tailback report DIR`: a folder of results as one HTML file that needs no network.
 
-It has tables over replications, and figures of what varies and of what was recorded (`run_page`). `page` makes HTML of
-templates for every page there is; those of studies are in `study/pages`.
+Two sorts of folders: one written by `tailback reproduce` (it holds study.json), and one written by `tailback run` or a
+sweep (it holds runs.parquet). The first becomes a report of a study, verdicts first (`study_page`); the second a report
+of what was run: tables over replications, figures of what varies and of what was recorded (`run_page`).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tailback.report.page import write_page
+NAME = "report.html"
 
 
 class ReportError(ValueError):
@@ -18,11 +19,24 @@ class ReportError(ValueError):
 def write(folder: str | Path) -> Path:
     """Write `report.html` into a folder of results; gives back its path."""
     folder = Path(folder)
-    if not (folder / "runs.parquet").is_file():
+    if (folder / "study.json").is_file():
+        from tailback.report import told
+        from tailback.report.study_page import study_page
+
+        try:
+            text = study_page(folder, told.read(folder))
+        except (ValueError, LookupError, TypeError) as e:
+            raise ReportError(f"{folder / 'study.json'} is damaged; `tailback reproduce` writes it anew") from e
+    elif (folder / "runs.parquet").is_file():
+        from tailback.report.run_page import run_page
+
+        text = run_page(folder)
+    else:
         raise ReportError(
             f"{folder} holds no results: it has neither study.json (`tailback reproduce`) nor runs.parquet "
             "(`tailback run --out`)"
         )
-    from tailback.report.run_page import run_page
+    from tailback.store.manifest import write_text
 
-    return write_page(folder, run_page(folder))
+    write_text(folder / NAME, text)
+    return folder / NAME

@@ -16,10 +16,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from tailback.store.manifest import write_text
-
-NAME = "report.html"
-
 
 @dataclass(frozen=True)
 class Picture:
@@ -46,12 +42,6 @@ def picture(folder: Path, files: Sequence[str], caption: str) -> Picture | None:
 def render(template: str, **content: Any) -> str:
     """A page from its template."""
     return _environment().get_template(template).render(**content)
-
-
-def write_page(folder: Path, text: str) -> Path:
-    """Write a page into a folder of results; gives back its path."""
-    write_text(folder / NAME, text)
-    return folder / NAME
 
 
 @functools.cache

@@ -25,8 +25,8 @@ from tailback.campaign.declared import read_table
 from tailback.store import fingerprint
 from tailback.store.manifest import write_text
 from tailback.study.asked import Repeat
+from tailback.study.data.files import Table
 from tailback.study.errors import StudyError
-from tailback.study.files import Table
 from tailback.study.study import Study
 from tailback.study.write import Reproduction
 
@@ -69,10 +69,10 @@ class Bundle(Table, kw_only=True, frozen=True):
 
 
 def digest_of(study: Study) -> str:
-    """Of all files of a study."""
+    """Of all files of a study; what Python compiles from its code is none of it."""
     h = hashlib.sha256()
     for p in sorted(study.path.rglob("*")):
-        if p.is_file() and not p.name.startswith("."):
+        if p.is_file() and not p.name.startswith(".") and p.parent.name != "__pycache__":
             h.update(f"{p.relative_to(study.path).as_posix()}\n".encode())
             h.update(p.read_bytes())
     return h.hexdigest()

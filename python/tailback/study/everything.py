@@ -39,9 +39,9 @@ def everything(
         found.append(r)
         if ended is not None:
             ended(r)
-    from tailback.study.pages.all import write
+    from tailback.report.all_page import write
 
-    write(out, found)
+    write(out, [r.out for r in found])
     bundle.write(out, [bundle.part(r, out, how) for r in found])
     return found
 

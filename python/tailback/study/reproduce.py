@@ -23,11 +23,13 @@ from tailback.study import load as studies
 from tailback.study.asked import QUICK, Repeat, with_asked
 from tailback.study.checks.base import Published, Statement
 from tailback.study.drawn import Drawn
+from tailback.study.figures import Drawing
 from tailback.study.judge import Judge
 from tailback.study.measures import MEASURES
 from tailback.study.model import MODES, Experiment
 from tailback.study.samples import Samples
 from tailback.study.study import Study
+from tailback.study.tables import TABLES
 from tailback.study.work import Work
 from tailback.study.write import Reproduction, write
 from tailback.text.plain import plain
@@ -131,24 +133,11 @@ def _section(
     made["scenarios"] = list(dict.fromkeys(s.name for r in e.runs if (s := study.runs[r].scenario) is not None))
     if e.why_not:
         made["text"] = f"{e.text} Not yet possible: {e.why_not}".strip()
-    from tailback.study import best_table, cell_tables, change_table, claims_table, mean_table, range_table
-    from tailback.study.figures import Drawing
-
-    tables = {
-        "table": mean_table.build,
-        "range": range_table.build,
-        "best": best_table.build,
-        "changes": change_table.build,
-        "claims": claims_table.build,
-    }
     for o in e.output:
         drawing = Drawing(study, e, o, mode, samples)
         written = len({t["file"] for t in made["tables"]})
-        if o["kind"] in tables:
-            made["tables"].append(tables[o["kind"]](drawing, out, written))
-            continue
-        if o["kind"] == "cells":
-            made["tables"] += cell_tables.build(drawing, out, written)
+        if o["kind"] in TABLES:
+            made["tables"] += TABLES[o["kind"]](drawing, out, written)
             continue
         if before is None:
             continue

@@ -10,8 +10,8 @@ from typing import Any
 from tailback.campaign.axes import clash
 from tailback.campaign.values import labelled
 from tailback.scenario.read import as_toml
+from tailback.study.data.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.errors import StudyError
-from tailback.study.files import AxisTable, CaseTable, Discipline, Pair, RunsTable, read_table
 from tailback.study.model import MODES, AxisByMode, Case, Runs
 
 

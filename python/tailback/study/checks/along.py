@@ -14,7 +14,7 @@ from tailback.study.checks.base import Judge, Measured, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import OverSeeds
-from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 #: Labels along the axis, each with its values.
 Points = list[tuple[str, np.ndarray]]

@@ -15,7 +15,7 @@ from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES, Measure
 from tailback.study.measures.view import written_out
 from tailback.study.tolerance import OverSeeds, seeds_of
-from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 #: Flows that are named in a finding; the others are counted.
 MOST_NAMED = 12

@@ -17,7 +17,7 @@ from tailback.study.checks.base import Asked, Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import Limits, OverSeeds, seeds_of
-from tailback.study.verdict import NO, ONE_SEED, OPEN, YES, Finding
+from tailback.verdict import NO, ONE_SEED, OPEN, YES, Finding
 
 
 class Limit(Measured, kw_only=True, frozen=True):

@@ -15,7 +15,7 @@ from tailback.study.checks.base import Judge, Measured, Place, each
 from tailback.study.errors import StudyError
 from tailback.study.measures import MEASURES
 from tailback.study.tolerance import OverSeeds
-from tailback.study.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
+from tailback.verdict import NO, ONE_SEED, OPEN, ORDER, YES, Finding
 
 
 class Rival(Measured, kw_only=True, frozen=True):

@@ -1,0 +1,103 @@
+"""The page of all studies: what each came to, and its figures; and the same in short as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tailback.report import told
+from tailback.report.markdown import columns, counts, wrapped
+from tailback.report.page import Picture, picture, render
+from tailback.report.study_page import KIND_HEADS
+from tailback.report.study_page import counts as by_outcome
+from tailback.report.told import Told
+from tailback.store.manifest import write_text
+from tailback.verdict import COUNTED, kinds_rows
+
+#: As many figures of a study are on the page; all of them are in its own report.
+MOST_FIGURES = 12
+
+
+def write(out: Path, folders: Sequence[Path]) -> None:
+    """`report.html` and `summary.md` of all studies, from what each has written into its folder."""
+    found = [(folder, told.read(folder)) for folder in folders]
+    studies = [t for _, t in found]
+    mode = studies[0].mode if studies else "quick"
+    page = render(
+        "all.html",
+        title="All studies: report",
+        mode=mode,
+        version=studies[0].version if studies else "",
+        build=studies[0].build if studies else "",
+        heads=[(x, "") for x in ("Study", *COUNTED, "runs")],
+        totals=_totals(studies),
+        kind_heads=KIND_HEADS,
+        studies=[_study(out, folder, t) for folder, t in found],
+    )
+    write_text(out / "report.html", page)
+    write_text(out / "summary.md", summary(studies, mode))
+
+
+def _totals(studies: Sequence[Told]) -> list[list[str]]:
+    """A row a study: its name, and a number for each outcome."""
+    rows = [[t.study.id, *(str(t.count[n]) for n in COUNTED), str(t.runs)] for t in studies]
+    sums = [sum(t.count[n] for t in studies) for n in COUNTED] + [sum(t.runs for t in studies)]
+    return [*rows, ["all", *map(str, sums)]]
+
+
+def _study(out: Path, folder: Path, t: Told) -> dict[str, Any]:
+    pictures: list[Picture] = []
+    left = 0
+    inside = folder.relative_to(out).as_posix()
+    for s in t.sections:
+        for f in s["figures"]:
+            if len(pictures) >= MOST_FIGURES:
+                left += 1
+                continue
+            found = picture(folder, f["files"], f"{s['id']}: {f['caption'] or s['title']}")
+            if found is not None:
+                # Links from this page go through the study's folder.
+                links = [(kind, f"{inside}/{file}") for kind, file in found.links]
+                pictures.append(Picture(found.caption, found.mime, found.data, links))
+    return {
+        "id": t.study.id,
+        "title": t.study.title,
+        "citation": t.study.citation,
+        "names": t.study.names,
+        "folder": inside,
+        "counts": by_outcome(t.count),
+        "kinds": kinds_rows(t.kinds),
+        "opening": t.opening,
+        "pictures": pictures,
+        "left": left,
+        "failed": t.failed,
+        "facts": [
+            ("Runs", str(t.runs)),
+            ("Fewest seeds of a point that is repeated", str(t.seeds) if t.seeds else "nothing is drawn"),
+            ("Again", t.command),
+        ],
+    }
+
+
+def summary(studies: Sequence[Told], mode: str) -> str:
+    """What all studies came to, for a page of documentation."""
+    version = studies[0].version if studies else ""
+    lines = [
+        "# What the studies came to",
+        "",
+        *wrapped(
+            f"As `tailback reproduce --{mode}` of version {version} left it in `summary.md`. Counts are of published "
+            "values and sentences that are judged; those compared are not."
+        ),
+        "",
+        f"| study | {' | '.join(COUNTED)} | runs |",
+        columns(len(COUNTED) + 2),
+        *(f"| {' | '.join(row)} |" for row in _totals(studies)),
+    ]
+    for t in studies:
+        lines += ["", f"## {t.study.id}", "", *wrapped(t.study.citation), ""]
+        for s in t.opening:
+            lines += wrapped(f"* {s}", "  ")
+        lines += ["", *counts(t.kinds)]
+    return "\n".join(lines) + "\n"
